@@ -11,16 +11,26 @@ comment on column sync.learned.hashes is 'Of "users at rest": the id of each use
 
 create function sync.mark() returns text
 language sql stable set search_path = pg_catalog, pg_temp
-as $$ select concat_ws(' ', sync.place(), pg_current_snapshot()) $$;
-comment on function sync.mark() is 'Names the present state of this database: which transactions are over.';
+as $$
+  select concat_ws(' ', sync.place(), least(pg_snapshot_xmax(s.now), (
+    select x.xid from pg_snapshot_xip(s.now) x (xid)
+    where not exists (
+      select from pg_locks l
+      join pg_stat_activity a on a.pid = l.pid
+      join pg_database d on d.datname = current_database() and d.oid <> a.datid
+      where l.locktype = 'transactionid' and l.transactionid = x.xid::xid and l.mode = 'ExclusiveLock' and l.granted)
+    order by x.xid limit 1)))
+  from (select pg_current_snapshot()) s (now)
+$$;
+comment on function sync.mark() is 'Names the present state: what it does not show was, or will be, written by the transaction of this number or by a later one. It is the oldest that is open, but for those in other databases.';
 
-create function sync.state_of(mark text) returns pg_snapshot
+create function sync.reach(mark text) returns int
 language sql stable set search_path = pg_catalog, pg_temp
 as $$
-  select s.state from (select split_part(mark, ' ', 2)::pg_snapshot) s (state)
-  where split_part(mark, ' ', 1) = sync.place()::text and age(pg_snapshot_xmin(s.state)::xid) >= 0
+  select m.reach from (select age(split_part(mark, ' ', 2)::xid8::xid)) m (reach)
+  where split_part(mark, ' ', 1) = sync.place()::text and m.reach >= 0
 $$;
-comment on function sync.state_of(text) is 'The state that a mark names; NULL: it is one of another database, or more than 2^31 transactions ago.';
+comment on function sync.reach(text) is 'The greatest age that the xmin of a row can have that was written since this mark; NULL: the mark is of another database, or more than 2^31 transactions ago.';
 
 create function sync.rest(of_team bigint, out mark text, out schema text, out since text, out written bigint[],
   out noted bigint[], out present int)
@@ -28,8 +38,6 @@ language plpgsql stable set search_path = pg_catalog, pg_temp
 as $$
 declare
   planned bigint[];
-  state pg_snapshot;
-  oldest bigint;
   reach int;
 begin
   mark := sync.mark();
@@ -40,26 +48,22 @@ begin
     union select h.user_id from sync.held_fields h where h.team_id = of_team
     union select s.id from sync.stale_rows s where s.team_id = of_team);
   select l.value ->> 'mark', array(select p::bigint from jsonb_array_elements_text(l.value -> 'planned') p),
-    sync.state_of(l.value ->> 'mark')
-  into since, planned, state
+    sync.reach(l.value ->> 'mark')
+  into since, planned, reach
   from sync.teams t join sync.learned l on l.team = t.team and l.topic = 'users at rest' where t.team_id = of_team;
-  if state is null then
+  if reach is null then
     since := null;
     written := '{}';
     present := 0;
     return;
   end if;
-  oldest := pg_snapshot_xmin(state)::text::bigint;
-  reach := age(pg_snapshot_xmin(state)::xid);
-  -- The numbers of transactions in the rows have 32 bits: a row that is older than 2^31 of them counts as written.
+  -- The numbers of transactions in rows have 32 bits: a row that is older than 2^31 of them counts as written.
   select coalesce(array_agg(r.id) filter (where r.is_written), '{}'),
     count(*) filter (where r.is_present and not r.is_written and r.id <> all (planned))
   into written, present
   from (
     select coalesce(u.id, b.id) as id, u.id = b.id and u.gone_at is null as is_present,
-      least(age(u.xmin), age(b.xmin)) <= reach and coalesce(not (
-        pg_visible_in_snapshot(greatest(oldest + reach - age(u.xmin), 3)::text::xid8, state)
-        and pg_visible_in_snapshot(greatest(oldest + reach - age(b.xmin), 3)::text::xid8, state)), false) as is_written
+      least(age(u.xmin), age(b.xmin)) <= reach as is_written
     from (select id, gone_at, xmin from mirror.users where team_id = of_team) u
     full join (select id, xmin from sync.user_base where team_id = of_team) b on b.id = u.id) r;
 end
@@ -71,27 +75,21 @@ create function sync.listing_rests(of_team bigint, out resource text, out mark t
 language plpgsql stable set search_path = pg_catalog, pg_temp
 as $$
 declare
-  state pg_snapshot;
-  oldest bigint;
   reach int;
 begin
   mark := sync.mark();
   schema := (select m.name from sync.migrations m order by m.name desc limit 1);
   for resource in select unnest(array['tags', 'contact_fields']) loop
-    select l.value ->> 'mark', sync.state_of(l.value ->> 'mark') into since, state
+    select l.value ->> 'mark', sync.reach(l.value ->> 'mark') into since, reach
     from sync.teams t join sync.learned l on l.team = t.team and l.topic = listing_rests.resource || ' at rest'
     where t.team_id = of_team;
-    oldest := pg_snapshot_xmin(state)::text::bigint;
-    reach := age(pg_snapshot_xmin(state)::xid);
-    select case when not coalesce(bool_or(age(r.xmin) <= reach
-        and not pg_visible_in_snapshot(greatest(oldest + reach - age(r.xmin), 3)::text::xid8, state)), false)
-      then count(*) filter (where r.gone_at is null) end
+    since := case when reach is not null then since end;
+    select case when not coalesce(bool_or(age(r.xmin) <= reach), false) then count(*) filter (where r.gone_at is null) end
     into present
     from (
       select xmin, gone_at from mirror.tags where team_id = of_team and listing_rests.resource = 'tags'
       union all
       select xmin, gone_at from mirror.contact_fields where team_id = of_team and listing_rests.resource = 'contact_fields') r;
-    since := case when state is not null then since end;
     "isLacking" := exists (select from sync.absences a where a.team_id = of_team and a.resource = listing_rests.resource);
     return next;
   end loop;

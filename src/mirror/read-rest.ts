@@ -84,13 +84,13 @@ export async function readRowHashes(
   db: Queryable,
   teamId: Id,
   { mark }: RestingUsers,
-): Promise<Buffer | null> {
+): Promise<Buffer | undefined> {
   const { rows } = await sql<Row<'sync.learned', 'hashes'>>`
     select l.hashes from sync.learned l join sync.teams t on t.team = l.team
     where t.team_id = ${teamId} and l.topic = ${topicOf('users')} and l.value ->> 'mark' = ${mark}`.execute(
     db,
   );
-  return rows[0]?.hashes ?? null;
+  return rows[0]?.hashes ?? undefined;
 }
 
 /** The team of the record. If the answer is the same and so is the mirror, the answer need not be read. */

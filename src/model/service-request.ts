@@ -1,6 +1,5 @@
 /** What the service is asked, and how it answers of users. */
 import type { ListingFilter, ListingMemory, ListingSink } from './listing.ts';
-import type { RowsBefore } from './row-hashes.ts';
 import type { RejectedRow } from './rejected-row.ts';
 import type { Id } from './id.ts';
 import type { ServiceUser } from './user.ts';
@@ -12,6 +11,14 @@ export interface UserFilter {
   readonly phones: readonly string[];
 }
 
+/** What is known of the users of an answer before it is read. */
+export interface RowsBefore {
+  /** One for each; absent: the answer is the same as before, and so is each of them. */
+  readonly hashes?: Buffer | undefined;
+  /** Who is wanted even if they are the same. */
+  readonly besides: ReadonlySet<Id>;
+}
+
 export interface UsersAnswer {
   readonly users: readonly ServiceUser[];
   /** Entries of the answer that could not be taken. */
@@ -19,7 +26,7 @@ export interface UsersAnswer {
   readonly requestId: string | null;
   /** Stands for an answer about everybody, … */
   readonly digest?: string;
-  /** … and these for each of its rows, packed; absent: it could not be read row by row. */
+  /** … and these for each of its users; absent: they could not be read one by one. */
   readonly hashes?: Buffer;
   /** Reads an answer that was left unread: all of it, if nothing was known or it is not about the same users as before. */
   readonly read?: (before?: RowsBefore) => Promise<UsersAnswer>;

@@ -18,7 +18,6 @@
 import { createHash } from 'node:crypto';
 import { toJson } from '../model/json.ts';
 import type { Look, Mark } from '../model/rest.ts';
-import { countHashes, unpackHashes } from '../model/row-hashes.ts';
 import type { Team } from '../model/team.ts';
 import type { RunContext, UsersPlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
@@ -26,6 +25,9 @@ import { askForAll } from './read/ask.ts';
 
 /** If more users than this, and more than an eighth, are to be looked at, all are compared: one by one takes longer. */
 const mostLookedAt = 1_000;
+
+/** An id and a hash (`row-sieve.ts`). */
+const hashedBytes = 16;
 
 /** Stands for whatever decides which users differ, besides the two answers. */
 export function standFor({ schema }: Pick<Mark, 'schema'>, settings: unknown): string {
@@ -56,13 +58,12 @@ export async function lookForNews(
   const restless = open.union(new Set(rest.noted));
   const isMuch = restless.size > Math.max(mostLookedAt, known.shown / 8);
   const isSame = answer.digest === known.users;
-  const packed = isSame || isMuch ? null : await mirror.readRowHashes(known);
-  if (isMuch || rest.present !== known.shown - open.size || (!isSame && packed === null))
+  const hashes = isSame || isMuch ? undefined : await mirror.readRowHashes(known);
+  if (isMuch || rest.present !== known.shown - open.size || (!isSame && hashes === undefined))
     return { how: 'all', rest, answer: await readAnswer() };
   const { shown } = known;
   if (isSame && restless.size === 0)
     return { how: 'nothing', rest, answer: { ...answer, changed: restless }, only: restless, shown };
-  const hashes = packed === null ? undefined : unpackHashes(packed);
   const read = await readAnswer({ hashes, besides: restless });
   if (read.changed === undefined) return { how: 'all', rest, answer: read };
   const isOfTeam = read.users.every(({ teamId }) => (teamId ?? team.id) === team.id);
@@ -82,7 +83,7 @@ function isComplete({ roster, absent, stale }: UsersPlan, look: Look): boolean {
     rejected.length + unresolved.length + absent.length + stale.length === 0 &&
     shown === members.size &&
     hashes !== undefined &&
-    (look.how !== 'all' || shown === countHashes(hashes))
+    (look.how !== 'all' || shown === hashes.length / hashedBytes)
   );
 }
 

@@ -68,8 +68,8 @@ export interface MirrorPort {
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
   /** Which users are not at rest, as the database tells it. */
   readRest(): Promise<Rest>;
-  /** The hashes kept with this record; `null`: there is another record by now. */
-  readRowHashes(of: RestingUsers): Promise<Buffer | null>;
+  /** The hashes kept with this record; `undefined`: there is another record by now. */
+  readRowHashes(of: RestingUsers): Promise<Buffer | undefined>;
   /** The record of the last complete pass; `null`: there is none, or it is too old. */
   readRestingUsers(): Promise<RestingUsers | null>;
   readListingRest(resource: ListedResource): Promise<ListingRest>;

@@ -4,13 +4,12 @@
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
-import type { Id } from '../model/id.ts';
 import { fromJson } from '../model/json.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
+import type { ServiceUser } from '../model/user.ts';
 import { cutRows, findList } from './long-list.ts';
-import { countRows, type DecodeRows, type LongList, type Page } from './page.ts';
+import { countRows, type DecodeRows, type LongList, type Page, type RowSieve } from './page.ts';
 import { isSuspicious } from './row-flaws.ts';
-import type { RowSieve } from './row-sieve.ts';
 
 /** What stands for the list in the value of an answer. */
 export interface DecodedRows {
@@ -89,7 +88,7 @@ export async function decodeLongList(
   )) {
     length += countRows(piece);
     if (length > maxRows) return null;
-    const kept = sieve === undefined ? piece.rows : sieve.keep(piece.rows as readonly { readonly id: Id }[]);
+    const kept = sieve === undefined ? piece.rows : sieve.keep(piece.rows as readonly ServiceUser[]);
     for (const row of kept) page.rows.push(row);
     for (const row of piece.rejected) page.rejected.push(row);
     if (isLast) {

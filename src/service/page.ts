@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
-import type { RowSieve } from './row-sieve.ts';
+import type { ServiceUser } from '../model/user.ts';
 
 /** Which rows to ask for. `page` and `date` are those of the shared pagination body. */
 export interface PageQuery {
@@ -39,12 +39,20 @@ export interface RowsLook {
 
 export type DecodeRows<Row> = (rows: readonly unknown[], look: RowsLook) => Page<Row>;
 
+/** Hashes the users of a list while they are decoded, and lets go of those whom nobody needs. */
+export interface RowSieve {
+  /** @returns which of the next users are kept */
+  keep(users: readonly ServiceUser[]): readonly ServiceUser[];
+  /** The hashes of all users so far. */
+  packed(): Buffer;
+}
+
 /** A property of an answer that is a list, perhaps a long one, and how its rows are read. */
 export interface LongList<Row = unknown> {
   /** `null`: the answer itself is the list. */
   readonly property: string | null;
   readonly decode: DecodeRows<Row>;
-  /** What is kept of its rows; left out: all. */
+  /** Left out: all of its rows are kept. */
   readonly sieve?: RowSieve | undefined;
 }
 

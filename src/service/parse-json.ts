@@ -5,9 +5,8 @@ import { digestOf } from './digest.ts';
 import { inspectJson, markNumbers, restoreNumbers } from './json-bounds.ts';
 import { decodeLongList, type Frame } from './decoded-rows.ts';
 import { isObject } from './json-object.ts';
-import type { LongList } from './page.ts';
+import type { LongList, RowSieve } from './page.ts';
 import { isSuspicious } from './row-flaws.ts';
-import type { RowSieve } from './row-sieve.ts';
 
 export interface ParsedJson {
   /** Integers past 2^53 are `bigint`, all other numbers `number`. A long list that was asked for is `DecodedRows`. */

@@ -1,10 +1,9 @@
 /** The endpoints for team, users and inboxes. */
-import type { SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
+import type { RowsBefore, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { TeamBefore, Team } from '../model/team.ts';
-import type { RowsBefore } from '../model/row-hashes.ts';
 import type { UserPatch } from '../model/user.ts';
 import { type MakeCall, readLeft, type Reply } from './call.ts';
 import { operations } from './operation.ts';

@@ -1,42 +1,80 @@
-/** Hashes the rows of a long answer while they are decoded, and lets go of those that nobody needs to look at. */
+/**
+ * One hash for each user of an answer, by which the next run lets go of those whose values are the same.
+ *
+ * It is 8 bytes of the SHA-256 of the decoded values. A changed user is overlooked if both hashes are the same by chance,
+ * which is once in 2^64 (1.8e19) changes, and only until the user changes again or everybody is compared, a day later at
+ * most. Packed, a user is the id and the hash in two words of 64 bits, in the order of the answer. Words are as the
+ * processor has them: on one with another order of bytes, nobody is known again.
+ */
+import { hash } from 'node:crypto';
 import type { Id } from '../model/id.ts';
-import { hashOfRow, packHashes, type RowsBefore } from '../model/row-hashes.ts';
+import type { RowsBefore } from '../model/service-request.ts';
+import type { ServiceUser } from '../model/user.ts';
+import type { RowSieve } from './page.ts';
+import { textOfUser } from './wire-user.ts';
 
-interface HasId {
-  readonly id: Id;
-}
-
-export interface RowSieve {
-  /** @returns which of the next rows are kept: all, if nothing is known of them */
-  keep<Row extends HasId>(rows: readonly Row[]): readonly Row[];
-  /** The hashes of all rows; empty if the answer is the same as before. */
-  packed(): Buffer;
-  /** Whose rows are others than before; `null` unless the rows are those of the same ids, each once. */
+export interface NewsSieve extends RowSieve {
+  /** Who has other values than before; `null` unless these are the same users, each once. */
   changed(): ReadonlySet<Id> | null;
 }
 
-/** @param before absent: nothing is known */
-export function createRowSieve(before?: RowsBefore): RowSieve {
-  const pieces: Buffer[] = [];
+function hashesOf(users: readonly ServiceUser[]): BigInt64Array {
+  const words = new BigInt64Array(2 * users.length);
+  const bytes = new Uint8Array(words.buffer);
+  for (const [at, user] of users.entries()) {
+    words[2 * at] = user.id;
+    const digest = hash('sha256', textOfUser(user), 'binary');
+    for (let byte = 0; byte < 8; byte += 1) bytes[16 * at + 8 + byte] = digest.charCodeAt(byte);
+  }
+  return words;
+}
+
+/** Finds the hash of a user, once. Most answers have the users in the same order as before: then no index is made. */
+function createFinder(packed: Buffer) {
+  const words = new BigInt64Array(new Uint8Array(packed).buffer);
+  const isFound = new Uint8Array(words.length / 2);
+  let index: Map<Id | undefined, number> | undefined;
+  let next = 0;
+  let left = isFound.length;
+  return {
+    left: () => left,
+    find: (id: Id): bigint | undefined => {
+      if (words[2 * next] !== id) {
+        index ??= new Map(Array.from(isFound, (_, at) => [words[2 * at], at]));
+        next = index.get(id) ?? isFound.length;
+      }
+      const at = next;
+      if (isFound[at] !== 0) return undefined;
+      isFound[at] = 1;
+      left -= 1;
+      next += 1;
+      return words[2 * at + 1];
+    },
+  };
+}
+
+/** @param before absent: nothing is known, and everybody is kept */
+export function createRowSieve(before?: RowsBefore): NewsSieve {
+  const pieces: BigInt64Array[] = [];
   const changed = new Set<Id>();
-  const left = before?.hashes;
+  const known = before?.hashes === undefined ? null : createFinder(before.hashes);
   let isStrange = before === undefined;
-  const isWanted = (id: Id, hash: string): boolean => {
-    if (before === undefined) return true;
-    const known = left?.get(id);
-    left?.delete(id);
-    isStrange ||= known === undefined;
-    if (known !== hash) changed.add(id);
-    return known !== hash || before.besides.has(id);
+  const isSame = (id: Id, now: bigint | undefined): boolean => {
+    const then = known?.find(id);
+    isStrange ||= then === undefined;
+    if (then === now) return true;
+    changed.add(id);
+    return false;
   };
   return {
-    keep: (rows) => {
-      if (before !== undefined && left === undefined) return rows.filter(({ id }) => before.besides.has(id));
-      const hashes = rows.map(hashOfRow);
-      pieces.push(packHashes(rows, hashes));
-      return rows.filter(({ id }, at) => isWanted(id, hashes[at] ?? ''));
+    keep: (users) => {
+      if (before !== undefined && known === null) return users.filter(({ id }) => before.besides.has(id));
+      const words = hashesOf(users);
+      pieces.push(words);
+      if (before === undefined) return users;
+      return users.filter(({ id }, at) => !isSame(id, words[2 * at + 1]) || before.besides.has(id));
     },
-    packed: () => Buffer.concat(pieces),
-    changed: () => (isStrange || (left?.size ?? 0) > 0 ? null : changed),
+    packed: () => Buffer.concat(pieces.map(({ buffer }) => new Uint8Array(buffer))),
+    changed: () => (isStrange || (known?.left() ?? 0) > 0 ? null : changed),
   };
 }

@@ -109,6 +109,22 @@ function packRaw({ raw, ...fields }: ServiceUser): ServiceUser {
   return Object.assign(Object.create(withPackedRaw) as ServiceUser, fields, { packed: toJson(raw) });
 }
 
+/** No text that can be stored has a NUL: what is behind one is never part of the text before. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return `\0s${value}`;
+  if (typeof value === 'bigint') return `\0i${value}`;
+  if (value === undefined) return '\0-';
+  return value === null ? '\0n' : `\0j${toJson(value)}`;
+}
+
+/** All values, but for the id: two users with the same text are the same to everybody who reads them. */
+export function textOfUser(user: ServiceUser & { readonly packed?: string }): string {
+  const { name, email, phone, roleId, teamId, createdAt, updatedAt, userCreatedAt, userUpdatedAt } = user;
+  const texts = textOf(name) + textOf(email) + textOf(phone) + textOf(roleId) + textOf(teamId);
+  const times = textOf(createdAt) + textOf(updatedAt) + textOf(userCreatedAt) + textOf(userUpdatedAt);
+  return texts + times + (user.packed ?? (user.raw === nothing ? '' : toJson(user.raw)));
+}
+
 const decodePacked = (row: JsonObject): ServiceUser => {
   const user = decodeUser(row);
   return user.raw === nothing ? user : packRaw(user);

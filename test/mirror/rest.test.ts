@@ -100,17 +100,46 @@ describe('Since a record was made', () => {
     expect(await since()).toEqual([[4], 7]);
   });
 
-  it('what was still open then and ends later is written, and what had ended is not, whichever began first', async () => {
+  it('whoever was written by a transaction that was open then is told, and by no later one whoever was written before', async () => {
+    const within = async (on: Queryable, text: string) => void (await sql.raw(text).execute(on));
+    await db.transaction(async (open) => {
+      // It has a number from here on, and writes the users after the mark, one of them in a transaction of its own.
+      await within(open, `select set_config('musterd.writing', 'on', true), pg_current_xact_id()`);
+      await write('update mirror.users set role = null where (team_id, id) = (7, 4)');
+      await record();
+      await within(open, `update sync.user_base set phone = '1' where (team_id, id) = (7, 3)`);
+      await within(
+        open,
+        `savepoint one; update sync.user_base set phone = '1' where (team_id, id) = (7, 5); release one`,
+      );
+      expect(await since()).toEqual([[4], 8]);
+    });
+    expect(await since()).toEqual([[3, 4, 5], 6]);
+    await record();
+    expect(await since()).toEqual([[], 9]);
+  });
+
+  it('whoever was written in a transaction of its own within one that was open is told', async () => {
     await db.transaction(async (open) => {
       await sql`select set_config('musterd.writing', 'on', true)`.execute(open);
-      await sql`update sync.user_base set phone = '1' where (team_id, id) = (7, 3)`.execute(open);
-      // It begins later, and ends before the mark.
-      await write('update mirror.users set role = null where team_id = 7 and id in (3, 4)');
+      await sql
+        .raw(
+          'savepoint one; update sync.user_base set phone = null where (team_id, id) = (7, 3); release one',
+        )
+        .execute(open);
+      await write('update mirror.tags set tag = tag');
       await record();
     });
     expect(await since()).toEqual([[3], 8]);
-    await record();
-    expect(await since()).toEqual([[], 9]);
+  });
+
+  it('transactions of other databases are no reason to tell of more', async () => {
+    await databases[1]?.db.transaction(async (open) => {
+      await sql`select pg_current_xact_id()`.execute(open);
+      await write('update mirror.users set role = null where (team_id, id) = (7, 4)');
+      await record();
+      expect(await since()).toEqual([[], 9]);
+    });
   });
 
   it('nothing is told without a record, or by a mark of another database or of a time to come', async () => {

@@ -1,17 +1,11 @@
 /** Rows of a long answer that are known again by the hashes of their values. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  countHashes,
-  hashOfRow,
-  packHashes,
-  type RowsBefore,
-  unpackHashes,
-} from '../../src/model/row-hashes.ts';
+import type { RowsBefore } from '../../src/model/service-request.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { decodeLongList } from '../../src/service/decoded-rows.ts';
 import { createRowSieve } from '../../src/service/row-sieve.ts';
-import { decodeUsers } from '../../src/service/wire-user.ts';
+import { decodeUsers, textOfUser } from '../../src/service/wire-user.ts';
 
 interface Person {
   readonly id: number | bigint;
@@ -49,18 +43,13 @@ async function read(rows: readonly unknown[], before?: RowsBefore, indent?: numb
 }
 
 async function recorded(rows: readonly unknown[], besides: readonly bigint[] = []): Promise<RowsBefore> {
-  return { hashes: unpackHashes((await read(rows)).packed), besides: new Set(besides) };
+  return { hashes: (await read(rows)).packed, besides: new Set(besides) };
 }
 
 describe('The rows of an answer', () => {
   it('are all kept if nothing is known of them, and have a hash each', async () => {
     const { rows, packed, changed: news } = await read(people(100));
-    expect([rows.length, countHashes(packed), unpackHashes(packed).size, news]).toEqual([
-      100,
-      100,
-      100,
-      null,
-    ]);
+    expect([rows.length, packed.length, news]).toEqual([100, 1_600, null]);
   });
 
   it('are let go if they are the same, but for those who are wanted', async () => {
@@ -71,7 +60,7 @@ describe('The rows of an answer', () => {
       length,
     } = await read(people(100), await recorded(people(100), [40n, 500n]));
     expect(rows.map(({ id }) => id)).toEqual([40n]);
-    expect([news, countHashes(packed), length]).toEqual([new Set(), 100, 100]);
+    expect([news, packed.length, length]).toEqual([new Set(), 1_600, 100]);
   });
 
   it('are kept if their values are others, with the hashes of now', async () => {
@@ -161,31 +150,24 @@ describe('The rows of an answer', () => {
   });
 });
 
-describe('A hash', () => {
-  it('is of all values and of which of them are absent, and of nothing else', () => {
-    const row = { id: 1n, name: 'a', email: null, phone: 'b', raw: {} };
-    const others: readonly object[] = [
-      { ...row, id: 2n },
-      { ...row, name: 'ab', phone: '' },
-      { ...row, name: null },
-      { ...row, email: '' },
-      { ...row, email: 'null' },
-      { id: 1n, name: 'a', phone: 'b', raw: {} },
-      { ...row, raw: { a: 1 } },
-      { ...row, name: { unreadable: 'a' } },
-      { ...row, roleId: 1n },
-      { ...row, roleId: '1' },
-    ];
-    expect(new Set([row, ...others].map(hashOfRow)).size).toBe(others.length + 1);
-    expect(hashOfRow({ ...row })).toBe(hashOfRow(row));
-    expect(hashOfRow(row)).toHaveLength(8);
-  });
-
-  it('is packed with the id, in 16 bytes', () => {
-    const rows = [{ id: 1n }, { id: 2n ** 63n - 1n }];
-    const hashes = rows.map(hashOfRow);
-    const packed = packHashes(rows, hashes);
-    expect(packed).toHaveLength(32);
-    expect([...unpackHashes(packed)]).toEqual(rows.map(({ id }, at) => [id, hashes[at]]));
-  });
+it('The text that is hashed is of all values of a user but the id, and of which of them are absent', () => {
+  const user = { id: 1n, name: 'a', email: null, phone: 'b', raw: {} };
+  const others: readonly ServiceUser[] = [
+    { ...user, name: 'ab', phone: '' },
+    { ...user, name: null },
+    { ...user, email: '' },
+    { ...user, email: 'n' },
+    { id: 1n, name: 'a', phone: 'b', raw: {} },
+    { ...user, name: { unreadable: 'a' } },
+    { ...user, roleId: 1n },
+    { ...user, roleId: null },
+    { ...user, teamId: 1n },
+    { ...user, createdAt: 'b' },
+    { ...user, updatedAt: 'b' },
+    { ...user, userCreatedAt: 'b' },
+    { ...user, userUpdatedAt: 'b' },
+    { ...user, raw: { a: 1 } },
+  ];
+  expect(new Set([user, ...others].map(textOfUser)).size).toBe(others.length + 1);
+  expect(textOfUser({ ...user, id: 2n })).toBe(textOfUser(user));
 });
