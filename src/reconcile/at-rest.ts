@@ -16,8 +16,9 @@
  * counts for a day since everybody was compared.
  */
 import { createHash } from 'node:crypto';
+import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import type { Look, Mark } from '../model/rest.ts';
+import type { Look, Mark, Rest, RestingUsers } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import type { RunContext, UsersPlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
@@ -26,14 +27,21 @@ import { askForAll } from './read/ask.ts';
 /** If more users than this, and more than an eighth, are to be looked at, all are compared: one by one takes longer. */
 const mostLookedAt = 1_000;
 
-/** An id and a hash (`row-sieve.ts`). */
-const hashedBytes = 16;
-
 /** Stands for whatever decides which users differ, besides the two answers. */
 export function standFor({ schema }: Pick<Mark, 'schema'>, settings: unknown): string {
   return createHash('sha256')
     .update(toJson([schema, settings]))
     .digest('base64url');
+}
+
+/** Who is looked at even if the service shows the same; `null`: everybody is. */
+function restlessOf(known: RestingUsers, rest: Rest, settings: unknown): ReadonlySet<Id> | null {
+  // What another version of the program has kept may have another form: nothing else of it is read before this.
+  if (rest.since !== known.mark || known.under !== standFor(rest, settings)) return null;
+  const open = new Set([...known.planned.map(BigInt), ...rest.written]);
+  const restless = open.union(new Set(rest.noted));
+  const isMuch = restless.size > Math.max(mostLookedAt, known.shown / 8);
+  return isMuch || rest.present !== known.shown - open.size ? null : restless;
 }
 
 /** Asks for everybody, if what was recorded may still count; the database is looked at meanwhile. */
@@ -46,45 +54,36 @@ export async function lookForNews(
   if (known === null || known.team !== team.digest || (await mirror.readIntents()).length > 0)
     return { how: 'all', rest: await mirror.readRest() };
   notes.event({ kind: 'step', step: 'users' });
-  const [rest, { read: readAnswer, ...answer }] = await Promise.all([
-    mirror.readRest(),
-    askForAll(service, true),
-  ]);
-  if (readAnswer === undefined) return { how: 'all', rest, answer };
-  // What another version of the program has kept may have another form: none of it is read before this.
-  const isUsable = rest.since === known.mark && known.under === standFor(rest, settings);
-  if (!isUsable) return { how: 'all', rest, answer: await readAnswer() };
-  const open = new Set([...known.planned.map(BigInt), ...rest.written]);
-  const restless = open.union(new Set(rest.noted));
-  const isMuch = restless.size > Math.max(mostLookedAt, known.shown / 8);
-  const isSame = answer.digest === known.users;
-  const hashes = isSame || isMuch ? undefined : await mirror.readRowHashes(known);
-  if (isMuch || rest.present !== known.shown - open.size || (!isSame && hashes === undefined))
-    return { how: 'all', rest, answer: await readAnswer() };
+  const [rest, { read, ...unread }] = await Promise.all([mirror.readRest(), askForAll(service, true)]);
+  if (read === undefined) return { how: 'all', rest, answer: unread };
+  const restless = restlessOf(known, rest, settings);
+  const isSame = unread.digest === known.users;
+  const hashes = isSame || restless === null ? undefined : await mirror.readRowHashes(known);
+  if (restless === null || (!isSame && hashes === undefined))
+    return { how: 'all', rest, answer: await read() };
   const { shown } = known;
-  if (isSame && restless.size === 0)
-    return { how: 'nothing', rest, answer: { ...answer, changed: restless }, only: restless, shown };
-  const read = await readAnswer({ hashes, besides: restless });
-  if (read.changed === undefined) return { how: 'all', rest, answer: read };
-  const isOfTeam = read.users.every(({ teamId }) => (teamId ?? team.id) === team.id);
+  if (isSame && restless.size === 0) {
+    const only = new Set<Id>();
+    return { how: 'nothing', rest, answer: { ...unread, changed: only }, only, shown };
+  }
+  const answer = await read({ hashes, besides: restless });
+  if (answer.changed === undefined) return { how: 'all', rest, answer };
+  const isOfTeam = answer.users.every(({ teamId }) => (teamId ?? team.id) === team.id);
   // Somebody is of another team by now, or is known here and not shown: everybody is asked for once more.
-  if (!isOfTeam || !restless.isSubsetOf(new Set(read.users.map(({ id }) => id)))) return { how: 'all', rest };
-  return { how: 'some', rest, answer: read, only: read.changed.union(restless), shown };
+  if (!isOfTeam || !restless.isSubsetOf(new Set(answer.users.map(({ id }) => id))))
+    return { how: 'all', rest };
+  return { how: 'some', rest, answer, only: answer.changed.union(restless), shown };
 }
 
 /** Whether nobody was known here: all that is here now is what the service says. */
-export const isFirst = ({ roster, plans, unknown }: UsersPlan): boolean =>
+const isFirst = ({ roster, plans, unknown }: UsersPlan): boolean =>
   plans.length === 0 && unknown.length === roster.shown;
 
 /** Whether all who are shown are in the team, were in one answer, each once, and can be compared. */
-function isComplete({ roster, absent, stale }: UsersPlan, look: Look): boolean {
-  const { shown, hashes, members, rejected, unresolved } = roster;
-  return (
-    rejected.length + unresolved.length + absent.length + stale.length === 0 &&
-    shown === members.size &&
-    hashes !== undefined &&
-    (look.how !== 'all' || shown === hashes.length / hashedBytes)
-  );
+function isComplete({ roster, absent, stale }: UsersPlan): boolean {
+  const { shown, members, rejected, unresolved, repeated } = roster;
+  const isOdd = rejected.length + unresolved.length + repeated.size + absent.length + stale.length > 0;
+  return !isOdd && shown === members.size;
 }
 
 /** What there is to record. */
@@ -105,8 +104,7 @@ export async function learnRest(
 ): Promise<void> {
   const { plans, unknown, roster } = plan;
   const { digest, hashes, shown } = roster;
-  if (team.digest === undefined || digest === undefined || hashes === undefined || !isComplete(plan, look))
-    return;
+  if (team.digest === undefined || digest === undefined || hashes === undefined || !isComplete(plan)) return;
   const taken = isFirst(plan) ? await mirror.readTaken() : null;
   const planned = taken?.written ?? [...plans.map(({ id }) => id), ...unknown];
   const users = {

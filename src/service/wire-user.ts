@@ -109,20 +109,25 @@ function packRaw({ raw, ...fields }: ServiceUser): ServiceUser {
   return Object.assign(Object.create(withPackedRaw) as ServiceUser, fields, { packed: toJson(raw) });
 }
 
-/** No text that can be stored has a NUL: what is behind one is never part of the text before. */
-function textOf(value: unknown): string {
-  if (typeof value === 'string') return `\0s${value}`;
-  if (typeof value === 'bigint') return `\0i${value}`;
-  if (value === undefined) return '\0-';
-  return value === null ? '\0n' : `\0j${toJson(value)}`;
-}
+/** For {@link textOfUser}: what was left out is neither `null` nor any other value. */
+const plainOf = (value: unknown) =>
+  value === undefined ? 0 : typeof value === 'bigint' ? value.toString() : value;
 
-/** All values, but for the id: two users with the same text are the same to everybody who reads them. */
+/** All values but the id: two users with the same text are the same to everybody who reads them. */
 export function textOfUser(user: ServiceUser & { readonly packed?: string }): string {
   const { name, email, phone, roleId, teamId, createdAt, updatedAt, userCreatedAt, userUpdatedAt } = user;
-  const texts = textOf(name) + textOf(email) + textOf(phone) + textOf(roleId) + textOf(teamId);
-  const times = textOf(createdAt) + textOf(updatedAt) + textOf(userCreatedAt) + textOf(userUpdatedAt);
-  return texts + times + (user.packed ?? (user.raw === nothing ? '' : toJson(user.raw)));
+  return JSON.stringify([
+    plainOf(name),
+    plainOf(email),
+    plainOf(phone),
+    plainOf(roleId),
+    plainOf(teamId),
+    plainOf(createdAt),
+    plainOf(updatedAt),
+    plainOf(userCreatedAt),
+    plainOf(userUpdatedAt),
+    user.packed ?? (user.raw === nothing ? '' : toJson(user.raw)),
+  ]);
 }
 
 const decodePacked = (row: JsonObject): ServiceUser => {

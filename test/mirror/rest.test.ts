@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Queryable } from '../../src/mirror/database.ts';
-import { readListingRests, readRest } from '../../src/mirror/read-rest.ts';
+import { readListingRests, readRest, toResting } from '../../src/mirror/read-rest.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -208,4 +208,10 @@ it('The server is told apart by whoever may, and by nobody else', async () => {
   });
   expect(since).toHaveLength(2);
   for (const [at, mark] of before.entries()) expect(mark).not.toBe(since[at]);
+});
+
+it('A record counts for a day, unless the clock was set back since', () => {
+  const ofAge = (ageMs: number) => toResting(new Map([['users at rest', { value: 'it', ageMs }]]), 'users');
+  expect([-1, 0, 86_399_999, 86_400_000].map(ofAge)).toEqual([null, 'it', 'it', null]);
+  expect(toResting(new Map(), 'tags')).toBeNull();
 });

@@ -88,43 +88,10 @@ describe('Users of whom nothing is new on either side', () => {
       'all rows were put back',
       () => restore('update mirror.users set role = role; update sync.user_base set name = name'),
     ],
-    [
-      'the schema is a later one',
-      () => stage.sql(`insert into sync.migrations (name, timestamp) values ('9999', '')`),
-    ],
-    [
-      'another version of the program found them so',
-      () =>
-        stage.sql(
-          `update sync.learned set value = jsonb_set(value, '{under}', '"another"') where topic = 'users at rest'`,
-        ),
-    ],
-    [
-      'another version of the program kept less of them',
-      () =>
-        stage.sql(
-          `update sync.learned set value = (value || '{"under": "another"}') - 'planned' where topic = 'users at rest'`,
-        ),
-    ],
-    [
-      'the clock of the database was set back',
-      () =>
-        stage.sql(
-          `update sync.learned set learned_at = now() + interval '1 hour' where topic = 'users at rest'`,
-        ),
-    ],
-    [
-      'a day has passed',
-      () =>
-        stage.sql(
-          `update sync.learned set learned_at = now() - interval '1 day' where topic = 'users at rest'`,
-        ),
-    ],
   ])('are all read again when %s', async (_name, disturb) => {
     await disturb();
     expect(await atRest(stage)).toBeUndefined();
     expect(await joined(stage)).toEqual(onServiceJoined(stage));
-    await stage.sql(`delete from sync.migrations where name = '9999'`);
     await settle(stage);
   });
 
@@ -480,36 +447,10 @@ describe('Listings of which nothing is new on either side', () => {
       () => asOwner(stage, `update mirror.tags set gone_at = now() where id = ${firstTag()}`),
     ],
     ['the mirror was emptied', () => asOwner(stage, 'delete from mirror.tags')],
-    [
-      'the schema is a later one',
-      () => stage.sql(`insert into sync.migrations (name, timestamp) values ('9999', '')`),
-    ],
-    [
-      'another version of the program found them so',
-      () =>
-        stage.sql(
-          `update sync.learned set value = jsonb_set(value, '{under}', '"another"') where topic = 'tags at rest'`,
-        ),
-    ],
-    [
-      'a day has passed',
-      () =>
-        stage.sql(
-          `update sync.learned set learned_at = now() - interval '1 day' where topic = 'tags at rest'`,
-        ),
-    ],
-    [
-      'the clock of the database was set back',
-      () =>
-        stage.sql(
-          `update sync.learned set learned_at = now() + interval '1 hour' where topic = 'tags at rest'`,
-        ),
-    ],
   ])('are read again when %s', async (_name, disturb) => {
     await disturb();
     expect(await tagsAtRest()).toBeUndefined();
     expect(await mirrored()).toEqual(listed());
-    await stage.sql(`delete from sync.migrations where name = '9999'`);
     await rest();
   });
 
