@@ -101,7 +101,6 @@ export async function readPageFrame<Result>(
   work: (frame: PageFrame) => Promise<Result>,
   decider: PageReader['decider'] = null,
 ): Promise<Result> {
-  const opening = { text: 'set transaction read only', take: () => undefined };
   return await db.transaction(
     async (tx) => {
       const { now, teams: seen } = await readSeenTeams(tx);
@@ -120,7 +119,7 @@ export async function readPageFrame<Result>(
         reader: { db: tx, teams, teamIds, now, decider },
       });
     },
-    { isolationLevel: 'repeatable read', statementTimeoutMs: patienceMs, opening },
+    { isolationLevel: 'repeatable read', statementTimeoutMs: patienceMs, isReadOnly: true },
   );
 }
 
