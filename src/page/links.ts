@@ -1,4 +1,5 @@
 /** Every state of a view is a link. */
+import { quoted } from '../model/in-words.ts';
 import type { PageContext } from './view.ts';
 
 type Change = Readonly<Record<string, string | null>>;
@@ -41,9 +42,4 @@ export const personPath = (team: string, id: bigint): string => `/people/${encod
 export function commandOf(context: Pick<PageContext, 'teams'>, team: string, words: string): string {
   const chosen = context.teams.length > 1 ? ` --team ${quoted(team)}` : '';
   return `musterd${chosen} ${words}`;
-}
-
-/** A word as a shell takes it. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
