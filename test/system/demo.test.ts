@@ -121,6 +121,20 @@ describe('while the demo goes on', () => {
     expect(run(report)).toBe(again ? said : '');
   });
 
+  it('a run is summed up with what it was about, and nothing else', () => {
+    const { run } = reports();
+    const users = '  users          200 read, 1 newly held\n';
+    const rest = '  1 field waits for a person: see "musterd held"\n';
+    const counts = { users_read: 200, held: 1, tags_read: 7, contact_fields_read: 3, contact_counts: 1 };
+    const held = { counts, held: 1 };
+    expect(run(held)).toBe(`${head}${users}${rest}`);
+    const listings = '  tags           7 read\n  contact fields 3 read\n';
+    expect(run({ ...held, groups: ['users', 'listings'] })).toBe(`${head}${users}${listings}${rest}`);
+    expect(run({ ...held, groups: ['users', 'counts'] })).toBe(
+      `${head}${users}  contact counts 1 taken\n${rest}`,
+    );
+  });
+
   it('a batch that waits on in other words is not reported again', () => {
     const { run } = reports();
     const waiting = (reason: string) =>
@@ -214,7 +228,11 @@ describe('demo --serve', () => {
   it('serves the page where it says', async () => {
     const answer = await fetch(String(page));
     expect(answer.status).toBe(200);
-    expect(await answer.text()).toContain('Harbour Street Clinic');
+    expect(await answer.text()).toMatch(/Harbour Street Clinic.*Clémence Berg/s);
+  });
+
+  it('hands out no superuser', async () => {
+    expect(await first('select rolsuper from pg_roles where rolname = current_user')).toBe(false);
   });
 
   it('brings the edit that it suggests to the service', async () => {
