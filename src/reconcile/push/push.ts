@@ -13,7 +13,9 @@
 import { ServiceError } from '../../errors.ts';
 import { mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { Intent } from '../../model/intent.ts';
-import type { Field } from '../../model/user.ts';
+import type { Id } from '../../model/id.ts';
+import { countWords } from '../../model/name.ts';
+import { type Field, readable } from '../../model/user.ts';
 import {
   arrangeBatches,
   type Batch,
@@ -30,15 +32,16 @@ import { isPassing, LateError } from './send-guard.ts';
 import { patchedFields } from './outcome.ts';
 
 async function arrange(
-  { mirror }: PushContext,
+  { mirror, users }: PushContext,
   { batchSize }: PushSettings,
   plans: readonly UserPlan[],
   known?: PushLessons,
 ): Promise<readonly Batch<UserPlan>[]> {
   const pushes = plans.map((plan) => ({ id: plan.id, patch: pushOf(plan), plan }));
   const lessons = known ?? (await mirror.inSnapshot((one) => readLessons(one, pushes)));
-  const keepsNames = lessons.safety === 'kept';
-  const batches = arrangeBatches(pushes, batchSize, lessons);
+  const keepsNames = lessons.safety === 'keeps';
+  const canPutBack = (id: Id) => countWords(readable(users.get(id)?.name) ?? '') <= 2;
+  const batches = arrangeBatches(pushes, batchSize, lessons, canPutBack);
   return batches.map((batch) => ({ ...batch, plans: batch.plans.map(({ plan }) => plan), keepsNames }));
 }
 
@@ -141,7 +144,7 @@ async function pushByField(
   { sent }: Intent,
 ): Promise<boolean> {
   if (patchedFields(sent).length === 1) return false;
-  const keepsName = (await places.mirror.readNameSafety()) === 'kept';
+  const keepsName = (await places.mirror.readNameSafety()) === 'keeps';
   const others = ['roleId', 'phone', 'email'] as const;
   const order: readonly Field[] = keepsName ? [...others, 'name'] : ['name', ...others];
   let taken = false;
