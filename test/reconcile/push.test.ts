@@ -211,8 +211,8 @@ describe('many edits', () => {
   it('do not leave beside one that is to teach what becomes of names', async () => {
     const { service, mirror, run, ids } = createStage({ users: 300 });
     mirror.nameSafety = 'unknown';
-    // Of the first nothing can be learned: there is no name to be lost.
-    service.held.set(1n, makeUser(1n, { name: '' }));
+    // Of the first nothing is learned: its answer shows no name.
+    service.answer = (user) => (user.id === 1n ? without('name', user) : user);
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.take = (user, patch) => ({
       ...takePatch(user, patch),
@@ -228,7 +228,7 @@ describe('many edits', () => {
     };
     await run();
     expect(beside).toEqual([1, 1]);
-    const lost = [...service.held.values()].filter(({ id, name }) => id !== 1n && name === '');
+    const lost = [...service.held.values()].filter(({ name }) => name === '');
     expect(lost.length).toBeLessThanOrEqual(2);
   });
 
@@ -1357,6 +1357,25 @@ describe('an update that leaves the name out', () => {
     expect(sentIds(service.updates)).toEqual([[2n], [1n, 3n], [4n]]);
   });
 
+  it('goes first for a user whose name can be put back, and never beside a name that is held', async () => {
+    const made = nameless('unknown');
+    const { service, run } = made;
+    rename(made, 2n, 'Anne Marie Berg');
+    made.mirror.edit(3n, { name: robin.name });
+    made.mirror.edit(1n, { name: { first: 'Anne', last: 'Berg' } });
+    service.held.set(3n, makeUser(3n, { name: 'Web Name' }));
+    service.refusesPatch = (_, id) => id === 4n;
+    await run();
+    expect(service.updates.slice(0, 3)).toEqual([
+      new Map([[1n, { email: 'new1@example.com' }]]),
+      new Map<Id, UserPatch>([
+        [2n, { email: 'new2@example.com' }],
+        [3n, { email: 'new3@example.com' }],
+      ]),
+      new Map([[4n, { email: 'new4@example.com' }]]),
+    ]);
+  });
+
   it('goes with the others where it is known to leave the name alone', async () => {
     const { service, run } = nameless('keeps');
     await run();
@@ -1374,7 +1393,6 @@ describe('an update that leaves the name out', () => {
   });
 
   it.each([
-    ['of a user without a name', (user: ServiceUser) => ({ ...user, name: '' })],
     ['whose answer shows no name', (user: ServiceUser) => without('name', user)],
     ['to no effect', ({ id }: ServiceUser) => makeUser(id)],
   ])('goes alone one after another until one of them taught something: %s', async (_, show) => {

@@ -49,17 +49,17 @@ export async function readLessons(mirror: SnapshotPort, plans: readonly Pushable
  * others. The first update without a name goes alone and first: some deployments clear the name then. If one is
  * known to do so, updates carry the name (`carry-name.ts`).
  *
- * @param canPutBack whether the user's name could be sent again if it were cleared: such a user goes first if there is one
+ * @param choose which of those without a name goes first; `undefined`: none may
  */
 export function arrangeBatches<P extends Pushable>(
   plans: readonly P[],
   batchSize: number,
   { safety, troubled }: PushLessons,
-  canPutBack: (id: Id) => boolean = () => true,
+  choose: (probes: readonly P[]) => P | undefined = ([one]) => one,
 ): readonly Batch<P>[] {
   const probes =
     safety === 'unknown' ? plans.filter((plan) => isNameless(plan.patch) && !troubled.has(plan.id)) : [];
-  const first = probes.find(({ id }) => canPutBack(id)) ?? probes[0];
+  const first = choose(probes);
   const others = plans.filter((plan) => plan !== first && !troubled.has(plan.id));
   const alone = plans.filter(({ id }) => troubled.has(id));
   const known = { isProbe: false, isTroubled: false };

@@ -16,6 +16,10 @@ import { patchedFields } from './outcome.ts';
 export const isNameless = (patch: UserPatch): boolean =>
   patch.name === undefined && patchedFields(patch).length > 0;
 
+/** A name that waits for a person would not be put back by the next run. */
+export const isNameHeld = ({ fields }: Pick<UserPlan, 'fields'>): boolean =>
+  fields.name.kind === 'hold' || fields.name.kind === 'held';
+
 /** Whether the service's name differs from the name to carry, or is unreadable. */
 export function isOtherName(along: NamePair | undefined, user: ServiceUser): boolean {
   const said = saidOf('name', user);
@@ -70,7 +74,7 @@ export function nameAlong(
     const state = states.get(plan.id);
     if (state === undefined || !isNameless(pushOf(plan)) || safety === 'keeps') return plan;
     const isCleared = safety === 'clears';
-    if (!isCleared && mayLack(plan.id)) return plan;
+    if (!isCleared && !isNameHeld(plan) && mayLack(plan.id)) return plan;
     const carried = carryName(plan, state);
     if (carried !== 'unread' && 'along' in carried) {
       if (carried.along !== undefined) along.set(plan.id, carried.along);

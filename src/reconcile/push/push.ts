@@ -13,7 +13,6 @@
 import { ServiceError } from '../../errors.ts';
 import { mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { Intent } from '../../model/intent.ts';
-import type { Id } from '../../model/id.ts';
 import { countWords } from '../../model/name.ts';
 import { type Field, readable } from '../../model/user.ts';
 import {
@@ -25,7 +24,7 @@ import {
   takeGroup,
 } from './batches.ts';
 import { type Prepared, prepare, takePlanned } from './prepare.ts';
-import { isNameless } from './carry-name.ts';
+import { isNameHeld, isNameless } from './carry-name.ts';
 import type { PushContext, PushSettings } from './record.ts';
 import { sendIntents } from './send.ts';
 import { isPassing, LateError } from './send-guard.ts';
@@ -40,8 +39,11 @@ async function arrange(
   const pushes = plans.map((plan) => ({ id: plan.id, patch: pushOf(plan), plan }));
   const lessons = known ?? (await mirror.inSnapshot((one) => readLessons(one, pushes)));
   const keepsNames = lessons.safety === 'keeps';
-  const canPutBack = (id: Id) => countWords(readable(users.get(id)?.name) ?? '') <= 2;
-  const batches = arrangeBatches(pushes, batchSize, lessons, canPutBack);
+  const canPutBack = ({ id }: UserPlan) => countWords(readable(users.get(id)?.name) ?? '') <= 2;
+  const batches = arrangeBatches(pushes, batchSize, lessons, (probes) => {
+    const free = probes.filter(({ plan }) => !isNameHeld(plan));
+    return free.find(({ plan }) => canPutBack(plan)) ?? free[0];
+  });
   return batches.map((batch) => ({ ...batch, plans: batch.plans.map(({ plan }) => plan), keepsNames }));
 }
 
