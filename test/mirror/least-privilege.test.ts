@@ -81,7 +81,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   ),
   bookkeeping(
     'sync.held_fields',
-    'base_value,batch,batch_reason,decided_at,decided_by,decided_why,decision,detail,edit_id,field,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
+    'asked_by,base_value,batch,decided_at,decided_by,decided_why,decision,detail,detail_before,edit_id,field,held_before,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
   ),
   bookkeeping('sync.absences', 'batch,detail,id,resource,team_id,verdict,withheld_at'),
   bookkeeping(

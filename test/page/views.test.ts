@@ -185,6 +185,8 @@ describe('one person', () => {
       decided_by: null,
       edit_id: null,
       decided_why: null,
+      asked_by: null,
+      held_before: null,
     },
   ] as const;
   const state = {
