@@ -2,7 +2,7 @@ import { MusterdError } from '../errors.ts';
 import type { AskedHolds, HoldEnd } from '../mirror/held.ts';
 import { showTime } from '../model/field-values.ts';
 import { fields } from '../model/user.ts';
-import { endHolds, holdFields, readUntil } from '../runs/hold-fields.ts';
+import { endHold, holdFields, readUntil } from '../runs/hold-fields.ts';
 import { readField, requireTeamId, requireUser } from '../runs/named-user.ts';
 import { confirmationOf, reasonOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -42,7 +42,7 @@ export async function holdCommand(
     const team = leaseWait(context, setup.config);
     const { id, name } = await requireUser(setup, await requireTeamId(setup), who);
     if (wish === 'end') {
-      const ended = await endHolds(setup, team, { id, fields: wanted });
+      const ended = await endHold(setup, team, { id, fields: wanted });
       if (context.json) printJson(context, { user_id: id, ended });
       else if (ended.length === 0) printLine(context.err, `Nothing of ${name} was held on request.`);
       else printLine(context.out, `${name}: no longer held: ${ended.join(', ')}`);

@@ -9,7 +9,7 @@ import { readFourEyes } from '../mirror/pinned-teams.ts';
 import { isCopy } from '../page/banner.ts';
 import { confirmation, mayDecide, refusedPage, shownKey, type Verb, whyBarred } from '../page/decide.ts';
 import { href } from '../page/links.ts';
-import type { PageContext, PageShown } from '../page/view.ts';
+import type { PageContext, PageShown, Tab } from '../page/view.ts';
 import { waiting } from '../page/waiting-list.ts';
 import { count } from '../page/words.ts';
 import { approve, reject } from '../runs/approve-batch.ts';
@@ -37,15 +37,34 @@ interface Posted {
 
 /**
  * A decision that was confirmed and is about what was shown.
- * @returns what the page that it leads to says: the number of the decision, or a note
+ * @returns where the page is that says so
  * @throws MusterdError if it is about something else after all
  */
-export type CarryOut = () => Promise<{ readonly done: string } | { readonly note: string }>;
+export type CarryOut = () => Promise<string>;
+
+/** What a form of the page is answered with. */
+export interface Deciding {
+  readonly tab: Tab;
+  /** @returns a page that asks for confirmation, or says why nothing is done; or else what carries it out */
+  readonly prepare: (
+    options: DecideOptions,
+    question: PageQuestion,
+    frame: PageFrame,
+    context: PageContext,
+  ) => Promise<PageShown | CarryOut>;
+  /** What refused it when it was to be carried out, over what is there by now. */
+  readonly refusedAfterAll: (
+    question: PageQuestion,
+    frame: PageFrame,
+    context: PageContext,
+    error: MusterdError,
+  ) => Promise<PageShown>;
+}
 
 /** How long a page waits for the lease, shorter than a command; then the person is asked to try again. */
 const waitMs = 3_000;
 
-const setupOf = ({ mirror, log }: DecideOptions, { config }: Posted) => ({
+export const setupOf = ({ mirror, log }: DecideOptions, { config }: Posted) => ({
   setup: { config, log, mirror },
   leased: { team: config.team, lease: { ...config.lease, waitMs } },
 });
@@ -172,26 +191,23 @@ async function prepare(
       verb === 'Approve'
         ? await approve(setup, leased, choice)
         : await reject(setup, leased, { ...choice, revert: verb === 'Withdraw' });
-    return decided.of === 'fields' ? saidOf(decided.decision) : { note: 'missing' };
+    return decided.of === 'fields' ? saidOf(decided.decision) : '/waiting?note=missing';
   };
 }
 
-function saidOf(decision: bigint | null) {
-  if (decision !== null) return { done: decision.toString() };
+function saidOf(decision: bigint | null): string {
+  if (decision !== null) return `/waiting?done=${decision}`;
   throw new MusterdError('usage', 'All of it was edited, or has moved on the service, while you looked.');
 }
 
-/**
- * @returns a page that asks for confirmation, or says why nothing is decided; or else what carries out the decision
- */
-export async function prepareDecision(
+/** The settings of the team that a form is about, or why nobody decides about it here. */
+export function decidingOn(
   options: DecideOptions,
-  question: PageQuestion,
-  frame: PageFrame,
+  { form, params }: Pick<PageQuestion, 'form' | 'params'>,
   context: PageContext,
-): Promise<PageShown | CarryOut> {
-  const { form = new URLSearchParams() } = question;
-  const config = options.configs().find((one) => one.team === form.get('team'));
+): Config | PageShown {
+  const team = params['team'] ?? form?.get('team');
+  const config = options.configs().find((one) => one.team === team);
   if (isCopy(context))
     return refusedPage(context, {
       status: 403,
@@ -210,6 +226,13 @@ export async function prepareDecision(
       message: whyBarred,
       hint: 'With status.user and status.passwordFile the page knows who decides.',
     });
+  return config;
+}
+
+const prepareDecision: Deciding['prepare'] = async (options, question, frame, context) => {
+  const { form = new URLSearchParams() } = question;
+  const config = decidingOn(options, question, context);
+  if ('main' in config) return config;
   try {
     requireReadable(form);
     return await prepare(options, { question, form, config }, frame, context);
@@ -217,17 +240,14 @@ export async function prepareDecision(
     if (!(error instanceof MusterdError)) throw error;
     return refusedPage(context, { status: 400, message: error.message, hint: error.hint });
   }
-}
+};
 
-/** What refused a decision that was to be carried out, over the list as it is by now. */
-export async function refusedAfterAll(
-  question: PageQuestion,
-  frame: PageFrame,
-  context: PageContext,
-  { message, hint }: MusterdError,
-): Promise<PageShown> {
+const refusedAfterAll: Deciding['refusedAfterAll'] = async (question, frame, context, { message, hint }) => {
   const { form = new URLSearchParams() } = question;
   const refusal = [message, hint].filter((one) => one !== undefined).join('. ');
   const ticks = form.getAll('row').join(',');
   return await listAgain({ question, form }, frame, context, { status: 409, refusal, ticks });
-}
+};
+
+/** About what waits in lists. */
+export const deciding: Deciding = { tab: 'Waiting', prepare: prepareDecision, refusedAfterAll };

@@ -16,6 +16,7 @@ const places = ['./assets/', '../../node_modules/@fontsource-variable/inter/file
 const files = {
   'style.css': ['text/css; charset=utf-8', 'style.css'],
   'script.js': ['text/javascript; charset=utf-8', 'script.js'],
+  'alive.js': ['text/javascript; charset=utf-8', 'alive.js'],
   'icon.svg': ['image/svg+xml', 'icon.svg'],
   'inter-latin.woff2': ['font/woff2', 'inter-latin-wght-normal.woff2'],
   'inter-latin-ext.woff2': ['font/woff2', 'inter-latin-ext-wght-normal.woff2'],

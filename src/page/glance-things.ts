@@ -1,6 +1,7 @@
 /** What somebody must do: stale teams first, then batches, then single fields. */
 import type { Glance, GlanceGroup } from '../mirror/page-glance.ts';
 import type { SeenTeam } from '../mirror/page-reader.ts';
+import type { Id } from '../model/id.ts';
 import { isCopy } from './banner.ts';
 import type { Thing } from './components.ts';
 import { editorsIn, listTitle, waits } from './hold-words.ts';
@@ -15,6 +16,7 @@ export const groupsOf = (read: Glance, { teamId }: SeenTeam): readonly GlanceGro
   read.groups.filter((group) => group.teamId === teamId);
 
 interface ToDo extends Thing {
+  readonly teamId: Id;
   /** A sentence for the line below the title. */
   readonly brief: ReturnType<typeof html>;
 }
@@ -33,6 +35,7 @@ function staleThing(read: Glance, team: SeenTeam, context: PageContext): readonl
   const what = listed(stale.map(({ group }) => laneNames[group.group].toLowerCase()));
   return [
     {
+      teamId: team.teamId,
       id: `stale-${team.team}`,
       brief: html`${name} is stale.`,
       title: html`${name} is stale since ${at(first.since, now)}`,
@@ -59,6 +62,7 @@ function batchThings(read: Glance, team: SeenTeam, context: PageContext): readon
         ? []
         : [
             {
+              teamId: team.teamId,
               id: `batch-${batch}`,
               brief: html`${listTitle(list)}${of}.`,
               title: html`${listTitle(list)}${of}`,
@@ -77,6 +81,7 @@ function batchThings(read: Glance, team: SeenTeam, context: PageContext): readon
           ],
     ),
     ...missing.map(({ hash, resource, rows, reason }) => ({
+      teamId: team.teamId,
       id: `missing-${hash}`,
       brief: html`${many(rows, 'missing row')} of ${resource.replace('_', ' ')} ${waits(rows, 'an approval')}${of}.`,
       title: html`${count(rows)} ${resource.replace('_', ' ')} are missing on the service${of}`,
@@ -100,6 +105,7 @@ function singleThing(read: Glance, team: SeenTeam, context: PageContext): readon
   const words = `${many(rows, 'field')} ${rows === 1 ? 'is' : 'are'} held`;
   return [
     {
+      teamId: team.teamId,
       id: `held-${team.team}`,
       brief: html`${words}${of}.`,
       title: html`${words}${of}`,
@@ -114,9 +120,11 @@ function singleThing(read: Glance, team: SeenTeam, context: PageContext): readon
   ];
 }
 
-/** In a copy nothing is decided, so that nothing waits for anybody. */
+/** In a copy nothing is decided, so that nothing waits for anybody. Why a team without a daemon is stale is said already. */
 export function thingsToDo(read: Glance, context: PageContext): readonly ToDo[] {
-  const of = (make: typeof staleThing) => read.teams.flatMap((team) => make(read, team, context));
+  const of = (make: typeof staleThing, teams = read.teams) =>
+    teams.flatMap((team) => make(read, team, context));
   if (isCopy(context)) return of(staleThing);
-  return [...of(staleThing), ...of(batchThings), ...of(singleThing)];
+  const served = read.teams.filter(({ team }) => !context.stopped.has(team));
+  return [...of(staleThing, served), ...of(batchThings), ...of(singleThing)];
 }

@@ -3,7 +3,7 @@ import type { SeenTeam } from '../mirror/page-reader.ts';
 import type { MissingRows, WaitingList } from '../mirror/page-waiting.ts';
 import type { ListRead, PageWaiting } from '../mirror/page-waiting-view.ts';
 import { mostWhole, ownKey } from '../model/waiting-page.ts';
-import { isCopy, nothingDecided } from './banner.ts';
+import { hasBanner, isCopy, nothingDecided } from './banner.ts';
 import { chips, choice, csvChip, empty, heading } from './components.ts';
 import { barredNote, hidden, mayDecide } from './decide.ts';
 import { editorsIn, listTitle, meaning, stateName } from './hold-words.ts';
@@ -23,6 +23,9 @@ const inTeam = (context: PageContext, team: SeenTeam): Html =>
 /** Red is for what somebody has to do, which in a copy is nothing. */
 const cardOf = (context: PageContext): string =>
   isCopy(context) ? 'card flush batch' : 'card flush act-bar batch';
+
+/** Nothing is called well below a banner. */
+const wellIn = (context: PageContext) => (hasBanner(context) ? 'dashed' : 'tick');
 
 const since = (context: PageContext, when: Date): Html =>
   html`<p class="since note">since ${at(when, context.now)}<br>${span(context.now.getTime() - when.getTime())}</p>`;
@@ -176,7 +179,10 @@ export function waiting(read: PageWaiting, context: PageContext, { refusal }: Sa
     const title = 'Nothing waits under this name';
     const text = 'It was decided, or the edits have changed since, and what waits now has another name.';
     const more = html`<p><a href="${to(context, '/waiting')}">What waits now</a></p>`;
-    return { title, main: html`${receipt}<h1 class="away">${title}</h1>${empty('tick', title, text, more)}` };
+    return {
+      title,
+      main: html`${receipt}<h1 class="away">${title}</h1>${empty(wellIn(context), title, text, more)}`,
+    };
   }
   if (rows === 0) {
     const text =
@@ -184,7 +190,7 @@ export function waiting(read: PageWaiting, context: PageContext, { refusal }: Sa
     const title = 'Nothing waits for anybody';
     return {
       title,
-      main: html`${receipt}<h1 class="away">${title}</h1>${empty('tick', title, text)}${last}`,
+      main: html`${receipt}<h1 class="away">${title}</h1>${empty(wellIn(context), title, text)}${last}`,
     };
   }
   const title = `${many(rows, 'field')} ${rows === 1 ? 'waits' : 'wait'} for somebody`;

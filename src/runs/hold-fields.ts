@@ -54,7 +54,7 @@ export async function holdFields(
 }
 
 /** @returns the fields that were held because somebody had asked for it */
-export async function endHolds(
+export async function endHold(
   setup: Setup,
   team: Team,
   { id, fields }: Pick<HoldWish, 'id' | 'fields'>,

@@ -2,43 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { ChangeRow } from '../../src/mirror/page-changes.ts';
 import type { RosterRow } from '../../src/mirror/page-people.ts';
 import { changesAsked, inSql } from '../../src/page/changes-asked.ts';
-import { counts as countsView } from '../../src/page/counts.ts';
-import { html } from '../../src/page/html.ts';
-import { layout } from '../../src/page/layout.ts';
 import { changes, changesCsv } from '../../src/page/ledger-view.ts';
 import { people, peopleAsked, peopleCsv } from '../../src/page/people.ts';
 import { onePerson } from '../../src/page/person.ts';
 import type { PageContext } from '../../src/page/view.ts';
+import { contextOf, now } from './page-context.ts';
 
-const now = new Date('2026-03-11T12:00:00Z');
 const evil = `<img src=x onerror=alert(1)>\u202e${'W'.repeat(4_096)}\u001b[31m"'`;
-
-const contextOf = (path: string, search = '', details = true): PageContext => {
-  const team = { team: 'harbour', teamId: 41n, name: 'Harbour' };
-  return {
-    path,
-    params: {},
-    query: new URLSearchParams(search),
-    isCsv: false,
-    details,
-    teams: [team],
-    team,
-    now,
-    decide: null,
-    waiting: 0,
-    standings: new Map(),
-    placing: {
-      verdict: 'unrecorded',
-      known: null,
-      here: { identifier: null, database: '5', address: { at: 'db-1:5432/muster', machine: null } },
-      until: null,
-    },
-    waitingEdits: 0,
-    version: '1',
-    explain: () => null,
-    perMinute: () => null,
-  };
-};
 
 const user: RosterRow = {
   team_id: 41n,
@@ -276,77 +246,6 @@ describe('one person', () => {
     const page = onePerson(quiet, contextOf('/people/harbour/7', '', false)).main.toString();
     expect(/WWW|example\.com|0102217/.exec(page)).toBe(null);
     expect(page.includes('>7<')).toBe(true);
-  });
-});
-
-describe('the header', () => {
-  const shown = { title: 'Waiting', main: html`` };
-  const nameIn = (page: string, place: RegExp) =>
-    place
-      .exec(page)?.[1]
-      ?.replaceAll(/<[^>]+>/g, '')
-      .replaceAll(/\s+/g, ' ')
-      .trim();
-
-  it('tells teams of one name apart by that of the settings', () => {
-    const [north, south] = ['north', 'south'].map((team, at) => ({
-      team,
-      teamId: BigInt(41 + at),
-      name: 'Harbour',
-    }));
-    if (north === undefined || south === undefined) throw new Error('no team');
-    const context = { ...contextOf('/'), teams: [north, south], team: south };
-    const page = layout(context, 'Waiting', shown, []).toString();
-    expect(nameIn(page, /<summary>(.*?)<\/summary>/)).toBe('south Harbour');
-    expect([...page.matchAll(/<li><a href="\/\?team=.*?<\/li>/g)].map(([li]) => nameIn(li, /(.*)/))).toEqual([
-      'north Harbournothing waits',
-      'south Harbournothing waits',
-    ]);
-    const one = { ...context, teams: [south] };
-    expect(
-      nameIn(layout(one, 'Waiting', shown, []).toString(), /<span class="team">(.*?)<\/span><span/),
-    ).toBe('south Harbour');
-  });
-
-  it('says a name once that both have, and that of the settings where the service gives none', () => {
-    for (const name of ['harbour', '', null]) {
-      const context = contextOf('/');
-      const team = { team: 'harbour', teamId: 41n, name };
-      const page = layout({ ...context, teams: [team], team }, 'Waiting', shown, []).toString();
-      expect(nameIn(page, /<span class="team">(.*?)<\/span><span/)).toBe('harbour');
-    }
-  });
-});
-
-describe('counts of a first day', () => {
-  const at = new Date('2026-03-11T11:40:00Z');
-  const one = { segment: 'all', count: 312, countedAt: at };
-  const listed = { now: 0, months: [] };
-  const read = {
-    teamId: 41n,
-    days: 90,
-    segment: 'all',
-    last: [one],
-    steps: [{ segment: 'all', from: at, last: 312, countedAt: at }],
-    stepMs: 86_400_000,
-    paceMs: 40_000,
-    counted: 3,
-    everyMs: 900_000,
-    weeks: [],
-    monthAgo: [],
-    tags: listed,
-    contactFields: listed,
-    roles: [],
-    counts: [],
-  };
-  const show = (more: Partial<typeof read> | { readonly everyMs: null }) =>
-    countsView({ ...read, ...more }, contextOf('/counts')).main.toString();
-
-  it('are not called one where there are several, and are made as often as the settings say', () => {
-    expect(show({})).not.toMatch(/One count so far|40 seconds/);
-    expect(show({})).toContain('Counted every 15 minutes.');
-    expect(show({ counted: 1 })).toContain('One count so far');
-    expect(show({ everyMs: null })).not.toContain('Counted every');
   });
 });
 

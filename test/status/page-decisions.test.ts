@@ -455,9 +455,124 @@ describe('a form that no browser of ours sends', () => {
   });
 });
 
+describe('a hold on the page of a person', () => {
+  const person = '/people/default/20';
+  const threeDays = new Date(Date.now() + 3 * 86_400_000);
+  const until = `3d ${threeDays.toISOString()}`;
+  const open = async (query = '?hold=phone') =>
+    formWith((await dora.ask(`${person}${query}`)).forms, 'Hold').form;
+  const press = async (fields: Readonly<Record<string, readonly string[]>>) => {
+    const filled = Object.entries({ field: ['phone'], until: [until], at: [''], ...fields });
+    const form = filled.reduce((one, [name, values]) => withField(one, name, ...values), await open());
+    return await dora.press('why' in fields ? { ...form, asksWhy: false } : form, 'Hold');
+  };
+  const held = () =>
+    rowsOf('select field, reason, held_before, until, asked_by, detail from report.held order by field');
+  const openConflict = async () => {
+    await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
+    await hold([20]);
+  };
+
+  it('is offered whether anything waits or not, and opens by a link where there is no script', async () => {
+    const { links, text, forms } = await dora.ask(person);
+    expect(links).toContain(`${person}?hold=all#hold`);
+    expect(text).toMatch(
+      /Leave it alone for a while.*nothing is sent or taken until then, whatever changes/s,
+    );
+    expect(text).toContain(`musterd hold 20 --until 3d --reason '…'`);
+    expect(forms).toEqual([]);
+    await openConflict();
+    const conflict = await dora.ask(person);
+    expect(conflict.links).toContain(`${person}?hold=email#hold`);
+    expect(conflict.text).toContain(`musterd hold 20 email --until 3d --reason '…'`);
+    expect(conflict.text).toContain('resolve 20 email --take mirror --if ada@example.com');
+    const form = await open('?hold=email');
+    const answer = await fetch(`http://127.0.0.1:${server.port}${person}?hold=email`, {
+      headers: { authorization: `Basic ${Buffer.from(`dora:${token}`).toString('base64')}` },
+    });
+    const html = await answer.text();
+    expect(html).toMatch(/<option value="email" selected>email<\/option>/);
+    expect(html).toMatch(
+      /value="3d [^"]+Z" checked> <time[^>]*>\w{3} \d+ \w+ (\d{4} )?\d\d:\d\d \(3 days\)</,
+    );
+    expect(html).toMatch(/value="1w [^"]+Z"> <time[^>]*>\w{3} \d+ \w+( \d{4})? \(a week\)</);
+    expect(form.buttons[0]?.words).toMatch(/^Hold nameemailphoneroleall four until .*then$/);
+  });
+
+  it('lasts until the moment that was shown, in the name of who logged in, and is ended there', async () => {
+    const { status, location } = await press({});
+    expect([status, location]).toEqual([303, person]);
+    expect(await held()).toEqual([
+      ['phone', 'asked', null, threeDays, expect.stringMatching(/dora$/), 'a test'],
+    ]);
+    const { text, links } = await dora.ask(person);
+    expect(text).toMatch(/Held until \d+ \w+ (\d{4} )?\d\d:\d\d by .*dora, “a test”/);
+    expect(text).toContain('musterd hold 20 phone --end');
+    expect(links).toContain(`${person}?end=phone#hold`);
+    const { form } = formWith((await dora.ask(`${person}?end=phone`)).forms, 'End the hold of the phone now');
+    expect((await dora.press(form, 'End')).location).toBe(person);
+    expect(await held()).toEqual([]);
+    const again = await dora.press(form, 'End');
+    expect([again.status, again.text]).toEqual([409, expect.stringContaining('Nobody asks to hold it')]);
+  });
+
+  it('goes over what waits for somebody, and says what comes back', async () => {
+    await openConflict();
+    await press({ field: ['all'], until: ['at'], at: ['2099-03-31T09:00'] });
+    const at = new Date('2099-03-31T09:00Z');
+    const by = expect.stringMatching(/dora$/) as string;
+    expect(await held()).toEqual([
+      ['email', 'asked', 'conflict', at, by, 'a test'],
+      ['name', 'asked', null, at, by, 'a test'],
+      ['phone', 'asked', null, at, by, 'a test'],
+      ['role_id', 'asked', null, at, by, 'a test'],
+    ]);
+    const { text } = await dora.ask(`${person}?end=all`);
+    expect(text).toContain('Held until 31 Mar 2099 09:00');
+    expect(text).toContain('then as before: email changed on both sides');
+    expect(text).not.toContain('Take the mirror’s');
+    const { form } = formWith((await dora.ask(`${person}?end=all`)).forms, 'End the hold');
+    await dora.press(form, 'End');
+    expect((await held()).map(([field, reason]) => [field, reason])).toEqual([['email', 'conflict']]);
+  });
+
+  it.each([
+    ['without a reason', { why: [' '] }, 400, 'A reason is missing'],
+    ['without a moment', { until: ['at'] }, 400, 'It does not say until when'],
+    ['until no moment', { until: ['at'], at: ['2026-02-30T09:00'] }, 400, 'It does not say until when'],
+    ['with no choice', { until: [] }, 400, 'It does not say until when'],
+    ['in the past', { until: ['at'], at: ['2001-01-01T09:00'] }, 409, 'would have ended already'],
+    ['of no field', { field: [] }, 400, 'does not say which field'],
+    ['of another column', { field: ['gone_at'] }, 400, 'does not say which field'],
+    ['with too much', { why: ['x'.repeat(1_001)] }, 400, 'is too long'],
+  ])('%s is refused, with what was typed', async (_, fields, expected, words) => {
+    const { status, text, forms } = await press(fields);
+    expect([status, text]).toEqual([expected, expect.stringContaining(words)]);
+    expect(text).toContain('Nothing was decided.');
+    expect(forms.length).toBe(1);
+    expect(await held()).toEqual([]);
+  });
+
+  it('is about somebody of the team, and is taken from the page of that person alone', async () => {
+    const form = await open();
+    const of = (path: string) => ({ ...form, path });
+    expect((await dora.press(of('/people/default/21'), 'Hold')).status).toBe(403);
+    await owned('update mirror.users set gone_at = now() where id = 20');
+    expect((await dora.ask(person)).text).not.toContain('Leave it alone');
+    const gone = await dora.press(withField(form, 'field', 'phone'), 'Hold');
+    expect([gone.status, gone.text]).toEqual([409, expect.stringContaining('Nobody with this id')]);
+    await owned('update mirror.users set gone_at = null where id = 20');
+    config = configOf({ fourEyes: true });
+    expect((await dora.press(withField(form, 'field', 'phone'), 'Hold')).status).toBe(403);
+    config = configOf({}, false);
+    expect((await dora.ask(`${person}?hold=phone`)).forms).toEqual([]);
+    expect(await held()).toEqual([]);
+  });
+});
+
 describe('an address that no link leads to', () => {
   const keys =
-    'q state sort page role segment days since run actor field direction before open of receipt seal only';
+    'q state sort page role segment days since run actor field direction before open of receipt seal only hold end';
   const odd = [
     '__proto__',
     'constructor',

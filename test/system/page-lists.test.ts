@@ -95,6 +95,39 @@ describe('lists, a question and a receipt', () => {
     await page.getByRole('button', { name: 'Take the service’s 2', exact: true }).click();
     await page.waitForURL('**/waiting?done=*');
     await expectNoFault('receipt');
+    if (width === 1280 || width === 390) {
+      await page.goto(`${origin}/people/default/80?hold=phone`);
+      await expectNoFault('hold');
+    }
+    expect(trouble).toEqual([]);
+    await context.close();
+  });
+
+  it('opens a hold in place, whose button says what is chosen, and takes the page along once it is done', async () => {
+    const { page, context, trouble } = await openPage(own, origin, 'light', { httpCredentials });
+    await page.goto(`${origin}/people/default/81`);
+    await page.evaluate('window.isHere = true');
+    await page.getByRole('link', { name: 'Hold…' }).click();
+    const button = page.locator('#hold button');
+    const words = async () => (await button.innerText()).replaceAll(/\s+/g, ' ');
+    await button.waitFor();
+    expect(await words()).toMatch(/^Hold phone until \d+ \w+ (\d{4} )?\d\d:\d\d$/);
+    expect(await page.evaluate('document.activeElement.name')).toBe('field');
+    await page.locator('#hold select').selectOption('all');
+    await page.locator('#hold [name=at]').fill('2099-03-31T09:00');
+    expect(await words()).toBe('Hold all four until then');
+    // A page that is being filled in stays as it is.
+    await edited('anna', `update mirror.users set email = 'more' || id || '@example.com' where id = 82`);
+    await page.getByLabel('Reason, kept with the hold').fill('on leave');
+    expect(await page.evaluate('window.isHere')).toBe(true);
+    await button.click();
+    const end = page.getByRole('link', { name: 'End it now…' });
+    await end.waitFor();
+    expect(await page.locator('main').innerText()).toContain('Held until 31 Mar 2099 09:00 by');
+    await end.click();
+    await page.getByRole('button', { name: 'End the hold of the name, email, phone and role now' }).click();
+    await end.waitFor({ state: 'detached' });
+    expect(await page.locator('main').innerText()).toContain('Take the mirror’s phone');
     expect(trouble).toEqual([]);
     await context.close();
   });

@@ -1,7 +1,7 @@
 /* A little help where there is a script: copying, refreshing, filtering while typing. Everything works without it. */
+import { live, showAlive, showLate } from './alive.js';
+
 const said = document.querySelector('[data-said]');
-const live = document.querySelector('.live');
-const banner = document.querySelector('[data-banner]');
 
 function say(words) {
   if (said !== null && said.textContent !== words) said.textContent = words;
@@ -71,41 +71,6 @@ function showNews(next) {
   }
 }
 
-let lastMs = Date.now();
-
-function showAlive() {
-  lastMs = Date.now();
-  live.classList.add('on');
-  live.querySelector('[data-state]').hidden = false;
-  if (banner === null || banner.hidden) return;
-  banner.hidden = true;
-  for (const button of document.querySelectorAll('form[method="post"] button')) button.disabled = false;
-  void refresh();
-}
-
-/** What was seen may not be so any more: nothing is decided about it, and nothing is claimed of now. */
-function showAsOf() {
-  for (const button of document.querySelectorAll('form[method="post"] button')) button.disabled = true;
-  const title = document.querySelector('.verdict h1');
-  if (title !== null && !title.textContent.includes(', as of '))
-    title.textContent += `, as of ${live.querySelector('time').textContent.slice(0, 5)}`;
-}
-
-function showLate() {
-  const minutes = Math.floor((Date.now() - lastMs) / 60000);
-  if (minutes < 1 || banner === null) return;
-  showAsOf();
-  live.classList.remove('on');
-  live.querySelector('[data-state]').hidden = true;
-  const link = document.createElement('a');
-  link.href = location.href;
-  link.textContent = 'Load again';
-  const age = minutes === 1 ? '1 minute' : `${minutes} minutes`;
-  const words = `This page is ${age} old. musterd does not answer, so what you see may have changed. `;
-  banner.replaceChildren(words, link);
-  banner.hidden = false;
-}
-
 let asking;
 
 async function refresh() {
@@ -126,10 +91,20 @@ async function refresh() {
     showCopies();
     const heading = document.querySelector('h1')?.textContent;
     if (heading !== before) say(heading);
-    showAlive();
+    showAlive(refresh);
   } catch (error) {
     if (error.name !== 'AbortError') showLate();
   }
+}
+
+/** What a link opens further down in the page: loaded into it, where nothing else is open. */
+async function openInPlace(link) {
+  link.blur();
+  history.replaceState(null, '', link.href);
+  await refresh();
+  const form = document.querySelector('#hold');
+  if (form === null) location.reload();
+  else form.querySelector('select, button').focus();
 }
 
 function refreshIfSeen() {
@@ -161,6 +136,13 @@ function tickRange(tick) {
   const all = ticksIn(tick.form);
   const [from, to] = [all.indexOf(lastTick), all.indexOf(tick)].toSorted((a, b) => a - b);
   if (from >= 0) for (const one of all.slice(from, to + 1)) one.checked = tick.checked;
+}
+
+/** Of many teams those whose names have what is typed. */
+function findTeam(field) {
+  const typedText = field.value.trim().toLowerCase();
+  for (const one of field.parentElement.querySelectorAll('li:not(:first-child)'))
+    one.hidden = !one.querySelector('a > span').textContent.toLowerCase().includes(typedText);
 }
 
 const places = { w: 'Waiting', r: 'Runs', p: 'People', c: 'Counts' };
@@ -252,6 +234,7 @@ function showTab() {
 
 showCopies();
 showKeys();
+for (const field of document.querySelectorAll('[data-find-team]')) field.hidden = false;
 if (location.hash === '#q') document.querySelector('input[type="search"]')?.focus();
 showTab();
 document.addEventListener('keydown', onKey);
@@ -263,19 +246,27 @@ document.addEventListener('click', (event) => {
     event.preventDefault();
     tickAll(link.closest('form'), link.dataset.ticks === 'all');
   }
+  const opener = event.target.closest?.('[data-open]');
+  if (opener && !isStill() && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+    event.preventDefault();
+    void openInPlace(opener);
+  }
   if (event.target.matches?.('input[name="row"]')) {
     if (event.shiftKey) tickRange(event.target);
     lastTick = event.target;
   }
 });
 document.addEventListener('input', (event) => {
+  if (event.target.name === 'at')
+    event.target.closest('label').querySelector('[type="radio"]').checked = true;
+  if (event.target.matches('[data-find-team]')) findTeam(event.target);
   const form = event.target.closest?.('form[data-filter]');
   if (form) filterSoon(form);
 });
 if (live !== null) {
   const events = new EventSource('/events');
-  events.addEventListener('open', showAlive);
-  events.addEventListener('alive', showAlive);
+  events.addEventListener('open', () => showAlive(refresh));
+  events.addEventListener('alive', () => showAlive(refresh));
   events.addEventListener('changed', refreshIfSeen);
   setInterval(showLate, 5000);
   document.addEventListener('visibilitychange', refreshIfSeen);
