@@ -37,6 +37,7 @@ begin
 end
 $$;
 
+-- With what comes back, and who asked; a hold that is over and leaves nothing is not there any more.
 create or replace view report.held with (security_invoker) as
 select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_value, v.service_value, v.detail, v.since,
   v.run_id, v.until, v.mirror_value_then, v.service_value_then, v.batch, v.decided_at, v.decided_by, v.decided_why,
@@ -66,7 +67,7 @@ from (
   ) e (is_over)
   cross join lateral (select e.is_over, case when e.is_over then h.held_before else h.reason end) o (is_over, reason)
   left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-  where h.decision is null
+  where h.decision is null and not (h.reason = 'asked' and h.held_before is null and h.until <= clock_timestamp())
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on column report.held.held_before is 'Where a person asked for the hold: why the field was held before, and will be again when that is over; empty: it was not.';

@@ -143,7 +143,8 @@ describe.each(servers())('a hold that a person asks for, on $name,', (server) =>
         expect(await end()).toEqual([]);
       } else {
         await pass();
-        if (after !== null) {
+        if (after === null) expect(await shown()).toEqual([]);
+        else {
           const [[reason, detail, hasEnd] = []] = await shown();
           expect([reason, hasEnd]).toEqual([after, false]);
           expect(detail).toContain('why it was held');

@@ -9,6 +9,7 @@ import { glance } from '../../src/page/glance.ts';
 import { runsPage } from '../../src/page/runs-list.ts';
 import { tags } from '../../src/page/tags.ts';
 import type { PageContext } from '../../src/page/view.ts';
+import { waiting } from '../../src/page/waiting-list.ts';
 import { contextOf, now, textOf } from './page-context.ts';
 
 const secondsAgo = (seconds: number) => new Date(now.getTime() - seconds * 1_000);
@@ -276,6 +277,27 @@ describe('the first view without a daemon', () => {
     const meant = glance(old, contextFor('/', { stopped, placing: { ...placing, verdict: 'copy' } }));
     expect(meant.title).toBe('Nothing to do');
     expect(meant.main.toString()).not.toMatch(/class="icon ok" width="30"/);
+  });
+
+  it.each([
+    [{}, 'icon ok'],
+    [{ stopped }, 'icon quiet'],
+    [{ placing: { ...contextOf('/').placing, verdict: 'copy' } }, 'icon quiet'],
+  ] as const)('calls nothing that waits well below a banner (%#)', (more, sign) => {
+    const read = {
+      teams: [],
+      all: [],
+      lists: [],
+      missing: [],
+      own: new Set<string>(),
+      decided: [],
+      isAlone: false,
+      done: undefined,
+    };
+    for (const params of [{}, { batch: 'abc' }]) {
+      const shown = waiting(read, contextFor('/waiting', { ...more, params })).main.toString();
+      expect(shown).toContain(`<svg class="${sign}" width="28"`);
+    }
   });
 
   it('is ready to say that nobody answers: without a tick, and without how long ago', () => {

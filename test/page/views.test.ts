@@ -6,7 +6,7 @@ import { changes, changesCsv } from '../../src/page/ledger-view.ts';
 import { people, peopleAsked, peopleCsv } from '../../src/page/people.ts';
 import { onePerson } from '../../src/page/person.ts';
 import type { PageContext } from '../../src/page/view.ts';
-import { contextOf, now } from './page-context.ts';
+import { contextOf, now, textOf } from './page-context.ts';
 
 const evil = `<img src=x onerror=alert(1)>\u202e${'W'.repeat(4_096)}\u001b[31m"'`;
 
@@ -207,6 +207,71 @@ describe('one person', () => {
       'a.novak',
     ])
       expect(page.includes(part), part).toBe(true);
+  });
+
+  const hold = held[0];
+  it.each([
+    [{}, true, `--if ''`],
+    [{ mirror_value: '41440102999' }, true, '--if 41440102999'],
+    [
+      { field: 'name', mirror_value: { first: 'Ana María', last: "O'Neil" } },
+      true,
+      `--if 'Ana María|O'\\''Neil'`,
+    ],
+    [{ field: 'name', mirror_value: { first: 'A|B', last: 'C' }, edit_id: 12n }, true, '--edit 12'],
+    [{ mirror_value: '1\u202e2', edit_id: 12n }, true, '--edit 12'],
+    [{ mirror_value: '41440102999', edit_id: 12n }, false, '--edit 12'],
+    [{ field: 'role_id', mirror_value: 4 }, false, '--if 4'],
+  ] as const)('names in its commands what was seen (%#)', (more, details, words) => {
+    const one = { ...read, held: [{ ...hold, ...more }] as typeof read.held };
+    const page = textOf(onePerson(one, contextOf('/people/harbour/7', '', details)).main);
+    for (const side of ['mirror', 'service']) expect(page).toContain(`--take ${side} ${words}Copy`);
+  });
+
+  it('is in the team since they joined, and else in the mirror since it began', () => {
+    const lead = (more: object) =>
+      textOf(onePerson({ ...read, ...more } as typeof read, contextOf('/people/harbour/7')).main);
+    expect(lead({})).toContain('in the team since 1 Jan');
+    expect(lead({ periods: [edited, { ...first, side: null }] })).toContain('in the mirror since 1 Jan');
+    const joined = { ...row, created_at: new Date('2020-02-03') };
+    expect(lead({ row: joined, periods: [{ ...first, side: null }] })).toContain(
+      'in the team since 3 Feb 2020',
+    );
+  });
+
+  it('that is held on request says until when, by whom and why, and what comes back then', () => {
+    const asked = {
+      ...hold,
+      reason: 'asked',
+      detail: 'on leave',
+      until: new Date('2026-03-14T14:32:00Z'),
+      asked_by: 'kim',
+      held_before: 'conflict',
+    };
+    const shown = (all: readonly object[], details = true) =>
+      textOf(
+        onePerson(
+          { ...read, held: all } as unknown as typeof read,
+          contextOf('/people/harbour/7', '', details),
+        ).main,
+      );
+    const one = shown([asked]);
+    expect(one).toContain('Held until 14 Mar 14:32 by kim, “on leave”');
+    expect(one).toContain(
+      'phone: nothing is sent or taken until then; then as before: phone changed on both sides',
+    );
+    expect(one).toContain('musterd hold 7 phone --end');
+    expect(one).toContain('Leave it alone for a while');
+    expect(one).not.toMatch(/Take the|End it now|Hold…/);
+    expect(shown([asked], false)).not.toContain('on leave');
+    const email = { ...asked, field: 'email', held_before: null };
+    expect(shown([asked, email])).toMatch(
+      /Held until 14 Mar 14:32 by kim, “on leave”email and phone: nothing.*musterd hold 7 --end/,
+    );
+    expect(shown([asked, { ...email, asked_by: 'anna' }])).toMatch(/hold 7 email --end.*hold 7 phone --end/);
+    expect(shown([{ ...asked, asked_by: null, detail: '', held_before: null }])).toContain(
+      'Held until 14 Mar 14:32phone: nothing is sent or taken until then$',
+    );
   });
 
   it('has one event of one change, with each step that became of it', () => {

@@ -570,6 +570,21 @@ describe('a hold on the page of a person', () => {
   });
 });
 
+describe('a daemon that serves the page', () => {
+  it('is not said to have stopped before it has said that it runs, and another one is', async () => {
+    const ended = { pid: 812, host: 'mirror-1', by_systemd: true, how: 'asked' };
+    const times = ['started_at', 'seen_at', 'ended_at'].map((one) => [one, '2026-01-01T00:00Z']);
+    const value = JSON.stringify({ a: { ...ended, ...Object.fromEntries(times) } });
+    await owned(`insert into sync.learned (team, topic, value) values ('default', 'daemon', '${value}')`);
+    expect((await dora.ask('/')).text).not.toContain('No daemon runs');
+    const own = config;
+    config = { ...config, team: 'another' };
+    expect((await dora.ask('/')).text).toContain('Process 812 on mirror-1 was asked to stop, and stopped.');
+    config = own;
+    await owned(`delete from sync.learned where topic = 'daemon'`);
+  });
+});
+
 describe('an address that no link leads to', () => {
   const keys =
     'q state sort page role segment days since run actor field direction before open of receipt seal only hold end';

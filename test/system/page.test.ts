@@ -338,6 +338,10 @@ describe('the page of a daemon', () => {
     expect(await text()).not.toContain('No daemon runs');
     const { page, context, trouble } = await openPage(own, alone, 'light');
     await page.goto(alone);
+    // What has changed since is told from what was so when the page was first told of anything.
+    await page.evaluate(
+      `new Promise((resolve) => { const events = new EventSource('/events'); events.addEventListener('alive', () => { events.close(); resolve(); }); })`,
+    );
     const { pid } = daemon.process;
     daemon.process.kill();
     expect(await daemon.ended).toMatchObject({ code: 0 });
@@ -354,11 +358,17 @@ describe('the page of a daemon', () => {
     );
     for (const look of Object.keys(looks) as Look[]) {
       const other = await openPage(own, alone, look);
+      await other.page.clock.install();
       await other.page.goto(alone);
       expect([look, await violationsOn(other.page, look)]).toEqual([look, []]);
       const overflow = await other.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
       expect([look, Math.max(0, overflow)]).toEqual([look, 0]);
       await shoot(other.page, `stopped-${look}`);
+      await other.page.context().setOffline(true);
+      await other.page.clock.fastForward(120_000);
+      // Only one, the gravest.
+      await other.page.locator('#no-answer').waitFor();
+      expect([look, await other.page.locator('.banner:visible').count()]).toEqual([look, 1]);
       await other.context.close();
     }
     expect(trouble).toEqual([]);
