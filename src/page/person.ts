@@ -1,7 +1,7 @@
 /** One person: three versions of each field, why and what is next, what can be decided, and what was. */
 import type { HeldRow } from '../mirror/held.ts';
 import type { PersonRead } from '../mirror/page-person.ts';
-import { printable } from '../model/in-words.ts';
+import { printable, quoted } from '../model/in-words.ts';
 import type { NamePair } from '../model/name.ts';
 import { isCopy } from './banner.ts';
 import { choice, heading, table } from './components.ts';
@@ -9,7 +9,7 @@ import { barredNote, takeButton } from './decide.ts';
 import { fieldName, fieldTitle } from './hold-words.ts';
 import { type HoldAsked, holdChoices } from './hold-form.ts';
 import { type Html, html, none } from './html.ts';
-import { commandOf, quoted, to } from './links.ts';
+import { commandOf, to } from './links.ts';
 import { overTime, personHistory } from './person-history.ts';
 import { pill } from './pills.ts';
 import { nothingCard } from './receipt.ts';
