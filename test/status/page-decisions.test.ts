@@ -540,7 +540,7 @@ describe('a hold on the page of a person', () => {
     ['without a reason', { why: [' '] }, 400, 'A reason is missing'],
     ['without a moment', { until: ['at'] }, 400, 'It does not say until when'],
     ['until no moment', { until: ['at'], at: ['2026-02-30T09:00'] }, 400, 'It does not say until when'],
-    ['with no choice', { until: [] }, 400, 'It does not say until when'],
+    ['with no choice', { until: [], at: ['2099-03-31T09:00'] }, 400, 'It does not say until when'],
     ['in the past', { until: ['at'], at: ['2001-01-01T09:00'] }, 409, 'would have ended already'],
     ['of no field', { field: [] }, 400, 'does not say which field'],
     ['of another column', { field: ['gone_at'] }, 400, 'does not say which field'],
