@@ -14,6 +14,7 @@ import { explainAsSeen } from '../runs/explain-as-seen.ts';
 import type { PageAnswer, PageQuestion, PageSource } from '../status/page-routes.ts';
 import { type DecideOptions, decisionPatterns, prepareDecision, refusedAfterAll } from './page-decisions.ts';
 import { pageViews } from './page-views.ts';
+import { planUndoOf } from './undo-on-page.ts';
 
 export interface PageOptions {
   readonly db: Database;
@@ -104,10 +105,15 @@ async function answerDecision(
     type: htmlType,
     body: layout(context, 'Waiting', shown, links).toString(),
   });
+  const posing = async () => ({
+    question,
+    undo: await planUndoOf(by, question.form ?? new URLSearchParams()),
+  });
+  const asked = await posing();
   const prepared = await read(async (frame) => {
     if (frame.reader.teams.length === 0) return notFound;
     const context = contextOf(options, question, frame);
-    const next = await prepareDecision(by, question, frame, context);
+    const next = await prepareDecision(by, asked, frame, context);
     return typeof next === 'function' ? { carryOut: next } : page(context, next);
   });
   if (!('carryOut' in prepared)) return prepared;
@@ -116,9 +122,10 @@ async function answerDecision(
     return { status: 303, type: htmlType, body: '', headers: { location: `/waiting?${query}` } };
   } catch (error) {
     if (!(error instanceof MusterdError)) throw error;
+    const again = await posing();
     return await read(async (frame) => {
       const context = contextOf(options, question, frame);
-      return page(context, await refusedAfterAll(question, frame, context, error));
+      return page(context, await refusedAfterAll(again, frame, context, error));
     });
   }
 }

@@ -3,7 +3,7 @@ import type { Glance, GlanceGroup, GlanceTotals } from '../mirror/page-glance.ts
 import type { SeenTeam } from '../mirror/page-reader.ts';
 import type { PageRun } from '../mirror/page-runs.ts';
 import { isCopy } from './banner.ts';
-import { section, table } from './components.ts';
+import { meter, section, table } from './components.ts';
 import { groupsOf } from './glance-things.ts';
 import { type Html, html, none } from './html.ts';
 import { teamName } from './layout.ts';
@@ -34,12 +34,6 @@ function busiestMinute(runs: readonly PageRun[]): number {
     minutes.set(at, (minutes.get(at) ?? 0) + requests);
   }
   return Math.max(0, ...minutes.values());
-}
-
-function meter(used: number, limit: number | null): Html {
-  if (limit === null || limit === 0) return none;
-  const width = String(Math.min(100, Math.round((used / limit) * 100)));
-  return html`<svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="all" width="100" height="6"/><rect class="used" width="${width}" height="6"/></svg>`;
 }
 
 function firstStale(groups: readonly GlanceGroup[]): Date | null {
