@@ -306,6 +306,18 @@ describe('the header', () => {
     ).toBe('south Harbour');
   });
 
+  it('leads to the manual, and says below each title where ids stand for names', () => {
+    const main = html`<h1>3 things to do</h1><p class="lead">So it is.</p>`;
+    const quiet = layout(contextOf('/', '', false), 'Waiting', { ...shown, main }, []).toString();
+    expect(quiet).toMatch(
+      /3 things to do<\/h1><p class="note">Instead of names, emails and phones this page shows ids/,
+    );
+    expect(quiet.split('Instead of names').length).toBe(2);
+    const page = layout(contextOf('/'), 'Waiting', { ...shown, main }, []).toString();
+    expect(page).not.toContain('Instead of names');
+    expect(page).toMatch(/<footer>.*href="\/assets\/guide\.md">manual/s);
+  });
+
   it('says a name once that both have, and that of the settings where the service gives none', () => {
     for (const name of ['harbour', '', null]) {
       const context = contextOf('/');
