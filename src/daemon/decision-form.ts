@@ -2,7 +2,7 @@
 import { MusterdError } from '../errors.ts';
 import { type Id, maxId } from '../model/id.ts';
 import type { Field } from '../model/user.ts';
-import { mostUndone, perList } from '../model/waiting-page.ts';
+import { mostOfDecision, perList } from '../model/waiting-page.ts';
 import { type Verb, verbs } from '../page/decide.ts';
 import { readValue } from '../runs/read-take.ts';
 import type { Take } from '../runs/resolve-field.ts';
@@ -86,7 +86,7 @@ export function readUndoForm(form: URLSearchParams): {
 } {
   const number = readWhole(only(form, 'decision'));
   if (number === undefined) throw unreadable('it does not say which decision');
-  return { number, keys: readRows(form.getAll('row'), mostUndone).map(({ key }) => key) };
+  return { number, keys: readRows(form.getAll('row'), mostOfDecision).map(({ key }) => key) };
 }
 
 /** @throws MusterdError `usage` for a value that the field cannot have */

@@ -63,7 +63,7 @@ export async function askUndo(
   refused: { readonly shown: readonly string[]; readonly why: string } | null,
 ): Promise<UndoQuestion> {
   const { number, plan, fourEyes } = planned;
-  const [decided] = await readDecided(reader, { number, most: 1 });
+  const [decided] = await readDecided(reader, { number, most: 0 });
   if (decided === undefined) throw new MusterdError('usage', `There is no decision ${number} about fields`);
   return {
     decided,

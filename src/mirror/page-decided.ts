@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { HoldReason } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
-import type { Deed, Fate } from '../model/waiting-page.ts';
+import { type Deed, type Fate, mostOfDecision, perList } from '../model/waiting-page.ts';
 import { idArray } from './by-key.ts';
 import type { PageReader } from './page-reader.ts';
 
@@ -13,7 +13,9 @@ export interface Decided {
   readonly decision: Deed;
   readonly by: string | null;
   readonly why: string | null;
+  /** As many as were followed: the first ones. */
   readonly rows: number;
+  readonly isMore: boolean;
   readonly fates: Readonly<Partial<Record<Fate, number>>>;
   /** Of how many users these are. */
   readonly users: Readonly<Partial<Record<Fate, number>>>;
@@ -45,6 +47,7 @@ function newest(teamIds: readonly Id[], most: number): RawBuilder<unknown> {
     select d.decision_id from report.decisions d
     where d.team_id = any (${idArray(teamIds)}) and d.field is not null and d.decision_id < ${than}
     order by d.decision_id desc limit 1)`;
+  if (most === 0) return sql`select null::bigint, 0`;
   return sql`
     select ${before(sql`9223372036854775807`)} as number, 1 as nth
     union all select ${before(sql`n.number`)}, n.nth + 1 from newest n where n.number is not null and n.nth < ${most}`;
@@ -103,24 +106,29 @@ const followed = sql`
     order by d.change_id desc limit 1
   ) b on n.what = 'undo'`;
 
-/** @param number of the only decision that is asked for; `null`: the newest ones */
+/** The newest decisions, and the one of this number, if one is asked for. */
 export async function readDecided(
   { db, teamIds }: PageReader,
   { number, most }: { readonly number: bigint | null; readonly most: number },
 ): Promise<readonly Decided[]> {
   const { rows } = await sql<Decided>`
-    with recursive newest (number, nth) as (${number === null ? newest(teamIds, most) : sql`select ${number}::bigint, 1`}),
+    with recursive newest (number, nth) as (${newest(teamIds, most)}), asked (number) as (select n.number from newest n union select ${number}::bigint),
     named as (
-      select d.*, bool_or(d.decision = 'undo') over (partition by d.decision_id) as is_undo,
-        row_number() over (partition by d.decision_id, d.user_id, d.field order by d.decision <> 'undo', d.change_id) as nth
-      from report.decisions d
-      where d.team_id = any (${idArray(teamIds)}) and d.field is not null and d.decision_id in (select n.number from newest n)
+      select d.*, bool_or(d.decision = 'undo') over (partition by d.decision_id) as is_undo, count(*) over (partition by d.decision_id) > a.most as is_more,
+        row_number() over (partition by d.decision_id order by d.change_id, d.field) <= a.most
+          and row_number() over (partition by d.decision_id, d.user_id, d.field order by d.decision <> 'undo', d.change_id) = 1 as counts
+      from (select number, case when number = ${number} then ${mostOfDecision}::int else ${perList}::int end as most from asked) a
+      cross join lateral (
+        select d.* from report.decisions d
+        where d.decision_id = a.number and d.team_id = any (${idArray(teamIds)}) and d.field is not null
+        order by d.change_id, d.field limit a.most + 1
+      ) d
     ), numbered as materialized (
-      select n.*, case when n.is_undo then 'undo' else ${deedOf(sql`n`)} end as what from named n where n.nth = 1
+      select n.*, case when n.is_undo then 'undo' else ${deedOf(sql`n`)} end as what from named n where n.counts
     ), followed as materialized (${followed}),
     counted as (select decision_id, fate, count(*)::int as rows, count(distinct user_id)::int as users from followed group by 1, 2)
     select f.decision_id as number, f.team_id as "teamId", min(f.decided_at) as at, mode() within group (order by f.what) as decision,
-      max(f.decided_by) as by, max(f.decided_why) as why, count(*)::int as rows,
+      max(f.decided_by) as by, max(f.decided_why) as why, count(*)::int as rows, bool_or(f.is_more) as "isMore",
       (select jsonb_object_agg(c.fate, c.rows) from counted c where c.decision_id = f.decision_id) as fates,
       (select jsonb_object_agg(c.fate, c.users) from counted c where c.decision_id = f.decision_id) as users,
       array_agg(distinct f.field) as fields, max(f.name) as name, (array_agg(f.mirror_value))[1] as value,

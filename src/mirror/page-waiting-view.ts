@@ -156,9 +156,20 @@ export async function readWaitingView(
   const shown = lists.flatMap((list) => list.shown);
   const own = await readOwn(reader, shown);
   const first = /^\d{1,18}$/.exec(query.get('done') ?? '')?.[0];
-  const [found] = first === undefined ? [] : await readDecided(reader, { number: BigInt(first), most: 1 });
+  const number = first === undefined ? null : BigInt(first);
+  const decided = await readDecided(reader, { number, most: isAlone || isCsv ? 0 : lastDecided });
+  const found = decided.find((one) => one.number === number);
   const done = found !== undefined && reader.now.getTime() - found.at.getTime() < dayMs ? found : undefined;
   const sending = await readSending(done === undefined ? reader : { ...reader, teamIds: [done.teamId] });
-  const decided = isAlone || isCsv ? [] : await readDecided(reader, { number: null, most: lastDecided });
-  return { teams: reader.teams, all: all.lists, missing, lists, isAlone, own, sending, done, decided };
+  return {
+    teams: reader.teams,
+    all: all.lists,
+    missing,
+    lists,
+    isAlone,
+    own,
+    sending,
+    done,
+    decided: isAlone ? [] : decided.slice(0, lastDecided),
+  };
 }

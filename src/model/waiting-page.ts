@@ -22,8 +22,8 @@ export const ownKey = ({ teamId, userId, field }: FieldOfUser): string => `${tea
 
 /** Most users of a request that sends. */
 export const perRequest = 25;
-/** Most rows of a decision that the page takes back. */
-export const mostUndone = 1_000;
+/** Most rows of a decision that a receipt follows, and that the page takes back. */
+export const mostOfDecision = 1_000;
 
 /**
  * Of one edit that was decided about, the first that holds:

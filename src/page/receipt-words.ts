@@ -30,6 +30,7 @@ const undoneWord = (decided: Decided): string => (isTakenBack(decided) ? 'taken 
 export function deedOf(context: PageContext, decided: Decided): Html {
   const { decision, rows, fields } = decided;
   const [field = ''] = fields;
+  const n = `${decided.isMore ? 'More than ' : ''}${count(rows)}`;
   const past = pastOf[decision];
   if (decision === 'value') {
     const who = context.details && decided.name ? html` of ${named(decided.name)}` : none;
@@ -39,9 +40,9 @@ export function deedOf(context: PageContext, decided: Decided): Html {
     const [one, more] = fields.length === 1 ? fieldWords(field) : ['value', 'values'];
     return rows === 1
       ? html`The ${decision}’s ${one} ${past}`
-      : html`${count(rows)} of the ${decision}’s ${more} ${past}`;
+      : html`${n} of the ${decision}’s ${more} ${past}`;
   }
-  return html`${count(rows)} ${decision === 'undo' ? undoneWord(decided) : past}`;
+  return html`${n} ${decision === 'undo' ? undoneWord(decided) : past}`;
 }
 
 const isMine = ({ decide }: PageContext, by: string | null): boolean =>
@@ -117,7 +118,8 @@ export function partsOf(context: PageContext, decided: Decided, among: readonly 
     const n = decided.fates[fate] ?? 0;
     return n === 0 ? [] : [partOf(context, decided, { fate, n, isAlone: n === decided.rows })];
   });
-  return html`${all.map((part, i) => html`${i === 0 ? '' : '; '}${part}`)}`;
+  const first = decided.isMore && among === fates ? `Among the first ${count(decided.rows)}: ` : '';
+  return html`${all.map((part, i) => html`${i === 0 ? first : '; '}${part}`)}`;
 }
 
 /** Some of it has left, and some has not. */

@@ -87,7 +87,7 @@ export function receiptCard(context: PageContext, { done: decided, sending }: Pa
   const again = html`<noscript><a href="${href(context, {})}">Load again</a></noscript>`;
   const reason = why === null || why === '' ? none : html`<p class="note">Reason: ${named(why)}</p>`;
   const ways = [
-    ...(isUnderWay(decided)
+    ...(isUnderWay(decided) && isFollowed
       ? [meter(of.sent ?? 0, decided.rows)]
       : [...waysOf(context, decided), undoButton(context, decided, undoWords(decided))]),
     isOpen ? again : none,

@@ -3,7 +3,7 @@ import type { Decided } from '../mirror/page-decided.ts';
 import type { Sending } from '../mirror/page-waiting-view.ts';
 import type { Id } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
-import { mostUndone, perRequest } from '../model/waiting-page.ts';
+import { mostOfDecision, perRequest } from '../model/waiting-page.ts';
 import { commandBox } from './components.ts';
 import { fieldName, fieldsOf, rowsInWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
@@ -140,7 +140,7 @@ export function undoQuestion(context: PageContext, question: UndoQuestion): Page
   const leftWords = html`<b>${n === 1 ? 'One is' : `${count(n)} are`} left as ${n === 1 ? 'it is' : 'they are'}.</b> ${n === 1 ? 'It has' : 'They have'} moved since, and nothing happens to ${n === 1 ? 'it' : 'them'} now.`;
   const sent = back.length === 0 ? 'Nothing is sent' : isLetPass ? sentBy(sending) : 'As any other edit';
   const reason = why === null || why === '' ? none : html`, “${named(why)}”`;
-  const isTooMuch = keys.length > mostUndone;
+  const isTooMuch = keys.length > mostOfDecision;
   const command = isTooMuch
     ? html`<p>That is more than the page does at once.</p>${commandBox(commandOf(context, team, `undo --decision ${number}`))}`
     : none;

@@ -115,7 +115,7 @@ function missingCard(read: PageWaiting, missing: MissingRows, context: PageConte
     button,
   );
   return html`<section class="${cardOf(context)}" id="${`missing-${hash}`}">
-<div class="head"><div><h2 class="h3">${count(rows)} ${what} are missing on the service${inTeam(context, team)}</h2><p>${visible(missing.reason)}. None of them is called gone before somebody agrees; they stay in the mirror.</p></div>${since(context, missing.since)}</div>
+<div class="head"><div><h2 class="h3">${count(rows)} ${what} are missing on the service${inTeam(context, team)}</h2><p>${visible(capital(missing.reason))}. None of them is called gone before somebody agrees; they stay in the mirror.</p></div>${since(context, missing.since)}</div>
 ${isCopy(context) ? none : way}
 </section>`;
 }

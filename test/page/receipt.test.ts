@@ -39,6 +39,7 @@ const approved: Decided = {
   by: 'kim',
   why: 'new switchboard numbers',
   rows: 58,
+  isMore: false,
   fates: {},
   users: {},
   fields: ['phone'],
@@ -225,6 +226,13 @@ describe('the receipt', () => {
       expect(card(done, undefined, of)).not.toContain('<button');
     expect(card(done, undefined, { ...context, decide: null })).toContain('musterd undo --decision 12');
     expect(card(done)).not.toContain('musterd undo');
+  });
+
+  it('says that it follows the first ones where there are more', () => {
+    const html = card({ rows: 1_000, isMore: true, fates: { sent: 998, moved: 2 }, ...sent });
+    expect(said(html).words).toBe(
+      'More than 1,000 approved by you at 14:33:02. Among the first 1,000: 998 were sent in run 4,824 and are confirmed since 14:33:05; 2 were edited again or taken back meanwhile.',
+    );
   });
 
   it('shows no value where details are off', () => {

@@ -456,6 +456,9 @@ describe('a decision that is taken back', () => {
       /4 taken back by you at [\d:]+\. They wait undecided again\. Nothing was sent\. Approved at [\d:]+, taken back at [\d:]+\.Reason: a testThe 4, with values/,
     );
     expect((await reasons()).length).toBe(4);
+    expect((await dora.ask('/waiting')).text).toContain(
+      'approvalThe decision about it was taken back. None of it',
+    );
     const before = await dora.ask(receipt);
     expect(before.text).toMatch(/4 approved by you at [\d:]+\. They were undone at [\d:]+\./);
     expect(before.text).toMatch(/Decided last.*you4 taken back.*you4 approvedThey were undone/s);
@@ -802,6 +805,26 @@ describe('with four eyes', () => {
       '12 email review',
       '13 email review',
     ]);
+  });
+
+  it('whoever made all edits of a batch has nothing to tick, and takes all of them back', async () => {
+    config = configOf({ fourEyes: true });
+    await visit('admin', password);
+    await rowsOf(`begin; set local musterd.actor = 'Admin';
+      update mirror.users set email = 'mine' || id || '@example.com' where id in (15, 16); commit`);
+    await hold([15, 16], batch);
+    const { text, forms } = await dora.ask(`/waiting/${batch}`);
+    expect(text).toContain('All 2 are your own edits. Somebody else has to approve them.');
+    expect(text).not.toContain('ticked');
+    const { form } = formWith(forms, 'Withdraw them');
+    expect(form.ticks).toEqual([]);
+    const asked = await dora.press(form, 'Withdraw them');
+    expect(asked.text).toContain('Withdraw all 2?');
+    const done = await dora.press(formWith(asked.forms, 'Withdraw 2').form, 'Withdraw 2');
+    expect((await dora.ask(done.location ?? '')).text).toMatch(
+      /2 withdrawn by you at [\d:]+\. They are in the mirror as last agreed\. Nothing was sent\./,
+    );
+    expect(await reasons()).toEqual([]);
   });
 
   it('nobody decides about their own value by writing it otherwise', async () => {

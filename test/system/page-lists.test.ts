@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { createPage } from '../../src/daemon/create-page.ts';
-import { createDatabase } from '../../src/mirror/database.ts';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import type { Setup } from '../../src/runs/open.ts';
 import { createPageServer, type StatusServer } from '../../src/status/server.ts';
@@ -49,19 +49,22 @@ beforeAll(async () => {
     `update mirror.users set phone = '44' || phone where id between 201 and 205`,
   );
   await hold(`e.field = 'phone'`, 'review', 'e.old_value', `'5f0c2a9e71bd'`);
+  ({ server, origin } = await servePage(database.db));
+  own = await launchBrowser();
+});
+async function servePage(db: Database) {
   const config = configSchema.parse({ status: { token, details: true, decide: true } });
   const log = { warn: () => {}, info: () => {}, debug: () => {}, error: () => {} } as unknown as Setup['log'];
-  const mirror = { db: database.db } as Setup['mirror'];
+  const mirror = { db } as Setup['mirror'];
   const page = createPage({
-    db: database.db,
+    db,
     configs: () => [config],
     version: '0',
     decide: { mirror, log },
   });
-  server = await createPageServer({ host: '127.0.0.1', port: 0, page });
-  origin = `http://127.0.0.1:${server.port}`;
-  own = await launchBrowser();
-});
+  const opened = await createPageServer({ host: '127.0.0.1', port: 0, page });
+  return { server: opened, origin: `http://127.0.0.1:${opened.port}` };
+}
 afterAll(async () => {
   await own.close();
   await server.close();
@@ -263,7 +266,17 @@ describe('lists, a question and a receipt', () => {
     await link('manual').click();
     expect(await page.locator('pre').textContent()).toContain('# ');
     expect(trouble).toEqual([expect.stringContaining('400 (Bad Request)')]);
+    const two = await createTestDatabase();
+    const small = { ...largeTeam, users: 1, changes: 1, tags: 1, days: 1 };
+    await fillMirror(two.db, [small, { ...small, team: 'north', teamId: 8 }]);
+    const other = await servePage(two.db);
+    await page.goto(other.origin);
+    await page.locator('details.team summary').click();
+    await page.locator('details.team a', { hasText: 'north' }).click();
+    expect(page.url()).toBe(`${other.origin}/?team=north`);
     await context.close();
+    await other.server.close();
+    await two.close();
   });
 
   it('say each second what became of what was decided, in their place', async () => {
