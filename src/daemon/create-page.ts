@@ -15,6 +15,7 @@ import type { PageAnswer, PageQuestion, PageSource } from '../status/page-routes
 import { type DecideOptions, deciding, decisionPatterns } from './page-decisions.ts';
 import { holding, holdPattern } from './page-holds.ts';
 import { pageViews } from './page-views.ts';
+import { planUndoOf } from './undo-on-page.ts';
 
 export interface PageOptions {
   readonly db: Database;
@@ -112,10 +113,15 @@ async function answerDecision(
     type: htmlType,
     body: layout(context, tab, shown, links).toString(),
   });
+  const posing = async () => ({
+    question,
+    undo: await planUndoOf(by, question.form ?? new URLSearchParams()),
+  });
+  const asked = await posing();
   const prepared = await read(async (frame) => {
     if (frame.reader.teams.length === 0) return notFound;
     const context = contextOf(options, question, frame);
-    const next = await prepare(by, question, frame, context);
+    const next = await prepare(by, asked, frame, context);
     return typeof next === 'function' ? { carryOut: next } : page(context, next);
   });
   if (!('carryOut' in prepared)) return prepared;
@@ -123,9 +129,10 @@ async function answerDecision(
     return { status: 303, type: htmlType, body: '', headers: { location: await prepared.carryOut() } };
   } catch (error) {
     if (!(error instanceof MusterdError)) throw error;
+    const again = await posing();
     return await read(async (frame) => {
       const context = contextOf(options, question, frame);
-      return page(context, await refusedAfterAll(question, frame, context, error));
+      return page(context, await refusedAfterAll(again, frame, context, error));
     });
   }
 }

@@ -7,8 +7,10 @@ import { type PageField, readHeldRows } from '../mirror/page-waiting.ts';
 import { readWaitingView } from '../mirror/page-waiting-view.ts';
 import { readFourEyes } from '../mirror/pinned-teams.ts';
 import { isCopy } from '../page/banner.ts';
-import { confirmation, mayDecide, refusedPage, shownKey, type Verb, whyBarred } from '../page/decide.ts';
+import { mayDecide, refusedPage, shownKey, type Verb, whyBarred } from '../page/decide.ts';
 import { href } from '../page/links.ts';
+import { confirmation } from '../page/question.ts';
+import { undoQuestion } from '../page/undo-question.ts';
 import type { PageContext, PageShown, Tab } from '../page/view.ts';
 import { waiting } from '../page/waiting-list.ts';
 import { count } from '../page/words.ts';
@@ -17,8 +19,17 @@ import { readField } from '../runs/named-user.ts';
 import { ownKey } from '../model/waiting-page.ts';
 import type { Mirror } from '../runs/open.ts';
 import { resolveAll } from '../runs/resolve-field.ts';
+import { applyUndo } from '../runs/undo-run.ts';
 import type { PageQuestion } from '../status/page-routes.ts';
-import { readDecisionForm, readReason, readTyped, requireReadable, type ShownRow } from './decision-form.ts';
+import {
+  readDecisionForm,
+  readReason,
+  readTyped,
+  readUndoForm,
+  requireReadable,
+  type ShownRow,
+} from './decision-form.ts';
+import { askUndo, type PlannedUndo } from './undo-on-page.ts';
 
 /** By the path that they are posted to. */
 export const decisionPatterns = ['/waiting', '/waiting/:batch'] as const;
@@ -27,6 +38,12 @@ export interface DecideOptions {
   readonly mirror: Mirror;
   readonly log: Log;
   readonly configs: () => readonly Config[];
+}
+
+/** A form, and what it would take back, if it is about that. */
+export interface Posing {
+  readonly question: PageQuestion;
+  readonly undo: PlannedUndo | null;
 }
 
 interface Posted {
@@ -48,13 +65,13 @@ export interface Deciding {
   /** @returns a page that asks for confirmation, or says why nothing is done; or else what carries it out */
   readonly prepare: (
     options: DecideOptions,
-    question: PageQuestion,
+    posed: Posing,
     frame: PageFrame,
     context: PageContext,
   ) => Promise<PageShown | CarryOut>;
   /** What refused it when it was to be carried out, over what is there by now. */
   readonly refusedAfterAll: (
-    question: PageQuestion,
+    posed: Posing,
     frame: PageFrame,
     context: PageContext,
     error: MusterdError,
@@ -106,7 +123,7 @@ function movedIn(shown: readonly ShownRow[], now: readonly PageField[], batch: s
 const movedWords = (moved: number, all: number): string =>
   all === 1
     ? 'The row was edited, or has moved on the service, while you looked. Look at it and press again.'
-    : `${count(moved)} of the ${count(all)} rows ${moved === 1 ? 'was' : 'were'} edited, or moved on the service, while you looked. The other ${count(all - moved)} are ticked below; look at them and press again.`;
+    : `${count(moved)} of the ${count(all)} rows ${moved === 1 ? 'was' : 'were'} edited, or moved on the service, while you looked. The other ${count(all - moved)} are ticked below, ${moved === 1 ? 'that one is' : `the ${count(moved)} are`} marked; look at them and press again.`;
 
 /** Verbs of a batch, and of fields that are decided about by themselves. */
 const ofBatch: ReadonlySet<Verb> = new Set(['Approve', 'Reject', 'Withdraw']);
@@ -155,8 +172,10 @@ async function prepare(
       back: href({ path: path ?? '', query }, keys.length === 0 ? {} : { ticks: keys.join(',') }),
       rows: now,
       number: shown === null ? total : now.length,
-      all: verb === 'Withdraw' ? 1 : Math.max(total, now.length),
+      all: verb === 'Withdraw' ? now.length : Math.max(total, now.length),
+      state,
       own: verb === 'Approve' ? (list.lists[0]?.shown ?? []).filter((row) => list.own.has(ownKey(row))) : [],
+      sending: list.sending,
       values: [
         ['verb', verb],
         ['team', config.team],
@@ -200,6 +219,28 @@ function saidOf(decision: bigint | null): string {
   throw new MusterdError('usage', 'All of it was edited, or has moved on the service, while you looked.');
 }
 
+async function prepareUndo(
+  options: DecideOptions,
+  posted: Posted,
+  frame: PageFrame,
+  context: PageContext,
+  planned: PlannedUndo,
+): Promise<PageShown | CarryOut> {
+  if ('refusal' in planned) throw planned.refusal;
+  const { form, config } = posted;
+  if (form.get('confirmed') === null) return undoQuestion(context, await askUndo(planned, frame, null));
+  const why = readReason(form);
+  const { number, keys: seen } = readUndoForm(form);
+  if (seen.length === 0) throw new MusterdError('usage', 'The form cannot be read: it names no row');
+  const { setup, leased } = setupOf(options, posted);
+  return async () => {
+    await requireKnownName(options, posted);
+    const of = { ...leased, push: config.push };
+    const confirmation = { actor: context.decide?.actor, why, seen };
+    return saidOf((await applyUndo(setup.mirror.db, of, { of: 'decision', number }, confirmation)).number);
+  };
+}
+
 /** The settings of the team that a form is about, or why nobody decides about it here. */
 export function decidingOn(
   options: DecideOptions,
@@ -229,22 +270,33 @@ export function decidingOn(
   return config;
 }
 
-const prepareDecision: Deciding['prepare'] = async (options, question, frame, context) => {
+const prepareDecision: Deciding['prepare'] = async (options, { question, undo }, frame, context) => {
   const { form = new URLSearchParams() } = question;
   const config = decidingOn(options, question, context);
   if ('main' in config) return config;
   try {
     requireReadable(form);
-    return await prepare(options, { question, form, config }, frame, context);
+    const posted = { question, form, config };
+    return undo === null
+      ? await prepare(options, posted, frame, context)
+      : await prepareUndo(options, posted, frame, context, undo);
   } catch (error) {
     if (!(error instanceof MusterdError)) throw error;
     return refusedPage(context, { status: 400, message: error.message, hint: error.hint });
   }
 };
 
-const refusedAfterAll: Deciding['refusedAfterAll'] = async (question, frame, context, { message, hint }) => {
+/** What refused a decision that was to be carried out, over the list as it is by now. */
+const refusedAfterAll: Deciding['refusedAfterAll'] = async (
+  { question, undo },
+  frame,
+  context,
+  { message, hint },
+) => {
   const { form = new URLSearchParams() } = question;
   const refusal = [message, hint].filter((one) => one !== undefined).join('. ');
+  if (undo !== null && !('refusal' in undo))
+    return undoQuestion(context, await askUndo(undo, frame, { shown: form.getAll('row'), why: refusal }));
   const ticks = form.getAll('row').join(',');
   return await listAgain({ question, form }, frame, context, { status: 409, refusal, ticks });
 };

@@ -51,7 +51,7 @@ const somebody = async (reader: PageReader, { params }: PageQuestion): Promise<P
 const nobody = (context: PageContext): PageShown =>
   refusedPage(context, { status: 409, message: 'Nobody with this id is in the team now' });
 
-const prepare: Deciding['prepare'] = async (options, question, frame, context) => {
+const prepare: Deciding['prepare'] = async (options, { question }, frame, context) => {
   const config = decidingOn(options, question, context);
   if ('main' in config) return config;
   const person = await somebody(frame.reader, question);
@@ -79,7 +79,12 @@ const prepare: Deciding['prepare'] = async (options, question, frame, context) =
   }
 };
 
-const refusedAfterAll: Deciding['refusedAfterAll'] = async (question, frame, context, { message, hint }) => {
+const refusedAfterAll: Deciding['refusedAfterAll'] = async (
+  { question },
+  frame,
+  context,
+  { message, hint },
+) => {
   const person = await somebody(frame.reader, question);
   if (person === null) return nobody(context);
   const refusal = [message, hint].filter((one) => one !== undefined).join('. ');

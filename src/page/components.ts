@@ -24,8 +24,8 @@ export type TableRow =
 
 export interface Table {
   readonly caption: string;
-  /** `rows`: low rows with a tick in the first column, whose head stays in sight. */
-  readonly kind?: 'rows';
+  /** `rows`: low rows with a tick in the first column, whose head stays in sight. `asked`: on phones two lines a row. */
+  readonly kind?: 'rows' | 'asked';
   readonly columns: readonly Column[];
   readonly rows: readonly TableRow[];
   /** What of how many. */
@@ -151,6 +151,13 @@ export const section = (
   { note = none, more = none }: { readonly note?: Html; readonly more?: Html } = {},
 ): Html =>
   html`<section><div class="over"><h2>${title}</h2><p class="note">${note}</p><span class="push"></span>${more}</div>${inner}</section>`;
+
+/** How much of a limit, or of all there is. */
+export function meter(used: number, limit: number | null): Html {
+  if (limit === null || limit === 0) return none;
+  const width = String(Math.min(100, Math.round((used / limit) * 100)));
+  return html`<svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="all" width="100" height="6"/><rect class="used" width="${width}" height="6"/></svg>`;
+}
 
 /** Somebody of a team, who may have no name; where names are not shown, the id. */
 export function person(

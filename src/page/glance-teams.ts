@@ -3,7 +3,7 @@ import type { Glance, GlanceGroup, GlanceTotals } from '../mirror/page-glance.ts
 import type { SeenTeam } from '../mirror/page-reader.ts';
 import type { PageRun } from '../mirror/page-runs.ts';
 import { daemonsUp, isCopy } from './banner.ts';
-import { section, table } from './components.ts';
+import { meter, section, table } from './components.ts';
 import { asTheyWere, busiestOf, countedSoFar, sinceItBegan } from './first-day.ts';
 import { groupsOf } from './glance-things.ts';
 import { type Html, html, none } from './html.ts';
@@ -35,12 +35,6 @@ function busiestMinute(runs: readonly PageRun[]) {
     run: of.at(-1),
   }));
   return sums.toSorted((a, b) => b.sum - a.sum)[0] ?? { sum: 0, run: undefined };
-}
-
-function meter(used: number, limit: number | null): Html {
-  if (limit === null || limit === 0) return none;
-  const width = String(Math.min(100, Math.round((used / limit) * 100)));
-  return html`<svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="all" width="100" height="6"/><rect class="used" width="${width}" height="6"/></svg>`;
 }
 
 function firstStale(groups: readonly GlanceGroup[]): Date | null {

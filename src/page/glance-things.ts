@@ -10,7 +10,7 @@ import { teamName } from './layout.ts';
 import { commandOf, to } from './links.ts';
 import { laneNames } from './run-words.ts';
 import type { PageContext } from './view.ts';
-import { at, count, listed, many, named, visible } from './words.ts';
+import { at, capital, count, listed, many, named, visible } from './words.ts';
 
 export const groupsOf = (read: Glance, { teamId }: SeenTeam): readonly GlanceGroup[] =>
   read.groups.filter((group) => group.teamId === teamId);
@@ -39,7 +39,7 @@ function staleThing(read: Glance, team: SeenTeam, context: PageContext): readonl
       id: `stale-${team.team}`,
       brief: html`${name} is stale.`,
       title: html`${name} is stale since ${at(first.since, now)}`,
-      text: html`${reason === undefined ? html`No run has ended since.` : html`${visible(reason)}.`} ${last === null ? html`There was no complete run of the ${what} so far.` : html`The last complete run of the ${what} ended at ${at(last, now, true)}.`} Nothing is lost: edits of the mirror wait, and what changed on the service comes with the first run that succeeds.`,
+      text: html`${reason === undefined ? html`No run has ended since.` : html`${visible(capital(reason))}.`} ${last === null ? html`There was no complete run of the ${what} so far.` : html`The last complete run of the ${what} ended at ${at(last, now, true)}.`} Nothing is lost: edits of the mirror wait, and what changed on the service comes with the first run that succeeds.`,
       ways: [
         { label: html`Find out what is in the way`, command: commandOf(context, team.team, 'check') },
         {
@@ -66,7 +66,7 @@ function batchThings(read: Glance, team: SeenTeam, context: PageContext): readon
               id: `batch-${batch}`,
               brief: html`${listTitle(list)}${of}.`,
               title: html`${listTitle(list)}${of}`,
-              text: html`${list.details.map((detail) => html`${visible(detail)}. `)}${list.editedTo === null ? none : html`Edited at ${at(list.editedTo, now)} by ${editorsIn(list)}. `}None of it was sent; all else goes on.`,
+              text: html`${list.details.map((detail) => html`${visible(capital(detail))}. `)}${list.editedTo === null ? none : html`Edited at ${at(list.editedTo, now)} by ${editorsIn(list)}. `}None of it was sent; all else goes on.`,
               ways: [
                 {
                   label: html`Look at them, or <a href="${to(context, `/waiting/${batch}`, change)}">see all ${count(list.rows)} here</a>`,
@@ -85,7 +85,7 @@ function batchThings(read: Glance, team: SeenTeam, context: PageContext): readon
       id: `missing-${hash}`,
       brief: html`${many(rows, 'missing row')} of ${resource.replace('_', ' ')} ${waits(rows, 'an approval')}${of}.`,
       title: html`${count(rows)} ${resource.replace('_', ' ')} are missing on the service${of}`,
-      text: html`${visible(reason)}. None of them is called gone before somebody agrees.`,
+      text: html`${visible(capital(reason))}. None of them is called gone before somebody agrees.`,
       ways: [
         {
           label: html`They are really gone`,

@@ -1,7 +1,7 @@
 /** The document around a view: head, header with teams and tabs, foot. */
 import type { SeenTeam } from '../mirror/page-reader.ts';
 import { banner, isCopy } from './banner.ts';
-import { type Html, html, none } from './html.ts';
+import { type Html, html, none, raw } from './html.ts';
 import { href, to } from './links.ts';
 import { icon, pill } from './pills.ts';
 import { type PageContext, type PageShown, type Tab, tabs } from './view.ts';
@@ -90,9 +90,11 @@ function tabLinks(context: PageContext, current: Tab): Html {
 }
 
 function clock({ now, path, query }: PageContext): Html {
-  return html`<p class="live"><a href="${href({ path, query }, {})}" data-again>Load again</a><span class="dot" aria-hidden="true"></span><span data-state hidden>Updates by itself</span> <time datetime="${now.toISOString()}" title="${exactTime(now)}">${now.toISOString().slice(11, 19)} UTC</time></p>`;
+  return html`<p class="live"><a href="${href({ path, query }, { page: query.get('page') })}" data-again>Load again</a><span class="dot" aria-hidden="true"></span><span data-state hidden>Updates by itself</span> <time datetime="${now.toISOString()}" title="${exactTime(now)}">${now.toISOString().slice(11, 19)} UTC</time></p>`;
 }
 
+/** Under the title of whatever view it is. */
+const withoutDetails = (main: Html): Html => raw(main.toString().replace('</h1>', `</h1>${noDetails}`));
 const noDetails = html`<p class="note">Instead of names, emails and phones this page shows ids, since <code>status.details</code> is off.</p>`;
 
 const keys: readonly (readonly [string, string])[] = [
@@ -133,9 +135,9 @@ ${tabLinks(context, current)}
 <main id="main" class="wide" tabindex="-1">
 <div class="banner" data-banner id="no-answer" role="status" hidden>${icon('alarm', 'act')}<p></p></div>
 ${banner(context)}
-${shown.main}
+${context.details ? shown.main : withoutDetails(shown.main)}
 </main>
-<footer><div class="wide">${context.details ? none : noDetails}<p><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}</p>${keysInFoot}</div></footer>
+<footer><div class="wide"><p><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}<a href="/assets/guide.md">manual</a></p>${keysInFoot}</div></footer>
 <div class="away" aria-live="polite" data-said></div>
 </body>
 </html>

@@ -11,11 +11,11 @@ function queryOf(params: URLSearchParams): string {
 
 /**
  * This view with another state. `null` takes a part of it away; whatever changes, it begins at its first page, and what
- * was said once has been read.
+ * was said once has been read. A receipt stands until it is closed.
  */
 export function href(context: Pick<PageContext, 'path' | 'query'>, change: Change): string {
   const query = new URLSearchParams(context.query);
-  for (const once of ['page', 'done', 'note', 'ticks']) query.delete(once);
+  for (const once of ['page', 'note', 'ticks']) query.delete(once);
   for (const [key, value] of Object.entries(change)) {
     if (value === null || value === '') query.delete(key);
     else query.set(key, value);

@@ -68,7 +68,7 @@ function stateOf(context: PageContext, read: PersonRead, field: Column): Html {
       : pill('clock', 'quiet', 'Goes with the next run');
   const halves =
     field === 'name' && row.last_name !== '' && isShown(context, 'name')
-      ? html`<span class="note">halves ${row.name_split}: ${visible(row.first_name)} | ${visible(row.last_name)}</span>`
+      ? html`<span class="note">halves ${row.name_split}: ${named(row.first_name)} | ${named(row.last_name)}</span>`
       : none;
   return html`${pill('tick', 'ok', 'Equal')}${halves}`;
 }
@@ -191,7 +191,7 @@ function lead(context: PageContext, { id, row, periods }: PersonRead): Html {
   const where = row.created_at === null && first?.side === null ? 'in the mirror' : 'in the team';
   const parts = [
     ...(details ? [html`<span class="mono">${id}</span>`] : []),
-    ...(role === '' ? [] : [visible(role)]),
+    ...(role === '' ? [] : [named(role)]),
     ...(row.gone_at === null ? [] : [html`has left, seen on ${time(row.gone_at, day(row.gone_at, now))}`]),
     ...(since === null ? [] : [html`${where} since ${time(since, day(since, now))}`]),
     ...(row.edited_at === null

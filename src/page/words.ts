@@ -125,6 +125,9 @@ export function visible(text: string): Html {
 /** A name, which may be written in either direction. */
 export const named = (text: string): Html => html`<bdi class="name">${visible(text)}</bdi>`;
 
+/** As a sentence begins. */
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** One word after the other: `a, b and c`. */
 export function listed(words: readonly string[]): string {
   return words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;

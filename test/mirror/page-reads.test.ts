@@ -163,6 +163,7 @@ describe('changes', () => {
     direction: null,
     actor: null,
     runId: null,
+    decision: null,
     since: null,
     before: null,
     limit: 50,

@@ -293,6 +293,7 @@ describe('the first view without a daemon', () => {
       decided: [],
       isAlone: false,
       done: undefined,
+      sending: { listens: true, nextRun: null },
     };
     for (const params of [{}, { batch: 'abc' }]) {
       const shown = waiting(read, contextFor('/waiting', { ...more, params })).main.toString();

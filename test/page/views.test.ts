@@ -3,6 +3,8 @@ import type { ChangeRow } from '../../src/mirror/page-changes.ts';
 import type { RosterRow } from '../../src/mirror/page-people.ts';
 import { changesAsked, inSql } from '../../src/page/changes-asked.ts';
 import { changes, changesCsv } from '../../src/page/ledger-view.ts';
+import { html } from '../../src/page/html.ts';
+import { layout } from '../../src/page/layout.ts';
 import { people, peopleAsked, peopleCsv } from '../../src/page/people.ts';
 import { onePerson } from '../../src/page/person.ts';
 import type { PageContext } from '../../src/page/view.ts';
@@ -311,6 +313,22 @@ describe('one person', () => {
     const page = onePerson(quiet, contextOf('/people/harbour/7', '', false)).main.toString();
     expect(/WWW|example\.com|0102217/.exec(page)).toBe(null);
     expect(page.includes('>7<')).toBe(true);
+  });
+});
+
+describe('the header', () => {
+  const shown = { title: 'Waiting', main: html`` };
+
+  it('leads to the manual, and says below each title where ids stand for names', () => {
+    const main = html`<h1>3 things to do</h1><p class="lead">So it is.</p>`;
+    const quiet = layout(contextOf('/', '', false), 'Waiting', { ...shown, main }, []).toString();
+    expect(quiet).toMatch(
+      /3 things to do<\/h1><p class="note">Instead of names, emails and phones this page shows ids/,
+    );
+    expect(quiet.split('Instead of names').length).toBe(2);
+    const page = layout(contextOf('/'), 'Waiting', { ...shown, main }, []).toString();
+    expect(page).not.toContain('Instead of names');
+    expect(page).toMatch(/<footer>.*href="\/assets\/guide\.md">manual/s);
   });
 });
 

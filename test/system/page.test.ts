@@ -258,7 +258,7 @@ describe('the page of a daemon', () => {
     await page.getByLabel('Reason, kept with the decision').fill('the desk knows');
     await page.getByRole('button', { name: 'Take the mirror’s 1', exact: true }).click();
     await page.waitForURL('**/waiting?done=*');
-    expect(await page.locator('#receipt').textContent()).toContain('The mirror’s value taken by you');
+    expect(await page.locator('#receipt').textContent()).toContain('The mirror’s email address taken by you');
     expect(
       await stage.sql(
         `select count(*) from report.decisions where decision = 'resolve' and decided_why = 'the desk knows'`,
@@ -272,7 +272,9 @@ describe('the page of a daemon', () => {
     await page.getByLabel('Reason, kept with the decision').fill('they said so');
     await page.getByRole('button', { name: 'Make this edit' }).click();
     await page.waitForURL('**/waiting?done=*');
-    expect(await page.locator('#receipt').textContent()).toContain('The mirror’s value taken by you');
+    expect(await page.locator('#receipt').textContent()).toMatch(
+      /^Email of .+ set to a\.new\.one@example\.com by you at /,
+    );
     expect(
       await stage.sql(
         `select count(*), min(u.email) from report.decisions d join mirror.users u on u.id = d.user_id

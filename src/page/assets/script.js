@@ -56,7 +56,8 @@ function become(now, next) {
 /** A form that decides stays as it was read: only what stands around it changes. */
 const isStill = () => document.querySelector('[data-still]') !== null;
 
-const ticksIn = (list) => Array.from(list.querySelectorAll('input[name="row"]'));
+const aTick = 'input[type="checkbox"][name="row"]';
+const ticksIn = (list) => Array.from(list.querySelectorAll(aTick));
 
 /** Rows that are not put into a list in which somebody may have ticked others. */
 function showNews(next) {
@@ -81,7 +82,9 @@ async function refresh() {
     if (!response.ok) return;
     const next = new DOMParser().parseFromString(await response.text(), 'text/html');
     const before = document.querySelector('h1')?.textContent;
-    for (const part of isStill() ? ['#receipt', '.tabs', '.live time'] : ['main', '.tabs', '.live time']) {
+    const always = ['.tabs', '.live time'];
+    const still = ['#receipt', '[aria-label="Decided last"]', ...always];
+    for (const part of isStill() ? still : ['main', ...always]) {
       const now = document.querySelector(part);
       const then = next.querySelector(part);
       if (now !== null && then !== null) become(now, then);
@@ -105,6 +108,13 @@ async function openInPlace(link) {
   const form = document.querySelector('#hold');
   if (form === null) location.reload();
   else form.querySelector('select, button').focus();
+}
+
+/** While something of a decision is on its way, what became of it is asked for each second. */
+async function follow() {
+  if (document.visibilityState === 'visible' && document.querySelector('#receipt[data-live]') !== null)
+    await refresh();
+  setTimeout(follow, 1000);
 }
 
 function refreshIfSeen() {
@@ -154,7 +164,7 @@ function goTo(tab) {
 }
 
 function moveBy(step) {
-  const ticks = Array.from(document.querySelectorAll('input[name="row"]'));
+  const ticks = ticksIn(document);
   const all = ticks.length > 0 ? ticks : Array.from(document.querySelectorAll('tbody th a'));
   const at = all.indexOf(document.activeElement);
   all[at < 0 ? (step > 0 ? 0 : all.length - 1) : at + step]?.focus();
@@ -167,7 +177,7 @@ function search() {
 }
 
 const listNow = () => document.activeElement.closest?.('form.list') ?? document.querySelector('form.list');
-const tickNow = () => (document.activeElement.matches?.('input[name="row"]') ? document.activeElement : null);
+const tickNow = () => (document.activeElement.matches?.(aTick) ? document.activeElement : null);
 
 const keys = {
   '/': search,
@@ -184,7 +194,8 @@ const keys = {
   n: () => listNow() && tickAll(listNow(), false),
   Enter: () => tickNow()?.closest('tr').querySelector('th a')?.click(),
   d: () => listNow()?.querySelector('.bar-below .button')?.focus(),
-  r: () => location.reload(),
+  // A page that answers a form would send it again.
+  r: () => live.querySelector('[data-again]').click(),
   g: () => {
     isGoing = true;
   },
@@ -251,7 +262,7 @@ document.addEventListener('click', (event) => {
     event.preventDefault();
     void openInPlace(opener);
   }
-  if (event.target.matches?.('input[name="row"]')) {
+  if (event.target.matches?.(aTick)) {
     if (event.shiftKey) tickRange(event.target);
     lastTick = event.target;
   }
@@ -269,5 +280,6 @@ if (live !== null) {
   events.addEventListener('alive', () => showAlive(refresh));
   events.addEventListener('changed', refreshIfSeen);
   setInterval(showLate, 5000);
+  setTimeout(follow, 1000);
   document.addEventListener('visibilitychange', refreshIfSeen);
 }
