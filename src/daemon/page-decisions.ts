@@ -1,26 +1,21 @@
 /** Decisions on the page: confirmed once, then carried out by the code of the commands, in the name of who logged in. */
-import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import type { Log } from '../log.ts';
 import type { PageFrame } from '../mirror/page-reader.ts';
 import { type PageField, readHeldRows } from '../mirror/page-waiting.ts';
 import { readWaitingView } from '../mirror/page-waiting-view.ts';
 import { readFourEyes } from '../mirror/pinned-teams.ts';
-import { isCopy } from '../page/banner.ts';
-import { mayDecide, refusedPage, shownKey, type Verb, whyBarred } from '../page/decide.ts';
+import { refusedPage, shownKey, type Verb, whyBarred } from '../page/decide.ts';
 import { href } from '../page/links.ts';
 import { confirmation } from '../page/question.ts';
 import { undoQuestion } from '../page/undo-question.ts';
-import type { PageContext, PageShown, Tab } from '../page/view.ts';
+import type { PageContext, PageShown } from '../page/view.ts';
 import { waiting } from '../page/waiting-list.ts';
 import { count } from '../page/words.ts';
 import { approve, reject } from '../runs/approve-batch.ts';
 import { readField } from '../runs/named-user.ts';
 import { ownKey } from '../model/waiting-page.ts';
-import type { Mirror } from '../runs/open.ts';
 import { resolveAll } from '../runs/resolve-field.ts';
 import { applyUndo } from '../runs/undo-run.ts';
-import type { PageQuestion } from '../status/page-routes.ts';
 import {
   readDecisionForm,
   readReason,
@@ -29,62 +24,18 @@ import {
   requireReadable,
   type ShownRow,
 } from './decision-form.ts';
+import {
+  type CarryOut,
+  type DecideOptions,
+  type Deciding,
+  decidingOn,
+  type Posted,
+  setupOf,
+} from './deciding.ts';
 import { askUndo, type PlannedUndo } from './undo-on-page.ts';
 
 /** By the path that they are posted to. */
 export const decisionPatterns = ['/waiting', '/waiting/:batch'] as const;
-
-export interface DecideOptions {
-  readonly mirror: Mirror;
-  readonly log: Log;
-  readonly configs: () => readonly Config[];
-}
-
-/** A form, and what it would take back, if it is about that. */
-export interface Posing {
-  readonly question: PageQuestion;
-  readonly undo: PlannedUndo | null;
-}
-
-interface Posted {
-  readonly question: PageQuestion;
-  readonly form: URLSearchParams;
-  readonly config: Config;
-}
-
-/**
- * A decision that was confirmed and is about what was shown.
- * @returns where the page is that says so
- * @throws MusterdError if it is about something else after all
- */
-export type CarryOut = () => Promise<string>;
-
-/** What a form of the page is answered with. */
-export interface Deciding {
-  readonly tab: Tab;
-  /** @returns a page that asks for confirmation, or says why nothing is done; or else what carries it out */
-  readonly prepare: (
-    options: DecideOptions,
-    posed: Posing,
-    frame: PageFrame,
-    context: PageContext,
-  ) => Promise<PageShown | CarryOut>;
-  /** What refused it when it was to be carried out, over what is there by now. */
-  readonly refusedAfterAll: (
-    posed: Posing,
-    frame: PageFrame,
-    context: PageContext,
-    error: MusterdError,
-  ) => Promise<PageShown>;
-}
-
-/** How long a page waits for the lease, shorter than a command; then the person is asked to try again. */
-const waitMs = 3_000;
-
-export const setupOf = ({ mirror, log }: DecideOptions, { config }: Posted) => ({
-  setup: { config, log, mirror },
-  leased: { team: config.team, lease: { ...config.lease, waitMs } },
-});
 
 /** Four eyes may have been asked for elsewhere: a command can do so, too. */
 async function requireKnownName(options: DecideOptions, { question, config }: Posted): Promise<void> {
@@ -239,35 +190,6 @@ async function prepareUndo(
     const confirmation = { actor: context.decide?.actor, why, seen };
     return saidOf((await applyUndo(setup.mirror.db, of, { of: 'decision', number }, confirmation)).number);
   };
-}
-
-/** The settings of the team that a form is about, or why nobody decides about it here. */
-export function decidingOn(
-  options: DecideOptions,
-  { form, params }: Pick<PageQuestion, 'form' | 'params'>,
-  context: PageContext,
-): Config | PageShown {
-  const team = params['team'] ?? form?.get('team');
-  const config = options.configs().find((one) => one.team === team);
-  if (isCopy(context))
-    return refusedPage(context, {
-      status: 403,
-      message: 'Nothing is decided in a copy',
-      hint: 'Whatever is approved here would not be sent.',
-    });
-  if (config === undefined || context.decide === null)
-    return refusedPage(context, {
-      status: 403,
-      message: 'Nothing can be decided here',
-      hint: 'The daemon of this page does not serve that team.',
-    });
-  if (!mayDecide(context, config.team))
-    return refusedPage(context, {
-      status: 403,
-      message: whyBarred,
-      hint: 'With status.user and status.passwordFile the page knows who decides.',
-    });
-  return config;
 }
 
 const prepareDecision: Deciding['prepare'] = async (options, { question, undo }, frame, context) => {

@@ -13,7 +13,7 @@ import { endHold, holdFields, readUntil } from '../runs/hold-fields.ts';
 import { readField } from '../runs/named-user.ts';
 import type { PageQuestion } from '../status/page-routes.ts';
 import { readReason, requireReadable } from './decision-form.ts';
-import { type Deciding, decidingOn, setupOf } from './page-decisions.ts';
+import { type Deciding, decidingOn, setupOf } from './deciding.ts';
 
 export const holdPattern = '/people/:team/:id';
 
