@@ -230,6 +230,12 @@ describe('one person', () => {
     for (const side of ['mirror', 'service']) expect(page).toContain(`--take ${side} ${words}Copy`);
   });
 
+  it('offers nothing in a copy, where nothing is decided', () => {
+    const context = contextOf('/people/harbour/7');
+    const copy = { ...context, placing: { ...context.placing, verdict: 'copy' as const } };
+    expect(textOf(onePerson(read, copy).main)).not.toMatch(/musterd (hold|resolve)|Leave it alone/);
+  });
+
   it('is in the team since they joined, and else in the mirror since it began', () => {
     const lead = (more: object) =>
       textOf(onePerson({ ...read, ...more } as typeof read, contextOf('/people/harbour/7')).main);
