@@ -22,7 +22,7 @@ export interface Posing {
   readonly undo: PlannedUndo | null;
 }
 
-export interface Posted {
+export interface PostedForm {
   readonly question: PageQuestion;
   readonly form: URLSearchParams;
   readonly config: Config;
@@ -57,7 +57,7 @@ export interface Deciding {
 /** How long a page waits for the lease, shorter than a command; then the person is asked to try again. */
 const waitMs = 3_000;
 
-export const setupOf = ({ mirror, log }: DecideOptions, { config }: Posted) => ({
+export const setupOf = ({ mirror, log }: DecideOptions, { config }: PostedForm) => ({
   setup: { config, log, mirror },
   leased: { team: config.team, lease: { ...config.lease, waitMs } },
 });

@@ -29,7 +29,7 @@ import {
   type DecideOptions,
   type Deciding,
   decidingOn,
-  type Posted,
+  type PostedForm,
   setupOf,
 } from './deciding.ts';
 import { askUndo, type PlannedUndo } from './undo-on-page.ts';
@@ -38,7 +38,7 @@ import { askUndo, type PlannedUndo } from './undo-on-page.ts';
 export const decisionPatterns = ['/waiting', '/waiting/:batch'] as const;
 
 /** Four eyes may have been asked for elsewhere: a command can do so, too. */
-async function requireKnownName(options: DecideOptions, { question, config }: Posted): Promise<void> {
+async function requireKnownName(options: DecideOptions, { question, config }: PostedForm): Promise<void> {
   if (question.isKnown) return;
   if ((await readFourEyes(options.mirror.db.kysely, config.team)) === true)
     throw new MusterdError('usage', whyBarred);
@@ -46,7 +46,7 @@ async function requireKnownName(options: DecideOptions, { question, config }: Po
 
 /** The list that the form came from, as it is now. */
 async function listAgain(
-  { question, form }: Pick<Posted, 'question' | 'form'>,
+  { question, form }: Pick<PostedForm, 'question' | 'form'>,
   frame: PageFrame,
   context: PageContext,
   {
@@ -81,7 +81,7 @@ const ofBatch: ReadonlySet<Verb> = new Set(['Approve', 'Reject', 'Withdraw']);
 
 async function prepare(
   options: DecideOptions,
-  posted: Posted,
+  posted: PostedForm,
   frame: PageFrame,
   context: PageContext,
 ): Promise<PageShown | CarryOut> {
@@ -172,7 +172,7 @@ function saidOf(decision: bigint | null): string {
 
 async function prepareUndo(
   options: DecideOptions,
-  posted: Posted,
+  posted: PostedForm,
   frame: PageFrame,
   context: PageContext,
   planned: PlannedUndo,
