@@ -103,7 +103,7 @@ export function measureStructure(root = here): readonly Figure[] {
   const figure = (what: string, value: number, limit: number | null): Figure => ({ what, value, limit });
   return [
     figure('src: files', files.length, 550),
-    figure('src: lines', countLines(src), 54_000),
+    figure('src: lines', countLines(src), 56_000),
     figure('tests: lines', countLines(tests), null),
     figure('of them support', countLines(textsIn(root, 'test/support', '.ts')), null),
     figure('migrations: files', migrations.length, null),
