@@ -42,7 +42,7 @@ async function arrange(
   const canPutBack = ({ id }: UserPlan) => countWords(readable(users.get(id)?.name) ?? '') <= 2;
   const batches = arrangeBatches(pushes, batchSize, lessons, (probes) => {
     const free = probes.filter(({ plan }) => !isNameHeld(plan));
-    return free.find(({ plan }) => canPutBack(plan)) ?? free[0];
+    return free.find(({ plan }) => canPutBack(plan)) ?? free[0] ?? probes[0];
   });
   return batches.map((batch) => ({ ...batch, plans: batch.plans.map(({ plan }) => plan), keepsNames }));
 }
