@@ -479,8 +479,15 @@ describe('a decision that is taken back', () => {
     expect(text).toMatch(
       /They were sent in run \d+ and are confirmed since [\d:]+\..*The 4, with valuesUndo the 4…Close/s,
     );
+    // With one of them another field was sent, and somebody else besides.
+    await owned(`update sync.changes set old = old || '{"role_id": 1}', new = new || '{"role_id": 2}' where kind = 'push' and user_id = 11;
+      insert into sync.changes (team_id, user_id, run_id, kind, old, new, edits, outcome)
+      select team_id, 30, run_id, kind, old, new, edits, outcome from sync.changes, generate_series(1, 60)
+      where kind = 'push' and user_id = 12`);
     const values = links.find((link) => link.startsWith('/changes?decision=')) ?? '';
-    expect((await dora.ask(values)).text).toMatch(/4 rows, and none older/);
+    const { text: shown } = await dora.ask(values);
+    expect(shown).toMatch(/4 rows, and none older/);
+    expect(shown.split('pushed').length).toBe(1 + 4 + 1);
     const asked = await questionOf(receipt, 'Undo the 4');
     expect(asked.text).toContain('Undo 3 of 4, leave 1 as it is?');
     expect(asked.text).toContain(
