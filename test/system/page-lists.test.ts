@@ -206,7 +206,7 @@ describe('lists, a question and a receipt', () => {
     await page.goto(`${origin}${list}`);
     await page.evaluate('window.isOld = true');
     await press('r');
-    await page.waitForFunction('window.isOld === undefined && document.readyState === "complete"');
+    await eventually('it is loaded again', async () => (await page.evaluate('window.isOld === undefined && document.readyState === "complete"')) === true);
     await press('j', 'Enter');
     await page.waitForURL('**/people/default/*');
     for (const [key, path] of [

@@ -6,7 +6,7 @@ import { holdField, mapPushes, pushOf, type UserPlan } from '../../model/user-pl
 import type { NameSafety } from '../../model/intent.ts';
 import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
-import { canonicalName, joinName, type NamePair, samePair } from '../../model/name.ts';
+import { joinName, type NamePair, samePair } from '../../model/name.ts';
 import { readable, type ServiceUser, saidOf, says, type UserPatch } from '../../model/user.ts';
 import type { RunNote } from '../run-notes.ts';
 import { unreadOf } from '../merge/merge-field.ts';
@@ -19,13 +19,6 @@ export const isNameless = (patch: UserPatch): boolean =>
 /** A name that waits for a person is not put back by the next run. */
 export const isNameHeld = ({ fields }: Pick<UserPlan, 'fields'>): boolean =>
   fields.name.kind === 'hold' || fields.name.kind === 'held';
-
-/** In a conflict only the service has its own name: if that were cleared, nobody could put it back. */
-function isOnlyThere(plan: UserPlan, { base, service }: UserState): boolean {
-  const said = readable(service?.name);
-  if (!isNameHeld(plan) || base === undefined || said === undefined) return false;
-  return canonicalName(said ?? '') !== joinName(base.name);
-}
 
 /** Whether the service's name differs from the name to carry, or is unreadable. */
 export function isOtherName(along: NamePair | undefined, user: ServiceUser): boolean {
@@ -81,7 +74,7 @@ export function nameAlong(
     const state = states.get(plan.id);
     if (state === undefined || !isNameless(pushOf(plan)) || safety === 'keeps') return plan;
     const isCleared = safety === 'clears';
-    if (!isCleared && !isOnlyThere(plan, state) && mayLack(plan.id)) return plan;
+    if (!isCleared && mayLack(plan.id)) return plan;
     const carried = carryName(plan, state);
     if (carried !== 'unread' && 'along' in carried) {
       if (carried.along !== undefined) along.set(plan.id, carried.along);
