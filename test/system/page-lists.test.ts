@@ -204,9 +204,7 @@ describe('lists, a question and a receipt', () => {
     expect(await decided()).toEqual(before);
 
     await page.goto(`${origin}${list}`);
-    await page.evaluate('window.isOld = true');
-    await press('r');
-    await eventually('it is loaded again', async () => (await page.evaluate('window.isOld === undefined && document.readyState === "complete"')) === true);
+    await Promise.all([page.waitForEvent('load'), press('r')]);
     await press('j', 'Enter');
     await page.waitForURL('**/people/default/*');
     for (const [key, path] of [
