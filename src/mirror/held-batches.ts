@@ -32,7 +32,7 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
     })[];
   }>`
     with held as (
-      select h.user_id, h.field, h.edit_id, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch, h.batch_reason,
+      select h.user_id, h.field, h.edit_id, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch, h.held_before, h.detail_before,
         coalesce(u.name, '') as name, ${isLetPass} as is_accepted, h.told_at <= statement_timestamp() - ${patience} as is_old, h.since
       from sync.held_fields h
       left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
@@ -188,12 +188,15 @@ export async function writeResolution(
     id,
     hold,
     decision,
+    isAnother,
     why,
     number,
   }: {
     readonly id: Id;
     readonly hold: Hold;
     readonly decision: Hold['decision'];
+    /** The mirror's value is neither side's: the person has edited the field. */
+    readonly isAnother: boolean;
     readonly why: string;
     /** Of the decision that it is part of; `null`: of one that begins with it. */
     readonly number: bigint | null;
@@ -204,11 +207,12 @@ export async function writeResolution(
   const values = sql`jsonb_to_recordset(${row}::jsonb) as s (base jsonb, mirror jsonb, service jsonb)`;
   const column = sqlField(field);
   const { rows } = await sql<Pick<DecidedField, 'decision_id'>>`
-    insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, edits, closed_at, decided_by, decided_role,
+    insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, edits, outcome, closed_at, decided_by, decided_role,
       decided_why, decision_id)
     select ${teamId}, ${id}, ${runId}, 'resolve', jsonb_build_object(${column}::text, s.base),
       jsonb_build_object(${column}::text, s.service), jsonb_build_object(${column}::text, s.mirror),
       jsonb_strip_nulls(jsonb_build_object(${column}::text, coalesce(sync.find_edit(${teamId}, ${id}, ${column}), ${edit ?? null}))),
+      ${isAnother ? sql`jsonb_build_object(${column}::text, 'edited')` : sql`'{}'`},
       clock_timestamp(), sync.decider(), session_user, ${why}, coalesce(${number}::bigint, sync.new_decision())
     from ${values} returning decision_id`.execute(tx);
   const written = rows[0]?.decision_id ?? null;

@@ -37,6 +37,15 @@ export const valuesToHold = sql`(values
 /** A hold that a person asked for lasts to its end: nothing ends it early or replaces it. */
 export const isAskedFor = sql`h.reason = 'asked' and h.until > clock_timestamp()`;
 
+/** Such a hold is over, and what held the field before holds it again. */
+const isOver = sql`(h.reason = 'asked' and h.held_before is not null and h.until <= clock_timestamp())`;
+
+/** Why it is held by now. */
+const heldFor = sql`case when ${isOver} then h.held_before else h.reason end`;
+
+/** Why it is held, whatever a person asked for besides; `null`: for nothing else. */
+export const heldBefore = sql`case h.reason when 'asked' then h.held_before else h.reason end`;
+
 /** A rejection lasts as long as the edit does: no later hold replaces it. */
 const isRejected = sql`h.reason = 'rejected' and excluded.reason <> 'rejected'
   and h.edit_id is not distinct from excluded.edit_id and not ${isLetPass}`;
@@ -46,7 +55,7 @@ const isRejectedStill = sql`h.reason = 'rejected' and excluded.reason = 'rejecte
 
 /** It waits in a batch, or will when an asked hold ends; it is not approved. */
 export const isInBatch = sql`
-  (h.batch is not null and h.reason in ('limit', 'review', 'asked') and not ${isLetPass})`;
+  (h.batch is not null and ${heldBefore} in ('limit', 'review') and not ${isLetPass})`;
 
 /** A person decided about it during this run, which does not know that; the next run does. */
 export const isDecidedSince = (runId: bigint | null) => sql`
@@ -105,7 +114,10 @@ export async function writeHolds(
   );
 }
 
-/** Fields that stay held although the service's value has changed: an approval does not cover that. */
+/**
+ * Fields that stay held although the service's value has changed, which an approval does not cover, or although a hold
+ * that a person asked for is over.
+ */
 export async function noteShown(
   tx: Transaction,
   { teamId, runId }: RunOrPerson,
@@ -118,10 +130,13 @@ export async function noteShown(
   );
   if (rows.length === 0) return;
   await sql`
-    update sync.held_fields h set shown_value = s.shown_value, decision = null
+    update sync.held_fields h set shown_value = s.shown_value, decision = null, reason = ${heldFor},
+      detail = case when ${isOver} then h.detail_before else h.detail end, until = case when not ${isOver} then h.until end
     from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (user_id bigint, field text, shown_value jsonb)
     where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field
-      and h.shown_value is distinct from s.shown_value and not ${isDecidedSince(runId)}`.execute(tx);
+      and (${isOver} or h.shown_value is distinct from s.shown_value and not ${isDecidedSince(runId)})`.execute(
+    tx,
+  );
 }
 
 export async function endHolds(
@@ -149,7 +164,7 @@ export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
     and c.change_id = s.change_id and h.edit_id = (c.edits ->> h.field)::bigint`;
 
 /** It waits for a person by itself. */
-const waitsAlone = sql`(h.reason not in ('asked', 'rejected') and not ${isInBatch} and not ${isLetPass})`;
+const waitsAlone = sql`(${heldFor} not in ('asked', 'rejected') and not ${isInBatch} and not ${isLetPass})`;
 
 /** The single fields that wait for a person, but for those of users that have left. */
 export async function readWaitingFields(

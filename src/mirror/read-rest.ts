@@ -12,9 +12,6 @@ const topicOf = (resource: MirroredResource) => `${resource} at rest`;
 /** After this everybody is read again, whatever is known. */
 const longestMs = 86_400_000;
 
-/** No parameter: a statement without one takes one round trip if it is not in a transaction. */
-const literal = (teamId: Id) => sql.raw<Id>(String(teamId));
-
 function onlyRow<Row>([row]: readonly Row[]): Row {
   if (row === undefined) throw new Error('an aggregate returned no row');
   return row;
@@ -22,7 +19,7 @@ function onlyRow<Row>([row]: readonly Row[]): Row {
 
 export async function readRest(db: Queryable, teamId: Id): Promise<Rest> {
   const { rows } = await sql<Rest>`
-    select mark, schema, since, written, noted, present from sync.rest(${literal(teamId)})`.execute(db);
+    select mark, schema, since, written, noted, present from sync.rest(${teamId})`.execute(db);
   return onlyRow(rows);
 }
 
@@ -32,7 +29,7 @@ export async function readListingRests(
   teamId: Id,
 ): Promise<Readonly<Record<ListedResource, ListingRest>>> {
   const { rows } = await sql<ListingRest & { readonly resource: ListedResource }>`
-    select resource, mark, schema, since, present, "isLacking" from sync.listing_rests(${literal(teamId)})`.execute(
+    select resource, mark, schema, since, present, "isLacking" from sync.listing_rests(${teamId})`.execute(
     db,
   );
   const of = (resource: ListedResource) => onlyRow(rows.filter((row) => row.resource === resource));

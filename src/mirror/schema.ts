@@ -176,6 +176,9 @@ export interface Schema {
     batch_reason: 'limit' | 'review' | null;
     edit_id: bigint | null;
     seen_version: Date | null;
+    held_before: 'conflict' | 'refused' | 'ineffective' | 'unsupported' | 'gone' | 'limit' | 'review' | 'rejected' | null;
+    detail_before: Generated<string>;
+    asked_by: string | null;
   };
   'sync.learned': {
     team: string;
@@ -417,6 +420,8 @@ export interface Schema {
     service_text_then: string | null;
     edit_id: bigint | null;
     user_name: string | null;
+    held_before: string | null;
+    asked_by: string | null;
   };
   'report.listing_history': {
     team_id: bigint | null;

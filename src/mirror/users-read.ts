@@ -23,8 +23,9 @@ export interface HoldRow {
   readonly shown_value: unknown;
   readonly detail: string;
   readonly batch: string | null;
-  /** Why it was in its batch before a person asked to hold it. */
-  readonly batch_reason: 'limit' | 'review' | null;
+  /** Where a person asked to hold it: why it was held before, and in which words. */
+  readonly held_before: HoldReason | null;
+  readonly detail_before?: string;
   /** Absent if the row is not about one user. */
   readonly ends_in_ms?: number | null;
   /** `seen_version`. */
@@ -86,21 +87,21 @@ export function valueFromJson(field: Field, value: unknown): UserValues[Field] {
   return field === 'roleId' ? BigInt(value as number) : (value as UserValues[Field]);
 }
 
-/** After an asked hold ends, a field of a batch waits in the batch again. */
+/** Once an asked hold is over, the field is held as it was before that. */
 export function toHold(row: HoldRow): Hold {
   const field = fieldOfSql(row.field);
   const endsInMs = row.ends_in_ms ?? undefined;
-  const isOver = (endsInMs ?? 0) <= 0;
-  const { batch, decision, edit_id: edit } = row;
+  const { batch, decision, edit_id: edit, held_before: before } = row;
+  const isOver = row.reason === 'asked' && before !== null && (endsInMs ?? 0) <= 0;
   const said = (value: unknown) => (field === 'roleId' ? valueFromJson(field, value) : value) as ServiceValue;
   return {
     field,
-    reason: row.reason === 'asked' && isOver && batch !== null ? (row.batch_reason ?? 'limit') : row.reason,
+    reason: isOver ? before : row.reason,
     base: valueFromJson(field, row.base_value),
     mirror: valueFromJson(field, row.mirror_value),
     service: said(row.service_value),
     shown: said(row.shown_value),
-    detail: row.detail,
+    detail: isOver ? (row.detail_before ?? '') : row.detail,
     endsInMs,
     ...(typeof row.seen_ms === 'number' ? { seenMs: row.seen_ms } : {}),
     ...(batch === null ? {} : { batch }),

@@ -205,7 +205,7 @@ async function resolveHold(
   if (deferred.size > 0) throw busy(id);
   const { mirror: after, base: agreed } = decided.write;
   const note = async (values: Partial<Hold>, decision?: Hold['decision']) => {
-    const resolution = { id, hold: { ...hold, ...values }, decision, why, number: act.decision };
+    const resolution = { id, hold: { ...hold, ...values }, decision, isAnother, why, number: act.decision };
     act.decision = await writeResolution(tx, { teamId, runId }, resolution);
     return act.decision;
   };

@@ -231,13 +231,13 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
     ],
     [
       'is held on request',
-      `update sync.held_fields set reason = 'asked', until = now() + interval '1 hour', batch_reason = 'review' where user_id = 1 and field = 'email'`,
+      `update sync.held_fields set reason = 'asked', until = now() + interval '1 hour', held_before = 'review' where user_id = 1 and field = 'email'`,
       same('asked'),
       untouched({ held: 'asked in the batch', ...both('new') }),
     ],
     [
       'was held on request, which is over',
-      `update sync.held_fields set reason = 'asked', until = now() - interval '1 hour', batch_reason = 'review' where user_id = 1 and field = 'email'`,
+      `update sync.held_fields set reason = 'asked', until = now() - interval '1 hour', held_before = 'review' where user_id = 1 and field = 'email'`,
       { approve: 'approved', reject: 'rejected', revert: 'rejected' },
       {
         approve: { held: 'review approved in the batch', ...both('new') },
