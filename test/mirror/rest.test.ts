@@ -2,8 +2,15 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Queryable } from '../../src/mirror/database.ts';
-import { readListingRests, readRest, toResting } from '../../src/mirror/read-rest.ts';
+import {
+  readListingRests,
+  readRest,
+  readRowHashes,
+  readTaken,
+  toResting,
+} from '../../src/mirror/read-rest.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
+import type { RestingUsers } from '../../src/model/rest.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let databases: readonly TestDatabase[];
@@ -98,6 +105,41 @@ describe('Since a record was made', () => {
     expect(await since()).toEqual([[], 7]);
     await write('update mirror.users set role = null where (team_id, id) = (7, 4)');
     expect(await since()).toEqual([[4], 7]);
+  });
+
+  it('those who were gone by then do not count as present, of listings neither', async () => {
+    await write(`update mirror.users set gone_at = now() where (team_id, id) = (7, 4);
+      update mirror.tags set gone_at = now() where (team_id, id) = (7, 1)`);
+    await record();
+    expect(await since()).toEqual([[], 8]);
+    expect((await readListingRests(db.kysely, 7n)).tags).toMatchObject({ present: 1 });
+  });
+
+  it('the hashes of that record are there, and of no other', async () => {
+    const mark = await record();
+    await run(`update sync.learned set hashes = '\\x01' where topic = 'users at rest'`);
+    const hashesOf = (of: string) => readRowHashes(db.kysely, 7n, { mark: of } as RestingUsers);
+    expect(await hashesOf(mark)).toEqual(Buffer.from([1]));
+    expect(await hashesOf(`${mark}0`)).toBeUndefined();
+    expect(await readRowHashes(db.kysely, 8n, { mark } as RestingUsers)).toBeUndefined();
+  });
+
+  it('after a first run whoever was written otherwise than by it is told', async () => {
+    const take = (runId: number, ids: string) =>
+      write(`update mirror.users set resolved = true where team_id = 7 and id in (${ids});
+        update sync.user_base set phone = null where team_id = 7 and id in (${ids});
+        insert into sync.changes (team_id, user_id, kind, run_id) select 7, i, 'adopt', ${runId} from unnest(array[${ids}]) i`);
+    await take(5, '1, 2, 3');
+    await take(5, '4, 5, 6, 7');
+    await take(4, '8');
+    const taken = async () => {
+      const { mark, written } = await readTaken(db.kysely, 7n, 5n);
+      return [mark.split(' ').length, written.map(Number).toSorted((a, b) => a - b)];
+    };
+    expect(await taken()).toEqual([2, [8, 9]]);
+    await write('update mirror.users set role = null where (team_id, id) = (7, 2)');
+    await write('update sync.user_base set phone = null where (team_id, id) = (7, 6)');
+    expect(await taken()).toEqual([2, [2, 6, 8, 9]]);
   });
 
   it('whoever was written by a transaction that was open then is told, and by no later one whoever was written before', async () => {

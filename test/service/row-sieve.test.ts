@@ -1,4 +1,5 @@
 /** Rows of a long answer that are known again by the hashes of their values. */
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RowsBefore } from '../../src/model/service-request.ts';
@@ -150,24 +151,51 @@ describe('The rows of an answer', () => {
   });
 });
 
-it('The text that is hashed is of all values of a user but the id, and of which of them are absent', () => {
-  const user = { id: 1n, name: 'a', email: null, phone: 'b', raw: {} };
-  const others: readonly ServiceUser[] = [
-    { ...user, name: 'ab', phone: '' },
-    { ...user, name: null },
-    { ...user, email: '' },
-    { ...user, email: 'n' },
-    { id: 1n, name: 'a', phone: 'b', raw: {} },
-    { ...user, name: { unreadable: 'a' } },
-    { ...user, roleId: 1n },
-    { ...user, roleId: null },
-    { ...user, teamId: 1n },
-    { ...user, createdAt: 'b' },
-    { ...user, updatedAt: 'b' },
-    { ...user, userCreatedAt: 'b' },
-    { ...user, userUpdatedAt: 'b' },
-    { ...user, raw: { a: 1 } },
-  ];
-  expect(new Set([user, ...others].map(textOfUser)).size).toBe(others.length + 1);
-  expect(textOfUser({ ...user, id: 2n })).toBe(textOfUser(user));
+/** A value of each property, so that a new one has to be named here. */
+const whole: Required<ServiceUser> = {
+  id: 1n,
+  name: 'a',
+  email: 'b',
+  phone: 'c',
+  roleId: 2n,
+  teamId: 3n,
+  createdAt: 'd',
+  updatedAt: 'e',
+  userCreatedAt: 'f',
+  userUpdatedAt: 'g',
+  raw: { h: 1 },
+};
+const { id: _, ...values } = whole;
+
+describe('The text that is hashed', () => {
+  it.each(Object.keys(values) as readonly (keyof typeof values)[])('is of %s', (property) => {
+    const { [property]: now, ...others } = whole;
+    const rows = [whole, { ...whole, [property]: typeof now === 'bigint' ? now + 1n : 'other' }];
+    if (property !== 'raw')
+      rows.push(
+        { ...whole, [property]: null },
+        { ...whole, [property]: '' },
+        { ...whole, [property]: { unreadable: String(now) } },
+        others as ServiceUser as typeof whole,
+      );
+    expect(new Set(rows.map(textOfUser)).size).toBe(rows.length);
+  });
+
+  it('is of each value in its place, and not of the id', () => {
+    const texts = Object.keys(values).map((property) =>
+      textOfUser({ id: 1n, raw: {}, [property]: property === 'raw' ? { name: 'x' } : 'x' }),
+    );
+    expect(new Set(texts).size).toBe(texts.length);
+    expect(textOfUser({ ...whole, id: 9n })).toBe(textOfUser(whole));
+  });
+
+  it('is kept as the first 8 bytes of its SHA-256, behind the id', async () => {
+    const { rows, packed } = await read(people(3));
+    const words = rows.map((user) => {
+      const id = Buffer.alloc(8);
+      id.writeBigInt64LE(user.id);
+      return Buffer.concat([id, createHash('sha256').update(textOfUser(user)).digest().subarray(0, 8)]);
+    });
+    expect(packed).toEqual(Buffer.concat(words));
+  });
 });
