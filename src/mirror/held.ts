@@ -5,7 +5,7 @@ import type { HoldReason } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import type { Field } from '../model/user.ts';
 import type { Queryable, Transaction } from './database.ts';
-import { isLetPass, valuesToHold } from './holds.ts';
+import { heldBecause, isLetPass, valuesToHold } from './holds.ts';
 import { sqlField } from './users-read.ts';
 
 /** A row of `report.held`. */
@@ -95,14 +95,13 @@ export async function askHolds(
     left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id
     cross join lateral ${valuesToHold} as f (field, base_value, mirror_value, service_value)
     where f.field = any (${columns}::text[])
-    on conflict (team_id, user_id, field) do update set reason = 'asked', detail = excluded.detail,
-      batch_reason = case when h.reason in ('limit', 'review') then h.reason else h.batch_reason end,
-      until = excluded.until, decision = null
-      where h.reason = 'asked' or ${isLetPass} or h.batch is not null and h.reason in ('limit', 'review')
+    on conflict (team_id, user_id, field) do update set detail = excluded.detail, until = excluded.until, decision = null,
+      reason = case when h.batch is null then 'asked' when h.reason = 'review' then h.reason else 'limit' end
+      where h.reason = 'asked' or ${isLetPass} or h.batch is not null and h.reason in ('limit', 'review') and h.decision is null
     returning field`.execute(tx);
   const others = await sql<AskedHolds['left'][number]>`
-    select field, reason from sync.held_fields
-    where team_id = ${teamId} and user_id = ${userId} and field = any (${columns}::text[]) and reason <> 'asked'
+    select field, ${heldBecause} as reason from sync.held_fields h
+    where team_id = ${teamId} and user_id = ${userId} and field = any (${columns}::text[]) and ${heldBecause} <> 'asked'
     order by field`.execute(tx);
   return { held: rows.map(({ field }) => field), left: others.rows, until };
 }
@@ -117,11 +116,11 @@ export async function endAskedHolds(
   const { rows } = await sql<{ field: string }>`
     with mine as (
       select h.field, h.batch from sync.held_fields h
-      where team_id = ${teamId} and user_id = ${userId} and reason = 'asked' and field = any (${fields.map(sqlField)}::text[])
+      where team_id = ${teamId} and user_id = ${userId} and until is not null and field = any (${fields.map(sqlField)}::text[])
       for update
     ),
     waits as (
-      update sync.held_fields h set reason = coalesce(h.batch_reason, 'limit'), until = null, detail = 'was held on request for a while'
+      update sync.held_fields h set until = null, detail = 'was held on request for a while'
       from mine where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and mine.batch is not null
     ),
     ended as (

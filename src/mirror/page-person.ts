@@ -125,7 +125,6 @@ function stateOf(
         mirror_value: one.mirror_value_then,
         service_value: one.service_value_then,
         shown_value: one.service_value,
-        batch_reason: null,
         ends_in_ms: one.until === null ? null : one.until.getTime() - now.getTime(),
       }),
     ),

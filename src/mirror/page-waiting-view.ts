@@ -1,7 +1,7 @@
 /** The queries of the view of waiting things. */
 import { columnOf } from '../model/field-values.ts';
 import { mostWhole, ownKey, pageAsked, perList, type RowSort, rowSorts } from '../model/waiting-page.ts';
-import { actFor } from './approve-edits.ts';
+import { actFor } from './decide-edits.ts';
 import type { Transaction } from './database.ts';
 import { readOwnEdits } from './last-edits.ts';
 import { type Decided, readDecided } from './page-decided.ts';

@@ -30,7 +30,8 @@ const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * i
 /**
  * A change is needed if it was the last move of its field, or its last confirmed push; so are later
  * pushes, which count as attempts of their value. Role names need the pushes since the
- * last complete run of the users. Applied plans are kept, because a plan may be applied only once.
+ * last complete run of the users. Applied plans are kept, because a plan may be applied only once, and who rejected an
+ * edit as long as it is rejected.
  */
 function changesOf(target: Target, cursor: string): Part {
   const { team, teamId } = target;
@@ -40,6 +41,9 @@ function changesOf(target: Target, cursor: string): Part {
       select b.change_id, b.change_id::text as cursor, row_number() over (order by b.change_id) as n,
         b.state = 'closed' and b.opened_at < ${agoOf(target)}
         and not (b.kind = 'approve' and b.batch is not null and b.run_id is not null)
+        and not (b.kind = 'reject' and exists (
+          select from sync.held_fields h
+          where h.team_id = ${teamId} and h.user_id = b.user_id and h.decision = 'rejected' and (b.edits ->> h.field)::bigint = h.edit_id))
         and not (b.kind = 'push' and b.new ? 'role_id' and b.opened_at >= coalesce((
           select max(r.started_at) from sync.runs r
           where r.team = ${team} and r.outcome = 'complete' and 'users' = any (r.groups)), 'infinity'))

@@ -1,7 +1,7 @@
 /** Undoes one run or one decision: writes the inverse of its changes as edits, which the next run pushes through all guards. */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import { type Approval, approveEdits, type Confirmation } from '../mirror/approve-edits.ts';
+import { approveEdits, type Confirmation, type Deciding } from '../mirror/decide-edits.ts';
 import type { Database, Queryable, Transaction } from '../mirror/database.ts';
 import { editUsers } from '../mirror/edits.ts';
 import { type LeaseOptions, underLease } from '../mirror/lease.ts';
@@ -41,7 +41,7 @@ async function approveInverse(
   tx: Transaction,
   teamId: Id,
   changes: readonly Inverse[],
-  confirmed: Pick<Approval, 'why' | 'reason' | 'decision'>,
+  confirmed: Pick<Deciding, 'why' | 'waits' | 'decision'>,
 ): Promise<void> {
   // Only values that both sides agree on are undone, so the edit starts from the base.
   const rows = changes.map(({ userId, field, from, to }) => ({ userId, field, to, base: from }));
@@ -52,7 +52,7 @@ async function approveInverse(
       values: { base, mirror: to, service: undefined },
     })),
   );
-  await approveEdits(tx, teamId, { batch, rows, ...confirmed });
+  await approveEdits(tx, teamId, { batch, ...confirmed }, rows);
 }
 
 /**
@@ -70,7 +70,7 @@ export async function applyUndo(
     const { teamId, ...plan } = await planUndo(tx, of, undone, { why, isShown: false });
     const edited = await editUsers(tx, teamId, plan.edits);
     if (why !== undefined)
-      await approveInverse(tx, teamId, plan.approvable, { why, reason: waitsFor(of), decision: plan.number });
+      await approveInverse(tx, teamId, plan.approvable, { why, waits: waitsFor(of), decision: plan.number });
     return withoutMissed(plan, edited);
   });
 }

@@ -307,13 +307,14 @@ describe('a held field', () => {
   });
   const held = () =>
     query(
-      'select team_id, field, reason, mirror_value, detail, until, run_id from sync.held_fields order by 1, 2',
+      'select team_id, field, sync.held_because(reason, decision, until) as reason, mirror_value, detail, until, run_id from sync.held_fields order by 1, 2',
     );
   /** The first edit of the email, to `old`, is held. */
   const heldBefore = (reason: HoldReason, until: string) =>
     force(`update mirror.users set email = 'old' where team_id = 41 and id = 1;
-      insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until, edit_id)
-      values (41, 1, 'email', '${reason}', '"old"', '"old"', '"old"', 'old', ${until}, sync.find_edit(41, 1, 'email'))`);
+      insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until, edit_id, decision)
+      values (41, 1, 'email', replace('${reason}', 'rejected', 'review'), '"old"', '"old"', '"old"', 'old', ${until},
+        sync.find_edit(41, 1, 'email'), ${reason === 'rejected' ? `'${reason}'` : 'null'})`);
   /** It is another edit by now: it may have the same value. */
   const editAgain = (to: string) =>
     force(`update sync.edits set ended_at = now(), ended_how = 'replaced' where team_id = 41 and ended_at is null;
@@ -331,7 +332,6 @@ describe('a held field', () => {
     ['rejected', 'null', 'limit', 'another value', 'new'],
     ['rejected', 'null', 'rejected', 'the same edit', 'new'],
     ['conflict', 'null', 'limit', 'the same edit', 'new'],
-    ['refused', ahead, 'limit', 'the same edit', 'new'],
   ];
   it.each(cases)(
     '%s until %s, and then %s of %s: the %s one stands',
@@ -354,9 +354,10 @@ describe('a held field', () => {
   describe('of which a person decided while the run was under way', () => {
     const decided = (when: string) =>
       query(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value,
-          shown_value, detail, decision, decided_at)
-        values (41, 1, 'email', 'limit', '"old"', '"old"', '"old"', '"old"', 'old', 'approved',
-          (select started_at ${when} from sync.runs where run_id = ${runId}))`);
+          shown_value, detail, decision, edit_id)
+        values (41, 1, 'email', 'limit', '"old"', '"old"', '"old"', '"old"', 'old', 'approved', 7);
+        insert into sync.changes (team_id, user_id, kind, edits, decision_id, closed_at)
+        select 41, 1, 'approve', '{"email": 7}', 1, started_at ${when} from sync.runs where run_id = ${runId}`);
     const after = `+ interval '1 second'`;
     const before = `- interval '1 second'`;
     const decisionNow = async () => (await query('select decision from sync.held_fields'))[0]?.['decision'];
@@ -369,7 +370,7 @@ describe('a held field', () => {
       await decided(after);
       await apply(planOf({ fields, write: null }));
       expect(await decisionNow()).toBe('approved');
-      await query('delete from sync.held_fields');
+      await query('delete from sync.held_fields; delete from sync.changes');
       await decided(before);
       await apply(planOf({ fields, write: null }));
       expect(await decisionNow()).toBe(otherwise);
@@ -380,7 +381,7 @@ describe('a held field', () => {
     ['asked', ahead, true],
     ['asked', past, false],
     ['conflict', 'null', false],
-    ['conflict', ahead, false],
+    ['limit', ahead, true],
   ] as const)('%s until %s stays when its values change: %s', async (reason, until, stays) => {
     await heldBefore(reason, until);
     await query(`insert into sync.held_fields (team_id, user_id, field, reason)

@@ -231,8 +231,8 @@ describe('held fields', () => {
       '--reason',
       'new duties',
     );
-    const decided = `select decision, mirror_value, decided_why from sync.held_fields`;
-    expect(await stage.sql(decided)).toEqual([['resolved', String(other), 'new duties']]);
+    const decided = `select reason, batch, decision, mirror_value from sync.held_fields`;
+    expect(await stage.sql(decided)).toEqual([['limit', '', 'approved', String(other)]]);
     expect(await stage.sql('select * from report.held')).toEqual([]);
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
     expect(stage.updates()).toEqual([{ id, role_id: other }]);
