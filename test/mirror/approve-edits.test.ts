@@ -15,7 +15,7 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
       select set_config('musterd.writing', 'on', true);
       insert into mirror.teams (team_id) values (41);
       insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone)
-        select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100' from generate_series(1, 8) id;
+        select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100' from unnest('{1,2,3,4,5,6,7,8,10,11}'::int[]) id;
       insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, resolved)
         select team_id, id, name, first_name, last_name, email, phone, true from sync.user_base;
       commit`);
@@ -23,7 +23,8 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
     await run(`insert into sync.held_fields (team_id, user_id, field, edit_id, reason, mirror_value, until, batch, decision)
       select 41, h.id, h.field, e.edit_id, h.reason, e.new_value, h.until, h.batch, h.decision
       from (values (4, 'email', 'conflict', null, null, null), (8, 'email', 'asked', now() + interval '1 h', null, null),
-        (2, 'phone', 'limit', null, 'before', 'rejected'), (5, 'email', 'limit', null, 'before', null)) as h (id, field, reason, until, batch, decision)
+        (2, 'phone', 'limit', null, 'before', 'rejected'), (5, 'email', 'limit', null, 'before', null),
+        (10, 'email', 'limit', null, 'before', 'rejected'), (11, 'email', 'limit', null, null, null)) as h (id, field, reason, until, batch, decision)
       join sync.edits e on e.user_id = h.id and e.field = h.field`);
     await run('update mirror.users set phone = null');
   });
@@ -133,6 +134,36 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
     }
   });
 
+  it('that were resolved otherwise are only written down, under the edit that lasts by then', async () => {
+    const held = () => run('select xmin::text, * from sync.held_fields order by user_id, field');
+    const before = await held();
+    const written = email(4, {
+      edit: 1n,
+      to: 'third@example.com',
+      service: 'web@example.com',
+      passes: false,
+    });
+    const deciding = { verb: 'resolve', why: 'the third', batch: 'no', runId: null, decision: 77n } as const;
+    expect(await database.db.transaction((tx) => decideEdits(tx, 41n, deciding, [written]))).toEqual([
+      { userId: 4n, field: 'email', answer: 'resolved', decision: 77n },
+    ]);
+    expect(await held()).toEqual(before);
+    expect(
+      await run(`select c.kind, c.base, c.old, c.new, c.decided_why, c.decision_id, (c.edits ->> 'email')::bigint = e.edit_id
+        from sync.changes c join sync.edits e on e.user_id = 4 and e.field = 'email' and e.ended_at is null where c.user_id = 4`),
+    ).toEqual([
+      [
+        'resolve',
+        { email: 'old@example.com' },
+        { email: 'web@example.com' },
+        { email: 'third@example.com' },
+        'the third',
+        77n,
+        true,
+      ],
+    ]);
+  });
+
   it('pass over what the service showed, where that is not what was agreed on', async () => {
     expect(await approve(email(3, { service: 'web@example.com' }))).toBe(1);
     expect(await run('select service_value, shown_value from sync.held_fields where user_id = 3')).toEqual([
@@ -176,6 +207,8 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
     ],
     ['another reason to be held', email(4)],
     ['a hold that was asked for', email(8)],
+    ['a rejection', email(10)],
+    ['a limit on it alone', email(11)],
     ['a user who is not there', email(9)],
   ])('are not approved with %s', async (_, edit) => {
     const held = await run('select * from sync.held_fields order by user_id, field');

@@ -1,5 +1,5 @@
 import { CompiledQuery, sql as text } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { applyResults } from '../../src/mirror/apply-results.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import type { Transaction } from '../../src/mirror/database.ts';
@@ -20,6 +20,7 @@ describe.each(servers())('an edit on $name', (server) => {
   let other: Database;
   let runId: bigint;
   let me: string;
+  let began: unknown;
   const sql = async (statement: string) => (await runSqlText(database.db, statement)).rows;
   const objects = async (statement: string) =>
     (await database.db.kysely.executeQuery<Record<string, unknown>>(CompiledQuery.raw(statement))).rows;
@@ -46,6 +47,15 @@ describe.each(servers())('an edit on $name', (server) => {
     runId = made as bigint;
     const [[role] = []] = await sql('select session_user::text as me');
     me = role as string;
+    began = (await sql('select clock_timestamp()::text'))[0]?.[0];
+  });
+  /** Whatever ended in a test ended then. */
+  afterEach(async () => {
+    expect(
+      await sql(
+        `select field, ended_how from sync.edits where ended_at < '${String(began)}' or ended_at > clock_timestamp()`,
+      ),
+    ).toEqual([]);
   });
   afterAll(async () => {
     await other.close();
@@ -362,6 +372,13 @@ describe.each(servers())('an edit on $name', (server) => {
       await pushed({ phone: '15550101' }, { phone: 'confirmed' });
       expect(await lastingId('phone')).toBeUndefined();
       expect(await held()).toEqual(['1 phone asked', ...others]);
+    });
+
+    it('and leaves what is held of another edit of the field', async () => {
+      await sql(`update sync.held_fields set edit_id = 0 where field = 'phone' and user_id = 1`);
+      await force(`update sync.user_base set phone = '15550101' where team_id = 41 and id = 1`);
+      expect(await lastingId('phone')).toBeUndefined();
+      expect(await held()).toEqual(['1 phone conflict', ...others]);
     });
 
     it('of somebody who was forgotten meanwhile, and comes back', async () => {
