@@ -112,6 +112,7 @@ alter table sync.held_fields
     ('conflict', 'refused', 'ineffective', 'unsupported', 'gone', 'limit', 'review', 'asked')),
   add constraint held_fields_decision_check check (decision in ('approved', 'rejected'));
 comment on column sync.held_fields.reason is 'conflict: both sides changed it. refused: the service does not take the value. ineffective: the service takes it without effect. unsupported: it cannot be sent. gone: the user has left. limit: the guard stopped it, alone or in a batch. review: a person wants to see it first. asked: somebody asked for it, and nothing else holds it.';
+comment on column sync.held_fields.batch is 'What was stopped together: first 12 hex digits of the SHA-256 of its edits, and of what was seen of the service. It stays with the edit, whatever else holds the field meanwhile and whatever is decided about it; another edit of the field does not inherit it.';
 comment on column sync.held_fields.until is 'Somebody asked to hold the field until then, whatever else holds it.';
 comment on column sync.held_fields.decision is 'approved: the edit passes what held it: the limits on a whole run if it is in a batch, else those on single fields too. For this edit alone, and as long as the service is as it was seen. rejected: it is not sent for as long as this edit lasts, whatever the service does. Who decided, and why, is in sync.changes. NULL: nobody has decided.';
 
@@ -165,6 +166,39 @@ select v.*, v.name as user_name from (
   where c.kind in ('approve', 'reject', 'resolve', 'undo') and c.user_id is not null
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+
+-- Whoever edits pays for one index: an edit that lasts is found by its user, and has its place in the others when it ends.
+alter table sync.edits drop constraint edits_pkey;
+create index edits_over_by_transaction on sync.edits (xid) where ended_at is not null;
+comment on index sync.edits_over_by_transaction is 'What became of the edits of a transaction.';
+
+-- Which halves of a name a statement sets is the same for all its rows, and is noted once. As in 0061, a setting is as dear as
+-- a row of sync.edits.
+drop trigger a_first_half on mirror.users;
+drop trigger b_last_half on mirror.users;
+create or replace function mirror.note_half() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform set_config('musterd.halves', case when tg_argv[0] <> 'none' then concat(current_setting('musterd.halves', true), tg_argv[0]) end, true);
+  return null;
+end
+$$;
+create trigger a_no_half before update on mirror.users
+for each statement when (not mirror.is_musterd()) execute function mirror.note_half('none');
+create trigger b_first_half before update of first_name on mirror.users
+for each statement when (not mirror.is_musterd()) execute function mirror.note_half('first');
+create trigger c_last_half before update of last_name on mirror.users
+for each statement when (not mirror.is_musterd()) execute function mirror.note_half('last');
+comment on trigger a_no_half on mirror.users is 'Forgets which halves of a name the statement before set.';
+comment on trigger b_first_half on mirror.users is 'Notes that a statement sets the first name.';
+comment on trigger c_last_half on mirror.users is 'Notes that a statement sets the last name.';
+do $$
+declare
+  body constant text := pg_get_functiondef('mirror.check_user_edit()'::regprocedure);
+begin
+  execute replace(body, E'  if named <> '''' then\n    perform set_config(''musterd.halves'', '''', true);\n  end if;\n', '');
+end
+$$;
 
 -- Transition tables have no statistics, and sync.edits grows while it is read: a nested loop over two of the former, or a
 -- scan of the latter for each row, would take seconds for 10,000 rows. What has a key is looked up by it, and what ends is
@@ -341,9 +375,14 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       where c.team_id = e.team_id and c.user_id = e.user_id and c.kind = 'push' and (c.edits ->> e.field)::bigint = e.edit_id
       order by c.change_id desc limit 1) end)
   from (
-    select distinct on (s.team_id, s.user_id, s.field) s.* from sync.edits s
-    where s.team_id in (select t.team_id from sync.teams t where sync.session_sees(t.team_id))
-      and s.xid = edit_states.of_xid and s.field <> 'name_split'
+    select distinct on (s.team_id, s.user_id, s.field) s.*
+    from (select t.team_id from sync.teams t where sync.session_sees(t.team_id)) t
+    cross join lateral (
+      select * from sync.edits l where l.team_id = t.team_id and l.ended_at is null and l.xid = edit_states.of_xid
+      union all
+      select * from sync.edits o where o.team_id = t.team_id and o.ended_at is not null and o.xid = edit_states.of_xid
+    ) s
+    where s.field <> 'name_split'
     order by s.team_id, s.user_id, s.field, s.edit_id desc
   ) e
   left join mirror.users u on u.team_id = e.team_id and u.id = e.user_id
@@ -420,7 +459,7 @@ begin
         when decide_edits.verb <> 'resolve' and x.is_there
           and (h.decision = 'rejected' or h.decision is null and (h.batch is null or h.reason not in ('limit', 'review'))) then 'held'
         when s.edit_id is not null and x.edit_id is null then case when l.edit_id is null then 'ended' else 'moved' end
-        when v.mirror_value is distinct from case when s.edit_id is null then s.mirror else l.new_value end then 'moved'
+        when v.mirror_value is distinct from s.mirror then 'moved'
         when b.id is null and (decide_edits.revert or decide_edits.verb <> 'reject') then 'moved'
         when decide_edits.verb = 'reject' then 'rejected'
         when decide_edits.verb = 'approve' and (v.base_value is distinct from s.base

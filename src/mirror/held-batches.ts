@@ -149,31 +149,24 @@ export function describeRefusal(error: unknown): unknown {
   return new MusterdError('usage', error.message, { ...hint, cause: error });
 }
 
-/** Approves the fields of a batch as they are. @throws MusterdError `usage` for users that are not in it */
-export async function approveBatch(
+/** What a person says to a batch; `withdraw`: it is rejected, and the mirror is given back the base. */
+export type BatchVerb = 'approve' | 'reject' | 'withdraw';
+
+/** Decides about the fields of a batch as they are. @throws MusterdError `usage` for users that are not in it */
+export async function decideBatch(
   tx: Transaction,
   teamId: Id,
+  verb: BatchVerb,
   { batch, only, edits, why }: Choice,
 ): Promise<readonly DecidedField[]> {
-  const approve = sql<DecidedField>`
-    select user_id, field, outcome, decision_id from sync.approve(${batch}, ${only}::bigint[], ${why}, ${teamId}, ${edits}::bigint[])`;
+  const args = sql`${batch}, ${only}::bigint[], ${why}, team => ${teamId}, only_edits => ${edits}::bigint[]`;
+  const call =
+    verb === 'approve'
+      ? sql`sync.approve(${args})`
+      : sql`sync.reject(${args}, revert => ${verb === 'withdraw'})`;
+  const decided = sql<DecidedField>`select user_id, field, outcome, decision_id from ${call}`;
   return (
-    await approve.execute(tx).catch((error: unknown) => {
-      throw describeRefusal(error);
-    })
-  ).rows;
-}
-
-/** Rejects them. @param revert also resets the mirror to the base */
-export async function rejectBatch(
-  tx: Transaction,
-  teamId: Id,
-  { batch, only, edits, why, revert }: Choice & { readonly revert: boolean },
-): Promise<readonly DecidedField[]> {
-  const reject = sql<DecidedField>`
-    select user_id, field, outcome, decision_id from sync.reject(${batch}, ${only}::bigint[], ${why}, ${revert}, ${teamId}, ${edits}::bigint[])`;
-  return (
-    await reject.execute(tx).catch((error: unknown) => {
+    await decided.execute(tx).catch((error: unknown) => {
       throw describeRefusal(error);
     })
   ).rows;

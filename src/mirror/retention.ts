@@ -66,20 +66,19 @@ function changesOf(target: Target, cursor: string): Part {
 /** An edit is needed until it has ended, and the last push has seen it. */
 function editsOf(target: Target, cursor: string): Part {
   const { team, teamId } = target;
-  const [xid = '0', editId = '0'] = cursor === '' ? [] : cursor.split(' ');
   return {
     batch: sql`
-      select b.xid, b.edit_id, b.xid::text || ' ' || b.edit_id as cursor, row_number() over (order by b.xid, b.edit_id) as n,
+      select b.edit_id, b.edit_id::text as cursor, row_number() over (order by b.edit_id) as n,
         b.edited_at < ${agoOf(target)}
-        and b.xid < coalesce((select pg_snapshot_xmin(d.mark) from sync.due d where d.team = ${team} and d.run_group = 'edits'), '18446744073709551615')
-        and b.ended_at is not null as is_over
+        and b.xid < coalesce((select pg_snapshot_xmin(d.mark) from sync.due d where d.team = ${team} and d.run_group = 'edits'), '18446744073709551615') as is_over
       from (
-        select * from sync.edits where team_id = ${teamId} and (xid, edit_id) > (${xid}::xid8, ${editId}::bigint)
-        order by xid, edit_id limit ${rowsPerBatch}
+        select * from sync.edits
+        where team_id = ${teamId} and ended_at is not null and edit_id > ${cursor === '' ? '0' : cursor}::bigint
+        order by edit_id limit ${rowsPerBatch}
       ) b`,
     remove: sql`
       delete from sync.edits e using batch b
-      where b.is_over and e.team_id = ${teamId} and e.xid = b.xid and e.edit_id = b.edit_id`,
+      where b.is_over and e.team_id = ${teamId} and e.ended_at is not null and e.edit_id = b.edit_id`,
   };
 }
 

@@ -115,12 +115,16 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
       update sync.edits set authors = '{""}' where user_id = 7 and field = 'email' and ended_at is null`);
     try {
       // With a reason it is another one's to say; what another value takes the place of is anybody's.
-      const mine = [email(3), email(7), email(6), email(3, { sends: false }), email(9)];
+      await run(`begin; select set_config('musterd.writing', 'on', true);
+        update mirror.users set role_id = 8 where id = 6; commit`);
+      const unknown = email(6, { field: 'roleId', to: 8n, base: null });
+      const mine = [email(3), email(7), email(6), email(3, { sends: false }), email(9), unknown];
       const answers = await decideEdits(database.db.kysely, 41n, { verb: 'approve', why: 'so' }, mine, true);
       expect(answers.map(({ userId, answer }) => [userId, answer])).toEqual([
         [3n, 'own'],
         [3n, 'approved'],
         [6n, 'approved'],
+        [6n, 'own'],
         [7n, 'own'],
         [9n, 'gone'],
       ]);
