@@ -15,7 +15,7 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
       select set_config('musterd.writing', 'on', true);
       insert into mirror.teams (team_id) values (41);
       insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone)
-        select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100' from unnest('{1,2,3,4,5,6,7,8,10,11}'::int[]) id;
+        select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100' from unnest('{1,2,3,4,5,6,7,8,10,11,12,13}'::int[]) id;
       insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, resolved)
         select team_id, id, name, first_name, last_name, email, phone, true from sync.user_base;
       commit`);
@@ -136,6 +136,40 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
     } finally {
       await run(`delete from sync.teams; delete from sync.held_fields where user_id = 6`);
     }
+  });
+
+  /** Of a user's email, each column that a decision writes. */
+  const written = async (id: number) =>
+    (
+      await run(`select h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch, h.decision, h.until,
+          h.seen_version is not null as has_version, h.edit_id = e.edit_id as is_lasting
+        from sync.held_fields h left join sync.edits e on e.user_id = h.user_id and e.field = h.field and e.ended_at is null
+        where h.user_id = ${id} and h.field = 'email'`)
+    )[0];
+  const holdAs = (id: number, reason: string, batch: string, edit: string) =>
+    run(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail,
+        batch, decision, until, seen_version, edit_id)
+      select 41, ${id}, 'email', '${reason}', '"base"', '"mirror"', '"service"', '"shown"', 'before', ${batch}, null, now() - interval '1 h',
+        now(), ${edit} from sync.edits e where e.user_id = ${id} and e.field = 'email' and e.ended_at is null`);
+  const values = ['old@example.com', 'new@example.com', 'web@example.com', 'web@example.com'];
+
+  it('take the place of whatever an edit before them was held with', async () => {
+    await holdAs(12, 'refused', 'null', '0');
+    const approval = { batch: 'abc', why: 'so', waits: 'review' } as const;
+    const edits = [email(12, { service: 'web@example.com' })];
+    await database.db.transaction((tx) => approveEdits(tx, 41n, approval, edits));
+    const left = ['confirmed by who edited it', 'abc', 'approved', null, false, true];
+    expect(await written(12)).toEqual(['review', ...values, ...left]);
+  });
+
+  it('that are resolved pass what held them, which is said still', async () => {
+    await holdAs(13, 'conflict', `'abc'`, 'e.edit_id');
+    const edits = [email(13, { service: 'web@example.com' })];
+    const [one] = await database.db.transaction((tx) =>
+      decideEdits(tx, 41n, { verb: 'resolve', why: 'so' }, edits),
+    );
+    expect(one).toMatchObject({ answer: 'resolved', decision: expect.any(BigInt) as bigint });
+    expect(await written(13)).toEqual(['conflict', ...values, 'before', 'abc', 'approved', null, true, true]);
   });
 
   it('that were resolved otherwise are only written down, under the edit that lasts by then', async () => {

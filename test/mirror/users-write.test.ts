@@ -307,7 +307,7 @@ describe('a held field', () => {
   });
   const held = () =>
     query(
-      'select team_id, field, sync.held_because(reason, decision, until) as reason, mirror_value, detail, until, run_id from sync.held_fields order by 1, 2',
+      'select team_id, field, sync.held_because(reason, decision, until) as reason, base_value, mirror_value, service_value, shown_value, detail, until, run_id from sync.held_fields order by 1, 2',
     );
   /** The first edit of the email, to `old`, is held. */
   const heldBefore = (reason: HoldReason, until: string) =>
@@ -340,8 +340,9 @@ describe('a held field', () => {
       const mirror = edit === 'another value' ? 'new' : 'old';
       if (edit !== 'the same edit') await editAgain(mirror);
       await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: holdOf(now, mirror) }]));
-      const old = { reason: was, mirror_value: 'old', detail: 'old', run_id: null };
-      const one = { reason: now, mirror_value: mirror, detail: 'new', until: null, run_id: runId };
+      const old = { reason: was, base_value: 'old', mirror_value: 'old', detail: 'old', run_id: null };
+      const values = { base_value: 'new', mirror_value: mirror, service_value: 'new', shown_value: 'new' };
+      const one = { reason: now, ...values, detail: 'new', until: null, run_id: runId };
       expect(await held()).toMatchObject([stands === 'old' ? old : one]);
       const isOfLasting = `select h.edit_id = e.edit_id as is_lasting from sync.held_fields h
         join sync.edits e on e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null`;
@@ -350,6 +351,18 @@ describe('a held field', () => {
       ]);
     },
   );
+
+  it('that was edited past the triggers is held as an edit that nobody is known to have made', async () => {
+    await force(`update mirror.users set email = 'new' where team_id = 41 and id = 1`);
+    const held = { ...holdOf('conflict'), base: 'old' };
+    await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: held }]));
+    expect(
+      await query(`select e.authors, h.base_value, h.mirror_value, h.service_value, h.shown_value from sync.held_fields h
+        join sync.edits e on e.edit_id = h.edit_id and e.ended_at is null`),
+    ).toEqual([
+      { authors: [''], base_value: 'old', mirror_value: 'new', service_value: 'new', shown_value: 'new' },
+    ]);
+  });
 
   describe('of which a person decided while the run was under way', () => {
     const decided = (when: string) =>
