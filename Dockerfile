@@ -14,6 +14,8 @@ RUN npm ci
 COPY LICENSE tsconfig.json bundle.ts ./
 COPY migrations migrations
 COPY src src
+# The page hands it out.
+COPY docs/guide.md docs/guide.md
 # The packages are within dist. The emulator, to rehearse on, is for the npm package alone.
 RUN npm run -s build && rm -r dist/emulator
 # Whoever builds may keep files to themselves; whoever runs it is somebody else.

@@ -102,8 +102,10 @@ const copyAssets: Plugin = {
   name: 'copy-assets',
   generateBundle() {
     const own = readdirSync('src/page/assets').map((file) => join('src/page/assets', file));
-    const latin = ['latin', 'latin-ext'].map((part) => `${fonts}/files/inter-${part}-wght-normal.woff2`);
-    for (const path of [...own, ...latin])
+    const inter = readdirSync(`${fonts}/files`)
+      .filter((file) => file.endsWith('-wght-normal.woff2'))
+      .map((file) => join(fonts, 'files', file));
+    for (const path of [...own, ...inter, 'docs/guide.md'])
       this.emitFile({
         type: 'asset',
         fileName: `chunks/assets/${basename(path)}`,

@@ -1,5 +1,6 @@
--- One function decides about edits, whoever asks. And a held field has a column for each thing: why it waits (reason), until
--- when somebody asked to hold it (until), and what a person decided (decision). Who decided stands in the ledger alone.
+-- One function decides about edits, whoever asks. And a held field has a column for each thing: why it waits (reason), what a
+-- person decided (decision), and until when somebody asked to hold it (until), which lies over the other two and leaves them
+-- as they were. Who decided stands in the ledger alone.
 
 -- Who rejected an edit is found there by the edit.
 update sync.changes c set edits = coalesce(c.edits, '{}') || n.edits
@@ -28,8 +29,11 @@ where h.decided_at is not null and case when h.user_id is null then h.decision i
 insert into sync.learned (team, topic, value, learned_at)
 select t.team, 'refusal told', '{}', max(h.told_at) from sync.held_fields h join sync.teams t using (team_id)
 where h.told_at is not null group by t.team;
-alter table sync.held_fields drop constraint held_fields_reason_check, drop constraint held_fields_decision_check;
+alter table sync.held_fields drop constraint held_fields_reason_check, drop constraint held_fields_decision_check,
+  add column asked_by text, add column asked_why text;
 update sync.held_fields h set
+  asked_why = case when h.reason = 'asked' then h.detail end,
+  detail = case when h.reason <> 'asked' then h.detail when h.batch is null then '' else 'was held on request for a while' end,
   decision = case when h.reason = 'rejected' then h.reason when h.decision = 'resolved' or h.reason <> 'limit' or h.batch is not null
     then replace(h.decision, 'resolved', 'approved') end,
   reason = case when h.reason = 'rejected' or h.reason = 'asked' and h.batch is not null then coalesce(h.batch_reason, 'limit') else h.reason end;
@@ -37,20 +41,22 @@ update sync.held_fields h set
 -- Why a field is held, as it is told.
 create function sync.held_because(reason text, decision text, until timestamptz) returns text
 language sql stable parallel safe
-return case when decision = 'rejected' then decision when until > clock_timestamp() then 'asked' else reason end;
-comment on function sync.held_because(text, text, timestamptz) is 'Why a field is held, as report.held tells it: that a person rejected the edit, that somebody asked to hold the field for a while, or else what held it.';
+return case when until > clock_timestamp() then 'asked' when decision = 'rejected' then decision else reason end;
+comment on function sync.held_because(text, text, timestamptz) is 'Why a field is held, as report.held tells it: that somebody asked to hold the field for a while, that a person rejected the edit, or else what held it.';
 grant execute on function sync.held_because(text, text, timestamptz) to public;
 
+-- With what comes back, and who asked; a hold that is over and leaves nothing is not there any more.
 create or replace view report.held with (security_invoker) as
 select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_value, v.service_value,
-  case when v.was_asked then 'was held on request for a while' else v.detail end
+  case when v.reason = 'asked' then coalesce(v.asked_why, '') else v.detail end
     || case when v.batch is not null and v.reason in ('limit', 'review') and v.service_value is distinct from v.service_value_then
             then '; the service has changed it since' else '' end as detail,
-  v.since, v.run_id, case when not coalesce(v.was_asked, false) then v.until end as until, v.mirror_value_then, v.service_value_then,
+  v.since, v.run_id, case when v.reason = 'asked' then v.until end as until, v.mirror_value_then, v.service_value_then,
   v.batch, v.decided_at, v.decided_by, v.decided_why,
   mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mirror_value) as mirror_text,
   mirror.field_text(v.service_value) as service_text, mirror.field_text(v.mirror_value_then) as mirror_text_then,
-  mirror.field_text(v.service_value_then) as service_text_then, v.edit_id, v.name as user_name
+  mirror.field_text(v.service_value_then) as service_text_then, v.edit_id, v.name as user_name,
+  case when v.reason = 'asked' then nullif(v.beneath, 'asked') end as held_before, case when v.reason = 'asked' then v.asked_by end as asked_by
 from (
   select h.team_id, h.user_id, u.name, h.field, sync.held_because(h.reason, h.decision, h.until) as reason, h.base_value,
     case when u.id is not null then
@@ -59,8 +65,8 @@ from (
                    when 'phone' then to_jsonb(u.phone)
                    when 'role_id' then to_jsonb(u.role_id) end
     end as mirror_value,
-    h.shown_value as service_value, h.detail, h.batch is not null and h.until <= clock_timestamp() as was_asked, h.since, h.run_id,
-    h.until, h.mirror_value as mirror_value_then, h.service_value as service_value_then,
+    h.shown_value as service_value, h.detail, h.since, h.run_id, h.until, h.asked_by, h.asked_why,
+    sync.held_because(h.reason, h.decision, null) as beneath, h.mirror_value as mirror_value_then, h.service_value as service_value_then,
     case when h.decision is null then h.batch end as batch, c.closed_at as decided_at, c.decided_by, c.decided_why, h.edit_id
   from sync.held_fields h
   left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
@@ -70,9 +76,11 @@ from (
       and r.team_id = h.team_id and r.user_id = h.user_id and r.decision_id is not null and (r.edits ->> h.field)::bigint = h.edit_id
     order by r.change_id desc limit 1
   ) c on true
-  where h.decision is distinct from 'approved'
+  where h.decision is distinct from 'approved' and not (h.reason = 'asked' and h.until <= clock_timestamp())
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on column report.held.held_before is 'Where a person asked for the hold: why the field was held before, and will be again when that is over; empty: it was not.';
+comment on column report.held.asked_by is 'Who asked for the hold; empty: nobody, or it is not known.';
 
 create or replace view report.pending with (security_invoker) as
 select v.*, mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mirror_value) as mirror_text, v.name as user_name from (
@@ -110,10 +118,13 @@ alter table sync.held_fields
   drop column batch_reason, drop column told_at, drop column decided_at, drop column decided_by, drop column decided_why,
   add constraint held_fields_reason_check check (reason in
     ('conflict', 'refused', 'ineffective', 'unsupported', 'gone', 'limit', 'review', 'asked')),
-  add constraint held_fields_decision_check check (decision in ('approved', 'rejected'));
+  add constraint held_fields_decision_check check (decision in ('approved', 'rejected')),
+  add constraint asker_has_at_most_300_characters check (char_length(asked_by) <= 300);
 comment on column sync.held_fields.reason is 'conflict: both sides changed it. refused: the service does not take the value. ineffective: the service takes it without effect. unsupported: it cannot be sent. gone: the user has left. limit: the guard stopped it, alone or in a batch. review: a person wants to see it first. asked: somebody asked for it, and nothing else holds it.';
 comment on column sync.held_fields.batch is 'What was stopped together: first 12 hex digits of the SHA-256 of its edits, and of what was seen of the service. It stays with the edit, whatever else holds the field meanwhile and whatever is decided about it; another edit of the field does not inherit it.';
-comment on column sync.held_fields.until is 'Somebody asked to hold the field until then, whatever else holds it.';
+comment on column sync.held_fields.until is 'Somebody asked to hold the field until then, whatever else holds it, which comes back afterwards.';
+comment on column sync.held_fields.asked_by is 'Who asked for that; NULL: not known. Without meaning where nobody asks for it.';
+comment on column sync.held_fields.asked_why is 'Why, in words. Without meaning where nobody asks for it.';
 comment on column sync.held_fields.decision is 'approved: the edit passes what held it: the limits on a whole run if it is in a batch, else those on single fields too. For this edit alone, and as long as the service is as it was seen. rejected: it is not sent for as long as this edit lasts, whatever the service does. Who decided, and why, is in sync.changes. NULL: nobody has decided.';
 
 -- What people decided about what waits, and what became of it.
@@ -145,7 +156,7 @@ select v.*, v.name as user_name from (
            when o.ended_how = 'withdrawn' then 'it was taken back here'
            when p.outcome = 'unknown' then 'it was sent, and no answer came: a run reads it back'
            when p.state = 'open' then 'it is being sent'
-           when r.reason is not null then r.reason || coalesce(': ' || nullif(h.detail, ''), '')
+           when r.reason is not null then r.reason || coalesce(': ' || nullif(case r.reason when 'asked' then h.asked_why else h.detail end, ''), '')
              || coalesce(' (batch ' || case when h.decision is null then h.batch end || ')', '') end as detail
   from sync.changes c
   left join lateral jsonb_object_keys(c.old || c.new) as f (field) on true
@@ -419,7 +430,8 @@ $$;
 -- ‡ where it is the mirror's value that is to win.
 --
 -- seen has a row for each edit: user_id, field, edit_id (none: whichever has this value), base, mirror and service; sends:
--- false, where the service is to get another value; passes: false, where that is carried out already, and only written down.
+-- false, where the service is to get another value; passes: false, where that is carried out already, and only written down;
+-- edited: whoever decides gave the field another value than that of either side.
 create function sync.decide_edits(verb text, team bigint, seen jsonb, reason text, batch text default null, revert boolean default false,
   run bigint default null, number bigint default null, waits text default 'limit', only_shown boolean default false)
 returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
@@ -449,7 +461,7 @@ begin
   end if;
   return query
   with judged as materialized (
-    select s.user_id, s.field, s.edit_id as named, s.base, s.mirror, s.service, s.passes, x.edit_id, l.old_split, x.is_sent,
+    select s.user_id, s.field, s.edit_id as named, s.base, s.mirror, s.service, s.passes, x.edit_id, l.old_split, s.edited, x.is_sent,
       x.is_there, h.reason, h.detail, h.decision, h.batch, case
         when s.user_id is null then case decide_edits.verb when 'approve' then 'approved' else 'left' end
         when not coalesce(s.passes, true) then done_word
@@ -470,7 +482,7 @@ begin
         else done_word
       end as outcome
     from jsonb_to_recordset(decide_edits.seen) as s (user_id bigint, field text, edit_id bigint, base jsonb, mirror jsonb, service jsonb,
-      sends boolean, passes boolean)
+      sends boolean, passes boolean, edited boolean)
     left join lateral (select * from mirror.users o where o.team_id = decide_edits.team and o.id = s.user_id offset 0) u on true
     left join lateral (select * from sync.user_base o where o.team_id = decide_edits.team and o.id = s.user_id offset 0) b on true
     left join lateral (
@@ -552,7 +564,8 @@ begin
       decided_why, batch, decision_id)
     select decide_edits.team, d.user_id, decide_edits.run, decide_edits.verb, jsonb_object_agg(d.field, d.base), jsonb_object_agg(d.field, d.service),
       jsonb_object_agg(d.field, d.mirror), jsonb_strip_nulls(jsonb_object_agg(d.field, d.edit)),
-      coalesce(jsonb_object_agg(d.field, 'withdrawn') filter (where decide_edits.revert and not d.is_sent), '{}'), clock_timestamp(),
+      coalesce(jsonb_object_agg(d.field, case when d.edited then 'edited' else 'withdrawn' end)
+        filter (where d.edited or decide_edits.revert and not d.is_sent), '{}'), clock_timestamp(),
       decider, session_user, coalesce(decide_edits.reason, ''), decide_edits.batch, case when d.user_id is not null then mine end
     from done d group by d.user_id
   )

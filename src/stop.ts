@@ -1,5 +1,5 @@
 /**
- * SIGTERM and SIGINT: the first asks for an orderly end, the second ends at once. An error that nobody
+ * SIGTERM and SIGINT: the first asks for an orderly end, another one later ends at once. An error that nobody
  * caught asks for an orderly end as well, so that the lease is given back, and makes it a failure.
  */
 
@@ -19,19 +19,27 @@ export interface StopOptions {
   readonly leaveAtOnce: () => void;
   /** Told of an error that nobody caught. */
   readonly onCrash: (error: unknown) => void;
+  readonly monotonicMs?: () => number;
 }
+
+/** npm hands on the Ctrl-C that a terminal has sent to every process: what comes within this time is one signal. */
+const oneSignalMs = 500;
 
 /** Ms for an orderly end, in which a database that hangs is given up; what is under way can be taken up again. */
 const longestEndMs = 60_000;
 /** Ms for an orderly end after a crash. */
 const crashGraceMs = 20_000;
 
-export function listenForStop({ reason, leaveAtOnce, onCrash }: StopOptions): Stop {
+export function listenForStop(options: StopOptions): Stop {
+  const { reason, leaveAtOnce, onCrash, monotonicMs = () => performance.now() } = options;
   const controller = new AbortController();
   let crashed = false;
+  let askedMs = Number.NEGATIVE_INFINITY;
   const onSignal = () => {
+    if (monotonicMs() - askedMs < oneSignalMs) return;
     if (controller.signal.aborted) leaveAtOnce();
     else {
+      askedMs = monotonicMs();
       setTimeout(leaveAtOnce, longestEndMs).unref();
       controller.abort(reason);
     }

@@ -106,7 +106,9 @@ function createOutput({ out, secrets }: ProcessWorld, json: boolean, heldAtMost 
 /** @throws MusterdError `usage` */
 function readWait(seconds: string): number {
   if (!/^\d{1,6}$/.test(seconds))
-    throw new MusterdError('usage', `--wait: "${seconds}" is not a number of seconds`);
+    throw new MusterdError('usage', `--wait: "${seconds}" is not a number of seconds`, {
+      hint: 'It takes the word that follows: write it last, or with a number, such as --wait 60.',
+    });
   return Number(seconds) * 1000;
 }
 

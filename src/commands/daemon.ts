@@ -1,6 +1,8 @@
 import { compareConfigurations } from '../config/compare-configurations.ts';
 import type { Configuration } from '../config/load.ts';
 import { createMonitoring, type Monitoring } from '../daemon/monitoring.ts';
+import { createPresence, type Presence } from '../daemon/presence.ts';
+import type { DaemonEnd } from '../model/daemons.ts';
 import { prepareSchema } from '../runs/open.ts';
 import { checkTeams, type Serving, serve } from '../daemon/serve.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -40,18 +42,24 @@ async function runDaemon(
   const { env, signal, version } = context;
   const outlook = await createMonitoring({ mirror, configs: teams, log, env, version });
   measureQueries(outlook.onQuery);
+  let presence: Presence | undefined;
+  let end: DaemonEnd = 'asked';
   try {
     const { watch, port } = outlook;
     const serving = await serve({ mirror, configs: teams, log, signal, watch });
     signal.addEventListener('abort', () => void outlook.systemd.stopping(), { once: true });
+    const bySystemd = env['INVOCATION_ID'] !== undefined;
+    presence = await createPresence({ db: mirror.db, teams: serving.teams, bySystemd, log });
     await outlook.ready(serving.hint);
     log.info({ teams: teams.map(({ team }) => team), migrations: applied, port }, 'daemon started');
     hangUps.follow(createReload(setup, outlook, serving));
     await serving.ended;
   } catch (error) {
+    end = 'failed';
     await outlook.tellLast();
     throw error;
   } finally {
+    await presence?.close(end);
     await outlook.close();
   }
   log.info('daemon stopped');

@@ -61,6 +61,50 @@ export function editsOf(users: readonly ShownUser[]): Plot {
   };
 }
 
+/** Between two runs of the demo that goes on. */
+export const runEverySeconds = 2;
+
+/** Something to try in another terminal. */
+export interface Idea {
+  readonly why: string;
+  readonly commands: readonly string[];
+}
+
+/** So many are more than one run pushes unasked, and less than the runs of a day push. */
+const tooMany = 60;
+
+/** What there is to try after the story, with users who have no part in it. */
+export function ideasOf(users: readonly ShownUser[], { onService, inMirror }: Plot): readonly Idea[] {
+  const played = new Set([onService.id, ...inMirror.map(({ userId }) => userId)]);
+  const others = users.filter(({ id }) => !played.has(id));
+  const [edited, moved, last] = [others[0], others[1], others.at(-tooMany - 1)];
+  if (edited === undefined || moved === undefined || last === undefined)
+    throw new Error('the emulated team is too small');
+  const update = { users: [{ id: moved.id, phone: '15550102' }] };
+  return [
+    {
+      why: 'Edit a user in SQL; a moment later the service has it.',
+      commands: [
+        `musterd sql "update mirror.users set phone = '15550101' where id = ${edited.id}" --write --wait`,
+      ],
+    },
+    {
+      why: `Edit one on the service, as somebody does in the web app; within ${runEverySeconds} seconds the mirror has it.`,
+      commands: [`echo '${JSON.stringify(update)}' | musterd api POST /v1/users/update --input -`],
+    },
+    {
+      why: 'Edit too many at once: they wait for a person, and this terminal says how to let them pass.',
+      commands: [
+        `musterd sql "update mirror.users set email = replace(email, '@', '@mail.') where id > ${last.id}" --write`,
+      ],
+    },
+    {
+      why: 'Ask why a user is as it is, and whether both sides are equal.',
+      commands: [`musterd why ${edited.id}`, 'musterd verify'],
+    },
+  ];
+}
+
 /** Runs one statement and gives its rows as text, ready to be shown. */
 export async function readRows(
   db: Database,

@@ -1,55 +1,14 @@
 /** `musterd demo`: the whole story, on a service and a mirror that exist for as long as it runs. */
 import type { RunReport } from '../runs/run-record.ts';
 import { type PlanReport, runPlan, runReconcile } from '../runs/reconcile-team.ts';
-import { type Config, configSchema } from '../config/config.ts';
-import { createEmulator, type Emulator } from '../emulator/create-emulator.ts';
-import { MusterdError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { createDatabase, type Database } from '../mirror/database.ts';
-import { type Embedded, openEmbedded } from '../embedded/embedded.ts';
 import { migrate } from '../mirror/migrations.ts';
-import { serve } from '../daemon/serve.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { differencesOf, editsOf, readRows, type SqlEdit } from './demo-data.ts';
+import { differencesOf, editsOf, ideasOf, type Plot, readRows, type SqlEdit } from './demo-data.ts';
+import { type DemoStage as Stage, onDemoStage } from './demo-stage.ts';
 import { paint, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 import { plannedChangesOf, printPlan } from './plan.ts';
 import { printReport } from './reconcile.ts';
-
-interface Stage {
-  readonly context: Context;
-  readonly emulator: Emulator;
-  readonly embedded: Embedded;
-  readonly db: Database;
-  readonly config: Config;
-  readonly log: Log;
-}
-
-/** Opens everything, hands it to `work`, and leaves nothing behind. */
-async function onStage<R>(context: Context, work: (stage: Stage) => Promise<R>): Promise<R> {
-  // One that cannot be closed keeps the others from nothing.
-  await using closers = new AsyncDisposableStack();
-  const emulator = await createEmulator({ http: true, seed: 1 });
-  closers.defer(() => emulator.close());
-  const embedded = await openEmbedded({
-    ephemeral: true,
-    onProgress: (step) => printLine(context.err, `${step} …`),
-  });
-  closers.defer(() => embedded.close());
-  const db = createDatabase({ url: embedded.url, applicationName: 'musterd demo' });
-  closers.defer(() => db.close());
-  const {
-    MUSTERD_BASE_URL: baseUrl,
-    MUSTERD_SECRET_ID: secretId,
-    MUSTERD_SECRET_KEY: secretKey,
-  } = emulator.environment;
-  const config = configSchema.parse({
-    service: { baseUrl, secretId, secretKey },
-    schedule: { users: '*/10 * * * * *' },
-  });
-  const log = context.createLog(undefined, 'warn', []);
-  return await work({ context, emulator, embedded, db, config, log });
-}
 
 function chapter({ context }: Stage, number: number, title: string, ...words: readonly string[]): void {
   printLine(context.out, '');
@@ -78,7 +37,7 @@ async function edit(stage: Stage, edits: readonly SqlEdit[]): Promise<void> {
 }
 
 /** @returns whether both sides ended up equal */
-async function tell(stage: Stage): Promise<boolean> {
+async function tell(stage: Stage, plot: Plot): Promise<boolean> {
   const { context, emulator, db } = stage;
   chapter(
     stage,
@@ -94,7 +53,6 @@ async function tell(stage: Stage): Promise<boolean> {
     'select id, name, first_name, last_name, email, phone, role_id, role from mirror.users order by id limit 8',
   );
 
-  const plot = editsOf(emulator.team.users());
   chapter(stage, 2, 'Both sides are edited', 'Somebody changes a phone number in the web app:');
   emulator.team.editUser(plot.onService.id, { phone: plot.onService.phone });
   printLine(context.out, `  user ${plot.onService.id}: phone becomes ${plot.onService.phone}`);
@@ -155,48 +113,33 @@ async function showBothSides({ context, db, emulator }: Stage, ids: readonly num
 /** As it is called in a checkout, and where it is installed. */
 const musterd = import.meta.filename.endsWith('.ts') ? 'npm run -s musterd --' : 'musterd';
 
-function whatNext({ context, embedded }: Stage, serving: boolean): void {
+function whatNext({ context }: Stage): void {
   printLine(context.out, '');
   printLine(context.out, paint(context, 'bold', 'What to try next'));
-  const ideas = serving
-    ? [
-        `Edit the mirror; a moment later it is on the service, and what changes there is here within 10 seconds:`,
-        `  ${embedded.psqlCommand}`,
-        `  update mirror.users set first_name = 'Robin' where id = (select min(id) from mirror.users);`,
-        'Press Ctrl+C to end; nothing is left behind.',
-      ]
-    : [
-        ['demo --serve', 'keep all of this running, and edit the mirror yourself'],
-        ['emulator --http', 'the service alone, with an environment to paste'],
-        ['reconcile', 'one run, with that environment, on a mirror that stays'],
-      ].map(([words = '', what = '']) => `${`${musterd} ${words}`.padEnd(45)}${what}`);
-  for (const idea of ideas) printLine(context.out, `  ${idea}`);
-}
-
-/** Keeps the service, the mirror and the loop going until somebody asks to stop. */
-async function keepServing({ db, embedded, config, log, context }: Stage): Promise<void> {
-  const onRun = (_: Config, report: RunReport) => {
-    const { pulled = 0, pushed = 0, held = 0 } = report.counts;
-    if (pulled + pushed + held > 0) printReport(context, report);
-  };
-  const onFailure = (_: Config, __: unknown, error: unknown) => {
-    if (!(error instanceof MusterdError)) throw error;
-    if (error.code !== 'stopped') printLine(context.err, error.message);
-  };
-  const mirror = { db, url: embedded.url };
-  const watch = { onRun, onFailure };
-  const { ended } = await serve({ mirror, configs: [config], log, signal: context.signal, watch });
-  await ended;
+  for (const [words, what] of [
+    ['demo --serve', 'keep all of this running, and edit the mirror yourself'],
+    ['emulator --http', 'the service alone, with an environment to paste'],
+    ['reconcile', 'one run in another terminal, with that environment, on a mirror that stays'],
+  ] as const)
+    printLine(context.out, `  ${`${musterd} ${words}`.padEnd(45)}${what}`);
 }
 
 export async function demoCommand(
   context: Context,
-  options: { readonly serve?: boolean },
+  { serve = false }: { readonly serve?: boolean },
 ): Promise<ExitCode> {
-  return onStage(context, async (stage) => {
-    const equal = await tell(stage);
-    whatNext(stage, options.serve === true);
-    if (options.serve === true && !context.signal.aborted) await keepServing(stage);
-    return equal ? exitCode.ok : exitCode.partial;
-  });
+  try {
+    return await onDemoStage(context, async (stage) => {
+      const users = stage.emulator.team.users();
+      const plot = editsOf(users);
+      const equal = await tell(stage, plot);
+      if (!serve) whatNext(stage);
+      else if (!context.signal.aborted)
+        await (await import('./demo-serve.ts')).serveDemo(stage, ideasOf(users, plot));
+      return equal ? exitCode.ok : exitCode.partial;
+    });
+  } finally {
+    if (context.signal.aborted)
+      printLine(context.out, '\nThe demo has ended, and so has all that it started; nothing is left behind.');
+  }
 }

@@ -4,6 +4,7 @@ import { describeMatches, faultKinds, faultSettings, faultTable, parseFaults } f
 import type { TeamSecret, EmulatorOptions } from '../emulator/options.ts';
 import { parseVariants, variantNames, variantTable, variantValues } from '../emulator/variants.ts';
 import { MusterdError } from '../errors.ts';
+import { quoted } from '../model/in-words.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printLine } from './output.ts';
 
@@ -62,10 +63,6 @@ function readOptions(options: Record<string, unknown>): EmulatorOptions {
     faults: parseFaults(strings(options['fault'])),
   };
 }
-
-/** As a shell takes it, no matter what is in it. */
-const quoted = (value: string) =>
-  /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
 
 /** All variants and faults, for `musterd emulator --list`. */
 function describePlays(): string {

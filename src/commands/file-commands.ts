@@ -56,7 +56,7 @@ export function addFileCommands<C extends WithOptions<C>>(
   json(
     add(
       'sql [query]',
-      'run SQL on the mirror; without a query, open a prompt',
+      'run SQL on the mirror: a query, a file, or what is piped',
       async (context, options, [query]) => (await import('./sql.ts')).sqlCommand(context, options, query),
     ),
   )

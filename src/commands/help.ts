@@ -60,7 +60,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   resync: ['musterd resync --adopt-service', 'musterd resync --adopt-service --apply'],
   adopt: ["musterd adopt --reason 'moved to db-2'", "musterd adopt --as-copy --reason 'staging' --yes"],
   emulator: ['musterd emulator --http', 'musterd emulator --list'],
-  demo: ['musterd demo'],
+  demo: ['musterd demo', 'musterd demo --serve'],
   completion: ['source <(musterd completion bash)', 'musterd completion fish | source'],
 };
 

@@ -86,6 +86,7 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, json, group 
   )
     .option('--until <time>', 'such as 2026-03-01T09:00Z, 2h or 3d')
     .option('--reason <text>', 'why')
+    .option('--as <person>', 'who asks (or MUSTERD_ACTOR)')
     .option('--end', 'end it now')
     .option(...waitOption);
 }

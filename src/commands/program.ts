@@ -66,7 +66,7 @@ function addRehearsal({ add, group }: Adding<Command>): void {
   );
   add('demo', 'run the whole story on an emulated service and an empty mirror', async (context, options) =>
     (await loadEmulated(() => import('./demo.ts'))).demoCommand(context, options),
-  ).option('--serve', 'keep everything running at the end');
+  ).option('--serve', 'keep everything running at the end, with a page, and say what to try');
 }
 
 /** The plan of a run, or of an import. */

@@ -65,7 +65,7 @@ function reportInJson({ runId, durationMs, refusal, still, ...report }: RunRepor
 
 /** The short summary at the end of a run. */
 export function printReport(context: Pick<Context, 'out' | 'env'>, report: RunReport): void {
-  const { team, runId, outcome, warnings, counts, held, requests, durationMs, refusal } = report;
+  const { team, runId, groups, outcome, warnings, counts, held, requests, durationMs, refusal } = report;
   const reasons = report.reasons.filter((reason) => refusal?.reasons.includes(reason) !== true);
   const of = (...kinds: (keyof typeof counts)[]) => kinds.reduce((sum, kind) => sum + (counts[kind] ?? 0), 0);
   const line = (what: string, ...parts: readonly (readonly [number, string])[]) => {
@@ -96,19 +96,16 @@ export function printReport(context: Pick<Context, 'out' | 'env'>, report: RunRe
     [of('gone'), 'gone'],
     [of('deferred'), 'deferred'],
   );
-  for (const [what, kind] of [
-    ['tags', 'tags'],
-    ['contact fields', 'contact_fields'],
-  ] as const) {
+  for (const kind of groups.includes('listings') ? (['tags', 'contact_fields'] as const) : []) {
     line(
-      what,
+      kind.replace('_', ' '),
       [of(`${kind}_read`), 'read'],
       [of(`${kind}_added`), 'added'],
       [of(`${kind}_changed`), 'changed'],
       [of(`${kind}_gone`), 'gone'],
     );
   }
-  line('contact counts', [of('contact_counts'), 'taken']);
+  if (groups.includes('counts')) line('contact counts', [of('contact_counts'), 'taken']);
   for (const reason of reasons)
     printLine(context.out, `  ${paint(context, 'yellow', 'not complete:')} ${printable(reason)}`);
   for (const warning of warnings)
@@ -117,7 +114,7 @@ export function printReport(context: Pick<Context, 'out' | 'env'>, report: RunRe
   if (held > 0) {
     printLine(
       context.out,
-      `  ${paint(context, 'yellow', plural(held, 'field waits', 'fields wait'))} for a person: see report.held`,
+      `  ${paint(context, 'yellow', plural(held, 'field waits', 'fields wait'))} for a person: see "musterd held"`,
     );
   }
 }

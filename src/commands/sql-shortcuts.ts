@@ -1,4 +1,4 @@
-/** What begins with a backslash, as in psql. */
+/** `\d`, as in psql. */
 import { MusterdError } from '../errors.ts';
 import type { Database } from '../mirror/database.ts';
 import { describeRelation, readRelations } from '../mirror/sql-catalog.ts';
@@ -7,14 +7,6 @@ import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 
 export const isShortcut = (text: string) => text.trimStart().startsWith('\\');
-
-const help = [
-  'A statement ends with a semicolon, and may go over several lines.',
-  '\\d          the report views, and the tables of the mirror',
-  '\\d <view>   its columns, and what they mean',
-  '\\?          this',
-  '\\q          ends (or Ctrl-D); Ctrl-C ends a statement alone',
-];
 
 /** Without a frame: what things mean is longer than a line. */
 function printColumns({ out }: Pick<Context, 'out'>, rows: readonly (readonly string[])[]): void {
@@ -28,10 +20,9 @@ function printColumns({ out }: Pick<Context, 'out'>, rows: readonly (readonly st
 /** @throws MusterdError `usage` for one that is not there */
 export async function runShortcut(context: Pick<Context, 'out'>, db: Database, text: string): Promise<void> {
   const [word = '', name] = text.trim().replace(/;$/, '').split(/\s+/);
-  if (word === '\\?') return printLine(context.out, help.join('\n'));
   if (word !== '\\d' && word !== '\\d+')
     throw new MusterdError('usage', `${word} is not known here`, {
-      hint: '\\d, \\d <view>, \\? and \\q are.',
+      hint: '\\d and \\d <view> are; for the others use psql.',
     });
   if (name === undefined) {
     const relations = await readRelations(db);

@@ -3,7 +3,7 @@ import { text as readStream } from 'node:stream/consumers';
 import { MusterdError } from '../errors.ts';
 import { type AnswerFormat, answerFormats } from '../files/write-answers.ts';
 import { reachesBeyondTables } from '../mirror/probes.ts';
-import { openSqlSession, promptName, type SqlSession, transactionWords } from '../mirror/sql-session.ts';
+import { openSqlSession, type SqlSession, transactionWords } from '../mirror/sql-session.ts';
 import { plural, printableLines } from '../model/in-words.ts';
 import { splitSql, type SqlStatement } from '../model/sql-statements.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -30,12 +30,15 @@ function readAnswerFormat({ format, json }: SqlOptions): AnswerFormat {
   throw new MusterdError('usage', `--format "${asked}": use one of ${answerFormats.join(', ')}`);
 }
 
-/** `null`: a person is to be asked. */
-async function readSql(query: string | undefined, file: string | undefined): Promise<string | null> {
+/** The query, the file's text, or what is piped. */
+async function readSql(query: string | undefined, file: string | undefined): Promise<string> {
   if (query !== undefined && file !== undefined)
     throw new MusterdError('usage', 'There is a query, and a file as well', { hint: 'Give one of them.' });
   if (query !== undefined) return query;
-  if (file === undefined && process.stdin.isTTY === true) return null;
+  if (file === undefined && process.stdin.isTTY === true)
+    throw new MusterdError('usage', 'There is no query', {
+      hint: 'Give one, or a file with -f. "musterd status" prints the line that opens psql on this mirror.',
+    });
   if (file === undefined || file === '-') return await readStream(process.stdin);
   try {
     return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
@@ -104,10 +107,10 @@ async function showSettled(
 }
 
 /** @throws MusterdError `usage` where there is nothing to wait for */
-function readWaits({ write, wait }: SqlOptions, text: string | null): boolean {
-  if (wait !== undefined && (write !== true || text === null))
+function readWaits({ write, wait }: SqlOptions): boolean {
+  if (wait !== undefined && write !== true)
     throw new MusterdError('usage', '--wait is for statements that write', {
-      hint: 'Give --write, and a query or a file.',
+      hint: 'Add --write.',
     });
   return wait !== undefined;
 }
@@ -115,7 +118,7 @@ function readWaits({ write, wait }: SqlOptions, text: string | null): boolean {
 const beyondTables =
   'DATABASE_URL names a superuser, or a role that may use programs or files of the server: a statement that only reads reaches those as well. Use a member of musterd_reader for SQL that you did not write.';
 
-/** SQL on the mirror: a query, a file, what is piped, or a prompt. */
+/** SQL on the mirror: a query, a file, or what is piped. */
 export async function sqlCommand(
   context: Context,
   options: SqlOptions,
@@ -124,14 +127,13 @@ export async function sqlCommand(
   const { err, signal } = context;
   const format = readAnswerFormat(options);
   const text = await readSql(query, options.file);
-  const { statements, rest } = splitSql(text ?? '');
+  const { statements, rest } = splitSql(text);
   const all = rest === null ? statements : [...statements, rest];
-  if (text !== null && all.length === 0) throw new MusterdError('usage', 'There is no statement to run');
+  if (all.length === 0) throw new MusterdError('usage', 'There is no statement to run');
   const isWriting = options.write === true;
-  const after = readWaits(options, text) ? settledOf(context.waitMs ?? settledWaitMs) : undefined;
-  const guest = text === null ? promptName : undefined;
+  const after = readWaits(options) ? settledOf(context.waitMs ?? settledWaitMs) : undefined;
   const ask = async ({ mirror }: SetupOfTeams) => {
-    if (text !== null && isShortcut(text)) {
+    if (isShortcut(text)) {
       await runShortcut(context, mirror.db, text);
       return exitCode.ok;
     }
@@ -139,24 +141,17 @@ export async function sqlCommand(
     const url = isWriting ? mirror.url : await mirror.readingUrl();
     if (!isWriting && url === mirror.url && (await reachesBeyondTables(mirror.db)))
       printLine(err, beyondTables);
-    const session = await openSqlSession({ url, isWriting, onNotice, applicationName: guest });
+    const session = await openSqlSession({ url, isWriting, onNotice });
     const cancel = () => void session.cancel().catch(() => {});
     signal.addEventListener('abort', cancel);
     try {
-      if (text === null) {
-        const { promptForSql } = await import('./sql-prompt.ts');
-        const { stdin: input, stdout, stderr } = process;
-        const output = stdout.isTTY === true ? stdout : stderr;
-        await promptForSql(context, { session, db: mirror.db, isWriting, format, input, output });
-      } else
-        return await runStatements(
-          session,
-          all,
-          context,
-          createAnswers(context, format, all.length === 1 && after === undefined),
-          { isWriting, after },
-        );
-      return exitCode.ok;
+      return await runStatements(
+        session,
+        all,
+        context,
+        createAnswers(context, format, all.length === 1 && after === undefined),
+        { isWriting, after },
+      );
     } catch (error) {
       signal.throwIfAborted();
       throw error;
@@ -165,5 +160,5 @@ export async function sqlCommand(
       await session.close();
     }
   };
-  return withMirrorOf(context, ask, { isReading: !isWriting, guest });
+  return withMirrorOf(context, ask, { isReading: !isWriting });
 }

@@ -1,6 +1,7 @@
 import { readPlacing } from '../mirror/known-place.ts';
 import { readStatus, type TeamStatus } from '../mirror/read-status.ts';
 import { adviceOn, placeInWords, type Placing } from '../model/place.ts';
+import { namesInWords } from '../model/intent.ts';
 import { type Reach, requireSchema } from '../runs/open.ts';
 import { sayWhatSlows } from '../model/slowdowns.ts';
 import type { HeldBatch } from '../model/waiting.ts';
@@ -143,6 +144,7 @@ function printStatus(context: Context, status: TeamStatus): void {
   for (const batch of status.batches)
     for (const [index, text] of batchLines(batch).entries()) line(index === 0 ? 'held in a batch' : '', text);
   for (const absence of status.withheld) line('not called gone', withheldLine(absence));
+  line('names', namesInWords[status.names]);
   for (const text of sayWhatSlows(status.slowdowns)) line('slows every run', text);
   if (status.openPushes > 0) line('open pushes', `${plural(status.openPushes, 'outcome')} not known yet`);
 }

@@ -12,8 +12,11 @@ import { sorryPage } from '../page/sorry.ts';
 import type { Csv, PageContext, PageShown, View } from '../page/view.ts';
 import { explainAsSeen } from '../runs/explain-as-seen.ts';
 import type { PageAnswer, PageQuestion, PageSource } from '../status/page-routes.ts';
-import { type DecideOptions, decisionPatterns, prepareDecision, refusedAfterAll } from './page-decisions.ts';
+import type { DecideOptions } from './deciding.ts';
+import { deciding, decisionPatterns } from './page-decisions.ts';
+import { holding, holdPattern } from './page-holds.ts';
 import { pageViews } from './page-views.ts';
+import { planUndoOf } from './undo-on-page.ts';
 
 export interface PageOptions {
   readonly db: Database;
@@ -35,7 +38,7 @@ const asCsv = ({ head, rows }: Csv): string => {
 function contextOf(
   { configs, version, decide }: PageOptions,
   question: PageQuestion,
-  { seen, reader, now, waiting, standings, placing: found, waitingEdits }: PageFrame,
+  { seen, reader, now, waiting, standings, placing: found, daemons, stopped, waitingEdits }: PageFrame,
 ): PageContext {
   const [{ status }] = configs() as readonly [Config, ...Config[]];
   const byTeam = new Map(configs().map((config) => [config.team, config]));
@@ -44,6 +47,9 @@ function contextOf(
   const barred = new Set(isKnown ? [] : fourEyes.map((config) => config.team));
   const isAsked = params['team'] !== undefined || query.get('team') !== null;
   const [only] = reader.teams;
+  // In the order of the settings; a mirror may have teams that are not in these.
+  const order = [...byTeam.keys()];
+  const placeOf = (team: string) => (byTeam.has(team) ? order.indexOf(team) : order.length);
   // A page by itself sends nothing, and is looked at by whatever address leads there.
   const placing = decide === null ? ofDatabase(found) : found;
   const mayDecide = decide !== null && stillOf(placing) === undefined;
@@ -51,7 +57,7 @@ function contextOf(
     path,
     params,
     query,
-    teams: seen,
+    teams: seen.toSorted((a, b) => placeOf(a.team) - placeOf(b.team)),
     team: (isAsked || seen.length === 1 ? only : null) ?? null,
     now,
     details: status.details,
@@ -64,6 +70,9 @@ function contextOf(
     waiting,
     standings,
     placing,
+    daemons,
+    // A daemon that answers runs, and is about to say so.
+    stopped: new Map([...stopped].filter(([team]) => decide === null || !byTeam.has(team))),
     waitingEdits,
     version,
     perMinute: (team) => {
@@ -94,7 +103,8 @@ async function answerDecision(
   { links, notFound }: Around,
 ): Promise<PageAnswer> {
   const { db, configs } = options;
-  const team = question.form?.get('team') ?? null;
+  const team = question.params['team'] ?? question.form?.get('team') ?? null;
+  const { tab, prepare, refusedAfterAll } = question.pattern === holdPattern ? holding : deciding;
   if (options.decide === null || team === null) return notFound;
   const by = { ...options.decide, configs };
   const read = <Result>(work: (frame: PageFrame) => Promise<Result>) =>
@@ -102,23 +112,28 @@ async function answerDecision(
   const page = (context: PageContext, shown: PageShown): PageAnswer => ({
     status: shown.status ?? 200,
     type: htmlType,
-    body: layout(context, 'Waiting', shown, links).toString(),
+    body: layout(context, tab, shown, links).toString(),
   });
+  const posing = async () => ({
+    question,
+    undo: await planUndoOf(by, question.form ?? new URLSearchParams()),
+  });
+  const asked = await posing();
   const prepared = await read(async (frame) => {
     if (frame.reader.teams.length === 0) return notFound;
     const context = contextOf(options, question, frame);
-    const next = await prepareDecision(by, question, frame, context);
+    const next = await prepare(by, asked, frame, context);
     return typeof next === 'function' ? { carryOut: next } : page(context, next);
   });
   if (!('carryOut' in prepared)) return prepared;
   try {
-    const query = new URLSearchParams({ ...(await prepared.carryOut()) });
-    return { status: 303, type: htmlType, body: '', headers: { location: `/waiting?${query}` } };
+    return { status: 303, type: htmlType, body: '', headers: { location: await prepared.carryOut() } };
   } catch (error) {
     if (!(error instanceof MusterdError)) throw error;
+    const again = await posing();
     return await read(async (frame) => {
       const context = contextOf(options, question, frame);
-      return page(context, await refusedAfterAll(question, frame, context, error));
+      return page(context, await refusedAfterAll(again, frame, context, error));
     });
   }
 }
@@ -159,7 +174,7 @@ export function createPage(options: PageOptions): PageSource {
   return {
     keys: { token, user, password },
     patterns: pageViews.map(({ path }) => path),
-    decisions: options.decide === null ? [] : decisionPatterns,
+    decisions: options.decide === null ? [] : [...decisionPatterns, holdPattern],
     assets: readAssets(),
     answer: async (question) => {
       const one = byPath.get(question.pattern);

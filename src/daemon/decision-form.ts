@@ -2,13 +2,13 @@
 import { MusterdError } from '../errors.ts';
 import { type Id, maxId } from '../model/id.ts';
 import type { Field } from '../model/user.ts';
+import { mostOfDecision, perList } from '../model/waiting-page.ts';
 import { type Verb, verbs } from '../page/decide.ts';
 import { readValue } from '../runs/read-take.ts';
 import type { Take } from '../runs/resolve-field.ts';
 
-/** As long as a person may write, and as many rows as one page has. */
+/** As long as a person may write. */
 const longestText = 1_000;
-const mostRows = 200;
 
 export interface ShownRow {
   readonly userId: Id;
@@ -54,8 +54,8 @@ const readWhole = (text: string): Id | undefined => {
 
 const keyOfRow = /^(?<id>\d{1,19})\.(?<field>name|email|phone|role_id)\.[0-9a-f]{12}$/;
 
-function readRows(keys: readonly string[]): readonly ShownRow[] {
-  if (keys.length > mostRows) throw unreadable('it has more rows than a page shows');
+function readRows(keys: readonly string[], most = perList): readonly ShownRow[] {
+  if (keys.length > most) throw unreadable('it has more rows than a page shows');
   return [...new Set(keys)].map((key) => {
     const { id = '', field = '' } = keyOfRow.exec(key)?.groups ?? {};
     const userId = readWhole(id);
@@ -77,6 +77,16 @@ export function readDecisionForm(form: URLSearchParams): DecisionForm {
   if (verb === 'value' && rows?.length !== 1) throw unreadable('another value is for one field');
   const back = form.get('back') ?? '';
   return { verb, rows, all: Number(all), state: form.get('state') ?? '', back };
+}
+
+/** Of a decision that is to be taken back: its number, and what the page showed of it. @throws MusterdError `usage` */
+export function readUndoForm(form: URLSearchParams): {
+  readonly number: bigint;
+  readonly keys: readonly string[];
+} {
+  const number = readWhole(only(form, 'decision'));
+  if (number === undefined) throw unreadable('it does not say which decision');
+  return { number, keys: readRows(form.getAll('row'), mostOfDecision).map(({ key }) => key) };
 }
 
 /** @throws MusterdError `usage` for a value that the field cannot have */

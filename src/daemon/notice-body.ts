@@ -1,7 +1,7 @@
 /** The body of a notice: fields for a program, or a message for people. Personal data is only in `details`. */
 import type { FailedRun, HeldDetail, RefusedCredentials, WaitingBatch } from '../mirror/told.ts';
 import { showValue } from '../model/field-values.ts';
-import { plural, printable } from '../model/in-words.ts';
+import { plural, printable, quoted } from '../model/in-words.ts';
 import { toJson } from '../model/json.ts';
 import { placeInWords, type Placing } from '../model/place.ts';
 import type { GroupStanding, Notice, Pile, TeamEvent } from '../model/notices.ts';
@@ -38,8 +38,6 @@ export interface NoticeFields {
 }
 
 const showMoment = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
-const quoted = (word: string) =>
-  /^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 const commandOf = (team: string, words: string) => `musterd --team ${quoted(team)} ${words}`;
 const list = (words: readonly string[]) => words.join(', ');
 

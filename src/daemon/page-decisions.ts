@@ -1,57 +1,44 @@
 /** Decisions on the page: confirmed once, then carried out by the code of the commands, in the name of who logged in. */
-import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import type { Log } from '../log.ts';
 import type { PageFrame } from '../mirror/page-reader.ts';
 import { type PageField, readHeldRows } from '../mirror/page-waiting.ts';
 import { readWaitingView } from '../mirror/page-waiting-view.ts';
 import { readFourEyes } from '../mirror/pinned-teams.ts';
-import { isCopy } from '../page/banner.ts';
-import { confirmation, mayDecide, refusedPage, shownKey, type Verb, whyBarred } from '../page/decide.ts';
+import { refusedPage, shownKey, type Verb, whyBarred } from '../page/decide.ts';
 import { href } from '../page/links.ts';
+import { confirmation } from '../page/question.ts';
+import { undoQuestion } from '../page/undo-question.ts';
 import type { PageContext, PageShown } from '../page/view.ts';
 import { waiting } from '../page/waiting-list.ts';
 import { count } from '../page/words.ts';
 import { approve, reject } from '../runs/approve-batch.ts';
 import { readField } from '../runs/named-user.ts';
 import { ownKey } from '../model/waiting-page.ts';
-import type { Mirror } from '../runs/open.ts';
 import { resolveAll } from '../runs/resolve-field.ts';
-import type { PageQuestion } from '../status/page-routes.ts';
-import { readDecisionForm, readReason, readTyped, requireReadable, type ShownRow } from './decision-form.ts';
+import { applyUndo } from '../runs/undo-run.ts';
+import {
+  readDecisionForm,
+  readReason,
+  readTyped,
+  readUndoForm,
+  requireReadable,
+  type ShownRow,
+} from './decision-form.ts';
+import {
+  type CarryOut,
+  type DecideOptions,
+  type Deciding,
+  decidingOn,
+  type PostedForm,
+  setupOf,
+} from './deciding.ts';
+import { askUndo, type PlannedUndo } from './undo-on-page.ts';
 
 /** By the path that they are posted to. */
 export const decisionPatterns = ['/waiting', '/waiting/:batch'] as const;
 
-export interface DecideOptions {
-  readonly mirror: Mirror;
-  readonly log: Log;
-  readonly configs: () => readonly Config[];
-}
-
-interface Posted {
-  readonly question: PageQuestion;
-  readonly form: URLSearchParams;
-  readonly config: Config;
-}
-
-/**
- * A decision that was confirmed and is about what was shown.
- * @returns what the page that it leads to says: the number of the decision, or a note
- * @throws MusterdError if it is about something else after all
- */
-export type CarryOut = () => Promise<{ readonly done: string } | { readonly note: string }>;
-
-/** How long a page waits for the lease, shorter than a command; then the person is asked to try again. */
-const waitMs = 3_000;
-
-const setupOf = ({ mirror, log }: DecideOptions, { config }: Posted) => ({
-  setup: { config, log, mirror },
-  leased: { team: config.team, lease: { ...config.lease, waitMs } },
-});
-
 /** Four eyes may have been asked for elsewhere: a command can do so, too. */
-async function requireKnownName(options: DecideOptions, { question, config }: Posted): Promise<void> {
+async function requireKnownName(options: DecideOptions, { question, config }: PostedForm): Promise<void> {
   if (question.isKnown) return;
   if ((await readFourEyes(options.mirror.db.kysely, config.team)) === true)
     throw new MusterdError('usage', whyBarred);
@@ -59,7 +46,7 @@ async function requireKnownName(options: DecideOptions, { question, config }: Po
 
 /** The list that the form came from, as it is now. */
 async function listAgain(
-  { question, form }: Pick<Posted, 'question' | 'form'>,
+  { question, form }: Pick<PostedForm, 'question' | 'form'>,
   frame: PageFrame,
   context: PageContext,
   {
@@ -87,14 +74,14 @@ function movedIn(shown: readonly ShownRow[], now: readonly PageField[], batch: s
 const movedWords = (moved: number, all: number): string =>
   all === 1
     ? 'The row was edited, or has moved on the service, while you looked. Look at it and press again.'
-    : `${count(moved)} of the ${count(all)} rows ${moved === 1 ? 'was' : 'were'} edited, or moved on the service, while you looked. The other ${count(all - moved)} are ticked below; look at them and press again.`;
+    : `${count(moved)} of the ${count(all)} rows ${moved === 1 ? 'was' : 'were'} edited, or moved on the service, while you looked. The other ${count(all - moved)} are ticked below, ${moved === 1 ? 'that one is' : `the ${count(moved)} are`} marked; look at them and press again.`;
 
 /** Verbs of a batch, and of fields that are decided about by themselves. */
 const ofBatch: ReadonlySet<Verb> = new Set(['Approve', 'Reject', 'Withdraw']);
 
 async function prepare(
   options: DecideOptions,
-  posted: Posted,
+  posted: PostedForm,
   frame: PageFrame,
   context: PageContext,
 ): Promise<PageShown | CarryOut> {
@@ -136,8 +123,10 @@ async function prepare(
       back: href({ path: path ?? '', query }, keys.length === 0 ? {} : { ticks: keys.join(',') }),
       rows: now,
       number: shown === null ? total : now.length,
-      all: verb === 'Withdraw' ? 1 : Math.max(total, now.length),
+      all: verb === 'Withdraw' ? now.length : Math.max(total, now.length),
+      state,
       own: verb === 'Approve' ? (list.lists[0]?.shown ?? []).filter((row) => list.own.has(ownKey(row))) : [],
+      sending: list.sending,
       values: [
         ['verb', verb],
         ['team', config.team],
@@ -172,62 +161,67 @@ async function prepare(
       verb === 'Approve'
         ? await approve(setup, leased, choice)
         : await reject(setup, leased, { ...choice, revert: verb === 'Withdraw' });
-    return decided.of === 'fields' ? saidOf(decided.decision) : { note: 'missing' };
+    return decided.of === 'fields' ? saidOf(decided.decision) : '/waiting?note=missing';
   };
 }
 
-function saidOf(decision: bigint | null) {
-  if (decision !== null) return { done: decision.toString() };
+function saidOf(decision: bigint | null): string {
+  if (decision !== null) return `/waiting?done=${decision}`;
   throw new MusterdError('usage', 'All of it was edited, or has moved on the service, while you looked.');
 }
 
-/**
- * @returns a page that asks for confirmation, or says why nothing is decided; or else what carries out the decision
- */
-export async function prepareDecision(
+async function prepareUndo(
   options: DecideOptions,
-  question: PageQuestion,
+  posted: PostedForm,
   frame: PageFrame,
   context: PageContext,
+  planned: PlannedUndo,
 ): Promise<PageShown | CarryOut> {
+  if ('refusal' in planned) throw planned.refusal;
+  const { form, config } = posted;
+  if (form.get('confirmed') === null) return undoQuestion(context, await askUndo(planned, frame, null));
+  const why = readReason(form);
+  const { number, keys: seen } = readUndoForm(form);
+  if (seen.length === 0) throw new MusterdError('usage', 'The form cannot be read: it names no row');
+  const { setup, leased } = setupOf(options, posted);
+  return async () => {
+    await requireKnownName(options, posted);
+    const of = { ...leased, push: config.push };
+    const confirmation = { actor: context.decide?.actor, why, seen };
+    return saidOf((await applyUndo(setup.mirror.db, of, { of: 'decision', number }, confirmation)).number);
+  };
+}
+
+const prepareDecision: Deciding['prepare'] = async (options, { question, undo }, frame, context) => {
   const { form = new URLSearchParams() } = question;
-  const config = options.configs().find((one) => one.team === form.get('team'));
-  if (isCopy(context))
-    return refusedPage(context, {
-      status: 403,
-      message: 'Nothing is decided in a copy',
-      hint: 'Whatever is approved here would not be sent.',
-    });
-  if (config === undefined || context.decide === null)
-    return refusedPage(context, {
-      status: 403,
-      message: 'Nothing can be decided here',
-      hint: 'The daemon of this page does not serve that team.',
-    });
-  if (!mayDecide(context, config.team))
-    return refusedPage(context, {
-      status: 403,
-      message: whyBarred,
-      hint: 'With status.user and status.passwordFile the page knows who decides.',
-    });
+  const config = decidingOn(options, question, context);
+  if ('main' in config) return config;
   try {
     requireReadable(form);
-    return await prepare(options, { question, form, config }, frame, context);
+    const posted = { question, form, config };
+    return undo === null
+      ? await prepare(options, posted, frame, context)
+      : await prepareUndo(options, posted, frame, context, undo);
   } catch (error) {
     if (!(error instanceof MusterdError)) throw error;
     return refusedPage(context, { status: 400, message: error.message, hint: error.hint });
   }
-}
+};
 
 /** What refused a decision that was to be carried out, over the list as it is by now. */
-export async function refusedAfterAll(
-  question: PageQuestion,
-  frame: PageFrame,
-  context: PageContext,
-  { message, hint }: MusterdError,
-): Promise<PageShown> {
+const refusedAfterAll: Deciding['refusedAfterAll'] = async (
+  { question, undo },
+  frame,
+  context,
+  { message, hint },
+) => {
   const { form = new URLSearchParams() } = question;
   const refusal = [message, hint].filter((one) => one !== undefined).join('. ');
+  if (undo !== null && !('refusal' in undo))
+    return undoQuestion(context, await askUndo(undo, frame, { shown: form.getAll('row'), why: refusal }));
   const ticks = form.getAll('row').join(',');
   return await listAgain({ question, form }, frame, context, { status: 409, refusal, ticks });
-}
+};
+
+/** About what waits in lists. */
+export const deciding: Deciding = { tab: 'Waiting', prepare: prepareDecision, refusedAfterAll };

@@ -50,6 +50,8 @@ export interface ServeOptions {
 }
 
 export interface Serving extends Pick<Loop, 'hint'> {
+  /** Those that it serves by now. */
+  readonly teams: () => readonly string[];
   /**
    * Prepares for other teams and settings of teams. @returns a function that switches to them; current work goes on
    * @throws MusterdError `configuration`, or the database's error; then nothing has changed
@@ -242,6 +244,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   over.catch(() => {});
   return {
     hint: (team) => loop.hint(team),
+    teams: () => [...configs.keys()],
     ended: over,
     prepare: async (next) => {
       const take = await loop.prepare(next.map(loopTeamOf));

@@ -95,10 +95,9 @@ export function factsOf(read: TeamsNow, { team, groups }: TeamFreshness): TeamFa
   const outcomes = new Map(read.standings.filter(isOurs).map(({ group, outcome }) => [group, outcome]));
   return {
     team,
-    groups: groups.map(({ group, fresh, ageMs, limitMs }) => ({
+    groups: groups.map(({ group, fresh, ageMs }) => ({
       group,
       fresh,
-      limitMs,
       sinceMs: Math.round(read.nowMs - ageMs),
       outcome: outcomes.get(group) ?? null,
     })),

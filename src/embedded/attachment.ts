@@ -12,8 +12,8 @@ export interface Attachment {
   end(): Promise<void>;
 }
 
-/** Application names of guests, such as a prompt or a page, which may stay open for hours. */
-const GUESTS = ['musterd sql prompt', 'musterd page'];
+/** The application names of guests, which may stay open for hours. */
+const GUESTS = ['musterd page'];
 
 /** The first key of the lock: a number that nothing else uses in the database `postgres`. */
 const LOCK = 1_836_413_796;

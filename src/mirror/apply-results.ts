@@ -7,7 +7,7 @@ import type { Field } from '../model/user.ts';
 import { anyOf, byKey } from './by-key.ts';
 import type { Row, Transaction } from './database.ts';
 import { endArrived, writeHolds } from './holds.ts';
-import { noteNames, withoutWaitingNames } from './name-safety.ts';
+import { noteNames } from './name-safety.ts';
 import { isOlder } from './stale.ts';
 import { asTimestamp } from './timestamp.ts';
 import { sqlField } from './users-read.ts';
@@ -103,8 +103,7 @@ export async function applyResults(
     order by id for update skip locked`.execute(tx);
   const free = new Set(rows.map(({ id }) => id));
   const lost = free.size === new Set(ids).size ? new Set<Id>() : await closeLost(tx, teamId, results);
-  const mine = results.filter(({ intent }) => free.has(intent.userId));
-  const applied = await withoutWaitingNames(tx, teamId, mine);
+  const applied = results.filter(({ intent }) => free.has(intent.userId));
   if (applied.length === 0) return ids.filter((id) => !lost.has(id));
   const json = toJson(applied.map(stageResult));
   // Compares only these few rows, never the whole team, whatever the statistics say.
@@ -134,16 +133,20 @@ export async function applyResults(
     where u.team_id = ${teamId} and u.id = s.id and u.id = ${these}
       and (is_news or s.took_name or s.took_email or s.took_phone or s.took_role_id)),
     in_base as (update sync.user_base b set
-      name = case when s.took_name or s.harmed then s.joined else b.name end,
-      first_name = case when s.took_name or s.harmed then s.first_name else b.first_name end,
-      last_name = case when s.took_name or s.harmed then s.last_name else b.last_name end,
+      name = case when takes_name then s.joined else b.name end,
+      first_name = case when takes_name then s.first_name else b.first_name end,
+      last_name = case when takes_name then s.last_name else b.last_name end,
       email = case when s.took_email then s.email else b.email end,
       phone = case when s.took_phone then s.phone else b.phone end,
       role_id = case when s.took_role_id then s.role_id else b.role_id end,
       agreed_at = clock_timestamp()
     from staged s
+    cross join lateral (
+      select s.took_name or s.harmed and not exists (
+        select from sync.held_fields h where h.team_id = ${teamId} and h.user_id = s.id and h.field = 'name')
+    ) n (takes_name)
     where b.team_id = ${teamId} and b.id = s.id and b.id = ${these}
-      and (s.took_name or s.harmed or s.took_email or s.took_phone or s.took_role_id)),
+      and (takes_name or s.took_email or s.took_phone or s.took_role_id)),
     arrived as (${endArrived(teamId, sql`staged s`)})
     update sync.changes c set outcome = c.outcome || s.outcome, request_id = coalesce(s.request_id, c.request_id),
       state = case when s.closed then 'closed' else 'open' end,
@@ -157,6 +160,6 @@ export async function applyResults(
     'push',
   );
   await endWithdrawn(tx, teamId, applied);
-  await noteNames(tx, teamId, mine, wereNamesKept);
+  await noteNames(tx, teamId, applied, wereNamesKept);
   return ids.filter((id) => !free.has(id) && !lost.has(id));
 }

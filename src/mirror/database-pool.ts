@@ -27,22 +27,10 @@ export interface PoolOptions {
   readonly onConnectionError?: ((error: Error) => void) | undefined;
 }
 
-/** The result of the last statement of `begin`, and when it was sent, by `performance.now()`. */
-export interface Opened {
-  readonly rows: readonly unknown[];
-  readonly sentMs: number;
-}
-
 /** How to begin a transaction, and the time limit for the answer to each statement. */
 export interface TransactionTerms {
   readonly begin: string;
-  /** Called with the result of its last statement. */
-  readonly onBegun: ((opened: Opened) => void) | undefined;
   readonly patienceMs: number;
-  /** Whether `begin` commits as well. */
-  readonly isWhole: boolean;
-  /** Whether the commit was sent along with a statement. */
-  isOver: boolean;
 }
 
 export const transactionTerms = new AsyncLocalStorage<TransactionTerms>();
@@ -119,8 +107,6 @@ export function withOwnTransactions(
       const client = await pool.connect();
       const query = async (text: string, values: readonly unknown[]) => {
         try {
-          // Without values everything is one text, and one round trip.
-          if (values.length === 0) return await client.query(`${begin};\n${text};\ncommit`, []);
           await client.query(begin, []);
           const result = await client.query(text, values);
           await client.query('commit', []);
@@ -223,11 +209,9 @@ export function cut(client: pg.Client | pg.PoolClient): void {
   if (connection.stream instanceof Socket) connection.stream.destroy();
 }
 
-/** Several statements in one text (a migration) have several results; Kysely needs the last one before the commit. */
+/** Several statements in one text (a migration) have several results; Kysely needs the last one. */
 function onlyResult(answer: pg.QueryResult<Record<string, unknown>>): PostgresQueryResult<unknown> {
-  const result = Array.isArray(answer)
-    ? (answer.findLast(({ command }) => command !== 'COMMIT') as typeof answer)
-    : answer;
+  const result = Array.isArray(answer) ? (answer.at(-1) as typeof answer) : answer;
   const command = result.command as PostgresQueryResult<unknown>['command'];
   return { command, rowCount: result.rowCount ?? 0, rows: result.rows };
 }

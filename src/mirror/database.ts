@@ -17,7 +17,7 @@ import { MusterdError } from '../errors.ts';
 import type { Address } from '../model/place.ts';
 import { addressOf } from './address.ts';
 import { sqlState } from './database-errors.ts';
-import { createPool, type Opened, safePath, transactionTerms, withOwnTransactions } from './database-pool.ts';
+import { createPool, safePath, transactionTerms, withOwnTransactions } from './database-pool.ts';
 import { readConnectionUrl } from './database-url.ts';
 import type { Schema } from './schema.ts';
 
@@ -68,13 +68,8 @@ export interface TransactionOptions {
   /** 0: no limit, for this and the next one. */
   readonly statementTimeoutMs?: number;
   readonly lockTimeoutMs?: number;
-  /** The first statement, without parameters. It is sent together with `begin`, and its result is passed on. */
-  readonly opening?: {
-    readonly text: string;
-    readonly take: (opened: Opened) => void;
-    /** Nothing follows it: the commit is sent along, too. */
-    readonly isAll?: boolean;
-  };
+  /** Writing is refused. */
+  readonly isReadOnly?: boolean;
 }
 
 export interface Database {
@@ -122,20 +117,16 @@ export function createDatabase(options: DatabaseOptions): Database {
     lock_timeout: own.lockTimeoutMs ?? lockTimeoutMs,
     idle_in_transaction_session_timeout: options.idleTimeoutMs ?? 30_000,
   });
-  const beginSingle = beginning('read committed', limitsOf({}), undefined);
+  const beginSingle = beginning({}, limitsOf({}));
   const [kysely, asTyped] = [open(withOwnTransactions(pool, beginSingle, retry)), open(pool)];
   return {
     address: options.address ?? addressOf(connection.parts),
     kysely,
     asTyped,
     transaction: async (work, own = {}) => {
-      const { isolationLevel = 'read committed' } = own;
       const terms = {
-        begin: beginning(isolationLevel, limitsOf(own), own.opening?.text),
-        onBegun: own.opening?.take,
+        begin: beginning(own, limitsOf(own)),
         patienceMs: patienceFor(own.statementTimeoutMs, queryTimeoutMs),
-        isWhole: own.opening?.isAll === true,
-        isOver: false,
       };
       return await transactionTerms.run(terms, () => retry(() => runOnce(asTyped, work)));
     },
@@ -154,19 +145,13 @@ function patienceFor(statementTimeoutMs: number | undefined, queryTimeoutMs: num
 
 /** One text of several statements, so that the settings cost no extra round trip. */
 function beginning(
-  isolationLevel: IsolationLevel,
+  { isolationLevel = 'read committed', isReadOnly }: TransactionOptions,
   limits: Readonly<Record<string, number>>,
-  opening: string | undefined,
 ): string {
   const settings = Object.entries(limits).map(([name, ms]) => `set local ${name} = ${Math.round(ms)}`);
   // Always set: with a stricter default of server or role, statements would fail that only wait for others here.
-  const begin = `begin isolation level ${isolationLevel}`;
-  return [
-    begin,
-    `set local search_path = ${safePath}`,
-    ...settings,
-    ...(opening === undefined ? [] : [opening]),
-  ].join('; ');
+  const begin = `begin isolation level ${isolationLevel}${isReadOnly === true ? ' read only' : ''}`;
+  return [begin, `set local search_path = ${safePath}`, ...settings].join('; ');
 }
 
 /**
@@ -177,19 +162,11 @@ function createDialect(dialect: PostgresDialect): Dialect {
     createDriver: () => {
       const driver = dialect.createDriver();
       const begin = driver.beginTransaction.bind(driver);
-      const commit = driver.commitTransaction.bind(driver);
-      driver.commitTransaction = async (connection) => {
-        if (transactionTerms.getStore()?.isOver !== true) await commit(connection);
-      };
       driver.beginTransaction = async (connection, settings) => {
         const terms = transactionTerms.getStore();
         if (terms === undefined) return await begin(connection, settings);
         try {
-          const sentMs = performance.now();
-          terms.isOver = terms.isWhole;
-          const text = terms.isWhole ? `${terms.begin}; commit` : terms.begin;
-          const { rows } = await connection.executeQuery(CompiledQuery.raw(text));
-          terms.onBegun?.({ rows, sentMs });
+          await connection.executeQuery(CompiledQuery.raw(terms.begin));
         } catch (error) {
           // The transaction may have begun. On a broken connection this fails too; the first error says more.
           await driver.rollbackTransaction(connection).catch(() => {});
@@ -249,8 +226,8 @@ async function runOnce<T>(kysely: Queryable, work: (tx: Transaction) => Promise<
     });
   } catch (error) {
     // The first error counts: on a broken connection the ROLLBACK fails too, with another message.
-    if (failure === undefined) throw worked ? describeCommitError(error) : error;
-    throw transactionTerms.getStore()?.isOver === true ? describeCommitError(failure.error) : failure.error;
+    if (failure !== undefined) throw failure.error;
+    throw worked ? describeCommitError(error) : error;
   }
 }
 

@@ -23,6 +23,8 @@ export interface SeenEdit {
   readonly sends?: boolean;
   /** `false`: what was decided is done, and only written down. */
   readonly passes?: boolean;
+  /** The person gave the field another value than that of either side. */
+  readonly edited?: boolean;
 }
 
 export interface Deciding {
@@ -93,7 +95,7 @@ export async function decideEdits(
   edits: readonly SeenEdit[],
   onlyShown = false,
 ): Promise<readonly AnsweredEdit[]> {
-  const seen = edits.map(({ userId, field, edit, to, base, service, sends, passes }) => ({
+  const seen = edits.map(({ userId, field, edit, to, base, service, sends, passes, edited }) => ({
     user_id: userId,
     field: sqlField(field),
     edit_id: edit,
@@ -102,6 +104,7 @@ export async function decideEdits(
     service: service === undefined ? shownAs(field, base) : service,
     sends,
     passes,
+    edited,
   }));
   const { rows } = await sql<Omit<AnsweredEdit, 'field'> & { readonly field: string }>`
     select user_id as "userId", field, outcome as answer, decision_id as decision

@@ -5,7 +5,6 @@ import type { Intent } from '../model/intent.ts';
 import type { Id } from '../model/id.ts';
 import type { Field } from '../model/user.ts';
 import type { Queryable } from './database.ts';
-import { heldBecause, isLetPass } from './holds.ts';
 import { readIntents } from './intents.ts';
 import { fieldOfSql } from './users-read.ts';
 
@@ -26,11 +25,9 @@ export interface HeldSince {
 
 export async function readHeldSince(db: Queryable, teamId: Id, id: Id): Promise<readonly HeldSince[]> {
   const { rows } = await sql<Omit<HeldSince, 'field'> & { field: string }>`
-    select field, ${heldBecause} as reason, detail, since, until, run_id as "runId", case when decision is null then batch end as batch, edit_id as edit, mirror_value as "mirrorValue",
-           service_value as "serviceValue"
-    from sync.held_fields h where team_id = ${teamId} and user_id = ${id} and not ${isLetPass} order by field`.execute(
-    db,
-  );
+    select field, reason, detail, since, until, run_id as "runId", batch, edit_id as edit, mirror_value_then as "mirrorValue",
+           service_value_then as "serviceValue"
+    from report.held where team_id = ${teamId} and user_id = ${id} order by field`.execute(db);
   return rows.map((row) => ({ ...row, field: fieldOfSql(row.field) }));
 }
 

@@ -5,7 +5,7 @@ import type { HoldReason } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import type { Field } from '../model/user.ts';
 import type { Queryable, Transaction } from './database.ts';
-import { heldBecause, isLetPass, valuesToHold } from './holds.ts';
+import { heldBefore, isAskedFor, isLetPass, valuesToHold } from './holds.ts';
 import { sqlField } from './users-read.ts';
 
 /** A row of `report.held`. */
@@ -33,6 +33,9 @@ export interface HeldRow {
   readonly decided_at: Date | null;
   readonly decided_by: string | null;
   readonly decided_why: string | null;
+  /** Of a hold that a person asked for: who, and why the field was held before. */
+  readonly asked_by: string | null;
+  readonly held_before: HoldReason | null;
 }
 
 /** All of a team or of one user, the oldest first. */
@@ -43,7 +46,7 @@ export async function readHeldFields(
 ): Promise<readonly HeldRow[]> {
   const { rows } = await sql<HeldRow>`
     select user_id, name, field, reason, base_value, mirror_value, service_value, detail, since, until, run_id,
-           mirror_value_then, service_value_then, edit_id, batch, decided_at, decided_by, decided_why
+           mirror_value_then, service_value_then, edit_id, batch, decided_at, decided_by, decided_why, asked_by, held_before
     from report.held
     where team_id = ${teamId} and (${userId}::bigint is null or user_id = ${userId})
     order by since, user_id, field`.execute(db);
@@ -56,8 +59,8 @@ export type HoldEnd = { readonly moment: string } | { readonly seconds: number }
 export interface AskedHolds {
   /** Held until then; an existing hold of this kind gets the new end and reason. */
   readonly held: readonly string[];
-  /** Already held for another reason, and left unchanged. */
-  readonly left: readonly { readonly field: string; readonly reason: HoldReason }[];
+  /** Those of them that were held for another reason, and will be again. */
+  readonly before: readonly { readonly field: string; readonly reason: HoldReason }[];
   readonly until: Date;
 }
 
@@ -72,11 +75,15 @@ async function readEnd(tx: Transaction, end: HoldEnd): Promise<Date> {
   );
   const [row] = rows;
   if (row === undefined) throw new Error('select of one row returned none');
-  if (!row.ahead) throw new MusterdError('usage', `--until ${row.until.toISOString()} has passed`);
+  if (!row.ahead)
+    throw new MusterdError('usage', `The hold would have ended already, at ${row.until.toISOString()}`);
   return row.until;
 }
 
-/** Holds fields of one user with the current values of mirror and base. */
+/**
+ * Holds fields of one user with the current values of mirror and base, or as they are held already. What was let pass is
+ * not any more.
+ */
 export async function askHolds(
   tx: Transaction,
   teamId: Id,
@@ -85,28 +92,26 @@ export async function askHolds(
 ): Promise<AskedHolds> {
   const until = await readEnd(tx, wanted.end);
   const columns = wanted.fields.map(sqlField);
-  const { rows } = await sql<{ field: string }>`
+  const { rows } = await sql<{ field: string; reason: HoldReason | null }>`
     insert into sync.held_fields as h
-      (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail, until)
+      (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, until, asked_by, asked_why)
     select ${teamId}, ${userId}, f.field, 'asked', f.base_value, f.mirror_value, f.service_value, f.service_value,
-      ${wanted.why}, ${until}
+      ${until}, sync.decider(), ${wanted.why}
     from (select ${userId}::bigint as id) i
     left join mirror.users u on u.team_id = ${teamId} and u.id = i.id
     left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id
     cross join lateral ${valuesToHold} as f (field, base_value, mirror_value, service_value)
     where f.field = any (${columns}::text[])
-    on conflict (team_id, user_id, field) do update set detail = excluded.detail, until = excluded.until, decision = null,
-      reason = case when h.batch is null then 'asked' when h.reason = 'review' then h.reason else 'limit' end
-      where h.reason = 'asked' or ${isLetPass} or h.batch is not null and h.reason in ('limit', 'review') and h.decision is null
-    returning field`.execute(tx);
-  const others = await sql<AskedHolds['left'][number]>`
-    select field, ${heldBecause} as reason from sync.held_fields h
-    where team_id = ${teamId} and user_id = ${userId} and field = any (${columns}::text[]) and ${heldBecause} <> 'asked'
-    order by field`.execute(tx);
-  return { held: rows.map(({ field }) => field), left: others.rows, until };
+    on conflict (team_id, user_id, field) do update set until = excluded.until, asked_by = excluded.asked_by,
+      asked_why = excluded.asked_why, decision = nullif(h.decision, 'approved'),
+      reason = case when not ${isLetPass} then h.reason when h.batch is null then 'asked'
+        when h.reason = 'review' then h.reason else 'limit' end
+    returning h.field, ${heldBefore} as reason`.execute(tx);
+  const before = rows.flatMap(({ field, reason }) => (reason === null ? [] : [{ field, reason }]));
+  return { held: rows.map(({ field }) => field), before, until };
 }
 
-/** Ends holds that a person asked for, not others. A field that was in a batch waits in it again. @returns the fields */
+/** Ends holds that a person asked for, not others. What held a field before holds it again. @returns the fields */
 export async function endAskedHolds(
   tx: Transaction,
   teamId: Id,
@@ -115,17 +120,18 @@ export async function endAskedHolds(
 ): Promise<readonly string[]> {
   const { rows } = await sql<{ field: string }>`
     with mine as (
-      select h.field, h.batch from sync.held_fields h
-      where team_id = ${teamId} and user_id = ${userId} and until is not null and field = any (${fields.map(sqlField)}::text[])
+      select h.field, h.reason = 'asked' as is_alone from sync.held_fields h
+      where team_id = ${teamId} and user_id = ${userId} and (reason = 'asked' or ${isAskedFor})
+        and field = any (${fields.map(sqlField)}::text[])
       for update
     ),
-    waits as (
-      update sync.held_fields h set until = null, detail = 'was held on request for a while'
-      from mine where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and mine.batch is not null
+    again as (
+      update sync.held_fields h set until = null
+      from mine where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and not mine.is_alone
     ),
     ended as (
       delete from sync.held_fields h using mine
-      where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and mine.batch is null
+      where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and mine.is_alone
     )
     select field from mine order by field`.execute(tx);
   return rows.map(({ field }) => field);

@@ -40,6 +40,9 @@ export const valuesToHold = sql`(values
 /** A hold that a person asked for lasts to its end: nothing ends it early or replaces it. */
 export const isAskedFor = sql`coalesce(h.until > clock_timestamp(), false)`;
 
+/** Why it is held, whatever a person asked for besides; `null`: for nothing else. */
+export const heldBefore = sql`nullif(sync.held_because(h.reason, h.decision, null), 'asked')`;
+
 /** A rejection lasts as long as the edit does: no later hold replaces it. */
 const isRejected = sql`h.decision = 'rejected' and excluded.decision is null and h.edit_id is not distinct from excluded.edit_id`;
 
@@ -105,7 +108,7 @@ export async function writeHolds(
   );
 }
 
-/** Fields that stay held although the service's value has changed: an approval does not cover that. */
+/** Fields that stay held although the service's value has changed, which an approval does not cover. */
 export async function noteShown(
   tx: Transaction,
   { teamId, runId }: RunOrPerson,
@@ -145,7 +148,7 @@ export async function endHolds(
  */
 export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
   delete from sync.held_fields h using ${results}, sync.changes c
-  where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and h.until is null
+  where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and not ${isAskedFor}
     and c.change_id = s.change_id and h.edit_id = (c.edits ->> h.field)::bigint`;
 
 /** It waits for a person by itself. */

@@ -7,11 +7,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
-import pg from 'pg';
+import { type RawBuilder, sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import { type Database, databaseTime, type Transaction } from './database.ts';
-import type { Opened } from './database-pool.ts';
 import { requireHome } from './known-place.ts';
 import { held, inWords, isUnbelievable, readHolder } from './lease-holder.ts';
 import { isRunning, thisProcess } from './process-identity.ts';
@@ -90,12 +88,9 @@ export async function takeLeaseFor<R>(
   const startMs = performance.now();
   const takeFrom = async (found: string | undefined, dead: boolean) => {
     const sinceMs = performance.now();
-    let isTaken = false;
-    const take = ({ rows }: Opened) => {
-      isTaken = rows.length > 0;
-    };
-    const done = await db.transaction(async (tx) => (isTaken ? { result: await work(tx) } : undefined), {
-      opening: { text: taking(own, found, dead), take },
+    const done = await db.transaction(async (tx) => {
+      const { rows } = await taking(own, found, dead).execute(tx);
+      return rows.length > 0 ? { result: await work(tx) } : undefined;
     });
     return done === undefined ? undefined : { lease: createLease(db, own, sinceMs), ...done };
   };
@@ -121,22 +116,25 @@ export async function takeLeaseFor<R>(
 }
 
 /** Takes a lease that is free, has expired or has a dead holder. Does not wait for a row lock. */
-function taking({ team, leaseId, ttlMs }: OwnLease, found: string | undefined, dead: boolean): string {
+function taking(
+  { team, leaseId, ttlMs }: OwnLease,
+  found: string | undefined,
+  dead: boolean,
+): RawBuilder<unknown> {
   const { host, pid, process } = thisProcess();
-  const [name, id, where, since] = [team, leaseId, host, process].map(pg.escapeLiteral);
-  const expiry = `clock_timestamp() + ${ttlMs} * interval '1 ms'`;
+  const expiry = sql`clock_timestamp() + ${ttlMs} * interval '1 ms'`;
   return found === undefined
-    ? `
+    ? sql`
       insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
-      values (${name}, ${id}, ${where}, ${pid}, ${since}, clock_timestamp(), ${expiry})
+      values (${team}, ${leaseId}, ${host}, ${pid}, ${process}, clock_timestamp(), ${expiry})
       on conflict (team) do nothing returning team`
-    : `
+    : sql`
       with free as (
         select team from sync.leases
-        where team = ${name} and lease_id = ${pg.escapeLiteral(found)} and (${dead} or expires_at <= clock_timestamp())
+        where team = ${team} and lease_id = ${found} and (${dead} or expires_at <= clock_timestamp())
         for update skip locked
       )
-      update sync.leases l set lease_id = ${id}, host = ${where}, pid = ${pid}, process = ${since},
+      update sync.leases l set lease_id = ${leaseId}, host = ${host}, pid = ${pid}, process = ${process},
         taken_at = clock_timestamp(), expires_at = ${expiry}
       from free where l.team = free.team returning l.team`;
 }
@@ -193,15 +191,13 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
     release: async (last) => {
       if (isReleased) return;
       clearInterval(timer);
-      const text = giving(own);
-      await db.transaction(async (tx) => last?.(tx), { opening: { text, take: () => {} } });
+      await db.transaction(async (tx) => {
+        await tx.deleteFrom('sync.leases').where('team', '=', team).where('lease_id', '=', leaseId).execute();
+        await last?.(tx);
+      });
       isReleased = true;
     },
   };
-}
-
-function giving({ team, leaseId }: OwnLease): string {
-  return `delete from sync.leases where team = ${pg.escapeLiteral(team)} and lease_id = ${pg.escapeLiteral(leaseId)}`;
 }
 
 /** Does not wait for our own transactions that have locked the row: they extend the lease themselves. */
@@ -227,12 +223,16 @@ interface HeldRow {
  * has kept it. It is the weakest lock that keeps others from taking the lease: two transactions of one run
  * can hold it together, and each can extend the lease.
  */
-function holding({ team, leaseId, ttlMs }: OwnLease, isLocked: boolean, runId: bigint | undefined): string {
-  const after = (ms: number) => `clock_timestamp() + ${ms} * interval '1 ms'`;
-  return `
+function holding(
+  { team, leaseId, ttlMs }: OwnLease,
+  isLocked: boolean,
+  runId: bigint | undefined,
+): RawBuilder<HeldRow> {
+  const after = (ms: number) => sql`clock_timestamp() + ${ms} * interval '1 ms'`;
+  return sql<HeldRow>`
     with mine as materialized (
       select team, expires_at from sync.leases
-      where team = ${pg.escapeLiteral(team)} and lease_id = ${pg.escapeLiteral(leaseId)} and (${isLocked} or expires_at > clock_timestamp())
+      where team = ${team} and lease_id = ${leaseId} and (${isLocked} or expires_at > clock_timestamp())
       for key share
     ),
     extended as (
@@ -240,7 +240,7 @@ function holding({ team, leaseId, ttlMs }: OwnLease, isLocked: boolean, runId: b
       where l.team = mine.team and mine.expires_at < ${after(ttlMs / 2)} returning l.team
     )
     select exists (select from extended) as extended, set_config('musterd.writing', 'on', true),
-      set_config('musterd.run', '${runId?.toString() ?? ''}', true) from mine`;
+      set_config('musterd.run', ${runId?.toString() ?? ''}, true) from mine`;
 }
 
 /** Work for one transaction, by a caller without access to the database. */
@@ -281,24 +281,19 @@ export async function fenced<R>(
   runId?: bigint,
 ): Promise<R> {
   let extendedMs: number | undefined;
-  let isHeld = false;
-  const take = ({ rows: [held], sentMs }: Opened) => {
-    isHeld = held !== undefined;
-    extendedMs = (held as HeldRow | undefined)?.extended === true ? sentMs : undefined;
+  const hold = async (tx: Transaction, isLocked: boolean) => {
+    const sentMs = performance.now();
+    const { rows } = await holding(lease, isLocked, runId).execute(tx);
+    if (rows[0] === undefined) throw lost(lease.team);
+    if (rows[0].extended) extendedMs = sentMs;
   };
-  const result = await db.transaction(
-    async (tx) => {
-      if (!isHeld) throw lost(lease.team);
-      const done = await work(tx);
-      if (!lease.isLate()) return done;
-      const sentMs = performance.now();
-      const { rows } = await sql<HeldRow>`${sql.raw(holding(lease, true, runId))}`.execute(tx);
-      if (rows[0] === undefined) throw lost(lease.team);
-      if (rows[0].extended) extendedMs = sentMs;
-      return done;
-    },
-    { opening: { text: holding(lease, false, runId), take } },
-  );
+  const result = await db.transaction(async (tx) => {
+    extendedMs = undefined;
+    await hold(tx, false);
+    const done = await work(tx);
+    if (lease.isLate()) await hold(tx, true);
+    return done;
+  });
   if (extendedMs !== undefined) lease.extended(extendedMs);
   return result;
 }

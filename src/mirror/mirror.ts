@@ -244,7 +244,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     markSent: (ids: readonly Id[]) => write((tx) => markSent(tx, teamId, ids)),
     requireLease: () => lease.require(),
     applyResults: (results: readonly IntentResult[]) =>
-      write((tx) => applyResults(tx, run, results, namesAsBegun(known) === 'kept')),
+      write((tx) => applyResults(tx, run, results, namesAsBegun(known) === 'keeps')),
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
     /** What this run has learned about the service's answers; written when the run ends. */
     learned: () => [...learned.values()],

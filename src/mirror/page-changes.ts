@@ -18,6 +18,8 @@ export interface ChangesAsked {
   /** Who edited or decided; unknown for pulls. */
   readonly actor: string | null;
   readonly runId: bigint | null;
+  /** What was decided under this number, and what carried that out. */
+  readonly decision: bigint | null;
   readonly since: Date | null;
   /** Older than this one. */
   readonly before: bigint | null;
@@ -67,16 +69,40 @@ async function findNamed(
   return rows.map(({ id }) => id);
 }
 
+interface FieldOfChange {
+  readonly id: bigint;
+  readonly field: string;
+}
+
+/** Of a decision: its rows, the pushes of what it let pass, and what was taken from the service. `null`: no search. */
+async function findDecided(
+  { db, teamIds }: PageReader,
+  { decision }: ChangesAsked,
+): Promise<readonly FieldOfChange[] | null> {
+  if (decision === null) return null;
+  const { rows } = await sql<FieldOfChange>`
+    select distinct c.change_id as id, c.field from report.decisions d
+    join report.changes c on c.team_id = d.team_id and c.user_id = d.user_id and c.field = d.field
+    where d.team_id = any (${idArray(teamIds)}) and d.decision_id = ${decision} and (
+      c.change_id = d.change_id or c.kind = 'pull' and c.run_id = d.run_id
+      or c.kind = 'push' and c.change_id > d.change_id and c.new_text is not distinct from d.mirror_text)`.execute(
+    db,
+  );
+  return rows;
+}
+
 /** The conditions that an index serves, newest first; otherwise all changes of the teams. */
 function lookedAt(
   { teamIds }: PageReader,
   { runId, before }: ChangesAsked,
   userIds: readonly Id[] | null,
+  decided: readonly FieldOfChange[] | null,
 ): RawBuilder<unknown> {
   const where = [
     sql`c.team_id = any (${idArray(teamIds)})`,
     ...(userIds === null ? [] : [sql`c.user_id = any (${idArray(userIds)})`]),
     ...(runId === null ? [] : [sql`c.run_id = ${runId}`]),
+    ...(decided === null ? [] : [sql`c.change_id = any (${idArray(decided.map(({ id }) => id))})`]),
     ...(before === null ? [] : [sql`c.change_id < ${before}`]),
   ];
   return sql`report.changes c where ${sql.join(where, sql` and `)} order by c.change_id desc`;
@@ -97,7 +123,8 @@ function letThrough({ field, direction, actor, since }: ChangesAsked): RawBuilde
 /** First finds the changes, up to the limit; then reads their values. */
 export async function readChanges(reader: PageReader, asked: ChangesAsked): Promise<ChangesRead> {
   const { db } = reader;
-  const looked = lookedAt(reader, asked, await findNamed(reader, asked));
+  const decided = await findDecided(reader, asked);
+  const looked = lookedAt(reader, asked, await findNamed(reader, asked), decided);
   const { rows: chosen } = await sql<{ id: bigint }>`
     select distinct c.change_id as id from (
       select change_id, kind, field, decided_by, edited_by, opened_at from ${looked} fetch first (${mostLookedAt}) rows with ties
@@ -106,7 +133,11 @@ export async function readChanges(reader: PageReader, asked: ChangesAsked): Prom
   const ids = chosen.slice(0, asked.limit).map(({ id }) => id);
   const isMore = chosen.length > asked.limit;
   const lookedTo = isMore ? null : await readLookedTo(reader, looked, asked.since);
-  return { rows: await readRows(reader, asked, ids), isMore, lookedTo, actors: await readActors(reader) };
+  const rows = await readRows(reader, asked, ids);
+  const isMeant = new Set(decided?.map(({ id, field }) => `${id} ${field}`));
+  const meant =
+    decided === null ? rows : rows.filter(({ change_id: id, field }) => isMeant.has(`${id} ${field}`));
+  return { rows: meant, isMore, lookedTo, actors: await readActors(reader) };
 }
 
 async function readRows(
@@ -186,7 +217,15 @@ const mostOfOne = 200;
 
 /** All changes of one user, newest first. */
 export async function readChangesOf(reader: PageReader, userId: Id): Promise<readonly ChangeRow[]> {
-  const none = { field: null, direction: null, actor: null, runId: null, since: null, before: null };
+  const none = {
+    field: null,
+    direction: null,
+    actor: null,
+    runId: null,
+    decision: null,
+    since: null,
+    before: null,
+  };
   const asked = { ...none, q: userId.toString(), details: false, limit: mostOfOne };
   return (await readChanges(reader, asked)).rows;
 }

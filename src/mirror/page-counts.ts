@@ -53,29 +53,40 @@ export async function readSteps(
   return rows;
 }
 
+/** So few that all of them are known, and each is a point of the line: in steps there would be hardly any. */
+const mostByThemselves = 50;
+
 interface Pace {
   /** The usual interval between the newest counts of a segment. */
   readonly paceMs: number | null;
-  /** Number of these counts, at most 50. */
+  /** Number of these counts, at most `mostByThemselves`. */
   readonly counted: number;
   /** The interval that the daemon's schedule gives; `null`: no daemon has one. */
   readonly everyMs: number | null;
+  /** When they are counted next, by that schedule. */
+  readonly nextAt: Date | null;
+  /** The first count that there is. */
+  readonly firstAt: Date | null;
 }
+
+const noPace: Pace = { paceMs: null, counted: 0, everyMs: null, nextAt: null, firstAt: null };
 
 export async function readPace({ db }: PageReader, teamId: Id, segment: string): Promise<Pace> {
   const { rows } = await sql<Pace>`
     select (extract(epoch from percentile_cont(0.5) within group (order by n.apart)) * 1000)::float8 as "paceMs",
-      count(*)::int as counted, (
-        select f.stale_after_seconds * 1000 / 3 from report.freshness f where f.team_id = ${teamId} and f.run_group = 'counts'
-      )::float8 as "everyMs"
+      count(*)::int as counted, max(f.every)::float8 as "everyMs", max(f.next_run) as "nextAt",
+      (select min(counted_at) from mirror.contact_counts where team_id = ${teamId} and segment = ${segment}) as "firstAt"
     from (
       select c.counted_at - lag(c.counted_at) over (order by c.counted_at) as apart
       from (
         select counted_at from mirror.contact_counts
-        where team_id = ${teamId} and segment = ${segment} order by counted_at desc limit 50
+        where team_id = ${teamId} and segment = ${segment} order by counted_at desc limit ${mostByThemselves}
       ) c
-    ) n`.execute(db);
-  return rows[0] ?? { paceMs: null, counted: 0, everyMs: null };
+    ) n
+    left join (
+      select stale_after_seconds * 1000 / 3 as every, next_run from report.freshness where team_id = ${teamId} and run_group = 'counts'
+    ) f on true`.execute(db);
+  return rows[0] ?? noPace;
 }
 
 /** The newest week first. */
@@ -107,6 +118,8 @@ export type GrowingList = 'tags' | 'contact_fields';
 export interface ListedRead {
   readonly now: number;
   readonly months: readonly MovedMonth[];
+  /** When the first of them were seen, in the team where that was last: of these nobody knows since when they are. `null`: there is none. */
+  readonly beganAt: Date | null;
 }
 
 /** The last twelve months. Rows found by the first refresh do not count as added. */
@@ -118,7 +131,7 @@ export async function readMonths(
   const table = sql.table(`mirror.${listed}`);
   const ofTeams = sql`team_id = any (${idArray(teamIds)})`;
   // Finds the month among twelve bounds: for 20,000 tags this takes a third of the time of date_trunc().
-  const { rows } = await sql<MovedMonth & { now: number }>`
+  const { rows } = await sql<MovedMonth & Pick<ListedRead, 'now' | 'beganAt'>>`
     with months as (
       select m.month, row_number() over (order by m.month)::int as nth
       from generate_series(date_trunc('month', ${now}::timestamptz, 'UTC') - interval '11 months',
@@ -139,11 +152,12 @@ export async function readMonths(
       ) h group by 1
     )
     select m.month, (coalesce(s.added, 0) + coalesce(v.back, 0))::int as added, coalesce(v.gone, 0)::int as gone,
-      (select coalesce(sum(now), 0)::int from seen) as now
+      (select coalesce(sum(now), 0)::int from seen) as now, (select max(at) from began) as "beganAt"
     from months m left join seen s on s.nth = m.nth left join moved v on v.nth = m.nth order by m.month`.execute(
     db,
   );
-  return { now: rows[0]?.now ?? 0, months: rows.map(({ month, added, gone }) => ({ month, added, gone })) };
+  const { now: there = 0, beganAt = null } = rows[0] ?? {};
+  return { now: there, beganAt, months: rows.map(({ month, added, gone }) => ({ month, added, gone })) };
 }
 
 export type RoleCount = Row<'mirror.roles', 'team_id' | 'role_id' | 'name'> & { readonly members: number };
@@ -161,7 +175,8 @@ export async function readRoleCounts(
 /** Everything that the view of counts shows for one team. */
 export interface CountsRead extends Pace {
   readonly teamId: Id | null;
-  readonly days: number;
+  /** `null`: since the first count, which is not as long ago as what was asked for. */
+  readonly days: number | null;
   readonly segment: string | null;
   readonly last: readonly LastCount[];
   readonly steps: readonly CountedStep[];
@@ -201,10 +216,32 @@ async function readCountsBy({ db }: PageReader, teamId: Id, by: Date): Promise<r
   return rows;
 }
 
+/** Each count by itself, of all segments. */
+async function readEach({ db }: PageReader, teamId: Id, since: Date): Promise<readonly CountedStep[]> {
+  const { rows } = await sql<CountedStep>`
+    select segment, counted_at as "from", counted_at as "countedAt", count::float8 as last from mirror.contact_counts
+    where team_id = ${teamId} and counted_at >= ${since} order by segment, counted_at`.execute(db);
+  return rows;
+}
+
+async function readLine(reader: PageReader, teamId: Id, days: number | null, pace: Pace) {
+  const { now } = reader;
+  const sinceMs = now.getTime() - (pace.firstAt ?? now).getTime();
+  if (days === null && (pace.counted < mostByThemselves || sinceMs < dayMs)) {
+    const stepMs = Math.max(pace.everyMs ?? 0, pace.paceMs ?? 0) || hourMs;
+    return { steps: await readEach(reader, teamId, pace.firstAt ?? now), stepMs };
+  }
+  const shown = days ?? Math.ceil(sinceMs / dayMs);
+  const stepMs = stepFor(shown, pace.paceMs);
+  const to = new Date(Math.floor(now.getTime() / stepMs) * stepMs);
+  const from = new Date(to.getTime() - shown * dayMs);
+  return { steps: await readSteps(reader, teamId, { from, to, stepMs }), stepMs };
+}
+
 /** With several teams, the first in full: contacts of different teams are not comparable. */
 export async function readCounts(
   reader: PageReader,
-  { days, segment: wanted }: { readonly days: number; readonly segment: string | null },
+  { days: wantedDays, segment: wanted }: { readonly days: number | null; readonly segment: string | null },
 ): Promise<CountsRead> {
   const { now, teamIds } = reader;
   const [teamId] = teamIds;
@@ -221,22 +258,20 @@ export async function readCounts(
     last.find(({ segment }) => segment === 'all') ??
     last[0];
   if (teamId === undefined || named === undefined) {
-    const pace = { paceMs: null, counted: 0, everyMs: null };
-    const none = { last: [], steps: [], stepMs: dayMs, ...pace, weeks: [], monthAgo: [] };
-    return { teamId: teamId ?? null, days, segment: null, ...none, ...listed };
+    const none = { last: [], steps: [], stepMs: dayMs, ...noPace, weeks: [], monthAgo: [] };
+    return { teamId: teamId ?? null, days: null, segment: null, ...none, ...listed };
   }
   const { segment } = named;
   const pace = await readPace(reader, teamId, segment);
-  const stepMs = stepFor(days, pace.paceMs);
-  const to = new Date(Math.floor(now.getTime() / stepMs) * stepMs);
-  const from = new Date(to.getTime() - days * dayMs);
+  const reachMs = now.getTime() - (pace.firstAt ?? now).getTime();
+  const days = wantedDays !== null && wantedDays * dayMs <= reachMs ? wantedDays : null;
+  const from = days === null ? (pace.firstAt ?? now) : new Date(now.getTime() - days * dayMs);
   return {
     teamId,
     days,
     segment,
     last,
-    steps: await readSteps(reader, teamId, { from, to, stepMs }),
-    stepMs,
+    ...(await readLine(reader, teamId, days, pace)),
     ...pace,
     weeks: await readWeeks(reader, teamId, segment, { from, to: now }),
     monthAgo: await readCountsBy(reader, teamId, new Date(now.getTime() - 30 * dayMs)),

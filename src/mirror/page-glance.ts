@@ -4,7 +4,7 @@ import type { Id } from '../model/id.ts';
 import type { ScheduledGroup } from '../model/run-group.ts';
 import { readNotAtRest } from './not-at-rest.ts';
 import type { PageReader, SeenTeam } from './page-reader.ts';
-import { type PageRun, readRecentRuns } from './page-runs.ts';
+import { type PageRun, readBegun, readRecentRuns } from './page-runs.ts';
 import { readWaitingLists, type WaitingTotals } from './page-waiting.ts';
 
 /** The state of a group of a team. */
@@ -42,6 +42,14 @@ export interface GlanceCount {
   readonly count: bigint;
 }
 
+/** On its first day: how often a team's contacts were counted so far. */
+export interface GlanceCounted {
+  readonly teamId: Id;
+  readonly counted: number;
+  readonly first: Date;
+  readonly last: Date;
+}
+
 export interface GlanceMove {
   readonly changeId: bigint;
   readonly teamId: Id;
@@ -65,6 +73,8 @@ export interface Glance extends WaitingTotals {
   readonly moves: readonly GlanceMove[];
   /** When the first run began; `null`: there was none, or it was more than a day ago. */
   readonly beganAt: Date | null;
+  /** Only of a first day. */
+  readonly counted: readonly GlanceCounted[];
 }
 
 const readGroups = (teamIds: readonly Id[]) => sql<GlanceGroup>`
@@ -97,15 +107,24 @@ async function readTotals(reader: PageReader): Promise<readonly GlanceTotals[]> 
   });
 }
 
-/** For each team the last count of each day, of the segment "all" or else the first one. */
+/** Of team t the segment "all", or else the first one. */
+const mainSegment = sql`coalesce(
+      (select segment from mirror.contact_counts where team_id = t.id and segment = 'all' limit 1),
+      (select segment from mirror.contact_counts where team_id = t.id order by segment limit 1)
+    )`;
+
+const readCounted = (teamIds: readonly Id[]) => sql<GlanceCounted>`
+  select t.id as "teamId", count(*)::int as counted, min(c.counted_at) as first, max(c.counted_at) as last
+  from unnest(${teamIds}::bigint[]) t (id)
+  join mirror.contact_counts c on c.team_id = t.id and c.segment = ${mainSegment}
+  group by t.id`;
+
+/** For each team the last count of each day, of its main segment. */
 export const readDailyCounts = (teamIds: readonly Id[], days: number) => sql<GlanceCount>`
   select t.id as "teamId", s.segment, d.day::text as day, c.count
   from unnest(${teamIds}::bigint[]) t (id)
   cross join lateral (
-    select coalesce(
-      (select segment from mirror.contact_counts where team_id = t.id and segment = 'all' limit 1),
-      (select segment from mirror.contact_counts where team_id = t.id order by segment limit 1)
-    ) as segment
+    select ${mainSegment} as segment
   ) s
   cross join lateral generate_series(current_date - ${days}::int, current_date, interval '1 day') g (at)
   cross join lateral (select (g.at)::date as day) d
@@ -124,21 +143,12 @@ const readMoves = (teamIds: readonly Id[], most: number) => sql<GlanceMove>`
   where team_id = any (${teamIds}::bigint[]) and kind in ('push', 'pull') and field is not null
   order by change_id desc limit ${most}`;
 
-/** Until a day is full nothing is said of a whole one. */
-async function readBegun({ db, teamIds, now }: PageReader): Promise<Date | null> {
-  const { rows } = await sql<{ at: Date }>`
-    select started_at as at from report.runs where team_id = any (${teamIds}::bigint[]) order by run_id limit 1`.execute(
-    db,
-  );
-  const at = rows[0]?.at ?? null;
-  return at !== null && now.getTime() - at.getTime() < 86_400_000 ? at : null;
-}
-
 export const daysShown = 90;
 const movesShown = 5;
 
 export async function readGlance(reader: PageReader): Promise<Glance> {
   const { db, teams, teamIds } = reader;
+  const beganAt = await readBegun(reader);
   return {
     teams,
     ...(await readWaitingLists(reader)),
@@ -147,6 +157,7 @@ export async function readGlance(reader: PageReader): Promise<Glance> {
     counts: (await readDailyCounts(teamIds, daysShown).execute(db)).rows,
     runs: await readRecentRuns(reader, 24),
     moves: (await readMoves(teamIds, movesShown).execute(db)).rows,
-    beganAt: await readBegun(reader),
+    beganAt,
+    counted: beganAt === null ? [] : (await readCounted(teamIds).execute(db)).rows,
   };
 }

@@ -1,13 +1,7 @@
 /** The roster for the status page: users with their states, with keyset pagination. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../model/id.ts';
-import {
-  mostFound,
-  type PeopleSort,
-  type PeopleState,
-  type UserStanding,
-  standings,
-} from '../model/standing.ts';
+import { type PeopleSort, type PeopleState, type UserStanding, standings } from '../model/standing.ts';
 import type { Row } from './database.ts';
 import { idArray } from './by-key.ts';
 import type { PageReader } from './page-reader.ts';
@@ -49,7 +43,7 @@ export interface PeopleRead {
   readonly isMore: boolean;
   /** Counts of all users, independent of the search. */
   readonly counts: Readonly<Record<PeopleState, number>>;
-  /** Number of matches, at most `mostFound` + 1; `null`: no search, see the counts. */
+  /** Number of matches; `null`: no search, see the counts. */
   readonly found: number | null;
   readonly roles: readonly Row<'mirror.roles', 'role_id' | 'name'>[];
 }
@@ -108,22 +102,21 @@ interface StateAsked {
 
 const columns = sql`u.team_id, u.id, u.name, u.email, u.phone, u.role_id, ${roleName} as role, u.gone_at, ${changedAt} as changed_at`;
 
-/** The selection, and the part of it on this page. */
-function askedOf({ teamIds }: PageReader, asked: PeopleAsked, { where, after, limit }: StateAsked) {
+/** The selection, its sort keys, and what of it is on this page, by the keys as they are called there. */
+function askedOf({ teamIds }: PageReader, asked: PeopleAsked, { where, after }: StateAsked) {
   const keys = keysOf(asked);
   const way = asked.isDown ? sql`desc` : sql`asc`;
+  const role = asked.roleId === null ? sql`true` : sql`u.role_id = ${asked.roleId}`;
   // The sort key of the last row is looked up, so that links contain no names.
-  const beyond =
+  const beyond = (called: readonly RawBuilder<unknown>[]) =>
     after === null
       ? sql`true`
-      : sql`(${sql.join(keys)}) ${asked.isDown ? sql`<` : sql`>`} (
+      : sql`(${sql.join(called)}) ${asked.isDown ? sql`<` : sql`>`} (
           select ${sql.join(keys)} from mirror.users u ${withRole} where u.team_id = ${after.teamId} and u.id = ${after.id})`;
-  const role = asked.roleId === null ? sql`true` : sql`u.role_id = ${asked.roleId}`;
-  return {
-    wanted: sql`u.team_id = any (${idArray(teamIds)}) and ${where} and ${role} and ${matches(asked)}`,
-    beyond,
-    page: sql`order by ${sql.join(keys.map((key) => sql`${key} ${way}`))} limit ${limit}`,
-  };
+  const order = (called: readonly RawBuilder<unknown>[]) =>
+    sql`order by ${sql.join(called.map((key) => sql`${key} ${way}`))}`;
+  const wanted = sql`u.team_id = any (${idArray(teamIds)}) and ${where} and ${role} and ${matches(asked)}`;
+  return { keys, wanted, beyond, order };
 }
 
 /** One page of the users in a state. */
@@ -132,37 +125,35 @@ async function readState(
   asked: PeopleAsked,
   of: StateAsked,
 ): Promise<readonly FoundRow[]> {
-  const { wanted, beyond, page } = askedOf(reader, asked, of);
+  const { keys, wanted, beyond, order } = askedOf(reader, asked, of);
   const { rows } = await sql<FoundRow>`
-    select ${columns} from mirror.users u ${withRole} where ${wanted} and ${beyond} ${page}`.execute(
-    reader.db,
-  );
+    select ${columns} from mirror.users u ${withRole}
+    where ${wanted} and ${beyond(keys)} ${order(keys)} limit ${of.limit}`.execute(reader.db);
   return rows;
 }
 
-async function countRows({ db }: PageReader, some: RawBuilder<unknown>): Promise<number> {
-  const { rows } = await sql<{ count: number }>`select count(*)::int as count from (${some}) matched`.execute(
-    db,
-  );
-  return rows[0]?.count ?? 0;
-}
-
-/** One search for the page and the number of matches; very many matches are sorted by a second query. */
+/** The page and the number of matches, by one look at everybody: of each match there are the keys alone. */
 async function readMatching(
   reader: PageReader,
   asked: PeopleAsked,
   of: StateAsked,
 ): Promise<{ readonly rows: readonly FoundRow[]; readonly found: number }> {
-  const { wanted, beyond, page } = askedOf(reader, asked, of);
-  const matched = sql`mirror.users u where ${wanted} limit ${mostFound + 1}`;
+  const { keys, wanted, beyond, order } = askedOf(reader, asked, of);
+  const called = keys.map((_, i) => sql.ref(`m.k${i}`));
   const { rows } = await sql<FoundRow & { readonly found: number }>`
-    with matched as materialized (select u.* from ${matched})
-    select ${columns}, (select count(*)::int from matched) as found
-    from matched u ${withRole} where ${beyond} ${page}`.execute(reader.db);
-  // Beyond the last page there is no row with the count.
-  const found =
-    rows[0]?.found ?? (of.after === null ? 0 : await countRows(reader, sql`select from ${matched}`));
-  return { found, rows: found > mostFound ? await readState(reader, asked, of) : rows };
+    with matched as materialized (
+      select u.team_id, u.id, ${sql.join(keys.map((key, i) => sql`${key} as ${sql.id(`k${i}`)}`))}
+      from mirror.users u ${withRole} where ${wanted}
+    ), page as materialized (
+      select * from matched m where ${beyond(called)} ${order(called)} limit ${of.limit}
+    )
+    select c.found, p.* from (select count(*)::int as found from matched) c
+    left join (
+      select ${columns}, row_number() over (${order(called)}) as nth from page m
+      cross join lateral (select * from mirror.users u where u.team_id = m.team_id and u.id = m.id offset 0) u ${withRole}
+    ) p on true
+    order by p.nth`.execute(reader.db);
+  return { found: rows[0]?.found ?? 0, rows: rows.filter(({ id }) => id !== null) };
 }
 
 /** The worst state first, one state after the other, until the page is full. */
@@ -204,7 +195,7 @@ export async function readPeople(reader: PageReader, asked: PeopleAsked): Promis
   const isSearch = asked.q !== '' || asked.roleId !== null;
   const where = inState(asked.state, teams);
   const page = { where, after: asked.after, limit: asked.limit + 1 };
-  const matching = isSearch && asked.limit < mostFound ? await readMatching(reader, asked, page) : null;
+  const matching = isSearch ? await readMatching(reader, asked, page) : null;
   const rows =
     matching?.rows ??
     (asked.sort === 'state' && asked.state === 'present' && !isSearch

@@ -1,10 +1,13 @@
 /** The page's database access: one short read-only transaction per request. */
 import { sql } from 'kysely';
+import { type SeenDaemon, silentAfterMs, stoppedOf } from '../model/daemons.ts';
 import type { Id } from '../model/id.ts';
 import type { Placing } from '../model/place.ts';
+import { idArray } from './by-key.ts';
+import { readDaemons } from './known-daemons.ts';
 import type { Database, Queryable } from './database.ts';
 import { readPlacing } from './known-place.ts';
-import { readNotAtRest } from './not-at-rest.ts';
+import { pendingOf, readNotAtRest } from './not-at-rest.ts';
 
 /** A team that the reader may see. */
 export interface SeenTeam {
@@ -32,6 +35,8 @@ export interface HeaderStanding {
   /** Fields and missing rows that wait for a person. */
   readonly waiting: number;
   readonly staleSince: Date | null;
+  /** The end of the last complete run of the users. */
+  readonly completeAt: Date | null;
 }
 
 /** Read for every view, for the header. */
@@ -43,7 +48,10 @@ export interface PageFrame {
   /** Fields and missing rows that wait for a person, in the requested teams. */
   readonly waiting: number;
   readonly placing: Placing;
-  /** Users of the requested teams whose edits wait because the mirror is somewhere else. */
+  readonly daemons: readonly SeenDaemon[];
+  /** Of the requested teams that no daemon serves any more: the last one that did, by the team's name. */
+  readonly stopped: ReadonlyMap<string, SeenDaemon>;
+  /** Edits of the requested teams that wait because nothing is sent from here. */
   readonly waitingEdits: number;
 }
 
@@ -75,20 +83,22 @@ async function readStandings(
 ): Promise<ReadonlyMap<Id, HeaderStanding>> {
   const { rows } = await sql<HeaderStanding & { readonly teamId: Id }>`
     select t.id as "teamId", (select min(stale_since) from report.freshness f where f.team_id = t.id) as "staleSince",
+      (select max(last_success) from report.freshness f where f.team_id = t.id and f.run_group = 'users') as "completeAt",
       ((select count(*) from report.held h where h.team_id = t.id and ${waitsForPerson})
         + (select count(*) from report.missing m where m.team_id = t.id))::int as waiting
     from unnest(${teams.map(({ teamId }) => teamId)}::bigint[]) t (id)`.execute(db);
   return new Map(rows.map(({ teamId, ...standing }) => [teamId, standing]));
 }
 
-async function countWaitingEdits(
-  db: Queryable,
-  { verdict }: Placing,
-  teamIds: readonly Id[],
-): Promise<number> {
-  if (verdict !== 'elsewhere') return 0;
-  const found = await readNotAtRest(db, teamIds);
-  return found.reduce((sum, { edited }) => sum + edited.length, 0);
+async function countWaitingEdits(db: Queryable, teamIds: readonly Id[]): Promise<number> {
+  let sum = 0;
+  for (const { teamId, edited } of await readNotAtRest(db, teamIds)) {
+    const pending = pendingOf(teamId, sql`select unnest(${idArray(edited)})`);
+    const { rows } = await sql<{ edits: number }>`
+      select count(*)::int as edits from ${pending} where p.state <> 'gone'`.execute(db);
+    sum += rows[0]?.edits ?? 0;
+  }
+  return sum;
 }
 
 /**
@@ -101,7 +111,6 @@ export async function readPageFrame<Result>(
   work: (frame: PageFrame) => Promise<Result>,
   decider: PageReader['decider'] = null,
 ): Promise<Result> {
-  const opening = { text: 'set transaction read only', take: () => undefined };
   return await db.transaction(
     async (tx) => {
       const { now, teams: seen } = await readSeenTeams(tx);
@@ -109,18 +118,28 @@ export async function readPageFrame<Result>(
       const teamIds = teams.map(({ teamId }) => teamId);
       const standings = await readStandings(tx, seen);
       const placing = await readPlacing(db, tx);
-      const waitingEdits = await countWaitingEdits(tx, placing, teamIds);
+      const daemons = await readDaemons(tx);
+      const stopped = new Map(
+        teams.flatMap((one) => {
+          const last = stoppedOf(daemons, one.team, now);
+          return last === undefined ? [] : [[one.team, last] as const];
+        }),
+      );
+      const isSent = placing.verdict !== 'elsewhere' && stopped.size === 0;
+      const waitingEdits = isSent ? 0 : await countWaitingEdits(tx, teamIds);
       return await work({
         now,
         seen,
         standings,
         waiting: teamIds.reduce((sum, id) => sum + (standings.get(id)?.waiting ?? 0), 0),
         placing,
+        daemons,
+        stopped,
         waitingEdits,
         reader: { db: tx, teams, teamIds, now, decider },
       });
     },
-    { isolationLevel: 'repeatable read', statementTimeoutMs: patienceMs, opening },
+    { isolationLevel: 'repeatable read', statementTimeoutMs: patienceMs, isReadOnly: true },
   );
 }
 
@@ -129,7 +148,8 @@ export async function readPulse(db: Database): Promise<string> {
   const { rows } = await sql<{ pulse: string }>`
     select concat_ws(' ', (select max(run_id) from report.runs),
       (select max(finished_at) from report.runs where started_at > now() - interval '1 hour'),
-      (select count(*) from report.held), (select hashtextextended(mirror.known_place() ->> 'place', 0))) as pulse`.execute(
+      (select count(*) from report.held), (select count(*) from mirror.daemons() d
+        where d.ended_at is null and d.seen_at > clock_timestamp() - ${silentAfterMs} * interval '1 ms'), (select hashtextextended(mirror.known_place() ->> 'place', 0))) as pulse`.execute(
     db.kysely,
   );
   return rows[0]?.pulse ?? '';

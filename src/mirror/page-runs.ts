@@ -41,6 +41,16 @@ export async function readRecentRuns(
   return rows;
 }
 
+/** When the first run began; `null`: there was none, or it was more than a day ago. */
+export async function readBegun({ db, teamIds, now }: PageReader): Promise<Date | null> {
+  const { rows } = await sql<{ at: Date }>`
+    select started_at as at from report.runs where team_id = any (${teamIds}::bigint[]) order by run_id limit 1`.execute(
+    db,
+  );
+  const at = rows[0]?.at ?? null;
+  return at !== null && now.getTime() - at.getTime() < 86_400_000 ? at : null;
+}
+
 export interface EndpointUse {
   readonly endpoint: string;
   readonly requests: number;
@@ -74,6 +84,8 @@ export interface RunsRead {
   readonly open: OpenRun | null;
   /** Whether the list covers the last 24 hours, not older runs. */
   readonly isRecent: boolean;
+  /** As `readBegun`. */
+  readonly beganAt: Date | null;
 }
 
 const runsShown = 400;
@@ -120,6 +132,7 @@ export async function readRuns(
     runs: before === null ? await readRecentRuns(reader, 24) : await readOlderRuns(reader, before),
     open: open === null ? null : await readOpenRun(reader, open),
     isRecent: before === null,
+    beganAt: await readBegun(reader),
   };
 }
 

@@ -1,6 +1,8 @@
 /** The queries of the view of waiting things. */
+import { sql } from 'kysely';
 import { columnOf } from '../model/field-values.ts';
 import { mostWhole, ownKey, pageAsked, perList, type RowSort, rowSorts } from '../model/waiting-page.ts';
+import { idArray } from './by-key.ts';
 import { actFor } from './decide-edits.ts';
 import type { Transaction } from './database.ts';
 import { readOwnEdits } from './last-edits.ts';
@@ -16,6 +18,23 @@ import {
 
 export interface ListRead extends WaitingList {
   readonly shown: readonly PageField[];
+  /** What was in the batch and has been decided about. */
+  readonly decided: DecidedOfBatch | null;
+}
+
+export interface DecidedOfBatch {
+  readonly rows: number;
+  readonly approved: number;
+  readonly by: string | null;
+  readonly at: Date;
+}
+
+/** What sends, and when. */
+export interface Sending {
+  /** A daemon hears of what is edited or decided. */
+  readonly listens: boolean;
+  /** `null`: nobody has planned one. */
+  readonly nextRun: Date | null;
 }
 
 export interface PageWaiting {
@@ -29,7 +48,8 @@ export interface PageWaiting {
   readonly isAlone: boolean;
   /** `ownKey` of edits by whoever looks, where somebody else has to approve them. */
   readonly own: ReadonlySet<string>;
-  /** The decision of `?done=`. */
+  readonly sending: Sending;
+  /** The decision of `?done=`, for a day. */
   readonly done: Decided | undefined;
   /** The newest ones; none where one list has the page for itself. */
   readonly decided: readonly Decided[];
@@ -38,6 +58,7 @@ export interface PageWaiting {
 const fewShown = 4;
 const mostInFile = 100_000;
 const lastDecided = 5;
+const dayMs = 86_400_000;
 
 interface WaitingAsked {
   readonly params: Readonly<Record<string, string>>;
@@ -72,6 +93,35 @@ async function readOwn(
   return own;
 }
 
+async function readDecidedOf(
+  { db, teamIds }: PageReader,
+  batches: readonly string[],
+): Promise<ReadonlyMap<string, DecidedOfBatch>> {
+  if (batches.length === 0) return new Map();
+  const { rows } = await sql<DecidedOfBatch & { readonly batch: string }>`
+    select d.batch, count(*)::int as rows, count(*) filter (where d.decision = 'approve')::int as approved,
+      (array_agg(d.decided_by order by d.change_id desc))[1] as by, max(d.decided_at) as at
+    from (
+      select distinct on (d.team_id, d.batch, d.user_id, d.field) d.* from report.decisions d
+      where d.team_id = any (${idArray(teamIds)}) and d.batch = any (${batches}) and d.field is not null
+      order by d.team_id, d.batch, d.user_id, d.field, d.change_id desc
+    ) d
+    where d.decision in ('approve', 'reject') group by d.team_id, d.batch`.execute(db);
+  return new Map(rows.map(({ batch, ...decided }) => [batch, decided]));
+}
+
+export async function readSending({ db, teamIds }: Pick<PageReader, 'db' | 'teamIds'>): Promise<Sending> {
+  const { rows } = await sql<Sending>`
+    select exists (
+        select from pg_stat_activity a where a.datname = current_database() and a.application_name like 'musterd listen%'
+      ) as listens, min(f.next_run) as "nextRun"
+    from report.freshness f
+    where f.team_id = any (${idArray(teamIds)}) and f.run_group in ('users', 'edits') and f.next_run > now()`.execute(
+    db,
+  );
+  return rows[0] ?? { listens: false, nextRun: null };
+}
+
 export async function readWaitingView(
   reader: PageReader,
   { params, query, isCsv }: WaitingAsked,
@@ -95,11 +145,31 @@ export async function readWaitingView(
     most: isCsv ? () => mostInFile : most,
   };
   const lists: ListRead[] = [];
-  for (const list of asked) lists.push({ ...list, shown: await readListRows(reader, list, rowsAsked) });
+  const decidedOf = await readDecidedOf(
+    reader,
+    asked.flatMap((list) => list.batch ?? []),
+  );
+  for (const list of asked) {
+    const shown = await readListRows(reader, list, rowsAsked);
+    lists.push({ ...list, shown, decided: decidedOf.get(list.batch ?? '') ?? null });
+  }
   const shown = lists.flatMap((list) => list.shown);
   const own = await readOwn(reader, shown);
   const first = /^\d{1,18}$/.exec(query.get('done') ?? '')?.[0];
-  const [done] = first === undefined ? [] : await readDecided(reader, { number: BigInt(first), most: 1 });
-  const decided = isAlone || isCsv ? [] : await readDecided(reader, { number: null, most: lastDecided });
-  return { teams: reader.teams, all: all.lists, missing, lists, isAlone, own, done, decided };
+  const number = first === undefined ? null : BigInt(first);
+  const decided = await readDecided(reader, { number, most: isAlone || isCsv ? 0 : lastDecided });
+  const found = decided.find((one) => one.number === number);
+  const done = found !== undefined && reader.now.getTime() - found.at.getTime() < dayMs ? found : undefined;
+  const sending = await readSending(done === undefined ? reader : { ...reader, teamIds: [done.teamId] });
+  return {
+    teams: reader.teams,
+    all: all.lists,
+    missing,
+    lists,
+    isAlone,
+    own,
+    sending,
+    done,
+    decided: isAlone ? [] : decided.slice(0, lastDecided),
+  };
 }

@@ -5,11 +5,9 @@
  * the answer, and a place is due only if there is room for it.
  */
 import { sql } from 'kysely';
-import pg from 'pg';
 import type { Places } from '../model/pace.ts';
 import { toJson } from '../model/json.ts';
 import type { Database } from './database.ts';
-import type { Opened } from './database-pool.ts';
 import { type Learned, type LearnedValue, readLearned } from './learned.ts';
 
 /** Longest pause, and longest time that a place counts; a later time was written before the clock was set back. */
@@ -20,15 +18,12 @@ export function createSharedPlaces(db: Database, team: string): Places {
   return {
     take: async ({ places: wanted, capacity, burst, periodMs, counted }) => {
       const latestMs = longestPauseMs + burst * periodMs;
-      const numbers = [wanted, capacity, burst, periodMs, latestMs, longestCountedMs].join(', ');
-      const asked = `${pg.escapeLiteral(team)}, ${numbers}, ${pg.escapeLiteral(toJson(counted))}`;
-      let dueMs = 0;
-      const take = ({ rows: [row] }: Opened) => {
-        dueMs = (row as { readonly due_ms: number }).due_ms;
-      };
-      const text = `select sync.take_places(${asked}) as due_ms`;
-      await db.transaction(async () => {}, { opening: { text, take, isAll: true } });
-      return dueMs;
+      return await db.transaction(async (tx) => {
+        const { rows } = await sql<{ due_ms: number }>`
+          select sync.take_places(${team}, ${wanted}, ${capacity}, ${burst}, ${periodMs}, ${latestMs},
+            ${longestCountedMs}, ${toJson(counted)}::jsonb) as due_ms`.execute(tx);
+        return rows[0]?.due_ms ?? 0;
+      });
     },
     pause: async (pauseMs, { burst, periodMs }) => {
       const until = sql`clock_timestamp() + ${pauseMs + (burst - 1) * periodMs} * interval '1 ms'`;

@@ -22,14 +22,9 @@ const topicOf = (resource: MirroredResource) => `${resource} at rest`;
 /** After this everybody is read again, whatever is known. */
 const longestMs = 86_400_000;
 
-/** No parameter: a statement without one takes one round trip if it is not in a transaction. */
-const literal = (teamId: Id) => sql.raw<Id>(String(teamId));
-
 /** `versions` of {@link Rest}. */
 export async function readVersions(db: Queryable, teamId: Id): Promise<string> {
-  const { rows } = await sql<
-    Pick<Rest, 'versions'>
-  >`select sync.versions(${literal(teamId)}) as versions`.execute(db);
+  const { rows } = await sql<Pick<Rest, 'versions'>>`select sync.versions(${teamId}) as versions`.execute(db);
   return onlyRow(rows).versions;
 }
 
@@ -38,7 +33,7 @@ type Noted = Pick<Rest, 'versions' | 'schema'> & { readonly noted: readonly Id[]
 /** `versions` has the `xmin` of each row, which is another one after any write. `noted` are users who are not at rest. */
 async function readNoted(db: Queryable, teamId: Id): Promise<Noted> {
   const { rows } = await sql<Noted>`
-    select versions, schema, noted from sync.rest(${literal(teamId)})`.execute(db);
+    select versions, schema, noted from sync.rest(${teamId})`.execute(db);
   return onlyRow(rows);
 }
 
@@ -149,7 +144,7 @@ export async function readListingRests(
   teamId: Id,
 ): Promise<Readonly<Record<ListedResource, ListingRest>>> {
   const { rows } = await sql<ListingRest & { readonly resource: ListedResource }>`
-    select resource, schema, print, "isLacking" from sync.listing_rests(${literal(teamId)})`.execute(db);
+    select resource, schema, print, "isLacking" from sync.listing_rests(${teamId})`.execute(db);
   const of = (resource: ListedResource) => onlyRow(rows.filter((row) => row.resource === resource));
   return { tags: of('tags'), contact_fields: of('contact_fields') };
 }

@@ -1,11 +1,13 @@
 /** The data of `musterd status` for one team, in a handful of statements. */
 import { sql } from 'kysely';
 import type { Id } from '../model/id.ts';
+import type { NameSafety } from '../model/intent.ts';
 import { readWaitingAbsences, type WaitingAbsence } from './absences.ts';
 import type { HeldBatch } from '../model/waiting.ts';
 import type { Slowdowns } from '../model/slowdowns.ts';
 import { readBatches } from './held-batches.ts';
 import { type Database, databaseTime, type Queryable, type Row } from './database.ts';
+import { readNameSafety } from './name-safety.ts';
 import { idsOfSuspects, pendingOf, readNotAtRest } from './not-at-rest.ts';
 import { readTeamId } from './pinned-teams.ts';
 import { readSlowdowns } from './read-slowdowns.ts';
@@ -33,6 +35,7 @@ export interface TeamStatus {
   readonly batches: readonly HeldBatch[];
   /** Missing rows that are not marked as gone before a person approves it. */
   readonly withheld: readonly WaitingAbsence[];
+  readonly names: NameSafety;
   /** What makes each run read everything. */
   readonly slowdowns: Slowdowns;
   readonly counts: readonly Row<'mirror.contact_counts', 'segment' | 'counted_at' | 'count'>[];
@@ -126,6 +129,7 @@ async function readStatusIn(db: Queryable, team: string, most: number): Promise<
     openPushes,
     batches: await readBatches(db, id),
     withheld: await readWaitingAbsences(db, id),
+    names: await readNameSafety(db, id),
     slowdowns: await readSlowdowns(db, id),
     counts: await readLastCounts(db, id),
   };

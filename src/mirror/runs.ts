@@ -5,7 +5,6 @@ import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from './database.ts';
 import { noteBegin, noteEnd } from './due.ts';
 import { endWithdrawn } from './edits.ts';
-import { executeLast } from './execute-last.ts';
 import { readEditedUsers } from './fresh-edits.ts';
 import { type Waiting, waitingOf } from './holds.ts';
 import { type KnownRow, type KnownTeam, toKnown } from './known-team.ts';
@@ -61,7 +60,7 @@ export async function beginRun(
     due as (${noteBegin(team, groups)})
     select run_id, sync.known_team(${team}) as known, mirror.known_place() as place from begun`;
   const isOfEdits = groups.every((group) => group === 'edits');
-  const [row] = isOfEdits ? (await begun.execute(tx)).rows : await executeLast(tx, begun);
+  const [row] = (await begun.execute(tx)).rows;
   if (row === undefined) throw new Error('insert of one row returned none');
   const known = toKnown(row);
   // A run of the edits reads them first: this saves it a transaction.
@@ -78,15 +77,11 @@ export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise
 
 const nothingAsked = sql<Waiting>`select 0 as held, 0 as "inBatches"`;
 
-/**
- * @param isLast whether it is the last statement of its transaction
- * @returns what waits for a person, and whether the end was written: not if another run has already closed this one
- */
+/** @returns what waits for a person, and whether the end was written: not if another run has already closed this one */
 export async function finishRun(
   tx: Transaction,
   runId: bigint,
   run: FinishedRun,
-  isLast = false,
 ): Promise<Pick<Waiting, 'held'> & { readonly waiting: number; readonly isNoted: boolean }> {
   const { outcome, reasons, counts, waiting, requests, endpoints, requestIds, errorCode = null } = run;
   const { departures, atLeast } = waiting ?? { departures: 0, atLeast: 0 };
@@ -100,7 +95,7 @@ export async function finishRun(
   const waits = waiting === null ? nothingAsked : waitingOf(waiting.teamId);
   const withdrawn = waiting === null ? undefined : endWithdrawn(waiting.teamId);
   const end = noteEnd(closed, outcome, waits, withdrawn);
-  const [row] = isLast ? await executeLast(tx, end) : (await end.execute(tx)).rows;
+  const [row] = (await end.execute(tx)).rows;
   const { held, inBatches, isNoted } = row ?? { held: 0, inBatches: 0, isNoted: false };
   return { held, waiting: Math.max(atLeast, held + inBatches + departures), isNoted };
 }

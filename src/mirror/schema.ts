@@ -171,6 +171,8 @@ export interface Schema {
     decision: 'approved' | 'rejected' | null;
     edit_id: bigint | null;
     seen_version: Date | null;
+    asked_by: string | null;
+    asked_why: string | null;
   };
   'sync.learned': {
     team: string;
@@ -412,6 +414,8 @@ export interface Schema {
     service_text_then: string | null;
     edit_id: bigint | null;
     user_name: string | null;
+    held_before: string | null;
+    asked_by: string | null;
   };
   'report.listing_history': {
     team_id: bigint | null;

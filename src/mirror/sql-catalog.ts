@@ -46,19 +46,3 @@ export async function describeRelation(
      order by attnum`.execute(kysely);
   return { relation, columns };
 }
-
-/** Completions: schemas, relations with and without schema, columns. */
-export async function readNamesToComplete({ kysely }: Database): Promise<readonly string[]> {
-  const { rows } = await sql<{ name: string }>`
-    with relations as (
-      select c.oid, n.nspname as schema, c.relname as name
-        from pg_class c join pg_namespace n on n.oid = c.relnamespace
-       where n.nspname in ('report', 'mirror', 'sync') and c.relkind in ('r', 'v', 'm', 'p')
-    )
-    select schema || '.' || name as name from relations
-    union select name from relations where schema <> 'sync'
-    union select attname from pg_attribute join relations on oid = attrelid
-           where attnum > 0 and not attisdropped
-     order by 1`.execute(kysely);
-  return rows.map(({ name }) => name);
-}

@@ -23,8 +23,6 @@ export interface SqlSession {
   run(statement: SqlStatement, sink: AnswerSink): Promise<string>;
   /** Cancels the current statement, if any. */
   cancel(): Promise<void>;
-  /** Aborted when the server ends the connection; the reason says why. */
-  readonly lost: AbortSignal;
   /** Whether a transaction is still open. */
   isInTransaction(): boolean;
   /** Rolls back what is not committed. */
@@ -37,12 +35,7 @@ export interface SqlSessionOptions {
   readonly isWriting: boolean;
   /** Called with warnings and notices. */
   readonly onNotice: (words: string) => void;
-  /** The application name. */
-  readonly applicationName?: string | undefined;
 }
-
-/** The application name of a prompt, whose connections do not keep the embedded server running. */
-export const promptName = 'musterd sql prompt';
 
 const rowsOfPage = 1_000;
 
@@ -61,11 +54,11 @@ const terms = `set timezone to 'UTC'; set datestyle to 'ISO, YMD'; set extra_flo
 const beginReading =
   'begin isolation level read committed read only; select pg_catalog.pg_backend_pid() as pid';
 
-async function connect({ url, onNotice, applicationName }: SqlSessionOptions): Promise<pg.Client> {
+async function connect({ url, onNotice }: SqlSessionOptions): Promise<pg.Client> {
   const connection = readConnectionUrl(url);
   const client = createPostgresClient({
     ...connectionOptions(connection),
-    application_name: applicationName ?? 'musterd sql',
+    application_name: 'musterd sql',
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
     types: { getTypeParser: () => (text: string | Buffer) => text },
@@ -94,8 +87,6 @@ export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSes
   };
   let pid = await readPid('select pg_catalog.pg_backend_pid() as pid');
   let underWay = false;
-  const lost = new AbortController();
-  client.once('end', () => lost.abort(serverStopped()));
 
   const run = async (statement: SqlStatement, sink: AnswerSink) => {
     refuse(statement, isWriting);
@@ -132,16 +123,10 @@ export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSes
   return {
     run,
     cancel,
-    lost: lost.signal,
     isInTransaction: () => client.getTransactionStatus() !== 'I',
     close: () => client.end(),
   };
 }
-
-const serverStopped = () =>
-  new MusterdError('mirror', 'The server was stopped, or has ended this session', {
-    hint: 'Start "musterd sql" again: with the embedded Postgres it starts the server where nothing runs.',
-  });
 
 /** Statements that would not do what they seem to. */
 function refuse({ keyword }: SqlStatement, isWriting: boolean): void {

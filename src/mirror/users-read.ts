@@ -92,8 +92,8 @@ function decisionOf({ reason, batch, decision }: HoldRow): Pick<Hold, 'decision'
 
 /** As `sync.held_because()`: why it is held. */
 function reasonOf({ reason, decision, ends_in_ms: endsInMs }: HoldRow): HoldReason {
-  if (decision === 'rejected') return decision;
-  return (endsInMs ?? 0) > 0 ? 'asked' : reason;
+  if ((endsInMs ?? 0) > 0) return 'asked';
+  return decision === 'rejected' ? decision : reason;
 }
 
 export function toHold(row: HoldRow): Hold {

@@ -1,4 +1,4 @@
-/** Numbers and texts in sentences for people. */
+/** Numbers and texts in sentences and commands for people. */
 
 /** Takes out what moves, hides or reorders text on a terminal: names are written by others. */
 export function printable(text: string): string {
@@ -17,4 +17,9 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 
 export function seconds(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+/** A word as a shell takes it, no matter what is in it. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -26,11 +26,14 @@ export const pushOutcomes = [
 export type PushOutcome = (typeof pushOutcomes)[number];
 export type FieldOutcomes = Readonly<Partial<Record<Field, PushOutcome>>>;
 
-/**
- * What an update without a name does to the name on this deployment, as far as it was seen. `suspect`: one user lost
- * some of it, which may have been somebody's edit in the same moment. A second user, or `check --write-probe`, decides.
- */
-export type NameSafety = 'kept' | 'touched' | 'unknown' | { readonly suspect: Id };
+/** What an update without a name does to the name on this deployment, as far as it was seen. */
+export type NameSafety = 'unknown' | 'keeps' | 'clears';
+
+export const namesInWords: Readonly<Record<NameSafety, string>> = {
+  unknown: 'it is not known whether an update without the name keeps it: the first one goes alone',
+  keeps: 'an update without the name keeps it',
+  clears: 'an update without the name clears it: the name goes along with every update',
+};
 
 /** A push that is written down before it is sent, and open until its outcome is known. */
 export interface Intent {

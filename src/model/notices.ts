@@ -20,7 +20,6 @@ export type TeamEvent = (typeof teamEvents)[number];
 export interface GroupStanding {
   readonly group: RunGroup;
   readonly fresh: boolean;
-  readonly limitMs: number;
   /** The end of its last complete run; where there was none, since when it is known. */
   readonly sinceMs: number;
   readonly outcome: string | null;
@@ -45,30 +44,19 @@ export interface TeamStanding {
   readonly still: { readonly why: Still; readonly sinceMs: number } | null;
 }
 
-/** The event stands. */
-export interface Standing extends Pile {
-  /** How long it has to last before anybody is told. */
-  readonly settleMs: number;
-}
-
-/** `covered`: something else says why, and nobody can tell whether this is over. */
-export type EventState = Standing | 'covered' | 'over';
+/** It stands, it is over, or (`covered`) something else says why, and nobody can tell whether this is over. */
+export type EventState = Pile | 'covered' | 'over';
 
 const second = 1_000;
 const minute = 60 * second;
-const hour = 60 * minute;
-const day = 24 * hour;
-
-/** A daemon that was off for a night finds all of it stale, and has mended that before this is over. */
-const longestSettleMs = 5 * minute;
+const day = 24 * 60 * minute;
 
 const hasFailed = ({ outcome }: GroupStanding) => outcome === 'failed' || outcome === 'partial';
-const pileState = (pile: Pile | null): EventState => (pile === null ? 'over' : { ...pile, settleMs: 0 });
+const pileState = (pile: Pile | null): EventState => pile ?? 'over';
 
 const groupState = (groups: readonly GroupStanding[]): EventState => ({
   count: groups.length,
   sinceMs: Math.min(...groups.map(({ sinceMs }) => sinceMs)),
-  settleMs: Math.min(longestSettleMs, ...groups.map(({ limitMs }) => limitMs)),
 });
 
 /**
@@ -100,7 +88,7 @@ export function eventsOf(standing: TeamStanding): Readonly<Record<TeamEvent, Eve
     elsewhere: pileState(still?.why === 'elsewhere' ? { count: 1, sinceMs: still.sinceMs } : null),
   };
   if (refusedSinceMs !== null) {
-    const refused = { count: 1, sinceMs: refusedSinceMs, settleMs: 0 };
+    const refused = { count: 1, sinceMs: refusedSinceMs };
     return { ...others, 'credentials-refused': refused, failing: 'covered', stale: 'covered' };
   }
   const taken = { ...others, 'credentials-refused': 'over' } as const;
@@ -125,11 +113,9 @@ export interface Notice {
   readonly madeAtMs: number;
   /** When it was accepted, or given up; `null`: it has to be sent still. */
   readonly doneAtMs: number | null;
-  /** Not to be sent before: it has to last first, somebody is sending it, or it failed a while ago. */
+  /** Not to be sent before: somebody is sending it, or it failed a while ago. */
   readonly nextTryMs: number;
   readonly tries: number;
-  /** How often the event has come back soon after it was over. */
-  readonly returns: number;
 }
 
 export interface NoticeStep {
@@ -140,13 +126,6 @@ export interface NoticeStep {
 }
 
 const reminderMs = day;
-/** So many more than were told of are news, an hour after the last time at the earliest. */
-const manyMore = 10;
-const growthMs = hour;
-/** What comes and goes is told of three times in a row, and then only where it lasts. */
-const soonMs = hour;
-const mostReturns = 2;
-const returnSettleMs = 15 * minute;
 /** The end of something is told for so long. */
 const patienceMs = day;
 /** Longer than a call may take: whoever sends it has ended, if nothing is known of it by then. */
@@ -170,34 +149,21 @@ function makeNotice(
     doneAtMs: null,
     nextTryMs: nowMs,
     tries: 0,
-    returns: 0,
     ...given,
   };
 }
 
-function raise({ settleMs, ...pile }: Standing, last: Notice | undefined, made: Made): Notice {
-  const isSoon = last !== undefined && made.nowMs - (last.doneAtMs ?? made.nowMs) < soonMs;
-  const returns = isSoon ? last.returns + 1 : 0;
-  const waitMs = returns > mostReturns ? Math.max(settleMs, returnSettleMs) : settleMs;
-  return makeNotice(made, { stands: true, ...pile, nextTryMs: made.nowMs + waitMs, returns });
-}
-
-function goOn(state: Standing, last: Notice, made: Made): Notice {
-  if (last.doneAtMs === null) return last;
-  const { sinceMs, count } = state;
-  const toldForMs = made.nowMs - last.doneAtMs;
-  const again = { stands: true, sinceMs, count, returns: last.returns };
-  if (toldForMs >= reminderMs) return makeNotice(made, { ...again, reminder: true });
-  if (toldForMs >= growthMs && count - last.count > manyMore) return makeNotice(made, again);
-  return last;
+function goOn({ sinceMs, count }: Pile, last: Notice, made: Made): Notice {
+  const isDue = last.doneAtMs !== null && made.nowMs - last.doneAtMs >= reminderMs;
+  return isDue ? makeNotice(made, { stands: true, sinceMs, count, reminder: true }) : last;
 }
 
 function end(last: Notice, made: Made): Notice {
   const { nowMs } = made;
   if (last.stands) {
-    const { sinceMs, count, returns } = last;
+    const { sinceMs, count } = last;
     if (last.doneAtMs === null && last.tries === 0) return { ...last, stands: false, doneAtMs: nowMs };
-    return makeNotice(made, { stands: false, sinceMs, count, returns });
+    return makeNotice(made, { stands: false, sinceMs, count });
   }
   const isVain = last.doneAtMs === null && nowMs - last.madeAtMs >= patienceMs;
   return isVain ? { ...last, doneAtMs: nowMs } : last;
@@ -209,10 +175,9 @@ function end(last: Notice, made: Made): Notice {
  * | it      | last notice                          | what happens                                                |
  * |---------|--------------------------------------|-------------------------------------------------------------|
  * | covered | ·                                    | nothing                                                     |
- * | stands  | none, or that it is over             | a notice is made; sent once the event has lasted            |
+ * | stands  | none, or that it is over             | a notice is made and sent                                   |
  * | stands  | that it stands, not accepted yet     | it is sent when its time has come                           |
  * | stands  | that it stands, a day ago            | a reminder is made and sent                                 |
- * | stands  | of many fewer, an hour ago           | a notice is made and sent                                   |
  * | over    | none, or that it is over             | nothing                                                     |
  * | over    | that it stands, never tried          | it is dropped: nobody knows of it                           |
  * | over    | that it stands                       | a notice is made and sent: it has recovered                 |
@@ -226,7 +191,7 @@ export function nextNotice(state: EventState, last: Notice | undefined, made: Ma
     ? end(last as Notice, made)
     : last?.stands === true
       ? goOn(state, last, made)
-      : raise(state, last, made);
+      : makeNotice(made, { stands: true, ...state });
   if (wanted.doneAtMs === null && wanted.nextTryMs <= made.nowMs) {
     const claimed = { ...wanted, tries: wanted.tries + 1, nextTryMs: made.nowMs + claimMs };
     return { notice: isOver ? claimed : { ...claimed, count: state.count }, send: true };

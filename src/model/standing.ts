@@ -7,9 +7,6 @@ export type UserStanding = (typeof standings)[number];
 /** `present`: all but who left. */
 export type PeopleState = UserStanding | 'present';
 
-/** So many matches of a search are counted: nobody reads more. */
-export const mostFound = 5_000;
-
 export const peopleSorts = ['state', 'name', 'role', 'email', 'phone', 'id', 'changed'] as const;
 export type PeopleSort = (typeof peopleSorts)[number];
 

@@ -20,9 +20,62 @@ interface FieldOfUser {
 
 export const ownKey = ({ teamId, userId, field }: FieldOfUser): string => `${teamId} ${userId} ${field}`;
 
+/** Most users of a request that sends. */
+export const perRequest = 25;
+/** Most rows of a decision that a receipt follows, and that the page takes back. */
+export const mostOfDecision = 1_000;
+
 /**
- * Of one edit that was decided about. `coming`: the next run sends it. `asked`: it is being sent, or was, and no answer is
- * known. `waits`: it waits for somebody again. `kept`: nothing was to be sent. `moved`: it is another edit, or none, by now.
+ * Of one edit that was decided about, the first that holds:
+ *
+ * | fate      | what it says                                                       |
+ * |-----------|--------------------------------------------------------------------|
+ * | undone    | the next decision about it took this one back                      |
+ * | decided   | somebody has decided about the same edit again                     |
+ * | undecided | taking a decision back made it wait again, and it does             |
+ * | kept      | nothing was to be sent, and it is so still                         |
+ * | sent      | the service has it                                                 |
+ * | leaving   | it is in a request that is on its way                              |
+ * | asked     | it was sent, and the answer was lost                               |
+ * | refused   | the service does not take it                                       |
+ * | edited    | it was edited since, and that edit waits for somebody              |
+ * | waits     | it waits for somebody itself                                       |
+ * | coming    | the next run sends it                                              |
+ * | moved     | it is another edit, or none, by now                                |
  */
-export const fates = ['sent', 'asked', 'refused', 'coming', 'waits', 'moved', 'kept'] as const;
+export const fates = [
+  'sent',
+  'leaving',
+  'asked',
+  'refused',
+  'coming',
+  'edited',
+  'waits',
+  'kept',
+  'undecided',
+  'decided',
+  'moved',
+  'undone',
+] as const;
 export type Fate = (typeof fates)[number];
+
+/** What was done, as the page says it. `value`: neither side's. */
+export type Deed = 'approve' | 'reject' | 'withdraw' | 'mirror' | 'service' | 'value' | 'undo';
+
+type Fates = Readonly<Partial<Record<Fate, number>>>;
+
+/** As many of its edits as there may be something to take back of. */
+export function undoable({
+  decision,
+  fates: of,
+}: {
+  readonly decision: Deed;
+  readonly fates: Fates;
+}): number {
+  if (decision === 'undo') return 0;
+  return (of.sent ?? 0) + (of.kept ?? 0) + (decision === 'value' ? 0 : (of.coming ?? 0));
+}
+
+/** Of what was decided nothing has left. */
+export const hasNotLeft = ({ sent, leaving, asked, refused }: Fates): boolean =>
+  sent === undefined && leaving === undefined && asked === undefined && refused === undefined;

@@ -21,7 +21,8 @@ export function changesAsked({ query, details, isCsv }: PageAsked, now: Date): C
   const run = text('run').replaceAll(',', '');
   const q = text('q');
   const usual = new Date(Math.floor(now.getTime() / dayMs) * dayMs - usualDays * dayMs);
-  const isOpen = query.has('since') || q !== '' || run !== '';
+  const decision = text('decision');
+  const isOpen = query.has('since') || [q, run, decision].some((one) => one !== '');
   const page = text('page');
   return {
     q,
@@ -30,11 +31,18 @@ export function changesAsked({ query, details, isCsv }: PageAsked, now: Date): C
     direction: directions.find((one) => one === query.get('direction')) ?? null,
     actor: text('actor') === '' ? null : text('actor'),
     runId: isWholeNumber.test(run) ? BigInt(run) : null,
+    decision: isWholeNumber.test(decision) ? BigInt(decision) : null,
     since: isOpen ? sinceOf(text('since')) : usual,
     before: isWholeNumber.test(page) && !isCsv ? BigInt(page) : null,
     limit: isCsv ? mostInFile : perPage,
   };
 }
+
+/** What was decided under this number, and what carried that out. */
+const ofDecision = (decision: bigint): string => `(change_id, field) in (
+    select c.change_id, c.field from report.decisions d join report.changes c using (team_id, user_id, field)
+    where d.decision_id = ${decision} and (c.change_id = d.change_id or c.kind = 'pull' and c.run_id = d.run_id
+      or c.kind = 'push' and c.change_id > d.change_id and c.new_text is not distinct from d.mirror_text))`;
 
 /** How the same is asked for in SQL. */
 export function inSql(asked: ChangesAsked, context: Pick<PageContext, 'team'>): string {
@@ -49,6 +57,7 @@ export function inSql(asked: ChangesAsked, context: Pick<PageContext, 'team'>): 
     ...(names.length === 0 ? [] : [`kind in (${names.join(', ')})`]),
     ...(asked.actor === null ? [] : [`${text(asked.actor)} in (edited_by, decided_by)`]),
     ...(asked.runId === null ? [] : [`run_id = ${asked.runId}`]),
+    ...(asked.decision === null ? [] : [ofDecision(asked.decision)]),
     ...(asked.since === null ? [] : [`opened_at >= ${text(asked.since.toISOString().slice(0, 10))}`]),
   ];
   return [

@@ -24,8 +24,8 @@ export type TableRow =
 
 export interface Table {
   readonly caption: string;
-  /** `rows`: low rows with a tick in the first column, whose head stays in sight. */
-  readonly kind?: 'rows';
+  /** `rows`: low rows with a tick in the first column, whose head stays in sight. `asked`: on phones two lines a row. */
+  readonly kind?: 'rows' | 'asked';
   readonly columns: readonly Column[];
   readonly rows: readonly TableRow[];
   /** What of how many. */
@@ -100,7 +100,12 @@ export const commandBox = (command: string, prompt = '$'): Html =>
   html`<div class="command"><pre tabindex="0" role="group" aria-label="Command">${prompt === '' ? none : html`<span class="prompt" aria-hidden="true">${prompt} </span>`}<code>${command}</code></pre><button type="button" class="copy" data-copy hidden>Copy</button></div>`;
 
 /** What a person can do: its name and effect, the exact command, and the button that does the same. */
-export const choice = (name: string, effect: string | Html, command: string, button: Html = none): Html =>
+export const choice = (
+  name: string | Html,
+  effect: string | Html,
+  command: string,
+  button: Html = none,
+): Html =>
   html`<div class="choice"><div><h3>${name}</h3><p class="note">${effect}</p></div>${commandBox(command)}<div class="deed">${button}</div></div>`;
 
 export interface Thing {
@@ -130,9 +135,14 @@ export const empty = (shape: IconShape, title: string, text: string | Html, more
 export const heading = (title: Html | string, text: Html | string, before: Html = none): Html =>
   html`<header class="heading">${before}<h1>${title}</h1><p class="lead">${text}</p></header>`;
 
-/** Of the first view: an icon of its own shape. */
-export const verdict = (shape: IconShape, tone: Tone, title: string, text: Html | string): Html =>
-  html`<header class="heading verdict">${icon(shape, tone, 30)}<div><h1>${title}</h1><p class="lead">${text}</p></div></header>`;
+/** Of the first view: an icon of its own shape. What was well is not called so once musterd does not answer. */
+export const verdict = (
+  [shape, tone]: readonly [IconShape, Tone],
+  title: string,
+  text: Html | string,
+  more: Html = none,
+): Html =>
+  html`<header class="heading verdict">${tone === 'ok' ? html`<span data-now>${icon(shape, tone, 30)}</span><span data-late hidden>${icon('dashed', 'quiet', 30)}</span>` : icon(shape, tone, 30)}<div><h1>${title}</h1><p class="lead">${text}</p>${more}</div></header>`;
 
 /** A section with a title, and where there is more. */
 export const section = (
@@ -141,6 +151,13 @@ export const section = (
   { note = none, more = none }: { readonly note?: Html; readonly more?: Html } = {},
 ): Html =>
   html`<section><div class="over"><h2>${title}</h2><p class="note">${note}</p><span class="push"></span>${more}</div>${inner}</section>`;
+
+/** How much of a limit, or of all there is. */
+export function meter(used: number, limit: number | null): Html {
+  if (limit === null || limit === 0) return none;
+  const width = String(Math.min(100, Math.round((used / limit) * 100)));
+  return html`<svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="all" width="100" height="6"/><rect class="used" width="${width}" height="6"/></svg>`;
+}
 
 /** Somebody of a team, who may have no name; where names are not shown, the id. */
 export function person(

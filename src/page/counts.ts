@@ -1,7 +1,7 @@
 /** Counts: contacts over time with their table, segments side by side, tags, contact fields and roles. */
 import type { CountedStep, CountsRead } from '../mirror/page-counts.ts';
 import { drawChart } from './chart.ts';
-import { chips, csvChip, empty, heading, section, table } from './components.ts';
+import { csvChip, empty, heading, section, table } from './components.ts';
 import { listings, teamsSideBySide } from './growth.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href } from './links.ts';
@@ -19,12 +19,40 @@ const ranges = [
 const dayMs = 86_400_000;
 const weekMs = 7 * dayMs;
 
+/** `days` is `null`: since the first count. */
 export function countsAsked({ query }: Pick<PageAsked, 'query'>): {
-  readonly days: number;
+  readonly days: number | null;
   readonly segment: string | null;
 } {
   const [days] = ranges.find(([one]) => one === query.get('days')) ?? ['90'];
-  return { days: Number(days), segment: query.get('segment') };
+  return { days: query.get('days') === 'since' ? null : Number(days), segment: query.get('segment') };
+}
+
+/** How far the counts reach back. */
+const reachOf = ({ firstAt }: CountsRead, now: Date): number =>
+  firstAt === null ? 0 : now.getTime() - firstAt.getTime();
+
+const rangeWords = (days: number | null): string => (days === null ? 'since it began' : `over ${days} days`);
+
+/** A range that the counts do not reach back to yet is a word, with the day on which it begins. */
+function rangeChips(context: PageContext, read: CountsRead): Html {
+  const { now } = context;
+  const { firstAt, days } = read;
+  const reachMs = reachOf(read, now);
+  const reached = ranges.filter(([value]) => Number(value) * dayMs <= reachMs);
+  const later = ranges.filter((one) => !reached.includes(one));
+  const link = (value: string, words: Html | string, isCurrent: boolean) =>
+    html`<a class="chip" href="${href(context, { days: value })}"${isCurrent ? html` aria-current="true"` : none}>${words}</a>`;
+  const links = reached.map(([value, label]) => link(value, label, Number(value) === days));
+  const since =
+    later.length === 0
+      ? none
+      : link('since', html`Since it began <span>${span(reachMs)}</span>`, days === null);
+  const begins = later.slice(0, 2).map(([value, label]) => {
+    const at = new Date((firstAt ?? now).getTime() + Number(value) * dayMs);
+    return html`<span class="chip later">${label} from ${time(at, day(at, now))}</span>`;
+  });
+  return html`<nav class="chips" aria-label="Range">${links}${since}${begins}<span class="push"></span>${csvChip(csvOf(context), 'CSV of these counts')}</nav>`;
 }
 
 /** `+2.2 %`; nothing where there was nothing. */
@@ -74,7 +102,7 @@ export function weeksOf({ steps, segment, weeks, stepMs, days }: CountsRead, now
     const from = Math.max(begin, Math.floor(began / dayMs) * dayMs);
     const until = Math.min(begin + weekMs, now.getTime());
     const missingDays =
-      stepMs > dayMs || days < 7 ? 0 : Math.max(0, Math.ceil((until - from) / dayMs) - counted);
+      stepMs > dayMs || (days ?? 7) < 7 ? 0 : Math.max(0, Math.ceil((until - from) / dayMs) - counted);
     return [
       {
         begin: week,
@@ -117,8 +145,10 @@ function mainChart(context: PageContext, read: CountsRead): Html {
   const first = points[0]?.value ?? 0;
   const last = points.at(-1)?.value ?? 0;
   const begin = chart.axisFrom === 0 ? '' : `; the axis begins at ${count(chart.axisFrom)}`;
-  const sentence = `${segmentName(name)} over ${days} days: from ${count(first)} to ${count(last)}${sayGaps(gapsOf(points), now)}.`;
-  const timeWords = (at: Date) => (days <= 7 && at.getUTCHours() !== 0 ? clockTime(at, at) : day(at, now));
+  const sentence = `${segmentName(name)} ${rangeWords(days)}: from ${count(first)} to ${count(last)}${sayGaps(gapsOf(points), now)}.`;
+  const isShort = days === null && reachOf(read, now) < 2 * dayMs;
+  const isClock = (at: Date) => isShort || ((days ?? 8) <= 7 && at.getUTCHours() !== 0);
+  const timeWords = (at: Date) => (isClock(at) ? clockTime(at, at) : day(at, now));
   const drawn = lineChart(chart, { sentence, timeWords, id: 'main' });
   return html`<div class="card"><div class="over"><h2>${visible(segmentName(name))}</h2><p class="note">segment “${visible(name)}”${begin}</p></div>${drawn}</div>`;
 }
@@ -130,66 +160,87 @@ function multiples(context: PageContext, read: CountsRead): Html {
   if (others.length === 0) return none;
   const cells = others.map(({ segment, count: value }) => {
     const before = monthAgo.find((one) => one.segment === segment)?.count;
-    const moved = before === undefined ? 'new' : `${shareWords(value, before)} in 30 days`;
+    const first = steps.find((one) => one.segment === segment)?.last ?? value;
+    const moved =
+      before !== undefined
+        ? `${shareWords(value, before)} in 30 days`
+        : reachOf(read, context.now) < 30 * dayMs
+          ? `${difference(value - first)} since it began`
+          : 'new';
     const points = pointsOf(steps, segment, stepMs);
     const sentence = `${segment}: ${count(value)}, ${moved}${sayGaps(gapsOf(points), context.now)}`;
     return html`<li><h3 class="label"><a href="${href(context, { segment })}">${visible(segment)}</a></h3><p class="big">${count(value)}</p><p class="note">${moved}</p>${sparkline(points, sentence, true)}</li>`;
   });
   return section('Segments side by side', html`<ul class="card flush multiples">${cells}</ul>`, {
-    note: html`Each on its own scale, the same ${days} days`,
+    note: html`Each on its own scale, ${rangeWords(days)}`,
     more: html`<a href="${csvOf(context)}" download>As CSV</a>`,
   });
 }
 
-function ofContacts(context: PageContext, read: CountsRead): Html {
-  const { last, steps, segment, days, counted, stepMs, everyMs } = read;
-  const own = steps.filter((step) => step.segment === segment);
-  const [first] = own;
-  const range = chips(
-    'Range',
-    ranges.map(([value, label]) => ({
-      label,
-      href: href(context, { days: value }),
-      isCurrent: Number(value) === days,
-    })),
-    csvChip(csvOf(context), 'CSV of these counts'),
+/** A line needs two counts. */
+function noLine(context: PageContext, read: CountsRead): Html {
+  const { segment, steps, counted, stepMs, last } = read;
+  const one = last.find((each) => each.segment === segment);
+  if (one === undefined || !steps.some((step) => step.segment === segment))
+    return empty('dashed', 'No count in this range', 'What was counted before it is in the longer ranges.');
+  if (counted > 1)
+    return empty(
+      'dashed',
+      'Too few counts for a line',
+      `It begins once they are more than ${span(stepMs)} apart.`,
+    );
+  const next = nextOf(context, read);
+  const then =
+    next === null
+      ? ''
+      : ` The next count is at ${clockTime(next, context.now)}, and the line begins with it.`;
+  return empty(
+    'dashed',
+    `One count so far: ${many(one.count, 'contact')}`,
+    `A line needs two.${then} Ranges are offered once the counts reach back that far.`,
   );
-  if (last.length === 0)
+}
+
+function ofContacts(context: PageContext, read: CountsRead): Html {
+  if (read.last.length === 0)
     return empty(
       'dashed',
       'No count yet',
       'Contacts are counted in the segments that the settings name under counts.',
     );
-  if (own.length < 2) {
-    const one = last.find((each) => each.segment === segment);
-    const [title, next] =
-      first === undefined
-        ? ['No count in this range', '']
-        : counted === 1
-          ? ['One count so far', 'The line begins with the next count.']
-          : ['Too few counts for a line', `It begins once they are more than ${span(stepMs)} apart.`];
-    const words =
-      one === undefined
-        ? ''
-        : `${many(one.count, 'contact')} at ${clockTime(one.countedAt, context.now, true)}. `;
-    return html`${range}${empty('dashed', title, `${words}${next}${everyWords(everyMs)}`)}`;
-  }
+  const range = rangeChips(context, read);
+  const own = read.steps.filter((step) => step.segment === read.segment);
+  if (own.length < 2) return html`${range}${noLine(context, read)}`;
   return html`${range}<div class="columns">${mainChart(context, read)}${weekTable(context, weeksOf(read, context.now))}</div>${multiples(context, read)}`;
 }
 
-/** By the settings: the first counts may be closer to each other. */
-const everyWords = (everyMs: number | null) => (everyMs === null ? '' : ` Counted every ${span(everyMs)}.`);
+/** Where a daemon counts them. */
+const nextOf = ({ teams, stopped, now }: PageContext, { nextAt, teamId }: CountsRead): Date | null => {
+  const team = teams.find((one) => one.teamId === teamId)?.team ?? '';
+  return nextAt === null || nextAt <= now || stopped.has(team) ? null : nextAt;
+};
 
-function lead(context: PageContext, { last, monthAgo, segment, everyMs }: CountsRead): string {
+/** By the settings: the first counts may be closer to each other. */
+function everyWords(context: PageContext, read: CountsRead): string {
+  const next = nextOf(context, read);
+  if (read.everyMs === null) return '';
+  return ` Counted every ${span(read.everyMs)}${next === null ? '' : `; next at ${clockTime(next, context.now)}`}.`;
+}
+
+function lead(context: PageContext, read: CountsRead): string {
+  const { last, monthAgo, segment, counted } = read;
   const now = last.find((one) => one.segment === segment);
   if (now === undefined) return 'Contacts by segment, tags, contact fields and roles, as they grew.';
+  const at = clockTime(now.countedAt, context.now, true);
+  const every = everyWords(context, read);
+  if (counted === 1) return `${many(now.count, 'contact')}, counted once, at ${at}.${every}`;
   const before = monthAgo.find((one) => one.segment === segment)?.count;
   const moved = (from: number) => {
     const by = now.count - from;
     if (by === 0) return ', as many as 30 days ago';
     return `, ${count(Math.abs(by))} ${by > 0 ? 'more' : 'fewer'} than 30 days ago (${shareWords(now.count, from)})`;
   };
-  return `${many(now.count, 'contact')}${before === undefined ? '' : moved(before)}.${everyWords(everyMs)} Last at ${clockTime(now.countedAt, context.now, true)}.`;
+  return `${many(now.count, 'contact')}${before === undefined ? '' : moved(before)}.${every} Last at ${at}.`;
 }
 
 export function counts(read: CountsRead, context: PageContext): PageShown {

@@ -2,11 +2,12 @@
 import type { Glance, GlanceGroup, GlanceTotals } from '../mirror/page-glance.ts';
 import type { SeenTeam } from '../mirror/page-reader.ts';
 import type { PageRun } from '../mirror/page-runs.ts';
-import { isCopy } from './banner.ts';
-import { section, table } from './components.ts';
+import { daemonsUp, isCopy } from './banner.ts';
+import { meter, section, table } from './components.ts';
+import { asTheyWere, busiestOf, countedSoFar, sinceItBegan } from './first-day.ts';
 import { groupsOf } from './glance-things.ts';
 import { type Html, html, none } from './html.ts';
-import { teamName } from './layout.ts';
+import { teamName, worstFirst } from './layout.ts';
 import { to } from './links.ts';
 import { pill } from './pills.ts';
 import { strip } from './run-strip.ts';
@@ -14,7 +15,7 @@ import { type Lane, laneNames, lanes, rhythm, stripLegend } from './run-words.ts
 import { markMissing } from './series.ts';
 import { drawSparkline } from './sparkline.ts';
 import type { PageContext } from './view.ts';
-import { ago, clockTime, count, day, difference, distance, many, named, span, time } from './words.ts';
+import { ago, clockTime, count, day, difference, distance, isSameDay, many, named, time } from './words.ts';
 
 const dayMs = 86_400_000;
 
@@ -26,20 +27,14 @@ const waitingOfTeam = (read: Glance, { teamId }: SeenTeam): number =>
   read.lists.filter((one) => one.teamId === teamId).reduce((sum, { rows }) => sum + rows, 0) +
   read.missing.filter((one) => one.teamId === teamId).length;
 
-/** The most requests that runs sent which began in one minute of the last day. */
-function busiestMinute(runs: readonly PageRun[]): number {
-  const minutes = new Map<number, number>();
-  for (const { startedAt, requests } of runs) {
-    const at = Math.floor(startedAt.getTime() / 60_000);
-    minutes.set(at, (minutes.get(at) ?? 0) + requests);
-  }
-  return Math.max(0, ...minutes.values());
-}
-
-function meter(used: number, limit: number | null): Html {
-  if (limit === null || limit === 0) return none;
-  const width = String(Math.min(100, Math.round((used / limit) * 100)));
-  return html`<svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="all" width="100" height="6"/><rect class="used" width="${width}" height="6"/></svg>`;
+/** The most requests that runs sent which began in one minute of the last day, and the first of these runs. */
+function busiestMinute(runs: readonly PageRun[]) {
+  const minutes = Map.groupBy(runs, ({ startedAt }) => Math.floor(startedAt.getTime() / 60_000));
+  const sums = [...minutes.values()].map((of) => ({
+    sum: of.reduce((all, { requests }) => all + requests, 0),
+    run: of.at(-1),
+  }));
+  return sums.toSorted((a, b) => b.sum - a.sum)[0] ?? { sum: 0, run: undefined };
 }
 
 function firstStale(groups: readonly GlanceGroup[]): Date | null {
@@ -72,7 +67,7 @@ export function contactsOf(read: Pick<Glance, 'counts'>, { teamId }: SeenTeam, n
     moved === null || before?.count === 0n ? 0 : (Number(moved) / Number(before?.count ?? 1)) * 100;
   const change =
     moved === null
-      ? html`counted for ${many(counts.length, 'day')}`
+      ? html`${counts.length === 1 ? 'counted today' : `counted for ${many(counts.length, 'day')}`}`
       : html`${difference(moved)} in 30 days (${share < 0 ? '−' : '+'}${Math.abs(share).toFixed(1)} %)`;
   const line = (width: number, height: number) => {
     const drawn = drawSparkline(points, width, height);
@@ -104,17 +99,24 @@ function facts(read: Glance, team: SeenTeam, context: PageContext): Html {
   const limit = perMinute(team.team);
   const last = users?.completeAt ?? null;
   const lastRun = read.runs.find((run) => run.outcome === 'complete' && run.groups.includes('users'));
+  const { beganAt } = read;
+  const ofAll = beganAt === null || read.runs[0] === undefined ? '' : ` of ${count(read.runs[0].runId)}`;
   const complete =
     last === null
       ? html`no complete run yet`
-      : html`complete ${ago(last, now)}${lastRun === undefined ? none : html`, <a href="${to(context, `/runs/${lastRun.runId}`)}">run ${count(lastRun.runId)}</a>`}`;
+      : html`complete ${ago(last, now)}${lastRun === undefined ? none : html`, <a href="${to(context, `/runs/${lastRun.runId}`)}">run ${count(lastRun.runId)}</a>${ofAll}`}`;
+  const filled = busiest.run !== undefined && busiest.run === read.runs.at(-1) ? busiest.run.startedAt : null;
+  const when =
+    beganAt !== null && filled !== null
+      ? html`the first fill, at ${clockTime(filled, now)}`
+      : 'by the minute in which a run began';
   const fact = (label: string, figure: Html, note: Html) =>
     html`<div><p class="label">${label}</p><p class="big">${figure}</p><div class="note">${note}</div></div>`;
   return html`<section class="card flush facts" aria-label="How it stands">
 ${fact('Mirror', stale === null ? html`Fresh` : html`<span class="act">Stale</span>`, complete)}
 ${fact('Waits for a person', html`${count(waiting)} <small>${waiting === 1 ? 'field' : 'fields'}</small>`, waiting === 0 ? html`nothing waits` : html`<a href="${to(context, '/waiting')}">${isCopy(context) ? 'look' : 'look, and decide'}</a>`)}
-${fact('Refused by the service', html`${count(totals.refused)} <small>${read.beganAt === null ? 'in 24 hours' : 'since it began'}</small>`, totals.pushed === 0 && read.beganAt !== null ? html`nothing was sent so far` : html`${many(totals.pushed, 'field')} pushed`)}
-${fact(read.beganAt === null ? 'Requests, busiest minute of a day' : `Requests, busiest of ${many(Math.max(1, Math.round((now.getTime() - read.beganAt.getTime()) / 60_000)), 'minute')}`, html`${count(busiest)} <small>${limit === null ? '' : `of ${count(limit)}`}</small>`, html`${meter(busiest, limit)}by the minute in which a run began`)}
+${fact('Refused by the service', html`${count(totals.refused)} <small>${beganAt === null ? 'in 24 hours' : 'since it began'}</small>`, totals.pushed === 0 && beganAt !== null ? html`nothing was sent so far` : html`${many(totals.pushed, 'field')} pushed`)}
+${fact(busiestOf(beganAt, now), html`${count(busiest.sum)} <small>${limit === null ? '' : `of ${count(limit)}`}</small>`, html`${meter(busiest.sum, limit)}${when}`)}
 </section>`;
 }
 
@@ -129,8 +131,8 @@ function dayOfRuns(read: Glance, team: SeenTeam, context: PageContext): Html {
     const last = runs[0]?.startedAt ?? group?.lastAttempt ?? null;
     const next =
       lane === 'edits'
-        ? html`<span class="nowrap">on edit</span>`
-        : group?.dueAt
+        ? html`<span class="nowrap">on an edit</span>`
+        : group?.dueAt && !context.stopped.has(team.team)
           ? time(group.dueAt, clockTime(group.dueAt, now))
           : html`none`;
     const every =
@@ -143,25 +145,29 @@ function dayOfRuns(read: Glance, team: SeenTeam, context: PageContext): Html {
       cells: [
         html`<span class="nowrap">${laneNames[lane]}</span><span class="note nowrap">${every}</span>`,
         strip({ runs, label: laneNames[lane], from, to: now, steps: 96 }),
-        last === null ? html`<span class="quiet">none</span>` : time(last, clockTime(last, now, true)),
+        last === null
+          ? html`<span class="quiet">${beganAt === null ? 'none' : 'none yet'}</span>`
+          : time(last, clockTime(last, now, true)),
         html`<span class="quiet">${next}</span>`,
       ],
     };
   });
   const columns = [
     { label: 'What' },
-    { label: `${clockTime(from, from)} ${beganAt === null ? 'yesterday ' : ''}to now`, short: 'Runs' },
+    { label: `${clockTime(from, from)} ${isSameDay(from, now) ? '' : 'yesterday '}to now`, short: 'Runs' },
     { label: 'Last', isNumber: true },
     { label: 'Next', isNumber: true },
   ];
   return section(
     beganAt === null ? 'Last 24 hours' : 'Since it began',
-    table(context, { caption: 'Runs of the last 24 hours', columns, rows, foot: stripLegend }),
+    table(context, {
+      caption: beganAt === null ? 'Runs of the last 24 hours' : 'Runs since it began',
+      columns,
+      rows,
+      foot: stripLegend,
+    }),
     {
-      note:
-        beganAt === null
-          ? none
-          : html`${span(now.getTime() - beganAt.getTime())}; a whole day from tomorrow ${clockTime(beganAt, beganAt)}`,
+      note: beganAt === null ? none : sinceItBegan(beganAt, now),
       more: html`<a href="${to(context, '/runs')}">All runs</a>`,
     },
   );
@@ -170,16 +176,20 @@ function dayOfRuns(read: Glance, team: SeenTeam, context: PageContext): Html {
 function inTheMirror(read: Glance, team: SeenTeam, context: PageContext): Html {
   const totals = totalsOf(read, team);
   const contacts = contactsOf(read, team, context.now);
+  const counted = read.counted.find(({ teamId }) => teamId === team.teamId);
+  const due = groupsOf(read, team).find(({ group }) => group === 'counts')?.dueAt ?? null;
+  const next = context.stopped.has(team.team) ? null : due;
+  const soFar = counted === undefined ? undefined : countedSoFar(counted, next, context.now);
   const line = (label: string, figure: number, note: string) =>
     html`<div><dt>${label}</dt><dd>${count(figure)}</dd><dd class="note">${note}</dd></div>`;
   const shown =
     contacts === null
       ? html`<p class="note">No contacts were counted yet.</p>`
-      : html`<p class="label">Contacts, segment “${contacts.segment}”</p><p class="big">${count(contacts.now)}</p><p class="note">${contacts.change}</p>${contacts.days < 2 ? none : contacts.line(320, 60)}<p class="ends note"><span>${contacts.first}</span><span>${contacts.gap}</span><span>today</span></p>`;
+      : html`<p class="label">Contacts, segment “${contacts.segment}”</p><p class="big">${count(contacts.now)}</p><p class="note">${soFar ?? contacts.change}</p>${contacts.days < 2 ? none : html`${contacts.line(320, 60)}<p class="ends note"><span>${contacts.first}</span><span>${contacts.gap}</span><span>today</span></p>`}`;
   const users = `${count(totals.unresolved)} unresolved, ${count(totals.gone)} gone`;
   return section(
     'In the mirror',
-    html`<div class="card">${shown}<dl class="lines">${line('Users', totals.users, users)}${line('Tags', totals.tags, '')}${line('Contact fields', totals.contactFields, '')}</dl></div>`,
+    html`<div class="card">${shown}<dl class="lines">${line('Users', totals.users, users)}${line('Tags', totals.tags, asTheyWere(read, team.teamId, 'tags'))}${line('Contact fields', totals.contactFields, asTheyWere(read, team.teamId, 'fields'))}</dl></div>`,
     { more: html`<a href="${to(context, '/counts')}">Counts and tags</a>` },
   );
 }
@@ -203,19 +213,21 @@ function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly H
   const contacts = contactsOf(read, team, now);
   const failures = Math.max(0, ...groups.map((group) => group.failures));
   const last = users?.completeAt ?? null;
-  const waits = waiting === 0 ? html`nothing waits` : html`${many(waiting, 'field')} wait`;
+  const lastRun = runs.find((run) => run.outcome === 'complete' && run.groups.includes('users'));
+  const waits =
+    waiting === 0 ? html`nothing waits` : html`${many(waiting, 'field')} ${waiting === 1 ? 'waits' : 'wait'}`;
   return [
     html`<a href="${to(context, '/', { team: team.team })}">${named(teamName(team))}</a><span class="note">${team.name === null || team.name === '' ? none : html`${named(team.name)}, `}${many(totals.users, 'user')}</span>`,
     stale === null
       ? html`${pill('tick', 'ok', 'Fresh')}<span class="note">${waits}</span>`
       : html`${pill('alarm', 'act', 'Stale')}<span class="note">since ${time(stale, clockTime(stale, now))}</span>`,
-    html`${last === null ? html`never` : ago(last, now)}<span class="note">${failures === 0 ? none : html`${many(failures, 'run')} failed since`}</span>`,
-    html`${users?.dueAt ? time(users.dueAt, users.dueAt <= now ? 'now' : distance(users.dueAt, now)) : 'no schedule'}`,
+    html`${last === null ? html`never` : ago(last, now)}<span class="note">${failures === 0 ? (lastRun === undefined ? none : html`run ${count(lastRun.runId)}`) : html`${many(failures, 'run')} failed since`}</span>`,
+    html`${context.stopped.has(team.team) ? 'not planned' : users?.dueAt ? time(users.dueAt, users.dueAt <= now ? 'now' : distance(users.dueAt, now)) : 'no schedule'}`,
     waiting === 0
       ? html`0`
       : html`<a href="${to(context, '/waiting', { team: team.team })}"><b>${count(waiting)}</b></a>`,
     html`${count(totals.refused)}`,
-    html`${count(busiest)}${limit === null ? none : html` <span class="quiet">of ${count(limit)}</span>`}${meter(busiest, limit)}`,
+    html`${count(busiest.sum)}${limit === null ? none : html` <span class="quiet">of ${count(limit)}</span>`}${meter(busiest.sum, limit)}`,
     contacts === null
       ? html`<span class="quiet">none</span>`
       : html`<span class="beside"><span>${count(contacts.now)}</span>${contacts.days < 2 ? none : contacts.line(120, 26)}</span>`,
@@ -223,22 +235,23 @@ function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly H
 }
 
 export function severalTeams(read: Glance, context: PageContext): Html {
-  const worth = (team: SeenTeam) =>
-    (firstStale(groupsOf(read, team)) === null ? 0 : 2) + (waitingOfTeam(read, team) > 0 ? 1 : 0);
-  const teams = read.teams.toSorted((a, b) => worth(b) - worth(a));
+  const shown = new Set(read.teams.map(({ teamId }) => teamId));
+  const teams = worstFirst(context).filter(({ teamId }) => shown.has(teamId));
+  const isFirstDay = read.beganAt !== null;
   const columns = [
     { label: 'Team' },
     { label: 'State' },
     { label: 'Last complete run' },
     { label: 'Next run' },
     { label: 'Wait', isNumber: true },
-    { label: 'Refused, 24 h', isNumber: true },
+    { label: isFirstDay ? 'Refused' : 'Refused, 24 h', isNumber: true },
     { label: 'Requests, busiest minute' },
-    { label: 'Contacts, 90 days' },
+    { label: isFirstDay ? 'Contacts' : 'Contacts, 90 days' },
   ];
   const rows = teams.map((team) => ({ cells: teamRow(read, team, context) }));
   return section(
     'Teams',
     table(context, { caption: 'Teams, those that need somebody first', columns, rows }),
+    { note: daemonsUp(context) },
   );
 }

@@ -1,6 +1,7 @@
 /** What somebody must do: stale teams first, then batches, then single fields. */
 import type { Glance, GlanceGroup } from '../mirror/page-glance.ts';
 import type { SeenTeam } from '../mirror/page-reader.ts';
+import type { Id } from '../model/id.ts';
 import { isCopy } from './banner.ts';
 import type { Thing } from './components.ts';
 import { editorsIn, listTitle, waits } from './hold-words.ts';
@@ -9,12 +10,13 @@ import { teamName } from './layout.ts';
 import { commandOf, to } from './links.ts';
 import { laneNames } from './run-words.ts';
 import type { PageContext } from './view.ts';
-import { at, count, listed, many, named, visible } from './words.ts';
+import { at, capital, count, listed, many, named, visible } from './words.ts';
 
 export const groupsOf = (read: Glance, { teamId }: SeenTeam): readonly GlanceGroup[] =>
   read.groups.filter((group) => group.teamId === teamId);
 
 interface ToDo extends Thing {
+  readonly teamId: Id;
   /** A sentence for the line below the title. */
   readonly brief: ReturnType<typeof html>;
 }
@@ -33,10 +35,11 @@ function staleThing(read: Glance, team: SeenTeam, context: PageContext): readonl
   const what = listed(stale.map(({ group }) => laneNames[group.group].toLowerCase()));
   return [
     {
+      teamId: team.teamId,
       id: `stale-${team.team}`,
       brief: html`${name} is stale.`,
       title: html`${name} is stale since ${at(first.since, now)}`,
-      text: html`${reason === undefined ? html`No run has ended since.` : html`${visible(reason)}.`} ${last === null ? html`There was no complete run of the ${what} so far.` : html`The last complete run of the ${what} ended at ${at(last, now, true)}.`} Nothing is lost: edits of the mirror wait, and what changed on the service comes with the first run that succeeds.`,
+      text: html`${reason === undefined ? html`No run has ended since.` : html`${visible(capital(reason))}.`} ${last === null ? html`There was no complete run of the ${what} so far.` : html`The last complete run of the ${what} ended at ${at(last, now, true)}.`} Nothing is lost: edits of the mirror wait, and what changed on the service comes with the first run that succeeds.`,
       ways: [
         { label: html`Find out what is in the way`, command: commandOf(context, team.team, 'check') },
         {
@@ -59,10 +62,11 @@ function batchThings(read: Glance, team: SeenTeam, context: PageContext): readon
         ? []
         : [
             {
+              teamId: team.teamId,
               id: `batch-${batch}`,
               brief: html`${listTitle(list)}${of}.`,
               title: html`${listTitle(list)}${of}`,
-              text: html`${list.details.map((detail) => html`${visible(detail)}. `)}${list.editedTo === null ? none : html`Edited at ${at(list.editedTo, now)} by ${editorsIn(list)}. `}None of it was sent; all else goes on.`,
+              text: html`${list.details.map((detail) => html`${visible(capital(detail))}. `)}${list.editedTo === null ? none : html`Edited at ${at(list.editedTo, now)} by ${editorsIn(list)}. `}None of it was sent; all else goes on.`,
               ways: [
                 {
                   label: html`Look at them, or <a href="${to(context, `/waiting/${batch}`, change)}">see all ${count(list.rows)} here</a>`,
@@ -77,10 +81,11 @@ function batchThings(read: Glance, team: SeenTeam, context: PageContext): readon
           ],
     ),
     ...missing.map(({ hash, resource, rows, reason }) => ({
+      teamId: team.teamId,
       id: `missing-${hash}`,
       brief: html`${many(rows, 'missing row')} of ${resource.replace('_', ' ')} ${waits(rows, 'an approval')}${of}.`,
       title: html`${count(rows)} ${resource.replace('_', ' ')} are missing on the service${of}`,
-      text: html`${visible(reason)}. None of them is called gone before somebody agrees.`,
+      text: html`${visible(capital(reason))}. None of them is called gone before somebody agrees.`,
       ways: [
         {
           label: html`They are really gone`,
@@ -100,6 +105,7 @@ function singleThing(read: Glance, team: SeenTeam, context: PageContext): readon
   const words = `${many(rows, 'field')} ${rows === 1 ? 'is' : 'are'} held`;
   return [
     {
+      teamId: team.teamId,
       id: `held-${team.team}`,
       brief: html`${words}${of}.`,
       title: html`${words}${of}`,
@@ -114,9 +120,11 @@ function singleThing(read: Glance, team: SeenTeam, context: PageContext): readon
   ];
 }
 
-/** In a copy nothing is decided, so that nothing waits for anybody. */
+/** In a copy nothing is decided, so that nothing waits for anybody. Why a team without a daemon is stale is said already. */
 export function thingsToDo(read: Glance, context: PageContext): readonly ToDo[] {
-  const of = (make: typeof staleThing) => read.teams.flatMap((team) => make(read, team, context));
+  const of = (make: typeof staleThing, teams = read.teams) =>
+    teams.flatMap((team) => make(read, team, context));
   if (isCopy(context)) return of(staleThing);
-  return [...of(staleThing), ...of(batchThings), ...of(singleThing)];
+  const served = read.teams.filter(({ team }) => !context.stopped.has(team));
+  return [...of(staleThing, served), ...of(batchThings), ...of(singleThing)];
 }

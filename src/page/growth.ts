@@ -8,7 +8,7 @@ import { teamName } from './layout.ts';
 import { to } from './links.ts';
 import { moveChart, shareBar } from './show-chart.ts';
 import type { Csv, PageContext } from './view.ts';
-import { count, many, named } from './words.ts';
+import { clockTime, count, day, many, named } from './words.ts';
 
 /** The part of the counts that `?of=` asks for as a file. */
 const asCsv = (context: PageContext, of: string): Html =>
@@ -38,20 +38,42 @@ export function teamsSideBySide(context: PageContext, read: CountsRead): Html {
   });
 }
 
+const dayMs = 86_400_000;
+
+export const cameOrWent = (months: ListedRead['months']): boolean =>
+  months.some(({ added, gone }) => added + gone > 0);
+
 const monthWord = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' });
 
+/** What was there when the mirror began did not come, and twelve months are not said of a mirror that is younger. */
+function noneMoved({ now: today }: PageContext, { now, beganAt, months }: ListedRead, what: string): string {
+  const first = months[0]?.month ?? today;
+  if (beganAt === null) return 'There were none so far.';
+  if (beganAt < first) return 'None came or went in twelve months.';
+  const isToday = today.getTime() - beganAt.getTime() < dayMs;
+  const when = isToday ? `at ${clockTime(beganAt, today)}` : `on ${day(beganAt, today)}`;
+  const there = `${now === 1 ? 'The one' : `All ${count(now)}`} ${now === 1 ? 'was' : 'were'} there when this mirror began ${when}.`;
+  return what === 'Tags'
+    ? `${there} Which of them are old and which are new, it cannot know. From now on each one that comes or goes is counted here by month.`
+    : there;
+}
+
 /** By month: added above the line, gone below it. The same stands in a table. */
-export function monthsChart({ months }: ListedRead, what: string): Html {
+export function monthsChart(context: PageContext, { months, now, beganAt }: ListedRead, what: string): Html {
   const moves = months.map(({ month, added, gone }) => ({ label: monthWord.format(month), added, gone }));
   const sum = (of: 'added' | 'gone') => moves.reduce((all, one) => all + one[of], 0);
   const sentence = `${what} in twelve months: ${count(sum('added'))} added, ${count(sum('gone'))} gone.`;
   if (sum('added') + sum('gone') === 0)
-    return html`<div class="card"><p class="quiet">None came or went in twelve months.</p></div>`;
+    return html`<div class="card"><p>${noneMoved(context, { now, beganAt, months }, what)}</p></div>`;
   return html`<div class="card">${moveChart(drawMoves(moves), moves, sentence)}<details class="after"><summary class="note">As a table</summary><table class="plain"><caption class="away">${what} by month</caption><thead><tr><th scope="col">Month</th><th scope="col" class="number">Added</th><th scope="col" class="number">Gone</th></tr></thead><tbody>${moves.map(({ label, added, gone }) => html`<tr><th scope="row">${label}</th><td class="number">${count(added)}</td><td class="number">${count(gone)}</td></tr>`)}</tbody></table></details></div>`;
 }
 
-export function listings(context: PageContext, { tags, contactFields, roles }: CountsRead): Html {
-  const note = (now: number) => html`${count(now)} now; added above, gone below the line`;
+export function listings(context: PageContext, { teamId, tags, contactFields, roles }: CountsRead): Html {
+  const note = ({ now, months }: ListedRead) =>
+    html`${count(now)} now${cameOrWent(months) ? '; added above, gone below the line' : ''}`;
+  const team = context.teams.find((one) => one.teamId === teamId);
+  const readAt = team === undefined ? null : (context.standings.get(team.teamId)?.completeAt ?? null);
+  const asOf = readAt === null ? '' : `, as of ${clockTime(readAt, context.now)}`;
   const most = Math.max(1, ...roles.map(({ members }) => members));
   const users = roles.reduce((all, { members }) => all + members, 0);
   const rows = roles.map(({ role_id: id, name, members }) => ({
@@ -70,10 +92,10 @@ export function listings(context: PageContext, { tags, contactFields, roles }: C
     roles.length === 0
       ? empty('dashed', 'No roles yet', 'Roles are known once a run has read who has them.')
       : table(context, { caption: 'Roles', columns, rows });
-  return html`<div class="columns"><div>${section('Tags', monthsChart(tags, 'Tags'), {
-    note: note(tags.now),
+  return html`<div class="columns"><div>${section('Tags', monthsChart(context, tags, 'Tags'), {
+    note: note(tags),
     more: html`<a href="${to(context, '/tags')}">All tags</a> ${asCsv(context, 'tags')}`,
-  })}${section('Contact fields', monthsChart(contactFields, 'Contact fields'), { note: note(contactFields.now), more: asCsv(context, 'contact_fields') })}</div>${section('Roles', html`<div class="roles">${ofRoles}</div>`, { note: html`${many(users, 'user')}`, more: asCsv(context, 'roles') })}</div>`;
+  })}${section('Contact fields', monthsChart(context, contactFields, 'Contact fields'), { note: note(contactFields), more: asCsv(context, 'contact_fields') })}</div>${section('Roles', html`<div class="roles">${ofRoles}</div>`, { note: html`${many(users, 'user')}${asOf}`, more: asCsv(context, 'roles') })}</div>`;
 }
 
 /** A row for each step of each segment, where what was not counted is no row; `?of=` asks for what stands below. */

@@ -1,7 +1,7 @@
 /** What waits for a person, in words. */
 import type { PageField, WaitingList } from '../mirror/page-waiting.ts';
 import { type Html, html } from './html.ts';
-import { count, listed, many, named } from './words.ts';
+import { capital, count, listed, many, named } from './words.ts';
 
 const fields: Readonly<Record<string, readonly [string, string]>> = {
   name: ['name', 'names'],
@@ -10,22 +10,27 @@ const fields: Readonly<Record<string, readonly [string, string]>> = {
   role_id: ['role', 'roles'],
 };
 
+/** One of them, and several. */
+export const fieldWords = (field: string): readonly [string, string] => fields[field] ?? ['field', 'fields'];
+
 export const fieldName = (field: string): string => (field === 'role_id' ? 'role' : field);
 
 /** With a capital: `Phone`. */
-export const fieldTitle = (field: string): string => {
-  const name = fieldName(field);
-  return name.charAt(0).toUpperCase() + name.slice(1);
-};
+export const fieldTitle = (field: string): string => capital(fieldName(field));
 
 /** `38 phone numbers and 22 email addresses`; of more than two fields, `55 edits`. */
 export function rowsInWords({ rows, fields: all }: Pick<WaitingList, 'rows' | 'fields'>): string {
   if (all.length > 2) return many(rows, 'edit');
-  return listed(
-    all.map(
-      ({ field, rows: of }) => `${count(of)} ${(fields[field] ?? ['field', 'fields'])[of === 1 ? 0 : 1]}`,
-    ),
-  );
+  return listed(all.map(({ field, rows: of }) => `${count(of)} ${fieldWords(field)[of === 1 ? 0 : 1]}`));
+}
+
+/** As many rows of each field, as `rowsInWords` takes them. */
+export function fieldsOf(rows: readonly Pick<PageField, 'field'>[]): Pick<WaitingList, 'rows' | 'fields'> {
+  const fields = [...Map.groupBy(rows, ({ field }) => field)].map(([field, of]) => ({
+    field,
+    rows: of.length,
+  }));
+  return { rows: rows.length, fields };
 }
 
 /** `waits for an approval` of one, `wait` of many. */

@@ -1,5 +1,5 @@
 /** HTML as a tagged template: whatever is put in is escaped, but for what was made here itself. */
-import { html as tagged } from 'hono/html';
+import { html as tagged, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 
 export type Html = HtmlEscapedString;
@@ -13,5 +13,8 @@ export function html(strings: TemplateStringsArray, ...values: readonly unknown[
 }
 
 const nothing = (value: unknown) => (value === null || value === undefined || value === false ? '' : value);
+
+/** For a text that is HTML already, made here. */
+export { raw };
 
 export const none: Html = html``;

@@ -1,9 +1,9 @@
 /** The document around a view: head, header with teams and tabs, foot. */
 import type { SeenTeam } from '../mirror/page-reader.ts';
-import { isCopy, placeBanner } from './banner.ts';
-import { type Html, html, none } from './html.ts';
+import { banner, isCopy } from './banner.ts';
+import { type Html, html, none, raw } from './html.ts';
 import { href, to } from './links.ts';
-import { pill } from './pills.ts';
+import { icon, pill } from './pills.ts';
 import { type PageContext, type PageShown, type Tab, tabs } from './view.ts';
 import { clockTime, count, exactTime, many, named } from './words.ts';
 
@@ -25,16 +25,30 @@ const bothNames = ({ team, name }: SeenTeam): Html =>
 
 const brand = html`<svg class="brand" width="22" height="22" viewBox="0 0 22 22" aria-hidden="true"><rect width="22" height="22" rx="5"/><path d="M5 8.5h11M13 5.5l3 3-3 3M17 14H6M9 11l-3 3 3 3"/></svg>`;
 
+/** Stale ones first, then those of which the most waits, then as the settings have them. */
+export function worstFirst({
+  teams,
+  standings,
+}: Pick<PageContext, 'teams' | 'standings'>): readonly SeenTeam[] {
+  const rank = ({ teamId }: SeenTeam) => {
+    const { staleSince = null, waiting = 0 } = standings.get(teamId) ?? {};
+    return [staleSince === null ? 0 : 1, waiting] as const;
+  };
+  return teams.toSorted((a, b) => {
+    const [[isStale, waits], [wasStale, waited]] = [rank(a), rank(b)];
+    return wasStale - isStale || waited - waits;
+  });
+}
+
+/** Of more than these somebody looks for one by name, where there is a script. */
+const mostAtOnce = 12;
+
 function switcher(context: PageContext): Html {
   const { team, teams, standings } = context;
   if (teams.length < 2)
     return team === null
       ? none
       : html`<span class="slash" aria-hidden="true">/</span><span class="team">${bothNames(team)}</span>`;
-  const worth = ({ teamId }: SeenTeam) => {
-    const { staleSince = null, waiting = 0 } = standings.get(teamId) ?? {};
-    return staleSince === null ? waiting : Number.MAX_SAFE_INTEGER;
-  };
   const sum = [...standings.values()].reduce((all, { waiting }) => all + waiting, 0);
   const badge = (number: number): Html =>
     number === 0
@@ -51,12 +65,16 @@ function switcher(context: PageContext): Html {
   const choices = [
     link(
       null,
-      html`<b>All teams</b> <span class="on-service">${many(teams.length, 'team')}</span>`,
+      html`<b>All teams</b> <span class="on-service">${count(teams.length)} in the settings</span>`,
       badge(sum),
     ),
-    ...teams.toSorted((a, b) => worth(b) - worth(a)).map((one) => link(one, bothNames(one), stateOf(one))),
+    ...worstFirst(context).map((one) => link(one, bothNames(one), stateOf(one))),
   ];
-  return html`<span class="slash" aria-hidden="true">/</span><details class="team"><summary>${team === null ? 'All teams' : bothNames(team)}</summary><ul>${choices}</ul></details>`;
+  const find =
+    teams.length > mostAtOnce
+      ? html`<input data-find-team hidden aria-label="Find a team" placeholder="Find a team" autocomplete="off">`
+      : none;
+  return html`<span class="slash" aria-hidden="true">/</span><details class="team"><summary>${team === null ? 'All teams' : bothNames(team)}</summary><div class="panel">${find}<ul>${choices}</ul></div></details>`;
 }
 
 function tabLinks(context: PageContext, current: Tab): Html {
@@ -72,9 +90,11 @@ function tabLinks(context: PageContext, current: Tab): Html {
 }
 
 function clock({ now, path, query }: PageContext): Html {
-  return html`<p class="live"><a href="${href({ path, query }, {})}" data-again>Load again</a><span class="dot" aria-hidden="true"></span><span data-state hidden>Updates by itself</span> <time datetime="${now.toISOString()}" title="${exactTime(now)}">${now.toISOString().slice(11, 19)} UTC</time></p>`;
+  return html`<p class="live"><a href="${href({ path, query }, { page: query.get('page') })}" data-again>Load again</a><span class="dot" aria-hidden="true"></span><span data-state hidden>Updates by itself</span> <time datetime="${now.toISOString()}" title="${exactTime(now)}">${now.toISOString().slice(11, 19)} UTC</time></p>`;
 }
 
+/** Under the title of whatever view it is. */
+const withoutDetails = (main: Html): Html => raw(main.toString().replace('</h1>', `</h1>${noDetails}`));
 const noDetails = html`<p class="note">Instead of names, emails and phones this page shows ids, since <code>status.details</code> is off.</p>`;
 
 const keys: readonly (readonly [string, string])[] = [
@@ -113,11 +133,11 @@ export function layout(context: PageContext, current: Tab, shown: PageShown, lin
 ${tabLinks(context, current)}
 </div></header>
 <main id="main" class="wide" tabindex="-1">
-<div class="banner" data-banner role="status" hidden></div>
-${placeBanner(context)}
-${shown.main}
+<div class="banner" data-banner id="no-answer" role="status" hidden>${icon('alarm', 'act')}<p></p></div>
+${banner(context)}
+${context.details ? shown.main : withoutDetails(shown.main)}
 </main>
-<footer><div class="wide">${context.details ? none : noDetails}<p><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}</p>${keysInFoot}</div></footer>
+<footer><div class="wide"><p><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}<a href="/assets/guide.md">manual</a></p>${keysInFoot}</div></footer>
 <div class="away" aria-live="polite" data-said></div>
 </body>
 </html>

@@ -47,7 +47,7 @@ function filters(context: PageContext, { actors }: ChangesRead): Html {
     'anybody',
     asked.actor,
     known.map((one) => [one, one]),
-  )}</label><label>Run<input class="short" name="run" inputmode="numeric" value="${asked.runId ?? ''}" maxlength="20"></label><label>Since<input type="date" name="since" value="${since}"></label><button class="button" type="submit">Filter</button><span class="push"></span>${csvChip(csvOf(context))}</form>`;
+  )}</label><label>Run<input class="short" name="run" inputmode="numeric" value="${asked.runId ?? ''}" maxlength="20"></label><label>Decision<input class="short" name="decision" inputmode="numeric" value="${asked.decision ?? ''}" maxlength="20"></label><label>Since<input type="date" name="since" value="${since}"></label><button class="button" type="submit">Filter</button><span class="push"></span>${csvChip(csvOf(context))}</form>`;
 }
 
 /** What goes back is a run: that of the filter, or else the last one here that moved anything. */

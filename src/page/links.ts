@@ -1,4 +1,5 @@
 /** Every state of a view is a link. */
+import { quoted } from '../model/in-words.ts';
 import type { PageContext } from './view.ts';
 
 type Change = Readonly<Record<string, string | null>>;
@@ -10,11 +11,11 @@ function queryOf(params: URLSearchParams): string {
 
 /**
  * This view with another state. `null` takes a part of it away; whatever changes, it begins at its first page, and what
- * was said once has been read.
+ * was said once has been read. A receipt stands until it is closed.
  */
 export function href(context: Pick<PageContext, 'path' | 'query'>, change: Change): string {
   const query = new URLSearchParams(context.query);
-  for (const once of ['page', 'done', 'note', 'ticks']) query.delete(once);
+  for (const once of ['page', 'note', 'ticks']) query.delete(once);
   for (const [key, value] of Object.entries(change)) {
     if (value === null || value === '') query.delete(key);
     else query.set(key, value);
@@ -41,9 +42,4 @@ export const personPath = (team: string, id: bigint): string => `/people/${encod
 export function commandOf(context: Pick<PageContext, 'teams'>, team: string, words: string): string {
   const chosen = context.teams.length > 1 ? ` --team ${quoted(team)}` : '';
   return `musterd${chosen} ${words}`;
-}
-
-/** A word as a shell takes it. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

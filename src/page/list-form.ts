@@ -2,7 +2,7 @@
 import { pageAsked, perList } from '../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
 import { commandBox } from './components.ts';
-import { deedWords, hidden, mayDecide } from './decide.ts';
+import { deedWords, hidden, mayDecide, shownKey } from './decide.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, href, to } from './links.ts';
@@ -62,11 +62,20 @@ function asCommand({ list, context, team }: ListOnPage): Html {
 /** Counted where there is no script, too: the style sheet counts the ticks. */
 const counter: Html = html`<span class="n"></span>`;
 
+/** Nothing to tick: they can only be taken back. */
+function allOwn({ list }: ListOnPage): Html {
+  const { shown, batch } = list;
+  if (batch === null) return none;
+  const isOne = shown.length === 1;
+  const words = isOne ? 'It is your own edit.' : `All ${count(shown.length)} are your own edits.`;
+  return html`<p class="foot">${shown.map((row) => hidden('row', shownKey(row)))}<span>${words} Somebody else has to approve ${isOne ? 'it' : 'them'}.</span><button class="linked" name="verb" value="Withdraw">Withdraw ${isOne ? 'it' : 'them'}…</button></p>`;
+}
+
 function bar(standing: ListOnPage): Html {
   const { list, context, read } = standing;
   const own = list.shown.filter((row) => isOwn(standing, row)).length;
   const shown = list.shown.length;
-  if (own === shown && shown > 0 && !list.isOfAll) return none;
+  if (own === shown && shown > 0 && !list.isOfAll) return allOwn(standing);
   const state = read.isAlone ? {} : { state: list.batch === null ? list.state : null };
   const path = read.isAlone || list.batch === null ? context.path : `/waiting/${list.batch}`;
   const ticks = (which: string) =>

@@ -9,7 +9,7 @@ import { fieldName, listTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { headOfThree, three } from './three-values.ts';
 import type { PageContext } from './view.ts';
-import { at, named, visible } from './words.ts';
+import { at, capital, named, visible } from './words.ts';
 
 export const teamOfList = ({ teams }: PageWaiting, teamId: bigint): SeenTeam =>
   teams.find((team) => team.teamId === teamId) ?? { team: '', teamId, name: null };
@@ -82,9 +82,10 @@ function noteOf(standing: ListOnPage, row: PageField): Html {
         : html` <button class="linked" name="withdraw" value="${shownKey(row)}">Withdraw it</button>`;
     return html`<span id="own-${shownKey(row)}">Your own edit. Somebody else has to approve it.</span>${withdraw}`;
   }
-  if (hasMoved(standing, row)) return html`<b>It was edited while you looked.</b>`;
+  if (hasMoved(standing, row))
+    return html`<b>It was edited, or has moved on the service, while you looked.</b>`;
   if (row.reason !== 'refused' || (row.detail === '' && row.requestId === null)) return none;
-  return html`${row.detail === '' ? none : html`${visible(row.detail)}. `}${row.requestId === null ? none : html`X-Request-Id <code>${row.requestId}</code>`}`;
+  return html`${row.detail === '' ? none : html`${visible(capital(row.detail))}. `}${row.requestId === null ? none : html`X-Request-Id <code>${row.requestId}</code>`}`;
 }
 
 function rowsOf(standing: ListOnPage): readonly TableRow[] {

@@ -2,7 +2,7 @@
 import type { PeopleAsked, PeopleRead, RosterRow } from '../mirror/page-people.ts';
 import type { OpenField } from '../mirror/page-standings.ts';
 import { printable } from '../model/in-words.ts';
-import { mostFound, type PeopleState, peopleSorts, standings, type UserStanding } from '../model/standing.ts';
+import { type PeopleState, peopleSorts, standings, type UserStanding } from '../model/standing.ts';
 import { type Column, chips, csvChip, empty, heading, person, table } from './components.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
@@ -211,11 +211,10 @@ function foot(context: PageContext, { rows, isMore, found, counts }: PeopleRead)
   const last = rows.at(-1);
   const next =
     isMore && last !== undefined
-      ? html`<a href="${href(context, { page: `${last.team_id}.${last.id}.${before + rows.length}` })}" rel="next">Next ${found !== null && found > mostFound ? perPage : Math.min(perPage, whole - before - rows.length)}</a>`
+      ? html`<a href="${href(context, { page: `${last.team_id}.${last.id}.${before + rows.length}` })}" rel="next">Next ${Math.min(perPage, whole - before - rows.length)}</a>`
       : none;
-  const words = found !== null && found > mostFound ? `more than ${count(mostFound)}` : count(whole);
   const first = before > 0 ? html`<a href="${href(context, {})}">First page</a>` : none;
-  return html`<span>${count(before + 1)} to ${count(before + rows.length)} of ${words}, as the mirror has them</span><span class="push"></span>${first}${next}`;
+  return html`<span>${count(before + 1)} to ${count(before + rows.length)} of ${count(whole)}, as the mirror has them</span><span class="push"></span>${first}${next}`;
 }
 
 export function people(read: PeopleRead, context: PageContext): PageShown {

@@ -1,15 +1,18 @@
 /** One person: three versions of each field, why and what is next, what can be decided, and what was. */
 import type { HeldRow } from '../mirror/held.ts';
 import type { PersonRead } from '../mirror/page-person.ts';
-import { printable } from '../model/in-words.ts';
+import { printable, quoted } from '../model/in-words.ts';
+import type { NamePair } from '../model/name.ts';
 import { isCopy } from './banner.ts';
 import { choice, heading, table } from './components.ts';
 import { barredNote, takeButton } from './decide.ts';
 import { fieldName, fieldTitle } from './hold-words.ts';
+import { type HoldAsked, holdChoices } from './hold-form.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
 import { overTime, personHistory } from './person-history.ts';
 import { pill } from './pills.ts';
+import { nothingCard } from './receipt.ts';
 import { headOfThree, isShown, textOf, three } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { at, clockTime, day, named, time, visible } from './words.ts';
@@ -65,7 +68,7 @@ function stateOf(context: PageContext, read: PersonRead, field: Column): Html {
       : pill('clock', 'quiet', 'Goes with the next run');
   const halves =
     field === 'name' && row.last_name !== '' && isShown(context, 'name')
-      ? html`<span class="note">halves ${row.name_split}: ${visible(row.first_name)} | ${visible(row.last_name)}</span>`
+      ? html`<span class="note">halves ${row.name_split}: ${named(row.first_name)} | ${named(row.last_name)}</span>`
       : none;
   return html`${pill('tick', 'ok', 'Equal')}${halves}`;
 }
@@ -105,6 +108,17 @@ function versions(context: PageContext, read: PersonRead): Html {
   });
 }
 
+/** What a command names as seen: the value, or the number of the edit where that is nothing to show or to type. */
+function asSeen(context: PageContext, { field, edit_id: edit, mirror_value: value }: HeldRow): string {
+  const halves = field === 'name' ? Object.values(value as NamePair) : [textOf(value) ?? ''];
+  const text = halves.join('|');
+  const isPlain = halves.every(
+    (half) => printable(half) === half && half.trim() === half && !half.includes('|'),
+  );
+  if (isShown(context, field) && isPlain) return ` --if ${quoted(text)}`;
+  return edit === null ? '' : ` --edit ${edit}`;
+}
+
 function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold: HeldRow): Html {
   const { field, batch } = hold;
   const command = (words: string) => commandOf(context, team, words);
@@ -124,22 +138,16 @@ function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold:
     const all = html`the ${word}; others wait in the <a href="${to(context, `/waiting/${batch}`)}">same batch</a>`;
     return html`${choice('Meant so', html`the next run sends ${all}`, command(`approve ${batch} --only ${id} --reason '…'`))}${choice('Not meant so', 'it stays in the mirror and is held as rejected', command(`reject ${batch} --only ${id} --reason '…'`))}`;
   }
-  if (hold.reason === 'asked')
-    return choice(
-      `End the hold of the ${word}`,
-      'the next run looks at it again',
-      command(`hold ${id} ${field} --end`),
-    );
   const mirror = choice(
     `Take the mirror’s ${word}`,
     html`the next run sends ${said(hold.mirror_value)}`,
-    command(`resolve ${id} ${field} --take mirror`),
+    command(`resolve ${id} ${field} --take mirror${asSeen(context, hold)}`),
     take('mirror'),
   );
   const service = choice(
     `Take the service’s ${word}`,
     html`the mirror gets ${said(hold.service_value)}`,
-    command(`resolve ${id} ${field} --take service`),
+    command(`resolve ${id} ${field} --take service${asSeen(context, hold)}`),
     take('service'),
   );
   const another = choice(
@@ -148,13 +156,8 @@ function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold:
     command(`resolve ${id} ${field} --take '…'`),
     take('value'),
   );
-  const leave = choice(
-    'Leave both alone',
-    'for three days, whatever changes',
-    command(`hold ${id} ${field} --until 3d --reason '…'`),
-  );
   // What the service has refused it would refuse again.
-  return html`${hold.reason === 'refused' ? another : mirror}${service}${hold.reason === 'conflict' ? leave : none}`;
+  return html`${hold.reason === 'refused' ? another : mirror}${service}`;
 }
 
 /** Why it stands so, and what happens next: as `musterd why` says it, of what a run last saw. */
@@ -162,7 +165,7 @@ function why(context: PageContext, read: PersonRead, team: string): Html {
   const { held, state, row } = read;
   const explained = context.explain(team, read);
   const reasons = held
-    .filter(({ detail }) => detail !== '')
+    .filter(({ reason, detail }) => detail !== '' && reason !== 'asked')
     .map(
       ({ field, detail }) =>
         html`<p>${fieldTitle(field)}: ${context.details ? visible(detail) : 'held, for a reason that names values'}.</p>`,
@@ -182,12 +185,15 @@ function why(context: PageContext, read: PersonRead, team: string): Html {
 function lead(context: PageContext, { id, row, periods }: PersonRead): Html {
   const { now, details } = context;
   const role = [row.role_id, row.role].filter((part) => part !== null).join(' ');
-  const since = row.created_at ?? periods.at(-1)?.valid_from ?? null;
+  const first = periods.at(-1);
+  const since = row.created_at ?? first?.valid_from ?? null;
+  // Whom the first run took over was there before, since nobody knows when.
+  const where = row.created_at === null && first?.side === null ? 'in the mirror' : 'in the team';
   const parts = [
     ...(details ? [html`<span class="mono">${id}</span>`] : []),
-    ...(role === '' ? [] : [visible(role)]),
+    ...(role === '' ? [] : [named(role)]),
     ...(row.gone_at === null ? [] : [html`has left, seen on ${time(row.gone_at, day(row.gone_at, now))}`]),
-    ...(since === null ? [] : [html`in the team since ${time(since, day(since, now))}`]),
+    ...(since === null ? [] : [html`${where} since ${time(since, day(since, now))}`]),
     ...(row.edited_at === null
       ? []
       : [html`last edited here ${at(row.edited_at, now)} by ${named(row.edited_by ?? '')}`]),
@@ -195,16 +201,21 @@ function lead(context: PageContext, { id, row, periods }: PersonRead): Html {
   return html`${parts.map((part, i) => html`${i === 0 ? '' : ' · '}${part}`)}`;
 }
 
-export function onePerson(read: PersonRead, context: PageContext): PageShown {
+/** @param asked what was asked for and not done */
+export function onePerson(read: PersonRead, context: PageContext, asked?: HoldAsked): PageShown {
   const { id, row, held, teamId } = read;
   const team = context.teams.find((one) => one.teamId === teamId)?.team ?? '';
   const who = context.details && row.name !== '' ? named(row.name) : html`<span class="mono">${id}</span>`;
   const before = html`<p class="note"><a href="${to(context, '/people')}">People</a></p>`;
   const mayAct = row.gone_at === null && !isCopy(context);
-  const choices = mayAct ? held.map((hold) => choicesOf(context, read, team, hold)) : [];
+  const others = held.filter(({ reason }) => reason !== 'asked');
+  const choices = mayAct
+    ? html`${others.map((hold) => choicesOf(context, read, team, hold))}${holdChoices(context, read, team, asked)}`
+    : none;
   const act = mayAct && held.some(mustAct) ? ' act-bar' : '';
-  const barred = choices.length === 0 ? none : barredNote(context, [team]);
+  const barred = mayAct && held.length > 0 ? barredNote(context, [team]) : none;
   const card = html`<div class="card flush person${act}">${versions(context, read)}${why(context, read, team)}${barred}${choices}</div>`;
-  const main = html`${heading(who, lead(context, read), before)}${card}${overTime(context, read)}${personHistory(context, read)}`;
+  const refused = asked?.refusal === undefined ? none : nothingCard(`${asked.refusal}.`);
+  const main = html`${refused}${heading(who, lead(context, read), before)}${card}${overTime(context, read)}${personHistory(context, read)}`;
   return { title: context.details ? printable(row.name) || `${id}` : `${id}`, main };
 }

@@ -1,126 +1,138 @@
 /** What became of a decision: above the list once it was made, and of the last ones in a table below. */
 import type { Decided } from '../mirror/page-decided.ts';
-import { type Fate, fates } from '../model/waiting-page.ts';
-import { section, table } from './components.ts';
+import type { PageWaiting } from '../mirror/page-waiting-view.ts';
+import { hasNotLeft, undoable } from '../model/waiting-page.ts';
+import { isCopy } from './banner.ts';
+import { meter, section, table } from './components.ts';
+import { hidden, mayDecide } from './decide.ts';
 import { type Html, html, none } from './html.ts';
 import { href, to } from './links.ts';
 import { type IconShape, icon } from './pills.ts';
+import { byWhom, deedOf, isUnderWay, partsOf, statusOf } from './receipt-words.ts';
 import type { PageContext } from './view.ts';
-import { at, clockTime, count, many, named } from './words.ts';
+import { at, clockTime, count, named } from './words.ts';
 
-const deeds = { approve: 'approved', reject: 'rejected' } as const;
-
-/** `58 approved`, `the mirror’s 37 taken` */
-const deedOf = ({ decision, rows }: Decided): string =>
-  decision === 'approve' || decision === 'reject'
-    ? `${count(rows)} ${deeds[decision]}`
-    : `The ${decision}’s ${rows === 1 ? 'value' : `${count(rows)} values`} taken`;
-
-const isMine = ({ decide }: PageContext, { by }: Decided): boolean =>
-  decide !== null && by !== null && (by === decide.actor || by.endsWith(` for ${decide.actor}`));
-
-const byWhom = (context: PageContext, decided: Decided): Html =>
-  isMine(context, decided) ? html`you` : named(decided.by ?? 'somebody');
-
-/** Of so many. The parts add up to all of it. */
-function partOf(context: PageContext, fate: Fate, n: number, decided: Decided): Html {
-  const { runId, sentAt, decision } = decided;
-  switch (fate) {
-    case 'sent': {
-      const run =
-        runId === null ? none : html` in <a href="${to(context, `/runs/${runId}`)}">run ${count(runId)}</a>`;
-      const since = sentAt === null ? none : html` since ${at(sentAt, context.now, true)}`;
-      return html`${many(n, 'was', 'were')} sent${run} and ${n === 1 ? 'is' : 'are'} confirmed${since}`;
-    }
-    case 'asked':
-      return html`of ${count(n)} no answer is known yet: the next run looks whether ${n === 1 ? 'it' : 'they'} arrived, and sends ${n === 1 ? 'it' : 'them'} again only if not`;
-    case 'refused':
-      return html`${many(n, 'was', 'were')} refused by the service and ${n === 1 ? 'waits' : 'wait'} for somebody`;
-    case 'coming':
-      return html`${many(n, 'goes', 'go')} with the next run`;
-    case 'waits':
-      return html`${many(n, 'waits', 'wait')} again`;
-    case 'moved':
-      return html`${many(n, 'was', 'were')} edited again or taken back meanwhile`;
-    case 'kept':
-      return decision === 'reject'
-        ? html`${many(n, 'stays', 'stay')} in the mirror; nothing was sent`
-        : html`The mirror has ${n === 1 ? 'it' : 'them'}; nothing was sent`;
-    default:
-      return fate satisfies never;
-  }
-}
-
-function partsOf(context: PageContext, decided: Decided): Html {
-  const all = fates.flatMap((fate) => {
-    const n = decided.fates[fate] ?? 0;
-    return n === 0 ? [] : [partOf(context, fate, n, decided)];
-  });
-  return html`${all.map((part, i) => html`${i === 0 ? '' : '; '}${part}`)}`;
-}
+const dayMs = 86_400_000;
+/** Nothing that goes takes longer to begin. */
+const longestFollowedMs = 600_000;
 
 /** The gravest of its parts. */
-function shapeOf({ fates: of }: Decided): readonly [IconShape, 'ok' | 'act' | 'quiet'] {
+function shapeOf(decided: Decided): readonly [IconShape, 'ok' | 'act' | 'quiet'] {
+  const { fates: of } = decided;
   if (of.refused !== undefined) return ['alarm', 'act'];
   if (of.asked !== undefined) return ['dashed', 'quiet'];
-  if (of.coming !== undefined) return of.sent === undefined ? ['clock', 'quiet'] : ['half', 'quiet'];
-  return ['tick', 'ok'];
+  if (isUnderWay(decided)) return ['half', 'quiet'];
+  return of.coming === undefined ? ['tick', 'ok'] : ['clock', 'quiet'];
 }
 
-/** It stands until somebody closes it. */
-export function receiptCard(context: PageContext, decided: Decided | undefined): Html {
+/** Asks what taking it back would do. What has not left is taken back, and the rest is undone. */
+function undoButton(context: PageContext, decided: Decided, words: Html): Html {
+  const { decide, teams } = context;
+  const team = teams.find(({ teamId }) => teamId === decided.teamId)?.team ?? '';
+  if (decide === null || !mayDecide(context, team) || undoable(decided) === 0) return none;
+  const values = { token: decide.token('/waiting'), team, verb: 'Undo', decision: String(decided.number) };
+  return html`<form method="post" action="/waiting">${Object.entries(values).map(([name, one]) => hidden(name, one))}<button class="linked">${words}</button></form>`;
+}
+
+function undoWords(decided: Decided): Html {
+  const n = undoable(decided);
+  if (hasNotLeft(decided.fates) && decided.fates.coming !== undefined) return html`Take it back…`;
+  return html`Undo the ${n === 1 ? 'one' : count(n)}…`;
+}
+
+const those = (n: number, one: string, more: string): string =>
+  n === 1 ? `The one that ${one}` : `The ${count(n)} that ${more}`;
+
+/** Where to look at what is said. */
+function waysOf(context: PageContext, decided: Decided): readonly Html[] {
+  const { decision, fates: of, number, rows, waitsIn } = decided;
+  const changes = (direction: string) => to(context, '/changes', { decision: String(number), direction });
+  const [list, ...others] = waitsIn;
+  const waiting =
+    list === undefined || others.length > 0
+      ? to(context, '/waiting')
+      : list.batch === null
+        ? to(context, '/waiting', { state: list.state })
+        : to(context, `/waiting/${list.batch}`);
+  const again = (of.edited ?? 0) + (of.waits ?? 0);
+  const valued = of.sent ?? (hasNotLeft(of) && of.coming === undefined ? rows : 0);
+  const way = of.sent !== undefined ? 'pushed' : decision === 'service' ? 'pulled' : 'decided';
+  const ways: readonly (readonly [number, string, string])[] = [
+    [again, waiting, those(again, 'waits again', 'wait again')],
+    [
+      of.refused ?? 0,
+      to(context, '/waiting', { state: 'refused' }),
+      those(of.refused ?? 0, 'was refused', 'were refused'),
+    ],
+    [
+      of.asked ?? 0,
+      changes('pushed'),
+      `The ${of.asked === 1 ? 'one' : count(of.asked ?? 0)} without an answer`,
+    ],
+    [valued, changes(way), valued === 1 ? 'The one, with its value' : `The ${count(valued)}, with values`],
+  ];
+  return ways.flatMap(([n, address, words]) => (n === 0 ? [] : [html`<a href="${address}">${words}</a>`]));
+}
+
+/** It stands until somebody closes it, or a day has passed. While something is on its way, the script asks again. */
+export function receiptCard(context: PageContext, { done: decided, sending }: PageWaiting): Html {
   if (decided === undefined) return none;
   const [shape, tone] = shapeOf(decided);
-  const { now } = context;
-  const { sent, waits, refused, coming, asked } = decided.fates;
-  const again = (waits ?? 0) + (refused ?? 0);
-  const links = [
-    ...(again === 0
-      ? []
-      : [
-          html`<a href="${href(context, { done: null })}">The ${count(again)} that ${again === 1 ? 'waits' : 'wait'} again</a>`,
-        ]),
-    ...(sent === undefined || decided.runId === null
-      ? []
-      : [
-          html`<a href="${to(context, '/changes', { run: decided.runId.toString() })}">The ${count(sent)}, with values</a>`,
-        ]),
-    ...(coming === undefined && asked === undefined
-      ? []
-      : [html`<a href="${href(context, { done: decided.number.toString() })}" data-again>Load again</a>`]),
+  const { fates: of, number, why } = decided;
+  const isOpen = of.leaving !== undefined || of.coming !== undefined || of.asked !== undefined;
+  const isFollowed =
+    sending.listens &&
+    (of.leaving !== undefined || of.coming !== undefined) &&
+    context.now.getTime() - decided.at.getTime() < longestFollowedMs;
+  const again = html`<noscript><a href="${href(context, {})}">Load again</a></noscript>`;
+  const reason = why === null || why === '' ? none : html`<p class="note">Reason: ${named(why)}</p>`;
+  const ways = [
+    ...(isUnderWay(decided) && isFollowed
+      ? [meter(of.sent ?? 0, decided.rows)]
+      : [...waysOf(context, decided), undoButton(context, decided, undoWords(decided))]),
+    isOpen ? again : none,
     html`<a href="${href(context, { done: null })}">Close</a>`,
   ];
-  const why =
-    decided.why === null || decided.why === ''
-      ? none
-      : html`<p class="note">Reason: ${named(decided.why)}</p>`;
-  return html`<div class="card receipt" role="status" id="receipt">${icon(shape, tone, 20)}<div><p><b>${deedOf(decided)} by ${byWhom(context, decided)} at ${clockTime(decided.at, now, true)}.</b> ${partsOf(context, decided)}.</p>${why}<p class="note">This is decision ${decided.number.toString()}: <code>musterd undo --decision ${decided.number.toString()}</code> shows what can be taken back of it.</p><p class="ways">${links}</p></div></div>`;
+  const command =
+    context.decide === null && !isCopy(context) && undoable(decided) > 0
+      ? html`<p class="note"><code>musterd undo --decision ${String(number)}</code> shows what can be taken back of it.</p>`
+      : none;
+  return html`<div class="card receipt" role="status" id="receipt"${isFollowed ? html` data-live` : none}>${icon(shape, tone, 20)}<div><p><b>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(decided.at, context.now, true)}.</b> ${statusOf(context, decided, sending)}</p>${reason}${command}<div class="ways">${ways}</div></div></div>`;
 }
 
 /** What is said above a list that comes back because nothing was decided. */
-export const nothingCard = (words: string): Html =>
-  html`<div class="card receipt" role="status" id="receipt">${icon('alarm', 'act', 20)}<div><p><b>Nothing was decided.</b> ${words}</p></div></div>`;
+export const nothingCard = (words: Html | string, what = 'Nothing was decided.'): Html =>
+  html`<div class="card receipt" role="status" id="receipt">${icon('alarm', 'act', 20)}<div><b>${what}</b> ${words}</div></div>`;
 
 /** That is how a second pair of eyes sees the first. */
 export function decidedLast(context: PageContext, all: readonly Decided[]): Html {
   if (all.length === 0) return none;
   const isMany = context.team === null;
-  const rowOf = (decided: Decided) => ({
-    cells: [
-      html`<a href="${to(context, '/waiting', { done: decided.number.toString() })}">${at(decided.at, context.now)}</a>`,
-      ...(isMany ? [named(context.teams.find(({ teamId }) => teamId === decided.teamId)?.team ?? '')] : []),
-      byWhom(context, decided),
-      deedOf(decided),
-      partsOf(context, decided),
-    ],
-  });
-  const columns = ['When', ...(isMany ? ['Team'] : []), 'By', 'What', 'What became of it'];
+  const rowOf = (decided: Decided) => {
+    const number = String(decided.number);
+    const isNew = context.now.getTime() - decided.at.getTime() < dayMs;
+    const link = isNew
+      ? to(context, '/waiting', { done: number })
+      : to(context, '/changes', { decision: number });
+    const when = clockTime(decided.at, context.now);
+    return {
+      cells: [
+        html`<a href="${link}">${at(decided.at, context.now)}</a>`,
+        ...(isMany ? [named(context.teams.find(({ teamId }) => teamId === decided.teamId)?.team ?? '')] : []),
+        byWhom(context, decided.by),
+        deedOf(context, decided),
+        partsOf(context, decided),
+        undoButton(context, decided, html`Undo…<span class="away"> ${when}</span>`),
+      ],
+    };
+  };
+  const columns = ['When', ...(isMany ? ['Team'] : []), 'By', 'What'].map((label) => ({ label }));
   const list = table(context, {
     caption: 'Decided last',
-    columns: columns.map((label) => ({ label })),
+    columns: [...columns, { label: 'What became of it', short: 'Became' }, { label: '' }],
     rows: all.map(rowOf),
   });
   return section('Decided last', list, {
-    more: html`<a href="${to(context, '/changes', { direction: 'decided' })}">All decisions</a>`,
+    more: html`<a href="${to(context, '/changes', { direction: 'decided', since: '2000-01-01' })}">All decisions</a>`,
   });
 }

@@ -8,7 +8,7 @@ import { commandBox } from './components.ts';
 import { movedBy, movedInWords } from './run-words.ts';
 import { changed, value } from './three-values.ts';
 import type { PageContext } from './view.ts';
-import { count, many, took, visible } from './words.ts';
+import { capital, count, many, took, visible } from './words.ts';
 
 function reasons({ reasons: all, outcome, waiting }: OpenRun): Html {
   if (all.length === 0)
@@ -19,7 +19,7 @@ function reasons({ reasons: all, outcome, waiting }: OpenRun): Html {
     outcome === 'refused'
       ? `${many(waiting, 'thing waits', 'things wait')} for a person; the next run does everything else.`
       : 'The next run goes on with what was left.';
-  return html`<h2 class="h3">Why it ended ${outcome === 'refused' ? 'so' : 'early'}</h2><blockquote>${all.map((reason) => html`<p>${visible(reason)}.</p>`)}<p class="note">${then}</p></blockquote>`;
+  return html`<h2 class="h3">Why it ended ${outcome === 'refused' ? 'so' : 'early'}</h2><blockquote>${all.map((reason) => html`<p>${visible(capital(reason))}.</p>`)}<p class="note">${then}</p></blockquote>`;
 }
 
 function requests({ endpoints, requests: all }: OpenRun): Html {

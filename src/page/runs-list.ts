@@ -1,6 +1,7 @@
 /** Runs: six hours in lanes, and the list, which folds what moved nothing. */
 import type { OpenRun, PageRun, RunsRead } from '../mirror/page-runs.ts';
-import { chips, csvChip, empty, heading, table, type TableRow } from './components.ts';
+import { chips, csvChip, empty, heading, section, table, type TableRow } from './components.ts';
+import { sinceItBegan } from './first-day.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import { runDetails } from './run-details.ts';
@@ -21,14 +22,20 @@ import { at, clockTime, count, dayBand, many, took } from './words.ts';
 const hourMs = 3_600_000;
 const hoursShown = 6;
 
-function lanesOf(runs: readonly PageRun[], now: Date): Html {
-  const from = new Date(now.getTime() - hoursShown * hourMs);
+/** Of a mirror that is younger than these hours, all since it began. */
+function lanesOf({ runs, beganAt }: RunsRead, now: Date): Html {
+  const sixHours = now.getTime() - hoursShown * hourMs;
+  const isYoung = beganAt !== null && beganAt.getTime() > sixHours;
+  const from = isYoung ? beganAt : new Date(sixHours);
   const shown = runs.filter(({ startedAt }) => startedAt >= from);
-  const hours = Array.from({ length: hoursShown + 1 }, (_, i) => new Date(from.getTime() + i * hourMs));
-  return html`<section class="card lanes" aria-label="The last six hours"><dl>${lanes.map(
+  const hours = isYoung
+    ? [from, now]
+    : Array.from({ length: hoursShown + 1 }, (_, i) => new Date(from.getTime() + i * hourMs));
+  const card = html`<section class="card lanes" aria-label="${isYoung ? 'Since it began' : 'The last six hours'}"><dl>${lanes.map(
     (lane) =>
       html`<div><dt>${laneNames[lane]}</dt><dd>${strip({ runs: shown.filter(({ groups }) => groups.includes(lane)), label: laneNames[lane], from, to: now, steps: 120 })}</dd></div>`,
   )}</dl><p class="hours note" aria-hidden="true">${hours.map((hour) => html`<span>${clockTime(hour, hour)}</span>`)}</p>${stripLegend}</section>`;
+  return beganAt === null ? card : section('Since it began', card, { note: sinceItBegan(beganAt, now) });
 }
 
 const kinds = {
@@ -103,7 +110,7 @@ function rowsOf({ runs, open }: RunsRead, context: PageContext): readonly TableR
 
 const share = (sorted: readonly number[], part: number) => sorted[Math.floor(sorted.length * part)] ?? 0;
 
-function summary({ runs, isRecent }: RunsRead): string {
+function summary({ runs, isRecent, beganAt }: RunsRead): string {
   if (!isRecent) return 'Older runs, the newest first.';
   const users = runs.filter(({ groups }) => groups.includes('users'));
   const of = (outcome: string) => users.filter((run) => run.outcome === outcome).length;
@@ -119,7 +126,7 @@ function summary({ runs, isRecent }: RunsRead): string {
     times.length < 2
       ? ''
       : ` Half took less than ${took(share(times, 0.5))}, and 95 of 100 less than ${took(share(times, 0.95))}.`;
-  return `In 24 hours ${many(users.length, 'run')} of the users${words.length === 0 ? '' : `: ${words.join(', ')}`}.${pace}`;
+  return `${beganAt === null ? 'In 24 hours' : 'Since it began'} ${many(users.length, 'run')} of the users${words.length === 0 ? '' : `: ${words.join(', ')}`}.${pace}`;
 }
 
 export function runsPage(read: RunsRead, context: PageContext): PageShown {
@@ -151,10 +158,10 @@ export function runsPage(read: RunsRead, context: PageContext): PageShown {
   ];
   const shown = runs.filter(kinds[kindOf(context)].fits).length;
   const last = runs.at(-1);
-  const foot = html`<span>Shown: ${count(shown)} of ${many(runs.length, 'run')}${isRecent ? ' of the last 24 hours' : ''}</span><span class="push"></span>${last === undefined ? none : html`<a href="${href(context, { before: last.runId.toString(), open: null })}">Older runs</a>`}`;
+  const foot = html`<span>Shown: ${count(shown)} of ${many(runs.length, 'run')}${isRecent ? (read.beganAt === null ? ' of the last 24 hours' : ' since it began') : ''}</span><span class="push"></span>${last === undefined ? none : html`<a href="${href(context, { before: last.runId.toString(), open: null })}">Older runs</a>`}`;
   return {
     title,
-    main: html`${head}${isRecent ? lanesOf(runs, context.now) : none}${chips('Which runs', (Object.keys(kinds) as Kind[]).map(chip), csvChip(csvOf(context)))}${table(context, { caption: 'Runs, the newest first', columns, rows: rowsOf(read, context), foot })}`,
+    main: html`${head}${isRecent ? lanesOf(read, context.now) : none}${chips('Which runs', (Object.keys(kinds) as Kind[]).map(chip), csvChip(csvOf(context)))}${table(context, { caption: 'Runs, the newest first', columns, rows: rowsOf(read, context), foot })}`,
   };
 }
 

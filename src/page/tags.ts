@@ -2,7 +2,7 @@
 import type { TagsAsked, TagsRead } from '../mirror/page-tags.ts';
 import { printable } from '../model/in-words.ts';
 import { chips, csvChip, empty, heading, section, table } from './components.ts';
-import { monthsChart } from './growth.ts';
+import { cameOrWent, monthsChart } from './growth.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import type { Csv, PageAsked, PageContext, PageShown } from './view.ts';
@@ -83,8 +83,8 @@ function list(context: PageContext, { rows, found }: TagsRead): Html {
 export function tags(read: TagsRead, context: PageContext): PageShown {
   const back = html`<p class="note"><a href="${to(context, '/counts')}">Counts</a></p>`;
   const lead = `${many(read.now, 'tag')} now${read.gone === 0 ? '' : `, and ${count(read.gone)} that are gone`}.`;
-  const growth = section('By month', monthsChart(read, 'Tags'), {
-    note: html`added above, gone below the line`,
+  const growth = section('By month', monthsChart(context, read, 'Tags'), {
+    note: cameOrWent(read.months) ? html`added above, gone below the line` : none,
   });
   return {
     title: 'Tags',

@@ -36,7 +36,11 @@ export interface PageContext extends PageAsked {
   readonly standings: PageFrame['standings'];
   /** Where this mirror is, and was. */
   readonly placing: Placing;
-  /** Users whose edits wait because of that, in the teams asked for. */
+  /** All daemons of these teams that have said that they run. */
+  readonly daemons: PageFrame['daemons'];
+  /** The teams asked for that no daemon serves any more, by name, and which one was the last. */
+  readonly stopped: PageFrame['stopped'];
+  /** Edits that wait because nothing is sent from here, in the teams asked for. */
   readonly waitingEdits: number;
   /** Of musterd. */
   readonly version: string;

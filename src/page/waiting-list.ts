@@ -3,7 +3,7 @@ import type { SeenTeam } from '../mirror/page-reader.ts';
 import type { MissingRows, WaitingList } from '../mirror/page-waiting.ts';
 import type { ListRead, PageWaiting } from '../mirror/page-waiting-view.ts';
 import { mostWhole, ownKey } from '../model/waiting-page.ts';
-import { isCopy, nothingDecided } from './banner.ts';
+import { hasBanner, isCopy, nothingDecided } from './banner.ts';
 import { chips, choice, csvChip, empty, heading } from './components.ts';
 import { barredNote, hidden, mayDecide } from './decide.ts';
 import { editorsIn, listTitle, meaning, stateName } from './hold-words.ts';
@@ -13,9 +13,10 @@ import { commandOf, csvOf, href, to } from './links.ts';
 import { decidedBelow, listFilters, lookAtAll } from './list-form.ts';
 import { rowsTable, type ListOnPage, listOnPage, teamOfList } from './list-rows.ts';
 import { decidedLast, nothingCard, receiptCard } from './receipt.ts';
+import { byWhom } from './receipt-words.ts';
 import { legend, textOf } from './three-values.ts';
 import type { Csv, PageContext, PageShown } from './view.ts';
-import { at, clockTime, count, listed, many, named, span, visible } from './words.ts';
+import { at, capital, clockTime, count, listed, many, named, span, visible } from './words.ts';
 
 const inTeam = (context: PageContext, team: SeenTeam): Html =>
   context.team === null ? html` in ${named(teamName(team))}` : none;
@@ -24,8 +25,26 @@ const inTeam = (context: PageContext, team: SeenTeam): Html =>
 const cardOf = (context: PageContext): string =>
   isCopy(context) ? 'card flush batch' : 'card flush act-bar batch';
 
+/** Nothing is called well below a banner. */
+const wellIn = (context: PageContext) => (hasBanner(context) ? 'dashed' : 'tick');
+
 const since = (context: PageContext, when: Date): Html =>
   html`<p class="since note">since ${at(when, context.now)}<br>${span(context.now.getTime() - when.getTime())}</p>`;
+
+/** `4 of 60 edits are left`, where something of it was decided before. */
+const titleOf = (list: ListRead): string =>
+  list.decided === null
+    ? listTitle(list)
+    : `${count(list.rows)} of ${many(list.rows + list.decided.rows, 'edit')} ${list.rows === 1 ? 'is' : 'are'} left`;
+
+function decidedBefore(context: PageContext, { decided }: ListRead): readonly Html[] {
+  if (decided === null) return [];
+  const { rows, approved, by, at: when } = decided;
+  const what = approved === rows ? 'approved' : approved === 0 ? 'rejected' : 'decided about, the last';
+  return [
+    html`<span>${count(rows)} ${what} by <b>${byWhom(context, by)}</b> at ${at(when, context.now)}</span>`,
+  ];
+}
 
 function aboutOf({ list, context, read }: ListOnPage): Html {
   const { editedFrom, editedTo, batch, runId } = list;
@@ -46,6 +65,7 @@ function aboutOf({ list, context, read }: ListOnPage): Html {
     ...(batch === null
       ? []
       : [
+          ...decidedBefore(context, list),
           html`<span>Batch <code>${batch}</code>${runId === null ? none : html`, <a href="${to(context, `/runs/${runId}`)}">run ${count(runId)}</a>`}</span>`,
         ]),
   ];
@@ -56,7 +76,7 @@ function aboutOf({ list, context, read }: ListOnPage): Html {
 function meaningOf({ list, context, read, isDecided }: ListOnPage): Html {
   const details =
     list.state === 'approval'
-      ? list.details.filter((detail) => detail !== '').map((detail) => html`${visible(detail)}. `)
+      ? list.details.filter((detail) => detail !== '').map((detail) => html`${visible(capital(detail))}. `)
       : [];
   const means =
     list.state !== 'approval'
@@ -77,7 +97,7 @@ function listCard(read: PageWaiting, list: ListRead, context: PageContext): Html
   const isWhole = list.rows <= mostWhole;
   const id = list.batch === null ? `${list.state}-${standing.team.team}` : `batch-${list.batch}`;
   return html`<section class="${cardOf(context)}" id="${id}">
-<div class="head"><div><h2 class="h3">${listTitle(list)}${inTeam(context, standing.team)}</h2><p>${meaningOf(standing)}</p>${aboutOf(standing)}</div>${since(context, list.since)}</div>
+<div class="head"><div><h2 class="h3">${titleOf(list)}${inTeam(context, standing.team)}</h2><p>${meaningOf(standing)}</p>${aboutOf(standing)}</div>${since(context, list.since)}</div>
 ${isWhole ? decidedBelow(standing) : html`${rowsTable(standing)}${lookAtAll(standing)}`}
 </section>`;
 }
@@ -98,7 +118,7 @@ function missingCard(read: PageWaiting, missing: MissingRows, context: PageConte
     button,
   );
   return html`<section class="${cardOf(context)}" id="${`missing-${hash}`}">
-<div class="head"><div><h2 class="h3">${count(rows)} ${what} are missing on the service${inTeam(context, team)}</h2><p>${visible(missing.reason)}. None of them is called gone before somebody agrees; they stay in the mirror.</p></div>${since(context, missing.since)}</div>
+<div class="head"><div><h2 class="h3">${count(rows)} ${what} are missing on the service${inTeam(context, team)}</h2><p>${visible(capital(missing.reason))}. None of them is called gone before somebody agrees; they stay in the mirror.</p></div>${since(context, missing.since)}</div>
 ${isCopy(context) ? none : way}
 </section>`;
 }
@@ -114,8 +134,7 @@ function stateChips({ all, missing }: PageWaiting, context: PageContext): Html {
     href: href(context, { state }),
     isCurrent: context.query.get('state') === state,
   });
-  const words = (state: WaitingList['state']) =>
-    stateName[state].charAt(0).toUpperCase() + stateName[state].slice(1);
+  const words = (state: WaitingList['state']) => capital(stateName[state]);
   const chosen = [
     chip('All', null, sum),
     ...states.map(([state, rows]) =>
@@ -161,7 +180,7 @@ interface Said {
 export function waiting(read: PageWaiting, context: PageContext, { refusal }: Said = {}): PageShown {
   const receipt =
     refusal === undefined
-      ? html`${notes[context.query.get('note') ?? ''] ?? none}${receiptCard(context, read.done)}`
+      ? html`${notes[context.query.get('note') ?? ''] ?? none}${receiptCard(context, read)}`
       : nothingCard(refusal);
   const [alone] = read.lists;
   if (read.isAlone && alone !== undefined) return aloneList(read, alone, context, receipt);
@@ -176,7 +195,10 @@ export function waiting(read: PageWaiting, context: PageContext, { refusal }: Sa
     const title = 'Nothing waits under this name';
     const text = 'It was decided, or the edits have changed since, and what waits now has another name.';
     const more = html`<p><a href="${to(context, '/waiting')}">What waits now</a></p>`;
-    return { title, main: html`${receipt}<h1 class="away">${title}</h1>${empty('tick', title, text, more)}` };
+    return {
+      title,
+      main: html`${receipt}<h1 class="away">${title}</h1>${empty(wellIn(context), title, text, more)}`,
+    };
   }
   if (rows === 0) {
     const text =
@@ -184,7 +206,7 @@ export function waiting(read: PageWaiting, context: PageContext, { refusal }: Sa
     const title = 'Nothing waits for anybody';
     return {
       title,
-      main: html`${receipt}<h1 class="away">${title}</h1>${empty('tick', title, text)}${last}`,
+      main: html`${receipt}<h1 class="away">${title}</h1>${empty(wellIn(context), title, text)}${last}`,
     };
   }
   const title = `${many(rows, 'field')} ${rows === 1 ? 'waits' : 'wait'} for somebody`;
@@ -198,7 +220,7 @@ export function waiting(read: PageWaiting, context: PageContext, { refusal }: Sa
 /** The list is the page: its title and its meaning stand above it. */
 function aloneList(read: PageWaiting, list: ListRead, context: PageContext, receipt: Html): PageShown {
   const standing = listOnPage(read, list, context);
-  const title = listTitle(list);
+  const title = titleOf(list);
   const tick =
     list.state === 'conflict' && standing.isDecided
       ? ' Tick the rows of which you know which side is right, then say which; the next page asks once more.'

@@ -39,6 +39,12 @@ export function distance(date: Date, now: Date): string {
   return ms < 0 ? `in ${words}` : `${words} ago`;
 }
 
+/** As a sentence has it: `42 s ago`, `22 minutes ago`. */
+export function longAgo(date: Date, now: Date): string {
+  const ms = now.getTime() - date.getTime();
+  return ms < minuteMs ? distance(date, now) : `${span(ms)} ago`;
+}
+
 /** `1.4 s`, `31 s`, `4 min 10 s`: how long something took. */
 export function took(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
@@ -54,27 +60,35 @@ const minutes = part({ hour: '2-digit', minute: '2-digit' });
 const seconds = part({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const dayOfYear = part({ day: 'numeric', month: 'short' });
 const dayOfAnyYear = part({ day: 'numeric', month: 'short', year: 'numeric' });
-const weekday = part({ weekday: 'long' });
+const longWeekday = part({ weekday: 'long' });
+/** `Sat` */
+export const weekday = part({ weekday: 'short' });
 const longDay = part({ day: 'numeric', month: 'long' });
 
 const dayOf = (date: Date) => date.toISOString().slice(0, 10);
+
+export const isSameDay = (one: Date, other: Date): boolean => dayOf(one) === dayOf(other);
 
 /** `11 Mar`, and with the year where it is another one. */
 export function day(date: Date, now: Date): string {
   return date.getUTCFullYear() === now.getUTCFullYear() ? dayOfYear(date) : dayOfAnyYear(date);
 }
 
+/** `11 March`, and with the year where it is another one. */
+export const longDate = (date: Date, now: Date): string =>
+  `${longDay(date)}${date.getUTCFullYear() === now.getUTCFullYear() ? '' : ` ${date.getUTCFullYear()}`}`;
+
 /** `14:21`; of another day `10 Mar 16:40`. */
 export function clockTime(date: Date, now: Date, precise = false): string {
   const time = precise ? seconds(date) : minutes(date);
-  return dayOf(date) === dayOf(now) ? time : `${day(date, now)} ${time}`;
+  return isSameDay(date, now) ? time : `${day(date, now)} ${time}`;
 }
 
 /** `Today, Wednesday 11 March`: the band above the rows of a day. */
 export function dayBand(date: Date, now: Date): string {
-  const name = `${weekday(date)} ${longDay(date)}`;
-  if (dayOf(date) === dayOf(now)) return `Today, ${name}`;
-  if (dayOf(date) === dayOf(new Date(now.getTime() - dayMs))) return `Yesterday, ${name}`;
+  const name = `${longWeekday(date)} ${longDay(date)}`;
+  if (isSameDay(date, now)) return `Today, ${name}`;
+  if (isSameDay(date, new Date(now.getTime() - dayMs))) return `Yesterday, ${name}`;
   return date.getUTCFullYear() === now.getUTCFullYear() ? name : `${name} ${date.getUTCFullYear()}`;
 }
 
@@ -110,6 +124,9 @@ export function visible(text: string): Html {
 
 /** A name, which may be written in either direction. */
 export const named = (text: string): Html => html`<bdi class="name">${visible(text)}</bdi>`;
+
+/** As a sentence begins. */
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** One word after the other: `a, b and c`. */
 export function listed(words: readonly string[]): string {

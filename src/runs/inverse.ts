@@ -5,6 +5,7 @@ import { isEmailAddress } from '../model/canonical.ts';
 import { columnOf } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
+import { shownDigest } from '../model/shown-field.ts';
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
 import { canonicalValue, type Field, sameBytes, type UserValues } from '../model/user.ts';
 import type { FieldValue } from '../model/user-plan.ts';
@@ -36,8 +37,8 @@ export interface UndoPlan {
   readonly edits: readonly UserEdit[];
   /** Those of the changes that a reason lets pass the limits; the others were rejected, and nobody has agreed to them. */
   readonly approvable: readonly Inverse[];
-  /** What waits for a decision again. */
-  readonly undecided: readonly Pick<LeftAlone, 'userId' | 'name' | 'field'>[];
+  /** What waits for a decision again, with the value that waits. */
+  readonly undecided: readonly Pick<LeftAlone, 'userId' | 'name' | 'field' | 'from'>[];
   readonly left: readonly LeftAlone[];
   /** The number under which a decision is taken back; `null`: it is only shown, or the change of a run is undone. */
   readonly number: bigint | null;
@@ -139,6 +140,18 @@ export function inverseOf(teamId: Id, fields: readonly MovedField[]): UndoPlan {
     edits.set(userId, { id: userId, expected: now.mirror, values });
   }
   return { changes, approvable: changes, undecided: [], left, edits: [...edits.values()], number: null };
+}
+
+/** What a page shows of a plan, row by row, as its form names it: whose field, and what becomes of it. */
+export function undoKeys({ changes, undecided }: Pick<UndoPlan, 'changes' | 'undecided'>): readonly string[] {
+  const all = [
+    ...changes.map((one) => ({ ...one, edit: null })),
+    ...undecided.map((one) => ({ ...one, to: null, edit: 0n })),
+  ];
+  return all.flatMap(({ userId, field, from, to, edit }) => {
+    const digest = shownDigest({ edit, mirror: to, service: from });
+    return field === null ? [] : [`${userId}.${columnOf(field)}.${digest}`];
+  });
 }
 
 /** What was done of a plan, where some users were edited in between. */

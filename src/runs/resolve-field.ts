@@ -160,7 +160,16 @@ async function resolveHold(
         };
   const resolving = { verb: 'resolve', why, runId, decision: act.decision } as const;
   const passes = take === 'mirror';
-  const edit = { userId: id, field, edit: hold.edit, to, ...over, sends: sends(mirror), passes };
+  const edit = {
+    userId: id,
+    field,
+    edit: hold.edit,
+    to,
+    ...over,
+    sends: sends(mirror),
+    passes,
+    edited: isAnother,
+  };
   const [answer] = await decideEdits(tx, teamId, resolving, [edit]);
   if (answer?.answer !== 'resolved') throw refusalOf(answer?.answer ?? 'moved', state, field);
   act.decision = answer.decision;

@@ -68,7 +68,6 @@ export function createRecord({ config, begun: { lease, runId }, groups, log, not
     const requests = asked.requests();
     let waits = { held: 0, waiting: 0 };
     const news = learned();
-    const hasNews = news.length > 0;
     const run = {
       outcome,
       reasons,
@@ -80,10 +79,10 @@ export function createRecord({ config, begun: { lease, runId }, groups, log, not
       errorCode,
     };
     await lease.release(async (tx) => {
-      const { isNoted, ...left } = await finishRun(tx, runId, run, !hasNews);
+      const { isNoted, ...left } = await finishRun(tx, runId, run);
       waits = left;
       // Where it was not noted, this run stalled, and another one has learned something newer since.
-      if (isNoted && hasNews) await writeLearned(tx, config.team, news);
+      if (isNoted && news.length > 0) await writeLearned(tx, config.team, news);
     });
     const durationMs = Math.round(systemClock.monotonicMs() - startedMs);
     log.info({ outcome, counts, waiting: waits.waiting, requests, durationMs }, 'run finished');

@@ -4,7 +4,7 @@ import type { Queryable } from '../mirror/database.ts';
 import { readDecision, type UndecidedEdit, undecide } from '../mirror/decision-read.ts';
 import { ofDecision, readMovedFields } from '../mirror/moved-fields.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
-import { fieldOfSql } from '../mirror/users-read.ts';
+import { fieldOfSql, valueFromJson } from '../mirror/users-read.ts';
 import type { Id } from '../model/id.ts';
 import { inverseOf, type UndoPlan } from './inverse.ts';
 
@@ -42,11 +42,12 @@ export async function undoDecision(
   );
   const isTold = new Set([...inverse.changes, ...inverse.left].map(keyOf));
   const known = new Map(before.map((one) => [keyOf(one), one]));
-  const named = (row: UndecidedEdit): UndoPlan['undecided'][number] => ({
-    userId: row.userId,
-    name: known.get(keyOf(row))?.name ?? '',
-    field: row.field === null ? null : fieldOfSql(row.field),
-  });
+  const named = (row: UndecidedEdit): UndoPlan['undecided'][number] => {
+    const { name, value } = known.get(keyOf(row)) ?? {};
+    const field = row.field === null ? null : fieldOfSql(row.field);
+    const from = field === null ? null : valueFromJson(field, value);
+    return { userId: row.userId, name: name ?? '', field, from };
+  };
   return {
     ...inverse,
     teamId,

@@ -5,12 +5,13 @@ import { approveEdits, type Confirmation, type Deciding } from '../mirror/decide
 import type { Database, Queryable, Transaction } from '../mirror/database.ts';
 import { editUsers } from '../mirror/edits.ts';
 import { type LeaseOptions, underLease } from '../mirror/lease.ts';
+import { recordSetBack } from '../mirror/decision-read.ts';
 import { hasRun, ofRun, readMovedFields } from '../mirror/moved-fields.ts';
 import { readTeamId } from '../mirror/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
 import { hashOf } from '../reconcile/guard/batch-hash.ts';
 import { decideFor, waitsFor } from './four-eyes.ts';
-import { type Inverse, inverseOf, type UndoPlan, withoutMissed } from './inverse.ts';
+import { type Inverse, inverseOf, undoKeys, type UndoPlan, withoutMissed } from './inverse.ts';
 import { undoDecision } from './undo-decision.ts';
 
 /** What is to be undone. */
@@ -55,22 +56,36 @@ async function approveInverse(
   await approveEdits(tx, teamId, { batch, ...confirmed }, rows);
 }
 
+const moved = (what: string) =>
+  new MusterdError('usage', `${what} while you looked`, {
+    hint: 'Nothing was undone. Look at it again, and decide about what is there now.',
+  });
+
 /**
  * Writes the inverse into the mirror, under the lease and in one transaction, as an edit in the caller's name.
+ * @param seen `undoKeys` of what the person saw: if it is anything else by now, nothing is done
  * @returns what was done; users edited in between are listed as left alone
+ * @throws MusterdError `usage` if it is not as it was seen
  */
 export async function applyUndo(
   db: Database,
   of: { readonly team: string; readonly lease: LeaseOptions; readonly push: Config['push'] },
   undone: Undone,
-  { actor, why }: Confirmation,
+  { actor, why, seen }: Confirmation & { readonly seen?: readonly string[] },
 ): Promise<UndoPlan> {
   return underLease(db, of, async (tx) => {
     await decideFor(tx, of, actor);
     const { teamId, ...plan } = await planUndo(tx, of, undone, { why, isShown: false });
+    if (seen !== undefined && undoKeys(plan).toSorted().join() !== seen.toSorted().join())
+      throw moved('Something of it has moved');
     const edited = await editUsers(tx, teamId, plan.edits);
+    const done = withoutMissed(plan, edited);
+    if (seen !== undefined && done.changes.length < plan.changes.length)
+      throw moved('Somebody has begun to edit some of it');
+    if (plan.number !== null)
+      await recordSetBack(tx, teamId, { number: plan.number, why, fields: done.changes });
     if (why !== undefined)
       await approveInverse(tx, teamId, plan.approvable, { why, waits: waitsFor(of), decision: plan.number });
-    return withoutMissed(plan, edited);
+    return done;
   });
 }

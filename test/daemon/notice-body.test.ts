@@ -21,7 +21,6 @@ const standing: Notice = {
   doneAtMs: null,
   nextTryMs: 0,
   tries: 1,
-  returns: 0,
 };
 const over: Notice = { ...standing, stands: false, id: '0b5a4c9e-3f53-4a0b-8b0c-6f1d6f1f2c42' };
 
@@ -198,13 +197,13 @@ describe('what is told of what was read', () => {
   it('is of each team what is its own, and of holds those that wait for a person', () => {
     const ago = sinceMs - 60_000;
     expect(steps()).toEqual([
-      ['north failing', false, ago, 1, undefined],
-      ['south stale', false, ago, 1, undefined],
+      ['north failing', true, ago, 1, undefined],
+      ['south stale', true, ago, 1, undefined],
       ['south fields-held', true, 2, 5, undefined],
     ]);
     expect(steps({ refused: [{ team: 'north', sinceMs: 4, runId: 1n }], batches: [], held: [] })).toEqual([
       ['north credentials-refused', true, 4, 1, undefined],
-      ['south stale', false, ago, 1, undefined],
+      ['south stale', true, ago, 1, undefined],
       ['south batch-waits', true, sinceMs, 2, standing.id],
     ]);
   });
@@ -212,9 +211,9 @@ describe('what is told of what was read', () => {
   it('is of a mirror that is somewhere else that it is, and nothing that waits in it', () => {
     const ago = sinceMs - 60_000;
     expect(steps({ placing: moved })).toEqual([
-      ['north failing', false, ago, 1, undefined],
+      ['north failing', true, ago, 1, undefined],
       ['north elsewhere', true, sinceMs, 1, undefined],
-      ['south stale', false, ago, 1, undefined],
+      ['south stale', true, ago, 1, undefined],
       ['south elsewhere', true, sinceMs, 1, undefined],
     ]);
     expect(steps({ placing: { ...moved, verdict: 'copy' } }).map(([what]) => what)).toEqual([

@@ -56,18 +56,24 @@ describe('the queue that daemons share', () => {
 
   it('several that start at once in an empty database make it once', async () => {
     const empty = await createTestDatabase();
+    const offered = Promise.withResolvers<void>();
     const starting = [1, 2, 3].map(() =>
       createSharedQueue({
         connection: connectionOptions(readConnectionUrl(empty.url)),
         migrate: true,
         concurrency: 1,
-        work: async (team) => void worked.push(team),
+        work: async (team) => {
+          worked.push(team);
+          await offered.promise;
+        },
         onError: () => undefined,
       }),
     );
     const queues = await Promise.all(starting);
-    await Promise.all(queues.map((one) => one.offer('a')));
+    const taken = await Promise.all(queues.map((one) => one.offer('a')));
+    expect(taken.filter(Boolean)).toHaveLength(1);
     await eventually('the team is worked on', () => worked.length > 0);
+    offered.resolve();
     expect(worked).toEqual(['a']);
     await Promise.all(queues.map((one) => one.close()));
     await empty.close();

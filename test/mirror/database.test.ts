@@ -16,10 +16,8 @@ import {
   ping,
   type Queryable,
 } from '../../src/mirror/database.ts';
-import type { Opened } from '../../src/mirror/database-pool.ts';
 import { connectionOptions, readConnectionUrl } from '../../src/mirror/database-url.ts';
 import { createListener } from '../../src/mirror/listen.ts';
-import { executeLast } from '../../src/mirror/execute-last.ts';
 import { sqlState } from '../../src/mirror/database-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -190,35 +188,6 @@ describe.each(servers())('on $name', (server) => {
       await sql`drop table public.child`.execute(db.kysely);
     });
 
-    test('is committed along with its last statement, whatever values that has', async () => {
-      const texts = ['', "o'clock", '\\', '$1', 'a "b", {c}', '\u00e4\u{1f600}', 'null'];
-      const rows = await db.transaction(async (tx) => {
-        await sql`update public.t set n = 5 where id = 1`.execute(tx);
-        return await executeLast(
-          tx,
-          sql`
-            with changed as (update public.t set n = n + ${3} where id = any (${[1n, 2n]}::bigint[]) and ${true} returning id, n)
-            select id, n, ${texts}::text[] as texts, ${[]}::text[] as nothing, ${null}::text as absent,
-              ${texts[1]}::text as text, ${2n ** 62n}::bigint as large, '$2'::text as itself
-            from changed order by id`,
-        );
-      });
-      const same = { texts, nothing: [], absent: null, text: "o'clock", large: 2n ** 62n, itself: '$2' };
-      expect(rows).toEqual([
-        { id: 1n, n: 8, ...same },
-        { id: 2n, n: 3, ...same },
-      ]);
-      expect((await read()).map(({ n }) => n)).toEqual([8, 3]);
-      // The connection is no longer in a transaction.
-      await db.transaction(async (tx) => await sql`update public.t set n = 1`.execute(tx));
-      expect((await read()).map(({ n }) => n)).toEqual([1, 1]);
-    });
-
-    test('spells out no value whose text nobody knows', async () => {
-      const outcome = db.transaction((tx) => executeLast(tx, sql`select ${new Date(0)}::timestamptz`));
-      await expect(outcome).rejects.toThrow('spelled out: object');
-    });
-
     test('undoes everything when its last statement fails, and runs again where that may help', async () => {
       let runs = 0;
       const add = (id: bigint) =>
@@ -226,9 +195,8 @@ describe.each(servers())('on $name', (server) => {
           runs += 1;
           await sql`update public.t set n = n + 1`.execute(tx);
           const word = runs < 3 ? '40001' : '00000';
-          await executeLast(
+          await sql`insert into public.t select ${id}, 9 where ${word} = '00000' or public.fail(${word})`.execute(
             tx,
-            sql`insert into public.t select ${id}, 9 where ${word} = '00000' or public.fail(${word})`,
           );
         });
       await sql`create or replace function public.fail(code text) returns boolean language plpgsql as
@@ -241,25 +209,6 @@ describe.each(servers())('on $name', (server) => {
       expect(runs).toBe(3);
       expect((await read()).map(({ n }) => n)).toEqual([1, 1, 9]);
       await sql`drop function public.fail(text)`.execute(db.kysely);
-    });
-
-    test('can be one statement in one round trip, with its settings', async () => {
-      let opened: Opened | undefined;
-      const usual = open();
-      const add = async (id: bigint) =>
-        await usual.transaction(async () => 'done', {
-          opening: {
-            text: `insert into public.t values (${id}, 9) returning id, current_setting('lock_timeout') as patience`,
-            take: (rows) => {
-              opened = rows;
-            },
-            isAll: true,
-          },
-        });
-      expect(await add(3n)).toBe('done');
-      expect(opened?.rows).toEqual([{ id: 3n, patience: '10s' }]);
-      await expect(add(3n)).rejects.toMatchObject({ code: '23505' });
-      expect(await read()).toHaveLength(3);
     });
 
     test('runs again after a deadlock', async () => {
@@ -490,18 +439,6 @@ describe.each(servers())('on $name', (server) => {
     const other = open({ url });
     proxy.onClientBytes = (bytes) => (bytes.includes('commit\0') ? 'forward-and-cut' : 'forward');
     const outcome = other.transaction(async (tx) => await sql`update public.t set n = 4`.execute(tx));
-    expect(await failure(outcome)).toMatchObject({
-      code: 'mirror',
-      message: expect.stringMatching(/commit/) as string,
-    });
-    await eventually('it is committed', async () => (await read()).every(({ n }) => n === 4));
-  });
-
-  test('so is one that was sent along with the last statement', async () => {
-    const { proxy, url } = await openProxy();
-    const other = open({ url });
-    proxy.onClientBytes = (bytes) => (bytes.includes('commit\0') ? 'forward-and-cut' : 'forward');
-    const outcome = other.transaction((tx) => executeLast(tx, sql`update public.t set n = ${4}`));
     expect(await failure(outcome)).toMatchObject({
       code: 'mirror',
       message: expect.stringMatching(/commit/) as string,

@@ -25,7 +25,6 @@ import { MusterdError } from '../../src/errors.ts';
 import { checkServer } from '../../src/mirror/check-server.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
-import { openSqlSession, promptName } from '../../src/mirror/sql-session.ts';
 import { type Elsewhere, type ElsewhereOptions, openElsewhere } from '../support/embedded-process.ts';
 import { startMusterd } from '../system/run-musterd.ts';
 import { eventually } from '../support/eventually.ts';
@@ -263,17 +262,6 @@ describe('several at once', () => {
       expect(findPostmaster(dataOf(starter))).toBeUndefined();
     });
 
-    test('the starter does not wait for a prompt at which somebody sits', async () => {
-      const starter = await open({ closePatienceMs: endless });
-      const guest = await open({ isGuest: true });
-      const { url } = guest;
-      const prompt = { url, isWriting: false, onNotice: () => {}, applicationName: promptName };
-      const session = await openSqlSession(prompt);
-      await starter.close();
-      await session.close();
-      expect(findPostmaster(dataOf(starter))).toBeUndefined();
-    });
-
     test('the starter does not wait for a page that somebody has open, and the page stays', async () => {
       const starter = await open({ closePatienceMs: endless });
       await use(starter.url, migrate);
@@ -304,7 +292,7 @@ describe('several at once', () => {
       expect(await page.ended).toMatchObject({ code: 0, stderr: '' });
     });
 
-    test('a prompt that started the server stops it', async () => {
+    test('a guest that started the server stops it', async () => {
       const guest = await open({ isGuest: true });
       await guest.close();
       expect(findPostmaster(dataOf(guest))).toBeUndefined();

@@ -81,7 +81,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   ),
   bookkeeping(
     'sync.held_fields',
-    'base_value,batch,decision,detail,edit_id,field,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
+    'asked_by,asked_why,base_value,batch,decision,detail,edit_id,field,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
   ),
   bookkeeping('sync.absences', 'batch,detail,id,resource,team_id,verdict,withheld_at'),
   bookkeeping(
@@ -112,7 +112,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
 /** Functions that whoever reads or edits calls without knowing, those by which approvers decide, and those that nobody but the owner may call. */
 const functions = {
   everybody:
-    'mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.actor() sync.decider() sync.deciding_names() sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.held_because(text,text,timestamp with time zone) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.listing_rests(bigint) sync.named_editor(text,text) sync.new_decision() sync.person(text) sync.place() sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb) sync.versions(bigint)',
+    'mirror.daemons() mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.actor() sync.decider() sync.deciding_names() sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.held_because(text,text,timestamp with time zone) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.listing_rests(bigint) sync.named_editor(text,text) sync.new_decision() sync.person(text) sync.place() sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb) sync.versions(bigint)',
   people: 'sync.settled(interval,boolean,xid8)',
   editor: 'mirror.forget_lookups(bigint,text[])',
   approver:

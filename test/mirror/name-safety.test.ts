@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { takeLeaseFor } from '../../src/mirror/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
-import { endSuspicion } from '../../src/mirror/name-safety.ts';
 import { beginRun } from '../../src/mirror/runs.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { pinTeam } from '../../src/mirror/pinned-teams.ts';
@@ -93,7 +92,7 @@ describe('a name that an update of something else harms', () => {
   const names = (id: Id) =>
     sql(`
       select u.first_name, u.last_name, b.name as agreed, b.first_name as agreed_first, b.last_name as agreed_last,
-        h.reason, h.base_value, h.mirror_value, h.service_value
+        sync.held_because(h.reason, h.decision, h.until), h.base_value, h.mirror_value, h.service_value
       from mirror.users u join sync.user_base b using (team_id, id)
       left join sync.held_fields h on h.user_id = u.id and h.field = 'name' where u.id = ${id}`);
   const anne = { first: 'Anne', last: 'Berg' };
@@ -103,12 +102,17 @@ describe('a name that an update of something else harms', () => {
     [null, ['', '', '']],
     ['Anne', ['Anne', 'Anne', '']],
     ['Berg ', ['Berg ', 'Berg', '']],
-  ] as const)('and leaves as %j is the base’s from then on, and held as it was', async (name, agreed) => {
-    await answer([{ intent: await setRole(1n), name }]);
-    expect(await names(1n)).toEqual([['Anne', 'Berg', ...agreed, 'conflict', anne, anne, name]]);
-    expect(await names(2n)).toEqual([['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null]]);
-    expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[3n]]);
-  });
+  ] as const)(
+    'and leaves as %j is the base’s from then on, and the mirror’s as it was',
+    async (name, agreed) => {
+      await answer([{ intent: await setRole(1n), name }]);
+      expect(await names(1n)).toEqual([['Anne', 'Berg', ...agreed, null, null, null, null]]);
+      expect(await names(2n)).toEqual([
+        ['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null],
+      ]);
+      expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[3n]]);
+    },
+  );
 
   it('is the base’s as well where the update had no other effect, and another field waits', async () => {
     await sql(`
@@ -118,15 +122,15 @@ describe('a name that an update of something else harms', () => {
     const seen = shownAs(1n, { name: '' });
     const outcomes = judge(intent.sent, intent.before, seen);
     await mirror.applyResults([resultOf({ intent, seen, outcomes, requestId: null }, new Map(), 3)]);
-    expect(await names(1n)).toEqual([['Anne', 'Berg', '', '', '', 'conflict', anne, anne, '']]);
+    expect(await names(1n)).toEqual([['Anne', 'Berg', '', '', '', null, null, null, null]]);
     expect(await sql('select role_id from sync.user_base where id = 1')).toEqual([[2n]]);
   });
 
-  it('is put back by the next plan, and the hold ends with it', async () => {
+  it('is put back by the next plan', async () => {
     await answer([{ intent: await setRole(1n), name: '' }]);
     const shown = shownAs(1n, { name: '', roleId: 3n });
     const plan = await planOf(shown);
-    expect(plan).toMatchObject({ patch: { name: anne }, releases: ['name'] });
+    expect(plan).toMatchObject({ patch: { name: anne } });
     await mirror.applyUsers([plan]);
     await answer([{ intent: await open(1n, { name: anne }, shown), name: 'Anne Berg' }]);
     expect(await names(1n)).toEqual([['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null]]);
@@ -138,16 +142,15 @@ describe('a name that an update of something else harms', () => {
     await answer([{ intent, name: '' }]);
     expect(await planOf(shownAs(1n, { name: '', roleId: 3n }))).toMatchObject({
       patch: { name: { first: 'Robin', last: 'Doe' } },
-      releases: ['name'],
     });
   });
 
   it.each(['conflict', 'rejected', 'asked'])('is left alone where it waits already: %s', async (reason) => {
     await sql(`update mirror.users set first_name = 'Robin', last_name = 'Doe' where id = 1`);
     await sql(`
-      insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until)
-      select ${teamId}, 1, 'name', '${reason}', '{"first": "Anne", "last": "Berg"}', '{"first": "Robin", "last": "Doe"}',
-        '"Anne Borg"', 'as before', case when '${reason}' = 'asked' then now() + interval '1 hour' end`);
+      insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until, decision)
+      select ${teamId}, 1, 'name', '${reason === 'rejected' ? 'limit' : reason}', '{"first": "Anne", "last": "Berg"}', '{"first": "Robin", "last": "Doe"}',
+        '"Anne Borg"', 'as before', case when '${reason}' = 'asked' then now() + interval '1 hour' end, nullif('${reason === 'rejected' ? reason : ''}', '')`);
     await answer([{ intent: await setRole(1n), name: '' }]);
     expect(await names(1n)).toEqual([
       [
@@ -162,10 +165,10 @@ describe('a name that an update of something else harms', () => {
         'Anne Borg',
       ],
     ]);
-    expect(await mirror.readNameSafety()).toEqual({ suspect: 1n });
+    expect(await mirror.readNameSafety()).toBe('clears');
   });
 
-  /** What is known, and whose name is held, after updates that leave these names. */
+  /** What is known after updates that leave these names. */
   const learn = async (...answers: readonly Readonly<Record<string, string>>[]) => {
     for (const shown of answers) {
       const of: { intent: Intent; name: string }[] = [];
@@ -177,70 +180,24 @@ describe('a name that an update of something else harms', () => {
       }
       await answer(of);
     }
-    const held = await sql(`select user_id from sync.held_fields where field = 'name' order by 1`);
-    return { safety: await mirror.readNameSafety(), held: held.flat() };
+    return await mirror.readNameSafety();
   };
 
   it.each([
-    ['one name that is kept', [{ 1: 'Anne Berg' }], 'kept', []],
-    ['an answer without a name', [{ 1: '' }], { suspect: 1n }, [1n]],
-    ['a name that lost a half', [{ 1: 'Anne' }], { suspect: 1n }, [1n]],
-    ['one that was kept before', [{ 2: 'Anne Berg' }, { 1: 'Anne' }], { suspect: 1n }, [1n]],
-    ['one of several', [{ 1: 'Anne', 2: 'Anne Berg' }], { suspect: 1n }, [1n]],
-    ['one, and then one that is kept', [{ 1: 'Anne' }, { 2: 'Anne Berg' }], 'kept', []],
-    ['the same one again', [{ 1: 'Anne Berg' }, { 1: 'Anne' }, { 1: '' }], { suspect: 1n }, [1n]],
-    ['one, and then what is left of it', [{ 1: 'Anne' }, { 1: 'Anne' }], { suspect: 1n }, [1n]],
-    ['two at once', [{ 1: 'Anne', 2: '' }], 'touched', []],
-    ['two after each other', [{ 1: 'Anne' }, { 2: 'Anne' }], 'touched', []],
-    ['two, and then one that is kept', [{ 1: 'Anne', 2: '' }, { 3: 'Anne Berg' }], 'touched', []],
-  ])('is judged by %s', async (_, answers, safety, held) => {
-    expect(await learn(...answers)).toEqual({ safety, held });
-  });
-
-  it('is another’s edit where another name is kept: it is pulled', async () => {
-    await learn({ 1: 'Anne' }, { 2: 'Anne Berg' });
-    expect(await names(1n)).toEqual([['Anne', 'Berg', 'Anne Berg', 'Anne', 'Berg', null, null, null, null]]);
-    const [[roleId] = []] = await sql('select role_id from mirror.users where id = 1');
-    expect(await planOf(shownAs(1n, { name: 'Anne', roleId: roleId as bigint }))).toMatchObject({
-      moves: [{ kind: 'pull', field: 'name' }],
-    });
-  });
-
-  it('is put back where another one is harmed as well', async () => {
-    await learn({ 1: 'Anne' }, { 2: 'Berg' });
-    for (const [id, name] of [
-      [1n, 'Anne'],
-      [2n, 'Berg'],
-    ] as const) {
-      const [[roleId] = []] = await sql(`select role_id from mirror.users where id = ${id}`);
-      expect(await planOf(shownAs(id, { name, roleId: roleId as bigint }))).toMatchObject({
-        patch: { name: anne },
-      });
-    }
+    ['one name that is kept', [{ 1: 'Anne Berg' }], 'keeps'],
+    ['an answer without a name', [{ 1: '' }], 'clears'],
+    ['a name that lost a half', [{ 1: 'Anne' }], 'clears'],
+    ['one that was kept before', [{ 2: 'Anne Berg' }, { 1: 'Anne' }], 'clears'],
+    ['one of several', [{ 1: 'Anne', 2: 'Anne Berg' }], 'clears'],
+    ['one, and then one that is kept', [{ 1: 'Anne' }, { 2: 'Anne Berg' }], 'clears'],
+    ['a name of other words, which somebody else has set', [{ 1: 'Eva Borg' }], 'keeps'],
+  ] as const)('is judged by %s', async (_, answers, safety) => {
+    expect(await learn(...answers)).toBe(safety);
   });
 
   it('teaches nothing of an update that took the name along', async () => {
     const intent = await setRole(1n);
     await answer([{ intent: { ...intent, along: anne }, name: 'Anne Berg' }]);
     expect(await mirror.readNameSafety()).toBe('unknown');
-  });
-
-  it('leaves other holds alone when it is over', async () => {
-    const hold = (id: Id, field: string, reason: string, base: object, mirrored: object) =>
-      sql(`
-        insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, detail)
-        values (${teamId}, ${id}, '${field}', '${reason}', '${JSON.stringify(base)}', '${JSON.stringify(mirrored)}', '')`);
-    await hold(1n, 'name', 'conflict', anne, anne);
-    await hold(2n, 'name', 'conflict', { first: 'Eva', last: '' }, anne);
-    await hold(3n, 'name', 'rejected', { first: 'Eva', last: '' }, { first: 'Eva', last: '' });
-    await hold(3n, 'email', 'conflict', { first: 'Eva', last: '' }, { first: 'Eva', last: '' });
-    for (const keeps of [true, false]) await database.db.transaction((tx) => endSuspicion(tx, teamId, keeps));
-    expect(await sql('select user_id, field from sync.held_fields order by 1, 2')).toEqual([
-      [1n, 'name'],
-      [2n, 'name'],
-      [3n, 'email'],
-      [3n, 'name'],
-    ]);
-    expect(await sql('select distinct name from sync.user_base')).toEqual([['Anne Berg']]);
   });
 });

@@ -163,6 +163,7 @@ describe('changes', () => {
     direction: null,
     actor: null,
     runId: null,
+    decision: null,
     since: null,
     before: null,
     limit: 50,
@@ -296,7 +297,7 @@ describe('counts and tags', () => {
     const usual = { q: '', hasGone: false, sort: 'tag', isDown: false, before: 0, limit: 10 } as const;
     const { rows, months, ...rest } = await readTags(readerOf(41n), usual);
     expect(rows.map(({ tag }) => tag)).toEqual(['b%d', 'old']);
-    expect(rest).toEqual({ found: 2, gone: 1, now: 2 });
+    expect(rest).toEqual({ found: 2, gone: 1, now: 2, beganAt: new Date('2026-01-05') });
     expect(months.slice(-3).map(({ added, gone }) => [added, gone])).toEqual([
       [0, 0],
       [1, 0],

@@ -134,7 +134,7 @@ describe('whose last push was not answered for', () => {
 describe('a name that was kept', () => {
   const phone = { new: { phone: '1' }, outcome: { phone: 'confirmed' } };
   it.each<readonly [string, Row, string]>([
-    ['an update without it', phone, 'kept'],
+    ['an update without it', phone, 'keeps'],
     ['one with it', { new: { phone: '1', name: {} }, outcome: phone.outcome }, 'unknown'],
     ['one without effect', { ...phone, outcome: { phone: 'ineffective' } }, 'unknown'],
     ['one that is not over', { ...phone, state: 'open' }, 'unknown'],

@@ -26,7 +26,11 @@ it('nothing is sent as a person typed it, but what a person typed', () => {
   const naming = (word: string) =>
     files.filter((name) => readFileSync(join(src, name), 'utf8').includes(word));
   expect(naming('asTyped')).toEqual(['mirror/database.ts', 'mirror/sql-text.ts']);
-  expect(naming('runSqlText(')).toEqual(['commands/demo-data.ts', 'mirror/sql-text.ts']);
+  expect(naming('runSqlText(')).toEqual([
+    'commands/demo-data.ts',
+    'commands/demo-stage.ts',
+    'mirror/sql-text.ts',
+  ]);
 });
 
 describe.each(servers())('names in SQL on $name', (server) => {

@@ -15,7 +15,6 @@ const notice: Notice = {
   doneAtMs: null,
   nextTryMs: 6.5,
   tries: 0,
-  returns: 0,
 };
 
 describe.each(servers())('what people are to be told on $name', (server) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readSince } from '../../src/commands/changes.ts';
-import { readUntil } from '../../src/commands/hold.ts';
+import { readUntil } from '../../src/runs/hold-fields.ts';
 import { momentMs } from '../../src/model/moment.ts';
 import { findScheduleFlaw } from '../../src/service/messages/schedule-request.ts';
 

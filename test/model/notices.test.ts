@@ -7,7 +7,7 @@ import {
   type GroupStanding,
   nextNotice,
   type Notice,
-  type Standing,
+  type Pile,
   type TeamStanding,
 } from '../../src/model/notices.ts';
 
@@ -17,7 +17,6 @@ const group = (fresh: boolean, outcome: string | null, more: Partial<GroupStandi
   group: 'users',
   fresh,
   outcome,
-  limitMs: 15 * minute,
   sinceMs: 7,
   ...more,
 });
@@ -55,8 +54,8 @@ describe('what there is to tell of a team', () => {
     const held = { count: 2, sinceMs: 4 };
     for (const refusedSinceMs of [null, 5]) {
       const both = eventsOf({ ...quiet, groups: [failing], refusedSinceMs, waiting, held });
-      expect(both['batch-waits']).toEqual({ ...waiting, settleMs: 0 });
-      expect(both['fields-held']).toEqual({ ...held, settleMs: 0 });
+      expect(both['batch-waits']).toEqual(waiting);
+      expect(both['fields-held']).toEqual(held);
     }
     expect(inWord(eventsOf({ ...quiet, waiting })['fields-held'])).toBe('over');
     expect(inWord(eventsOf({ ...quiet, held })['batch-waits'])).toBe('over');
@@ -73,29 +72,22 @@ describe('what there is to tell of a team', () => {
     expect(inWord(events.elsewhere)).toBe(elsewhere);
     expect([events['batch-waits'], events['fields-held']].map(inWord)).toEqual([piles, piles]);
     expect(inWord(events.failing)).toBe('stands');
-    if (why === 'elsewhere') expect(events.elsewhere).toEqual({ count: 1, sinceMs: 3, settleMs: 0 });
+    if (why === 'elsewhere') expect(events.elsewhere).toEqual({ count: 1, sinceMs: 3 });
   });
 
-  it('stands since the oldest of its groups, and has to last for the shortest limit, five minutes at most', () => {
-    const [old, brief] = [
-      { sinceMs: 2, limitMs: hour },
-      { sinceMs: 9, limitMs: 3 * second },
-    ];
-    const failingGroups = [group(false, 'failed', old), group(false, 'failed', brief)];
+  it('stands since the oldest of its groups', () => {
+    const failingGroups = [group(false, 'failed', { sinceMs: 2 }), group(false, 'failed', { sinceMs: 9 })];
     const events = eventsOf({ ...quiet, groups: [...failingGroups, group(false, null, { sinceMs: 1 })] });
-    expect(events.failing).toEqual({ count: 2, sinceMs: 2, settleMs: 3 * second });
-    const slow = eventsOf({ ...quiet, groups: [group(false, null, old)] });
-    expect(slow.stale).toEqual({ count: 1, sinceMs: 2, settleMs: 5 * minute });
+    expect(events.failing).toEqual({ count: 2, sinceMs: 2 });
     expect(eventsOf({ ...quiet, refusedSinceMs: 5 })['credentials-refused']).toEqual({
       count: 1,
       sinceMs: 5,
-      settleMs: 0,
     });
   });
 });
 
 describe('what is done about an event', () => {
-  const stands: Standing = { count: 3, sinceMs: 40, settleMs: 0 };
+  const stands: Pile = { count: 3, sinceMs: 40 };
   const start = 1_000_000_000;
   let made = 0;
   const createId = () => {
@@ -113,7 +105,6 @@ describe('what is done about an event', () => {
     doneAtMs: start,
     nextTryMs: start,
     tries: 1,
-    returns: 0,
     ...more,
   });
   const unsent = { doneAtMs: null, tries: 0 };
@@ -137,21 +128,24 @@ describe('what is done about an event', () => {
     ['covered, told', 'covered', last(), 2 * day, '-'],
     ['covered, not sent yet', 'covered', last(unsent), day, '-'],
     ['stands, none', stands, undefined, 0, 'send new stands'],
-    ['stands, none, has to last', { ...stands, settleMs: 1 }, undefined, 0, 'write new stands'],
     ['stands, over before', stands, last({ stands: false }), 1, 'send new stands'],
     ['stands, its end not sent yet', stands, last({ stands: false, ...failedOnce }), 1, 'send new stands'],
     ['stands, not sent yet', stands, last(unsent), 0, 'send same stands'],
-    ['stands, has not lasted', stands, last({ ...unsent, nextTryMs: start + 1 }), 0, '-'],
-    ['stands, has lasted', stands, last({ ...unsent, nextTryMs: start + 1 }), 1, 'send same stands'],
+    ['stands, claimed by somebody', stands, last({ ...unsent, nextTryMs: start + 1 }), 0, '-'],
+    [
+      'stands, a claim that is over',
+      stands,
+      last({ ...unsent, nextTryMs: start + 1 }),
+      1,
+      'send same stands',
+    ],
     ['stands, failed just now', stands, last(failedOnce), minute - 1, '-'],
     ['stands, failed a while ago', stands, last(failedOnce), minute, 'send same stands'],
     ['stands, failing for days', stands, last(failedOnce), 9 * day, 'send same stands'],
     ['stands, told', stands, last(), day - 1, '-'],
     ['stands, told a day ago', stands, last(), day, 'send new stands reminder'],
-    ['stands, ten more', { ...stands, count: 13 }, last(), hour, '-'],
-    ['stands, many more', { ...stands, count: 14 }, last(), hour, 'send new stands'],
-    ['stands, many more so soon', { ...stands, count: 14 }, last(), hour - 1, '-'],
-    ['stands, fewer', { ...stands, count: 1 }, last({ count: 90 }), hour, '-'],
+    ['stands, many more', { ...stands, count: 90 }, last(), hour, '-'],
+    ['stands, over a moment ago', stands, last({ stands: false, tries: 9 }), 1, 'send new stands'],
     ['over, none', 'over', undefined, 0, '-'],
     ['over, told', 'over', last(), 0, 'send new over'],
     ['over, never tried', 'over', last(unsent), 0, 'write same over done'],
@@ -178,26 +172,11 @@ describe('what is done about an event', () => {
       madeAtMs: start + day,
       doneAtMs: null,
     });
-    expect(nextNotice('over', last({ returns: 1 }), at(5))?.notice).toMatchObject({
+    expect(nextNotice('over', last(), at(5))?.notice).toMatchObject({
       sinceMs: 30,
       count: 3,
-      returns: 1,
       tries: 1,
     });
-  });
-
-  it('is told three times where it comes and goes, and then only once it has lasted', () => {
-    const returnsOf = (notice: Notice, nowMs: number) => nextNotice(stands, notice, at(nowMs));
-    const over = (returns: number) => last({ stands: false, returns });
-    expect(returnsOf(over(0), hour - 1)).toMatchObject({ send: true, notice: { returns: 1 } });
-    expect(returnsOf(over(1), 1)).toMatchObject({ send: true, notice: { returns: 2 } });
-    expect(returnsOf(over(2), 1)).toMatchObject({
-      send: false,
-      notice: { returns: 3, nextTryMs: start + 1 + 15 * minute },
-    });
-    expect(returnsOf(over(9), hour)).toMatchObject({ send: true, notice: { returns: 0 } });
-    const slow = nextNotice({ ...stands, settleMs: hour }, over(2), at(1));
-    expect(slow?.notice.nextTryMs).toBe(start + 1 + hour);
   });
 
   it('is over once it is accepted, and waits longer with each failure, a quarter of an hour at most', () => {

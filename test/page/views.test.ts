@@ -2,43 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { ChangeRow } from '../../src/mirror/page-changes.ts';
 import type { RosterRow } from '../../src/mirror/page-people.ts';
 import { changesAsked, inSql } from '../../src/page/changes-asked.ts';
-import { counts as countsView } from '../../src/page/counts.ts';
+import { changes, changesCsv } from '../../src/page/ledger-view.ts';
 import { html } from '../../src/page/html.ts';
 import { layout } from '../../src/page/layout.ts';
-import { changes, changesCsv } from '../../src/page/ledger-view.ts';
 import { people, peopleAsked, peopleCsv } from '../../src/page/people.ts';
 import { onePerson } from '../../src/page/person.ts';
 import type { PageContext } from '../../src/page/view.ts';
+import { contextOf, now, textOf } from './page-context.ts';
 
-const now = new Date('2026-03-11T12:00:00Z');
 const evil = `<img src=x onerror=alert(1)>\u202e${'W'.repeat(4_096)}\u001b[31m"'`;
-
-const contextOf = (path: string, search = '', details = true): PageContext => {
-  const team = { team: 'harbour', teamId: 41n, name: 'Harbour' };
-  return {
-    path,
-    params: {},
-    query: new URLSearchParams(search),
-    isCsv: false,
-    details,
-    teams: [team],
-    team,
-    now,
-    decide: null,
-    waiting: 0,
-    standings: new Map(),
-    placing: {
-      verdict: 'unrecorded',
-      known: null,
-      here: { identifier: null, database: '5', address: { at: 'db-1:5432/muster', machine: null } },
-      until: null,
-    },
-    waitingEdits: 0,
-    version: '1',
-    explain: () => null,
-    perMinute: () => null,
-  };
-};
 
 const user: RosterRow = {
   team_id: 41n,
@@ -185,6 +157,8 @@ describe('one person', () => {
       decided_by: null,
       edit_id: null,
       decided_why: null,
+      asked_by: null,
+      held_before: null,
     },
   ] as const;
   const state = {
@@ -237,6 +211,77 @@ describe('one person', () => {
       expect(page.includes(part), part).toBe(true);
   });
 
+  const hold = held[0];
+  it.each([
+    [{}, true, `--if ''`],
+    [{ mirror_value: '41440102999' }, true, '--if 41440102999'],
+    [
+      { field: 'name', mirror_value: { first: 'Ana María', last: "O'Neil" } },
+      true,
+      `--if 'Ana María|O'\\''Neil'`,
+    ],
+    [{ field: 'name', mirror_value: { first: 'A|B', last: 'C' }, edit_id: 12n }, true, '--edit 12'],
+    [{ mirror_value: '1\u202e2', edit_id: 12n }, true, '--edit 12'],
+    [{ mirror_value: '41440102999', edit_id: 12n }, false, '--edit 12'],
+    [{ field: 'role_id', mirror_value: 4 }, false, '--if 4'],
+  ] as const)('names in its commands what was seen (%#)', (more, details, words) => {
+    const one = { ...read, held: [{ ...hold, ...more }] as typeof read.held };
+    const page = textOf(onePerson(one, contextOf('/people/harbour/7', '', details)).main);
+    for (const side of ['mirror', 'service']) expect(page).toContain(`--take ${side} ${words}Copy`);
+  });
+
+  it('offers nothing in a copy, where nothing is decided', () => {
+    const context = contextOf('/people/harbour/7');
+    const copy = { ...context, placing: { ...context.placing, verdict: 'copy' as const } };
+    expect(textOf(onePerson(read, copy).main)).not.toMatch(/musterd (hold|resolve)|Leave it alone/);
+  });
+
+  it('is in the team since they joined, and else in the mirror since it began', () => {
+    const lead = (more: object) =>
+      textOf(onePerson({ ...read, ...more } as typeof read, contextOf('/people/harbour/7')).main);
+    expect(lead({})).toContain('in the team since 1 Jan');
+    expect(lead({ periods: [edited, { ...first, side: null }] })).toContain('in the mirror since 1 Jan');
+    const joined = { ...row, created_at: new Date('2020-02-03') };
+    expect(lead({ row: joined, periods: [{ ...first, side: null }] })).toContain(
+      'in the team since 3 Feb 2020',
+    );
+  });
+
+  it('that is held on request says until when, by whom and why, and what comes back then', () => {
+    const asked = {
+      ...hold,
+      reason: 'asked',
+      detail: 'on leave',
+      until: new Date('2026-03-14T14:32:00Z'),
+      asked_by: 'kim',
+      held_before: 'conflict',
+    };
+    const shown = (all: readonly object[], details = true) =>
+      textOf(
+        onePerson(
+          { ...read, held: all } as unknown as typeof read,
+          contextOf('/people/harbour/7', '', details),
+        ).main,
+      );
+    const one = shown([asked]);
+    expect(one).toContain('Held until 14 Mar 14:32 by kim, “on leave”');
+    expect(one).toContain(
+      'phone: nothing is sent or taken until then; then as before: phone changed on both sides',
+    );
+    expect(one).toContain('musterd hold 7 phone --end');
+    expect(one).toContain('Leave it alone for a while');
+    expect(one).not.toMatch(/Take the|End it now|Hold…/);
+    expect(shown([asked], false)).not.toContain('on leave');
+    const email = { ...asked, field: 'email', held_before: null };
+    expect(shown([asked, email])).toMatch(
+      /Held until 14 Mar 14:32 by kim, “on leave”email and phone: nothing.*musterd hold 7 --end/,
+    );
+    expect(shown([asked, { ...email, asked_by: 'anna' }])).toMatch(/hold 7 email --end.*hold 7 phone --end/);
+    expect(shown([{ ...asked, asked_by: null, detail: '', held_before: null }])).toContain(
+      'Held until 14 Mar 14:32phone: nothing is sent or taken until then$',
+    );
+  });
+
   it('has one event of one change, with each step that became of it', () => {
     const ledger = (kind: ChangeRow['kind'], minute: number, more: Partial<ChangeRow> = {}): ChangeRow => ({
       ...change,
@@ -279,72 +324,17 @@ describe('one person', () => {
 
 describe('the header', () => {
   const shown = { title: 'Waiting', main: html`` };
-  const nameIn = (page: string, place: RegExp) =>
-    place
-      .exec(page)?.[1]
-      ?.replaceAll(/<[^>]+>/g, '')
-      .replaceAll(/\s+/g, ' ')
-      .trim();
 
-  it('tells teams of one name apart by that of the settings', () => {
-    const [north, south] = ['north', 'south'].map((team, at) => ({
-      team,
-      teamId: BigInt(41 + at),
-      name: 'Harbour',
-    }));
-    if (north === undefined || south === undefined) throw new Error('no team');
-    const context = { ...contextOf('/'), teams: [north, south], team: south };
-    const page = layout(context, 'Waiting', shown, []).toString();
-    expect(nameIn(page, /<summary>(.*?)<\/summary>/)).toBe('south Harbour');
-    expect([...page.matchAll(/<li><a href="\/\?team=.*?<\/li>/g)].map(([li]) => nameIn(li, /(.*)/))).toEqual([
-      'north Harbournothing waits',
-      'south Harbournothing waits',
-    ]);
-    const one = { ...context, teams: [south] };
-    expect(
-      nameIn(layout(one, 'Waiting', shown, []).toString(), /<span class="team">(.*?)<\/span><span/),
-    ).toBe('south Harbour');
-  });
-
-  it('says a name once that both have, and that of the settings where the service gives none', () => {
-    for (const name of ['harbour', '', null]) {
-      const context = contextOf('/');
-      const team = { team: 'harbour', teamId: 41n, name };
-      const page = layout({ ...context, teams: [team], team }, 'Waiting', shown, []).toString();
-      expect(nameIn(page, /<span class="team">(.*?)<\/span><span/)).toBe('harbour');
-    }
-  });
-});
-
-describe('counts of a first day', () => {
-  const at = new Date('2026-03-11T11:40:00Z');
-  const one = { segment: 'all', count: 312, countedAt: at };
-  const listed = { now: 0, months: [] };
-  const read = {
-    teamId: 41n,
-    days: 90,
-    segment: 'all',
-    last: [one],
-    steps: [{ segment: 'all', from: at, last: 312, countedAt: at }],
-    stepMs: 86_400_000,
-    paceMs: 40_000,
-    counted: 3,
-    everyMs: 900_000,
-    weeks: [],
-    monthAgo: [],
-    tags: listed,
-    contactFields: listed,
-    roles: [],
-    counts: [],
-  };
-  const show = (more: Partial<typeof read> | { readonly everyMs: null }) =>
-    countsView({ ...read, ...more }, contextOf('/counts')).main.toString();
-
-  it('are not called one where there are several, and are made as often as the settings say', () => {
-    expect(show({})).not.toMatch(/One count so far|40 seconds/);
-    expect(show({})).toContain('Counted every 15 minutes.');
-    expect(show({ counted: 1 })).toContain('One count so far');
-    expect(show({ everyMs: null })).not.toContain('Counted every');
+  it('leads to the manual, and says below each title where ids stand for names', () => {
+    const main = html`<h1>3 things to do</h1><p class="lead">So it is.</p>`;
+    const quiet = layout(contextOf('/', '', false), 'Waiting', { ...shown, main }, []).toString();
+    expect(quiet).toMatch(
+      /3 things to do<\/h1><p class="note">Instead of names, emails and phones this page shows ids/,
+    );
+    expect(quiet.split('Instead of names').length).toBe(2);
+    const page = layout(contextOf('/'), 'Waiting', { ...shown, main }, []).toString();
+    expect(page).not.toContain('Instead of names');
+    expect(page).toMatch(/<footer>.*href="\/assets\/guide\.md">manual/s);
   });
 });
 

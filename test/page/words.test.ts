@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { html } from '../../src/page/html.ts';
-import { commandOf, href, quoted, to } from '../../src/page/links.ts';
+import { commandOf, href, to } from '../../src/page/links.ts';
+import { quoted } from '../../src/model/in-words.ts';
 import {
   clockTime,
   dayBand,

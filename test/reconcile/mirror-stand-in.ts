@@ -113,14 +113,14 @@ function openIntents(mirror: MirrorStandIn, plans: readonly UserPlan[]) {
   });
 }
 
-/** A name that is seen after an update without one, of another user than the suspected one, is kept. */
+/** A name that is harmed is known to be cleared from then on; one that is seen after an update without it is kept. */
 function learn(mirror: MirrorStandIn, { intent, outcomes, seen, harmed }: IntentResult) {
-  const { nameSafety: known } = mirror;
-  const isOpen = known === 'unknown' || (typeof known === 'object' && known.suspect !== intent.userId);
   const isNameless = intent.sent.name === undefined && intent.along === undefined;
   const showsName = canonicalName(readable(seen?.name) ?? '') !== '';
   const hadEffect = Object.values(outcomes).includes('confirmed');
-  if (isOpen && isNameless && showsName && hadEffect && !harmed) mirror.nameSafety = 'kept';
+  if (harmed) mirror.nameSafety = 'clears';
+  else if (mirror.nameSafety === 'unknown' && isNameless && showsName && hadEffect)
+    mirror.nameSafety = 'keeps';
 }
 
 function applyResults(mirror: MirrorStandIn, results: readonly IntentResult[]): readonly Id[] {
@@ -179,7 +179,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     results: [],
     lookups: { emails: [], phones: [] },
     locked: new Set(),
-    nameSafety: 'kept',
+    nameSafety: 'keeps',
     beforeIntents: () => undefined,
     state: (id) => stateOf(mirror, id, undefined),
     edit: (id, values) => {

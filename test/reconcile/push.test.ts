@@ -211,8 +211,8 @@ describe('many edits', () => {
   it('do not leave beside one that is to teach what becomes of names', async () => {
     const { service, mirror, run, ids } = createStage({ users: 300 });
     mirror.nameSafety = 'unknown';
-    // Of the first nothing can be learned: there is no name to be lost.
-    service.held.set(1n, makeUser(1n, { name: '' }));
+    // Of the first nothing is learned: its answer shows no name.
+    service.answer = (user) => (user.id === 1n ? without('name', user) : user);
     for (const id of ids) mirror.edit(id, { roleId: 9n });
     service.take = (user, patch) => ({
       ...takePatch(user, patch),
@@ -228,7 +228,7 @@ describe('many edits', () => {
     };
     await run();
     expect(beside).toEqual([1, 1]);
-    const lost = [...service.held.values()].filter(({ id, name }) => id !== 1n && name === '');
+    const lost = [...service.held.values()].filter(({ name }) => name === '');
     expect(lost.length).toBeLessThanOrEqual(2);
   });
 
@@ -365,11 +365,11 @@ describe('an edit that the service takes', () => {
   });
 
   it.each([
-    ['a moment ago', 900, [{ name: robin.name }], 'kept', 0],
-    ['too long ago', 1_100, [{ name: robin.name }], 'kept', 1],
-    ['a moment ago, where the name is known to be kept', 900, [{ phone: robin.phone }], 'kept', 0],
-    ['a moment ago, where the name may be cleared', 900, [{ phone: robin.phone }], 'touched', 1],
-    ['a moment ago, and all of the updates have a name', 900, [{ name: robin.name }], 'touched', 0],
+    ['a moment ago', 900, [{ name: robin.name }], 'keeps', 0],
+    ['too long ago', 1_100, [{ name: robin.name }], 'keeps', 1],
+    ['a moment ago, where the name is known to be kept', 900, [{ phone: robin.phone }], 'keeps', 0],
+    ['a moment ago, where the name may be cleared', 900, [{ phone: robin.phone }], 'clears', 1],
+    ['a moment ago, and all of the updates have a name', 900, [{ name: robin.name }], 'clears', 0],
   ] as const)(
     'is not read again before it is sent where the plan read it %s',
     async (_, readAgoMs, edits, safety, reads) => {
@@ -862,7 +862,7 @@ describe('one user whose fields are sent one by one', () => {
     });
     expect((await run()).breaker.open).toBe(true);
     expect(sentFields(service.updates)).toEqual([['name', 'email', 'phone', 'roleId'], ['roleId']]);
-    mirror.nameSafety = 'touched';
+    mirror.nameSafety = 'clears';
     await run();
     expect(sentFields(service.updates)).toEqual([
       ['name', 'email', 'phone'],
@@ -1026,9 +1026,12 @@ function rename({ service, mirror }: ReturnType<typeof createStage>, id: Id, joi
   service.held.set(id, { ...(service.held.get(id) ?? makeUser(id)), name: joined });
 }
 
+const harmedFirst =
+  'an update of user 1 changed a name that was not sent: pushing stopped, and the next run puts the name back';
+
 describe('one user whose fields are sent one by one, on a service that clears names', () => {
   const anne = { first: 'Anne', last: 'Berg' };
-  const stage = (safety: 'kept' | 'touched' | 'unknown', edit: Partial<UserValues>) => {
+  const stage = (safety: 'keeps' | 'clears' | 'unknown', edit: Partial<UserValues>) => {
     const made = createStage();
     clearNames(made);
     made.mirror.nameSafety = safety;
@@ -1037,7 +1040,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
   };
   const refusesRobin = (patch: UserPatch) => patch.name?.first === 'Robin';
 
-  it.each(['unknown', 'touched'] as const)(
+  it.each(['unknown', 'clears'] as const)(
     'keeps the old name beside the other fields where the new one is refused (%s)',
     async (safety) => {
       const { service, run, show } = stage(safety, { email: robin.email, name: robin.name });
@@ -1072,7 +1075,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
       '1 users wait for the next run: it is not known yet what an update without a name does to the name',
     ]);
     // Once it is known to be cleared, they wait for a person.
-    mirror.nameSafety = 'touched';
+    mirror.nameSafety = 'clears';
     expect((await run()).notes.reasons).toEqual([]);
     expect(service.updates).toEqual([]);
     expect(show(1n)).toMatchObject({
@@ -1084,7 +1087,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
     });
   });
 
-  it.each(['unknown', 'touched'] as const)(
+  it.each(['unknown', 'clears'] as const)(
     'keeps the name whatever comes between the name and the rest (%s)',
     async (safety) => {
       const { service, mirror, run, show } = stage(safety, { ...robin, roleId: 3n });
@@ -1102,7 +1105,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
         base: { joined: 'Robin Doe' },
         held: [{ field: 'phone', reason: 'refused' }],
       });
-      mirror.nameSafety = 'touched';
+      mirror.nameSafety = 'clears';
       await run();
       expect(show(1n)).toMatchObject({
         service: { name: 'Robin Doe', email: 'robin@example.com' },
@@ -1128,28 +1131,19 @@ describe('one user whose fields are sent one by one, on a service that clears na
     });
   });
 
-  it('opens the breaker, holds the name and learns where names were thought to be kept', async () => {
-    const { service, mirror, run, show } = stage('kept', { email: robin.email, name: robin.name });
+  it('opens the breaker and learns where names were thought to be kept', async () => {
+    const { service, mirror, run, show } = stage('keeps', { email: robin.email, name: robin.name });
     service.refusesPatch = refusesRobin;
     const { notes, breaker } = await run();
     expect(sentFields(service.updates).slice(1)).toEqual([['email']]);
     expect(breaker.open).toBe(true);
-    expect(notes.reasons).toEqual(['an update of user 1 changed a name that was not sent: pushing stopped']);
-    // So it is noted: a result of an update without a name, with a name that is held.
+    expect(notes.reasons).toEqual([harmedFirst]);
     expect(mirror.results.at(-1)?.intent.sent).toEqual({ email: robin.email });
     expect(show(1n)).toMatchObject({
       open: undefined,
       // What our own update left is nobody's edit: base takes it.
       base: { email: 'robin@example.com', joined: '' },
-      held: [
-        {
-          field: 'name',
-          reason: 'conflict',
-          mirror: anne,
-          service: '',
-          detail: 'an update of email alone changed the name',
-        },
-      ],
+      held: [],
     });
     // The edit of the name is sent by itself from then on.
     await run();
@@ -1165,7 +1159,7 @@ describe('one user whose fields are sent one by one, on a service that clears na
     const { breaker } = await run();
     expect(sentFields(service.updates).slice(1)).toEqual([['phone']]);
     expect(breaker.open).toBe(true);
-    expect(show(1n).held).toMatchObject([{ field: 'name', reason: 'conflict', service: '' }]);
+    expect(show(1n)).toMatchObject({ row: { name: anne }, base: { joined: '' }, held: [] });
   });
 });
 
@@ -1349,7 +1343,7 @@ describe('a user for whom nobody ever answers', () => {
 });
 
 describe('an update that leaves the name out', () => {
-  const nameless = (safety: 'kept' | 'touched' | 'unknown') => {
+  const nameless = (safety: 'keeps' | 'clears' | 'unknown') => {
     const made = createStage({ users: 4, batchSize: 2 });
     for (const id of made.ids) made.mirror.edit(id, { email: `new${id}@example.com` });
     made.mirror.edit(1n, { name: robin.name });
@@ -1363,27 +1357,31 @@ describe('an update that leaves the name out', () => {
     expect(sentIds(service.updates)).toEqual([[2n], [1n, 3n], [4n]]);
   });
 
+  it('goes first for a user whose name can be put back, and never beside a name that is held', async () => {
+    const made = nameless('unknown');
+    const { service, run } = made;
+    rename(made, 2n, 'Anne Marie Berg');
+    made.mirror.edit(3n, { name: robin.name });
+    made.mirror.edit(1n, { name: { first: 'Anne', last: 'Berg' } });
+    service.held.set(3n, makeUser(3n, { name: 'Web Name' }));
+    service.refusesPatch = (_, id) => id === 4n;
+    await run();
+    expect(service.updates.slice(0, 3)).toEqual([
+      new Map([[1n, { email: 'new1@example.com' }]]),
+      new Map<Id, UserPatch>([
+        [2n, { email: 'new2@example.com' }],
+        [3n, { email: 'new3@example.com' }],
+      ]),
+      new Map([[4n, { email: 'new4@example.com' }]]),
+    ]);
+  });
+
   it('goes with the others where it is known to leave the name alone', async () => {
-    const { service, run } = nameless('kept');
+    const { service, run } = nameless('keeps');
     await run();
     expect(sentIds(service.updates)).toEqual([
       [1n, 2n],
       [3n, 4n],
-    ]);
-  });
-
-  it('goes alone and first where one name was harmed, whose user takes the name along', async () => {
-    const { service, mirror, run } = nameless('unknown');
-    mirror.nameSafety = { suspect: 2n };
-    service.answer = (user) => without('name', user);
-    await run();
-    expect(service.updates).toEqual([
-      new Map<Id, UserPatch>([[3n, { email: 'new3@example.com' }]]),
-      new Map<Id, UserPatch>([[4n, { email: 'new4@example.com' }]]),
-      new Map<Id, UserPatch>([
-        [1n, { name: robin.name, email: 'new1@example.com' }],
-        [2n, { name: { first: 'Anne', last: 'Berg' }, email: 'new2@example.com' }],
-      ]),
     ]);
   });
 
@@ -1395,7 +1393,6 @@ describe('an update that leaves the name out', () => {
   });
 
   it.each([
-    ['of a user without a name', (user: ServiceUser) => ({ ...user, name: '' })],
     ['whose answer shows no name', (user: ServiceUser) => without('name', user)],
     ['to no effect', ({ id }: ServiceUser) => makeUser(id)],
   ])('goes alone one after another until one of them taught something: %s', async (_, show) => {
@@ -1435,7 +1432,7 @@ describe('an update that leaves the name out', () => {
   });
 
   it('takes the name along where it is known to be cleared', async () => {
-    const made = nameless('touched');
+    const made = nameless('clears');
     const { service, run, show } = made;
     clearNames(made);
     rename(made, 3n, 'Cher');
@@ -1462,7 +1459,7 @@ describe('an update that leaves the name out', () => {
   });
 
   it('is held in words where nobody knows the halves of the name, until somebody says', async () => {
-    const made = nameless('touched');
+    const made = nameless('clears');
     const { service, mirror, run, show } = made;
     clearNames(made);
     rename(made, 2n, 'Anne Marie Berg');
@@ -1490,8 +1487,23 @@ describe('an update that leaves the name out', () => {
     });
   });
 
+  it('is held once where the name itself is in conflict, and not again by every run', async () => {
+    const made = nameless('clears');
+    const { service, mirror, run, show } = made;
+    clearNames(made);
+    rename(made, 2n, 'Anne Marie Berg');
+    mirror.edit(2n, { name: robin.name });
+    service.held.set(2n, makeUser(2n, { name: 'Eva Maria Borg' }));
+    await run();
+    expect(show(2n).held).toMatchObject([
+      { field: 'name', reason: 'conflict' },
+      { field: 'email', reason: 'unsupported' },
+    ]);
+    expect((await run()).notes.counts).toEqual({});
+  });
+
   it('sends no name along that somebody has changed since it was read', async () => {
-    const made = nameless('touched');
+    const made = nameless('clears');
     const { service, run, show } = made;
     clearNames(made);
     service.fault = (_, request) => {
@@ -1631,7 +1643,7 @@ describe('a field that cannot be read any more', () => {
   ] as const)('keeps a name from going along that nobody sees: %s', async (_, hide) => {
     const made = createStage();
     made.mirror.edit(1n, { email: robin.email });
-    made.mirror.nameSafety = 'touched';
+    made.mirror.nameSafety = 'clears';
     hideFrom(made, 1, hide);
     const { notes } = await made.run();
     expect(made.service.updates).toEqual([]);
@@ -1739,17 +1751,17 @@ describe('an update of an email that changes the name as well', () => {
     return made;
   };
 
-  it('opens the breaker: nobody else is pushed, the name is held with both values', async () => {
+  it('opens the breaker: nobody else is pushed, and the next run puts the name back', async () => {
     const { service, run, show } = clearing(3, 1);
     const { notes, breaker } = await run();
     expect(breaker.open).toBe(true);
     expect(sentIds(service.updates)).toEqual([[1n]]);
-    expect(notes.reasons).toEqual(['an update of user 1 changed a name that was not sent: pushing stopped']);
+    expect(notes.reasons).toEqual([harmedFirst]);
     expect(show(1n)).toMatchObject({
       row: { name: { first: 'Anne', last: 'Berg' }, email: 'new1@example.com' },
       // What our own update left is nobody's edit: base takes it, and the next run puts the name back.
       base: { joined: '', email: 'new1@example.com' },
-      held: [{ field: 'name', reason: 'conflict', base: { first: 'Anne', last: 'Berg' }, service: '' }],
+      held: [],
     });
     service.take = takePatch;
     await run();

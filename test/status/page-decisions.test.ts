@@ -4,7 +4,7 @@ import { type Config, configSchema } from '../../src/config/config.ts';
 import { createPage } from '../../src/daemon/create-page.ts';
 import { pageViews } from '../../src/daemon/page-views.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
-import { approve } from '../../src/runs/approve-batch.ts';
+import { approve, reject } from '../../src/runs/approve-batch.ts';
 import { checkPage } from '../../src/runs/check/check-page.ts';
 import { createReport } from '../../src/runs/check/check-report.ts';
 import type { Setup } from '../../src/runs/open.ts';
@@ -104,7 +104,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   config = configOf();
-  await owned(`delete from sync.held_fields; delete from sync.edits; delete from sync.changes where kind in ('approve', 'reject', 'resolve');
+  await owned(`delete from sync.held_fields; delete from sync.edits; delete from sync.changes where kind in ('approve', 'reject', 'resolve', 'undo') or kind = 'push' and edits <> '{}';
     update sync.teams set four_eyes = false;
     update mirror.users u set first_name = b.first_name, last_name = b.last_name, email = b.email, phone = b.phone, role_id = b.role_id
     from sync.user_base b where b.team_id = u.team_id and b.id = u.id`);
@@ -130,7 +130,9 @@ describe('the form of a batch', () => {
     const { form } = await openBatch();
     const { done } = await decide(form, 'Approve');
     const receipt = async () => (await dora.ask(done.location ?? '')).text;
-    expect(await receipt()).toMatch(/4 approved by you at [\d:]+\. 4 go with the next run\./);
+    expect(await receipt()).toMatch(
+      /4 approved by you at [\d:]+\. No daemon runs, so nothing is sent before somebody begins one, or: musterd reconcile/,
+    );
     expect(await receipt()).toContain('Reason: a test');
     await rowsOf(`update mirror.users set email = 'later@example.com' where id = 12`);
     await owned(`insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome, closed_at)
@@ -141,12 +143,15 @@ describe('the form of a batch', () => {
       from sync.changes where kind = 'approve' and user_id = 11`);
     const text = await receipt();
     for (const part of [
-      '1 was sent and is confirmed',
-      'of 1 no answer is known yet',
+      '1 was sent and is confirmed since',
+      'of 1 the answer was lost',
       '1 was refused by the service and waits for somebody',
       '1 was edited again or taken back meanwhile',
     ])
       expect(text).toContain(part);
+    expect(text).toMatch(
+      /The next run, at [\d:]+, looks whether it arrived, and sends it again only if not\./,
+    );
     await owned(
       `delete from sync.changes where kind = 'push' and change_id > (select min(change_id) from sync.changes where kind = 'approve')`,
     );
@@ -177,7 +182,9 @@ describe('the form of a batch', () => {
     const moved = await dora.press(question, 'Approve');
     expect([moved.status, moved.text]).toEqual([
       409,
-      expect.stringMatching(/1 of the 4 rows.*The other 3 are ticked below.*It was edited while you looked/s),
+      expect.stringMatching(
+        /1 of the 4 rows.*The other 3 are ticked below, that one is marked.*It was edited, or has moved/s,
+      ),
     ]);
     expect(await decisions()).toEqual([]);
   });
@@ -252,7 +259,9 @@ describe('the form of one field', () => {
         const { forms } = await dora.ask(path);
         const { done } = await decide(formWith(forms, 'Take the service’s').form, 'Take the service’s');
         expect([path, done.status]).toEqual([path, 303]);
-        expect((await dora.ask(done.location ?? '')).text).toContain('The service’s value taken by you');
+        expect((await dora.ask(done.location ?? '')).text).toMatch(
+          /The service’s (name|email address|phone number|role) taken by you at .*It is in the mirror since [\d:]+\. Nothing was sent\./,
+        );
         await owned('delete from sync.held_fields; delete from sync.edits');
       }
     },
@@ -374,10 +383,12 @@ describe('a list of many', () => {
     const asked = await dora.press(form, 'Take the service’s');
     expect(asked.text).toContain('Take the service’s 2 email addresses?');
     expect(asked.text).toContain('The mirror gets 2 values of the service; nothing is sent.');
-    expect(asked.text).toContain(`${ids.length} wait on.`);
+    expect(asked.text).toContain(`${ids.length} conflicts wait on.`);
     const [question] = asked.forms;
     const { location } = await dora.press(question as PageForm, 'Take the service’s');
-    expect((await dora.ask(location ?? '')).text).toContain('The mirror has them; nothing was sent');
+    expect((await dora.ask(location ?? '')).text).toMatch(
+      /2 of the service’s email addresses taken by you at .*They are in the mirror since [\d:]+\. Nothing was sent\./,
+    );
     expect((await decisions()).map((row) => row.join(' '))).toEqual(['resolve 4 email', 'resolve 5 email']);
     expect(await rowsOf('select count(distinct run_id) from report.decisions')).toEqual([[1n]]);
   });
@@ -400,6 +411,244 @@ describe('a list of many', () => {
     }));
     await expect(resolveAll(setup, leased, all)).rejects.toThrow('is not as it was shown');
     expect(await decisions()).toEqual([]);
+  });
+});
+
+describe('a decision that is taken back', () => {
+  afterEach(() =>
+    owned(`update sync.user_base set email = 'user' || id || '@example.com', phone = (15550000000 + id)::text where id in (11, 12, 13, 20);
+      update mirror.users set email = 'user' || id || '@example.com', phone = (15550000000 + id)::text where id in (11, 12, 13, 20)`),
+  );
+  /** As a run does that sends what was decided about last, and is answered. */
+  const arrive = (...ids: readonly number[]) =>
+    owned(`insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, edits, outcome, closed_at)
+      select distinct on (c.user_id) c.team_id, c.user_id, (select max(run_id) from sync.runs), 'push', 'closed', c.base, c.old, c.new, c.edits,
+        (select jsonb_object_agg(f, 'confirmed') from jsonb_object_keys(c.new) f), clock_timestamp()
+      from sync.changes c where c.decision_id is not null and c.user_id in (${ids.join(', ')}) order by c.user_id, c.change_id desc;
+      delete from sync.held_fields where user_id in (${ids.join(', ')});
+      update sync.user_base b set email = u.email, phone = u.phone from mirror.users u
+      where u.team_id = b.team_id and u.id = b.id and b.id in (${ids.join(', ')})`);
+  const approved = async () => {
+    const { form } = await openBatch();
+    return (await decide(form, 'Approve')).done.location ?? '';
+  };
+  const questionOf = async (path: string, words: string) =>
+    await dora.press(formWith((await dora.ask(path)).forms, words).form, words);
+  const answer = async (asked: { readonly forms: readonly PageForm[] }, words: string) =>
+    await dora.press(formWith(asked.forms, words).form, words);
+  const emails = () => rowsOf('select email from mirror.users where id in (11, 12, 13) order by id');
+  const undoForms = (forms: readonly PageForm[]) =>
+    forms.filter(({ hidden }) => hidden.some(([, value]) => value === 'Undo'));
+
+  it('waits undecided again before the first request, and both receipts say so', async () => {
+    const receipt = await approved();
+    const asked = await questionOf(receipt, 'Take it back');
+    expect(asked.text).toContain('Take back 3 email addresses and 1 phone number?');
+    expect(asked.text).toContain(
+      '4 edits wait undecided again, and nothing of them is sent before somebody decides.',
+    );
+    expect(asked.text).toMatch(/Robin Reed12 12emailnew12@example\.com → waits undecided again/);
+    expect(asked.text).toMatch(/Decided4 approved by you at [\d:]+, “a test”/);
+    expect(await decisions()).toHaveLength(4);
+    const done = await answer(asked, 'Take back 4');
+    expect(done.status).toBe(303);
+    expect((await dora.ask(done.location ?? '')).text).toMatch(
+      /4 taken back by you at [\d:]+\. They wait undecided again\. Nothing was sent\. Approved at [\d:]+, taken back at [\d:]+\.Reason: a testThe 4, with values/,
+    );
+    expect((await reasons()).length).toBe(4);
+    expect((await dora.ask('/waiting')).text).toContain(
+      'approvalThe decision about it was taken back. None of it',
+    );
+    const before = await dora.ask(receipt);
+    expect(before.text).toMatch(/4 approved by you at [\d:]+\. They were undone at [\d:]+\./);
+    expect(before.text).toMatch(/Decided last.*you4 taken back.*you4 approvedThey were undone/s);
+    expect(undoForms(before.forms)).toEqual([]);
+    const { form } = formWith(before.forms, 'Approve');
+    const again = await decide(form, 'Approve', (row) => row.includes('new12'));
+    expect((await dora.ask(done.location ?? '')).text).toContain(
+      '3 wait undecided again; 1 was decided about again',
+    );
+    expect((await dora.ask(again.done.location ?? '')).text).toContain('1 approved by you');
+  });
+
+  it('gives the mirror the values of before, and leaves what has moved since', async () => {
+    const receipt = await approved();
+    await arrive(11, 12, 13);
+    await rowsOf(`update mirror.users set email = 'later@example.com' where id = 13`);
+    const { text, links } = await dora.ask(receipt);
+    expect(text).toMatch(
+      /They were sent in run \d+ and are confirmed since [\d:]+\..*The 4, with valuesUndo the 4…Close/s,
+    );
+    // With one of them another field was sent, and somebody else besides.
+    await owned(`update sync.changes set old = old || '{"role_id": 1}', new = new || '{"role_id": 2}' where kind = 'push' and user_id = 11;
+      insert into sync.changes (team_id, user_id, run_id, kind, old, new, edits, outcome)
+      select team_id, 30, run_id, kind, old, new, edits, outcome from sync.changes, generate_series(1, 60)
+      where kind = 'push' and user_id = 12`);
+    const values = links.find((link) => link.startsWith('/changes?decision=')) ?? '';
+    const { text: shown } = await dora.ask(values);
+    expect(shown).toMatch(/4 rows, and none older/);
+    expect(shown.split('pushed').length).toBe(1 + 4 + 1);
+    const asked = await questionOf(receipt, 'Undo the 4');
+    expect(asked.text).toContain('Undo 3 of 4, leave 1 as it is?');
+    expect(asked.text).toContain(
+      'The mirror gets 3 values of before, as edits of yours. The next run sends them, in 1 request.',
+    );
+    expect(asked.text).toMatch(/Robin Reed11 11phone15550177 → 15550000011/);
+    expect(asked.text).toMatch(/One is left as it is\..*Robin Reed13 13 email edited since/s);
+    const done = await answer(asked, 'Undo 3');
+    expect(await emails()).toEqual([['user11@example.com'], ['user12@example.com'], ['later@example.com']]);
+    expect(await decisions()).toContainEqual(['undo', 11n, 'phone']);
+    const undone = async () => (await dora.ask(done.location ?? '')).text;
+    expect(await undone()).toMatch(
+      /3 undone by you at [\d:]+\. The mirror has the values of before\. No daemon runs/,
+    );
+    await arrive(11, 12);
+    expect(await undone()).toMatch(
+      /The mirror has the values of before\. They were sent back in run \d+ and are confirmed since [\d:]+\. Approved at [\d:]+, undone at [\d:]+\./,
+    );
+    expect((await dora.ask(receipt)).text).toMatch(
+      /1 was sent in run \d+ and is confirmed since .*; 3 were undone at/,
+    );
+    const nothing = await questionOf(receipt, 'Undo the one');
+    expect(nothing.text).toContain('Nothing of it can be undone');
+    expect(nothing.forms).toEqual([]);
+  });
+
+  it('does nothing where something moved between the question and its answer, and lists that', async () => {
+    const receipt = await approved();
+    const asked = await questionOf(receipt, 'Take it back');
+    await arrive(12);
+    await rowsOf(`update mirror.users set email = 'later@example.com' where id = 13`);
+    const moved = await answer(asked, 'Take back 4');
+    expect(moved.status).toBe(409);
+    expect(moved.text).toMatch(
+      /Nothing was undone\. 2 of the 4 rows have moved while you looked\. What can be undone now stands below/,
+    );
+    expect(moved.text).toMatch(
+      /Robin Reed12 12 email another value by now.*Robin Reed13 13 email withdrawn/s,
+    );
+    expect(await decisions()).toHaveLength(4);
+    expect((await answer(moved, 'Undo 3')).status).toBe(303);
+    expect(await emails()).toEqual([['new11@example.com'], ['user12@example.com'], ['later@example.com']]);
+  });
+
+  it('is a rejection as well, and what was withdrawn is edited again', async () => {
+    const { form } = await openBatch();
+    const rejected = (await decide(form, 'Reject', (row) => row.includes('new12'))).done.location ?? '';
+    expect((await dora.ask(rejected)).text).toMatch(
+      /1 rejected by you at [\d:]+\. It stays in the mirror, and is not sent before somebody edits it again\. Nothing was sent\./,
+    );
+    expect((await dora.ask('/waiting')).text).toMatch(/3 of 4 edits are left.*1 rejected by you at/s);
+    await answer(await questionOf(rejected, 'Undo the one'), 'Take back 1');
+    expect(await reasons()).toContain('12 email review');
+    const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
+    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
+    const choice = { batch, only: ['13.email'], why: 'a test', actor: 'dora', revert: true };
+    const decided = await reject(setup, leased, choice);
+    const withdrawn = `/waiting?done=${decided.decision}`;
+    expect((await dora.ask(withdrawn)).text).toMatch(
+      /1 withdrawn by you at [\d:]+\. It is in the mirror as last agreed\. Nothing was sent\./,
+    );
+    const asked = await questionOf(withdrawn, 'Undo the one');
+    expect(asked.text).toContain('Undo the email of Robin Reed13?');
+    expect(asked.text).toContain('The next run looks at each as at any other edit');
+    await answer(asked, 'Undo 1');
+    expect((await emails()).at(-1)).toEqual(['new13@example.com']);
+    expect((await dora.ask(withdrawn)).text).toContain('It was undone at');
+  });
+
+  it.each([
+    ['service', /The service’s email address taken by you at/],
+    ['mirror', /The mirror’s email address taken by you at/],
+    ['value', /Email of Robin Reed20 set to other@example\.com by you at .*\. No daemon runs/s],
+  ] as const)('is one about a conflict: %s', async (verb, words) => {
+    await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
+    await hold([20]);
+    await owned(
+      `update sync.held_fields set service_value = '"eva@example.com"', shown_value = '"eva@example.com"'`,
+    );
+    const { form } = formWith((await dora.ask('/waiting')).forms, 'Take the mirror’s');
+    const another = { ...form, buttons: [{ words: 'Send', pair: ['verb', verb] as const }] };
+    const asked = await dora.press(another, 'Send');
+    const question = asked.forms[0] as PageForm;
+    const typed = verb === 'value' ? withField(question, 'value', 'other@example.com') : question;
+    const done = await dora.press(typed, verb === 'value' ? 'Make' : 'Take');
+    const { text, forms } = await dora.ask(done.location ?? '');
+    expect(text).toMatch(words);
+    expect(undoForms(forms).length).toBe(verb === 'value' ? 0 : 2);
+    expect(asked.text.includes('There is an undo afterwards')).toBe(verb !== 'value');
+  });
+
+  describe('with four eyes', () => {
+    afterAll(() => visit('dora', token));
+
+    it('is taken back by nobody who gives the one token', async () => {
+      const receipt = await approved();
+      const [form] = undoForms((await dora.ask(receipt)).forms);
+      const asked = await dora.press(form as PageForm, 'Take it back');
+      config = configOf({ fourEyes: true });
+      expect(undoForms((await dora.ask(receipt)).forms)).toEqual([]);
+      expect((await dora.press(form as PageForm, 'Take it back')).status).toBe(403);
+      config = configOf();
+      await rowsOf('update sync.teams set four_eyes = true');
+      const late = await answer(asked, 'Take back 4');
+      expect([late.status, late.text]).toEqual([409, expect.stringContaining('four eyes')]);
+      expect(await decisions()).toHaveLength(4);
+    });
+
+    it('sets back by edits that somebody else has to agree to', async () => {
+      config = configOf({ fourEyes: true, approve: 'always' });
+      await visit('admin', password);
+      const receipt = await approved();
+      await arrive(12);
+      const asked = await questionOf(receipt, 'Undo the 4');
+      expect(asked.text).toContain(
+        'The next run looks at each as at any other edit: where edits wait for an approval, these do.',
+      );
+      const done = await answer(asked, 'Undo 4');
+      expect(
+        await rowsOf(
+          'select kind from sync.changes where decision_id = (select max(decision_id) from sync.changes) group by 1',
+        ),
+      ).toEqual([['undo']]);
+      await hold([12], batch);
+      expect((await dora.ask(done.location ?? '')).text).toMatch(
+        /4 undone by you at [\d:]+\. The mirror has the values of before\. 1 waits for somebody; 3 wait undecided again/,
+      );
+    });
+  });
+
+  it.each([
+    ['decision', []],
+    ['decision', ['x']],
+    ['decision', ['9'.repeat(19)]],
+    ['decision', ['1', '2']],
+    ['decision', ['999999999']],
+    ['row', ['11.email.x']],
+    ['row', []],
+    ['row', Array.from({ length: 1_001 }, (_, i) => `${i}.email.0123456789ab`)],
+    ['why', [' ']],
+    ['why', ['a\0b']],
+  ])('is taken back by forms of ours alone: %s (%#)', async (name, values) => {
+    const asked = await questionOf(await approved(), 'Take it back');
+    const { form } = formWith(asked.forms, 'Take back');
+    const bare = name === 'why' ? { ...form, asksWhy: false } : form;
+    const { status, text } = await dora.press(withField(bare, name, ...values), 'Take back');
+    expect([status, text]).toEqual([400, expect.stringContaining('Nothing was decided')]);
+    expect((await decisions()).filter(([kind]) => kind === 'undo')).toEqual([]);
+  });
+
+  it('stands above the list for a day, and behind it for good', async () => {
+    const receipt = await approved();
+    await owned(
+      `update sync.changes set opened_at = now() - interval '25 hours' where decision_id is not null`,
+    );
+    const { text, links } = await dora.ask(receipt);
+    expect(text).not.toContain('Reason: a test');
+    expect(text).toMatch(/Decided last.*4 approved/s);
+    const [number] = /\d+$/.exec(receipt) ?? [];
+    expect(links).toContain(`/changes?decision=${number}`);
+    expect((await dora.ask(`/changes?decision=${number}`)).text).toMatch(/4 rows.*decision_id = /s);
   });
 });
 
@@ -455,9 +704,139 @@ describe('a form that no browser of ours sends', () => {
   });
 });
 
+describe('a hold on the page of a person', () => {
+  const person = '/people/default/20';
+  const threeDays = new Date(Date.now() + 3 * 86_400_000);
+  const until = `3d ${threeDays.toISOString()}`;
+  const open = async (query = '?hold=phone') =>
+    formWith((await dora.ask(`${person}${query}`)).forms, 'Hold').form;
+  const press = async (fields: Readonly<Record<string, readonly string[]>>) => {
+    const filled = Object.entries({ field: ['phone'], until: [until], at: [''], ...fields });
+    const form = filled.reduce((one, [name, values]) => withField(one, name, ...values), await open());
+    return await dora.press('why' in fields ? { ...form, asksWhy: false } : form, 'Hold');
+  };
+  const held = () =>
+    rowsOf('select field, reason, held_before, until, asked_by, detail from report.held order by field');
+  const openConflict = async () => {
+    await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
+    await hold([20]);
+  };
+
+  it('is offered whether anything waits or not, and opens by a link where there is no script', async () => {
+    const { links, text, forms } = await dora.ask(person);
+    expect(links).toContain(`${person}?hold=all#hold`);
+    expect(text).toMatch(
+      /Leave it alone for a while.*nothing is sent or taken until then, whatever changes/s,
+    );
+    expect(text).toContain(`musterd hold 20 --until 3d --reason '…'`);
+    expect(forms).toEqual([]);
+    await openConflict();
+    const conflict = await dora.ask(person);
+    expect(conflict.links).toContain(`${person}?hold=email#hold`);
+    expect(conflict.text).toContain(`musterd hold 20 email --until 3d --reason '…'`);
+    expect(conflict.text).toContain('resolve 20 email --take mirror --if ada@example.com');
+    const form = await open('?hold=email');
+    const answer = await fetch(`http://127.0.0.1:${server.port}${person}?hold=email`, {
+      headers: { authorization: `Basic ${Buffer.from(`dora:${token}`).toString('base64')}` },
+    });
+    const html = await answer.text();
+    expect(html).toMatch(/<option value="email" selected>email<\/option>/);
+    expect(html).toMatch(
+      /value="3d [^"]+Z" checked> <time[^>]*>\w{3} \d+ \w+ (\d{4} )?\d\d:\d\d \(3 days\)</,
+    );
+    expect(html).toMatch(/value="1w [^"]+Z"> <time[^>]*>\w{3} \d+ \w+( \d{4})? \(a week\)</);
+    expect(form.buttons[0]?.words).toMatch(/^Hold nameemailphoneroleall four until .*then$/);
+  });
+
+  it('lasts until the moment that was shown, in the name of who logged in, and is ended there', async () => {
+    const { status, location } = await press({});
+    expect([status, location]).toEqual([303, person]);
+    expect(await held()).toEqual([
+      ['phone', 'asked', null, threeDays, expect.stringMatching(/dora$/), 'a test'],
+    ]);
+    const { text, links } = await dora.ask(person);
+    expect(text).toMatch(/Held until \d+ \w+ (\d{4} )?\d\d:\d\d by .*dora, “a test”/);
+    expect(text).toContain('musterd hold 20 phone --end');
+    expect(links).toContain(`${person}?end=phone#hold`);
+    const { form } = formWith((await dora.ask(`${person}?end=phone`)).forms, 'End the hold of the phone now');
+    expect((await dora.press(form, 'End')).location).toBe(person);
+    expect(await held()).toEqual([]);
+    const again = await dora.press(form, 'End');
+    expect([again.status, again.text]).toEqual([409, expect.stringContaining('Nobody asks to hold it')]);
+  });
+
+  it('goes over what waits for somebody, and says what comes back', async () => {
+    await openConflict();
+    await press({ field: ['all'], until: ['at'], at: ['2099-03-31T09:00'] });
+    const at = new Date('2099-03-31T09:00Z');
+    const by = expect.stringMatching(/dora$/) as string;
+    expect(await held()).toEqual([
+      ['email', 'asked', 'conflict', at, by, 'a test'],
+      ['name', 'asked', null, at, by, 'a test'],
+      ['phone', 'asked', null, at, by, 'a test'],
+      ['role_id', 'asked', null, at, by, 'a test'],
+    ]);
+    const { text } = await dora.ask(`${person}?end=all`);
+    expect(text).toContain('Held until 31 Mar 2099 09:00');
+    expect(text).toContain('then as before: email changed on both sides');
+    expect(text).not.toContain('Take the mirror’s');
+    const { form } = formWith((await dora.ask(`${person}?end=all`)).forms, 'End the hold');
+    await dora.press(form, 'End');
+    expect((await held()).map(([field, reason]) => [field, reason])).toEqual([['email', 'conflict']]);
+  });
+
+  it.each([
+    ['without a reason', { why: [' '] }, 400, 'A reason is missing'],
+    ['without a moment', { until: ['at'] }, 400, 'It does not say until when'],
+    ['until no moment', { until: ['at'], at: ['2026-02-30T09:00'] }, 400, 'It does not say until when'],
+    ['with no choice', { until: [], at: ['2099-03-31T09:00'] }, 400, 'It does not say until when'],
+    ['in the past', { until: ['at'], at: ['2001-01-01T09:00'] }, 409, 'would have ended already'],
+    ['of no field', { field: [] }, 400, 'does not say which field'],
+    ['of another column', { field: ['gone_at'] }, 400, 'does not say which field'],
+    ['with too much', { why: ['x'.repeat(1_001)] }, 400, 'is too long'],
+  ])('%s is refused, with what was typed', async (_, fields, expected, words) => {
+    const { status, text, forms } = await press(fields);
+    expect([status, text]).toEqual([expected, expect.stringContaining(words)]);
+    expect(text).toContain('Nothing was decided.');
+    expect(forms.length).toBe(1);
+    expect(await held()).toEqual([]);
+  });
+
+  it('is about somebody of the team, and is taken from the page of that person alone', async () => {
+    const form = await open();
+    const of = (path: string) => ({ ...form, path });
+    expect((await dora.press(of('/people/default/21'), 'Hold')).status).toBe(403);
+    await owned('update mirror.users set gone_at = now() where id = 20');
+    expect((await dora.ask(person)).text).not.toContain('Leave it alone');
+    const gone = await dora.press(withField(form, 'field', 'phone'), 'Hold');
+    expect([gone.status, gone.text]).toEqual([409, expect.stringContaining('Nobody with this id')]);
+    await owned('update mirror.users set gone_at = null where id = 20');
+    config = configOf({ fourEyes: true });
+    expect((await dora.press(withField(form, 'field', 'phone'), 'Hold')).status).toBe(403);
+    config = configOf({}, false);
+    expect((await dora.ask(`${person}?hold=phone`)).forms).toEqual([]);
+    expect(await held()).toEqual([]);
+  });
+});
+
+describe('a daemon that serves the page', () => {
+  it('is not said to have stopped before it has said that it runs, and another one is', async () => {
+    const ended = { pid: 812, host: 'mirror-1', by_systemd: true, how: 'asked' };
+    const times = ['started_at', 'seen_at', 'ended_at'].map((one) => [one, '2026-01-01T00:00Z']);
+    const value = JSON.stringify({ a: { ...ended, ...Object.fromEntries(times) } });
+    await owned(`insert into sync.learned (team, topic, value) values ('default', 'daemon', '${value}')`);
+    expect((await dora.ask('/')).text).not.toContain('No daemon runs');
+    const own = config;
+    config = { ...config, team: 'another' };
+    expect((await dora.ask('/')).text).toContain('Process 812 on mirror-1 was asked to stop, and stopped.');
+    config = own;
+    await owned(`delete from sync.learned where topic = 'daemon'`);
+  });
+});
+
 describe('an address that no link leads to', () => {
   const keys =
-    'q state sort page role segment days since run actor field direction before open of receipt seal only';
+    'q state sort page role segment days since run actor field direction before open of receipt seal only hold end';
   const odd = [
     '__proto__',
     'constructor',
@@ -552,7 +931,7 @@ describe('with four eyes', () => {
     const asked = await dora.press(form, 'Approve');
     expect(asked.text).toContain('Approve 4 of 5, leave 1 waiting?');
     expect(asked.text).toMatch(
-      /One is left out, since you edited it yourself\..*Robin Reed15 email user15@example/s,
+      /One is left out, since you edited it yourself\..*Robin Reed15 15 email user15@example/s,
     );
     const { done } = await decide(form, 'Withdraw');
     expect(done.status).toBe(303);
@@ -563,6 +942,26 @@ describe('with four eyes', () => {
       '12 email review',
       '13 email review',
     ]);
+  });
+
+  it('whoever made all edits of a batch has nothing to tick, and takes all of them back', async () => {
+    config = configOf({ fourEyes: true });
+    await visit('admin', password);
+    await rowsOf(`begin; set local musterd.actor = 'Admin';
+      update mirror.users set email = 'mine' || id || '@example.com' where id in (15, 16); commit`);
+    await hold([15, 16], batch);
+    const { text, forms } = await dora.ask(`/waiting/${batch}`);
+    expect(text).toContain('All 2 are your own edits. Somebody else has to approve them.');
+    expect(text).not.toContain('ticked');
+    const { form } = formWith(forms, 'Withdraw them');
+    expect(form.ticks).toEqual([]);
+    const asked = await dora.press(form, 'Withdraw them');
+    expect(asked.text).toContain('Withdraw all 2?');
+    const done = await dora.press(formWith(asked.forms, 'Withdraw 2').form, 'Withdraw 2');
+    expect((await dora.ask(done.location ?? '')).text).toMatch(
+      /2 withdrawn by you at [\d:]+\. They are in the mirror as last agreed\. Nothing was sent\./,
+    );
+    expect(await reasons()).toEqual([]);
   });
 
   it('nobody decides about their own value by writing it otherwise', async () => {

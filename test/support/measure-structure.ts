@@ -1,9 +1,12 @@
-/** The shape of the code in figures: `npm run measure`. */
-import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+/**
+ * The shape of the code in figures: `npm run measure`. A path of another checkout measures that one in the same way,
+ * but for its walks: `node test/support/measure-structure.ts <folder>`.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { settingPaths } from '../../src/config/config.ts';
-import { measureWalk } from './measure-walk.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
+import { measureWalk, recordWalks, type Walk } from './record-walks.ts';
 import {
   closureOf,
   countFloors,
@@ -11,93 +14,155 @@ import {
   readArrows,
   readSourceFiles,
   repeated,
-  type SourceFile,
 } from './source-files.ts';
-import { walks } from './walks.ts';
+import { allOf, isFunction, namedFunctions, type Node, parse } from './syntax.ts';
 
-const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
-const countLines = (text: string) => text.trimEnd().split('\n').length;
-const isWritten = (line: string) => line.trim() !== '';
-const isCode = (line: string) => isWritten(line) && !/^\s*(\/\*|\*|\/\/)/.test(line);
-const linesOf = (files: readonly SourceFile[], counts: (line: string) => boolean) =>
-  files.flatMap(({ text }) => text.trimEnd().split('\n')).filter(counts).length;
+const here = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface Figure {
   readonly what: string;
   readonly value: number;
-  /** Before the code was put into rooms (commit 7bb7ffd); `null`: not counted then. */
-  readonly before: number | null;
   /** At most; `null`: only told. */
   readonly limit: number | null;
 }
 
-function measureWalks(): readonly Figure[] {
-  const before = [
-    { stops: 85, files: 37, returns: 23 },
-    { stops: 78, files: 40, returns: 23 },
+const countLines = (texts: readonly string[]) =>
+  texts.reduce((sum, text) => sum + text.trimEnd().split('\n').length, 0);
+
+function textsIn(root: string, folder: string, ending: string): readonly string[] {
+  const paths = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
+  return paths
+    .filter((path) => path.endsWith(ending))
+    .map((path) => readFileSync(join(root, folder, path), 'utf8'));
+}
+
+/** Names of functions and views, once for each migration that states them whole. */
+const statedIn = (migration: string) => [
+  ...new Set(
+    [...migration.matchAll(/^create (?:or replace )?(?:function|procedure|view) ([\w.]+)/gm)].map(
+      ([, name]) => name ?? '',
+    ),
+  ),
+];
+
+const branching = /^(?:If|For\w*|While|DoWhile)Statement$|^(?:Conditional|Logical)Expression$|^CatchClause$/;
+const isBranch = (node: Node) =>
+  branching.test(node.type) || (node.type === 'SwitchCase' && node['test'] !== null);
+/** Ways that a function forks, without those of the functions in it. */
+const countBranches = ({ body }: { readonly body: Node }) =>
+  allOf(body, (node) => !isFunction(node)).filter(isBranch).length;
+
+const isOptional = ({ type, optional }: Node) =>
+  optional === true && (type === 'TSPropertySignature' || type === 'TSMethodSignature');
+const isEmptyObject = (node: unknown) =>
+  (node as Node).type === 'ObjectExpression' && ((node as Node)['properties'] as unknown[]).length === 0;
+function isSpreadOrNothing({ type, argument }: Node): boolean {
+  const { type: of, consequent, alternate } = (argument ?? {}) as Node;
+  return (
+    type === 'SpreadElement' &&
+    of === 'ConditionalExpression' &&
+    (isEmptyObject(consequent) || isEmptyObject(alternate))
+  );
+}
+
+interface Section {
+  readonly properties?: Readonly<Record<string, Section>>;
+}
+
+const ports = ['ServicePort', 'MirrorPort', 'MirrorWriter'];
+const methodsOf = (nodes: readonly Node[], port: string) =>
+  nodes
+    .filter((node) => node.type === 'TSInterfaceDeclaration' && (node['id'] as Node)['name'] === port)
+    .flatMap((node) => (node['body'] as Node)['body'] as readonly Node[])
+    .filter(({ type }) => type === 'TSMethodSignature').length;
+
+/** Settings by section and name, such as `push.batchSize`. */
+function settingsOf(root: string): number {
+  const schema = JSON.parse(readFileSync(join(root, 'config/musterd.schema.json'), 'utf8')) as Section;
+  const sections = Object.entries(schema.properties ?? {}).flatMap(([name, one]) =>
+    name === '$schema' ? [] : [one],
+  );
+  return sections.reduce((sum, { properties }) => sum + Object.keys(properties ?? { itself: {} }).length, 0);
+}
+
+/** What is counted in the files alone. */
+export function measureStructure(root = here): readonly Figure[] {
+  const files = readSourceFiles(root);
+  const [src, tests, migrations] = [
+    files.map(({ text }) => text),
+    textsIn(root, 'test', '.ts'),
+    textsIn(root, 'migrations', '.sql'),
   ];
-  return walks.flatMap((walk, at) => {
-    const { stops, files, returns } = measureWalk(walk);
-    const was = before[at];
+  const nodes = src.flatMap((text) => allOf(parse(text)));
+  const merge = closureOf(files, 'reconcile/merge/plan-user.ts');
+  const arrows = readArrows(files);
+  const tables =
+    readFileSync(join(root, 'test/mirror/schema.txt'), 'utf8').match(/^table sync\.(?!migration)\w+/gm) ?? [];
+  const most = Math.max(...namedFunctions(nodes).map(countBranches));
+  const onOneLevel = files.filter(({ path }) => /^mirror\/[^/]+$/.test(path));
+  const figure = (what: string, value: number, limit: number | null): Figure => ({ what, value, limit });
+  return [
+    figure('src: files', files.length, 550),
+    figure('src: lines', countLines(src), 56_000),
+    figure('tests: lines', countLines(tests), null),
+    figure('of them support', countLines(textsIn(root, 'test/support', '.ts')), null),
+    figure('migrations: files', migrations.length, null),
+    figure('migrations: lines', countLines(migrations), null),
+    figure(
+      'functions and views stated again by a later migration',
+      repeated(migrations.flatMap(statedIn)).length,
+      null,
+    ),
+    figure('closure of plan-user.ts: files', merge.length, 20),
+    figure('closure of plan-user.ts: lines', countLines(merge.map(({ text }) => text)), 1_500),
+    ...ports.map((port) => figure(`methods of ${port}`, methodsOf(nodes, port), 30)),
+    figure('optional members of types', nodes.filter(isOptional).length, 500),
+    figure('spreads of an object or nothing', nodes.filter(isSpreadOrNothing).length, 100),
+    figure('branches of one function, most', most, 35),
+    figure('files on one level of mirror/', onOneLevel.length, 100),
+    figure('settings', settingsOf(root), 75),
+    figure('rooms', arrows.size, 25),
+    figure('floors', countFloors(arrows), 7),
+    figure(
+      'arrows',
+      [...arrows.values()].reduce((sum, { size }) => sum + size, 0),
+      65,
+    ),
+    figure('circles', findCircles(files).length, 0),
+    figure('exported names defined twice', repeated(files.flatMap(({ names }) => names)).length, 0),
+    figure('file names used twice', repeated(files.map(({ path }) => basename(path))).length, 5),
+    figure('tables in sync, besides the two of the migrator', tables.length, 16),
+    figure('lines of README.md', countLines([readFileSync(join(root, 'README.md'), 'utf8')]), 250),
+  ];
+}
+
+/** What is counted in walks that were recorded. */
+export function measureWalks(walks: readonly Walk[]): readonly Figure[] {
+  return walks.flatMap((walk) => {
+    const { functions, files, returns } = measureWalk(walk);
     const title = walk.title.replace('A user', 'a user');
     return [
-      { what: `${title}: stops`, value: stops, before: was?.stops ?? null, limit: 55 },
-      { what: `${title}: files`, value: files, before: was?.files ?? null, limit: null },
-      {
-        what: `${title}: times back to a file left before`,
-        value: returns,
-        before: was?.returns ?? null,
-        limit: 8,
-      },
+      { what: `${title}: named functions that run`, value: functions, limit: 900 },
+      { what: `${title}: files`, value: files, limit: 200 },
+      { what: `${title}: returns to a file left before`, value: returns, limit: null },
     ];
   });
 }
 
-export function measureStructure(): readonly Figure[] {
-  const files = readSourceFiles();
-  const arrows = readArrows(files);
-  const countArrows = [...arrows.values()].reduce((sum, { size }) => sum + size, 0);
-  const merge = closureOf(files, 'reconcile/merge/plan-user.ts');
-  const rules = merge.filter(({ path }) => !path.startsWith('model/'));
-  const nouns = merge.filter(({ path }) => path.startsWith('model/'));
-  const names = repeated(files.flatMap((file) => file.names));
-  const fileNames = repeated(files.map(({ path }) => basename(path)));
-  const tables = read('test/mirror/schema.txt').match(/^table sync\.(?!migration)\w+/gm) ?? [];
-  return [
-    { what: 'files to read before changing the merge', value: rules.length, before: 14, limit: 7 },
-    { what: 'lines of them, without blank ones', value: linesOf(rules, isWritten), before: 1680, limit: 700 },
-    {
-      what: 'lines of code of the nouns that they use',
-      value: linesOf(nouns, isCode),
-      before: null,
-      limit: 450,
-    },
-    ...measureWalks(),
-    { what: 'rooms', value: arrows.size, before: 30, limit: 22 },
-    { what: 'floors', value: countFloors(arrows), before: 9, limit: 6 },
-    { what: 'arrows', value: countArrows, before: 102, limit: 60 },
-    { what: 'circles', value: findCircles(files).length, before: 1, limit: 0 },
-    { what: 'exported names defined twice', value: names.length, before: 38, limit: 0 },
-    { what: 'file names used twice', value: fileNames.length, before: 19, limit: 3 },
-    { what: 'tables in sync, besides the two of the migrator', value: tables.length, before: 17, limit: 15 },
-    { what: 'settings', value: settingPaths.length, before: 70, limit: 70 },
-    { what: 'lines of README.md', value: countLines(read('README.md')), before: 520, limit: 200 },
-    { what: 'lines of src', value: linesOf(files, () => true), before: 26_000, limit: null },
-  ];
-}
-
-/** The figures as a table in Markdown. */
-export function describeFigures(): string {
-  const rows = measureStructure()
-    // It changes with every commit.
-    .filter(({ what }) => what !== 'lines of src')
-    .map(({ what, value, before, limit }) => `| ${what} | ${before ?? '–'} | ${value} | ${limit ?? '–'} |`);
-  return ['| Counted | Before | Now | At most |', '|---|---|---|---|', ...rows].join('\n');
+async function playWalks(): Promise<readonly Walk[]> {
+  const server = await openEmbedded({ ephemeral: true, closePatienceMs: 0 });
+  try {
+    return await recordWalks(server.url);
+  } finally {
+    await server.close();
+  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const { what, value, limit } of measureStructure()) {
+  const [, , checkout] = process.argv;
+  const walked = checkout === undefined ? measureWalks(await playWalks()) : [];
+  for (const { what, value, limit } of [...measureStructure(checkout), ...walked]) {
     const bound = limit === null ? '' : `at most ${limit}`;
-    process.stdout.write(`${what.padEnd(52)}${String(value).padStart(7)}   ${bound}\n`);
+    process.stdout.write(`${what.padEnd(56)}${String(value).padStart(7)}   ${bound}\n`);
   }
 }

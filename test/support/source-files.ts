@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const root = fileURLToPath(new URL('../../src', import.meta.url));
+const here = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface SourceFile {
   /** Under src. */
@@ -24,7 +24,8 @@ const exporting = /^export (?:async )?(?:abstract )?(?:function|const|let|interf
 
 export const roomOf = (path: string): string => path.split('/')[0] ?? '';
 
-export function readSourceFiles(): readonly SourceFile[] {
+export function readSourceFiles(checkout = here): readonly SourceFile[] {
+  const root = join(checkout, 'src');
   return readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))
     .map((path) => {

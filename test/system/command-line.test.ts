@@ -129,7 +129,8 @@ describe('the command line', () => {
     expect(second.stderr).toContain('under way');
     expect(second.code).toBe(75);
     expect((await musterd(['reconcile', '--wait', '1'])).code).toBe(75);
-    expect((await musterd(['reconcile', '--wait', 'long'])).code).toBe(64);
+    const { code: wrong, stderr: hint } = await musterd(['sql', '--write', '--wait', 'select 1']);
+    expect([wrong, hint]).toEqual([64, expect.stringContaining('write it last')]);
     const patient = startMusterd(['reconcile', '--wait', '600'], environment());
     release();
     unhook();

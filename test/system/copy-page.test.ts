@@ -119,7 +119,7 @@ describe('the page of a daemon at a copy', () => {
       expect([path, text]).toEqual([
         path,
         expect.stringMatching(
-          /This is a copy\. It reads, and sends nothing\. This mirror was at localhost:\d+\/\w+ until .*, and is at localhost:\d+\/\w+ now\. Runs read the service and compare; edits of 3 people wait and are not sent\./,
+          /This is a copy\. It reads, and sends nothing\. This mirror was at localhost:\d+\/\w+ until .*, and is at localhost:\d+\/\w+ now\. Runs read the service and compare; 3 edits made here wait and are not sent\./,
         ),
       ]);
       expect(text).toContain(
@@ -131,7 +131,9 @@ describe('the page of a daemon at a copy', () => {
     }
     const glance = await get('/');
     expect(glance).toContain('<h1>1 thing to do</h1>');
-    expect(textOf(glance)).toContain('Say whether this mirror has moved or is a copy.');
+    expect(textOf(glance)).toMatch(
+      /Say whether this mirror has moved or is a copy\. Until then default is read every [\d,]+ hours, last at [\d:]+, and nothing of it is sent\./,
+    );
     expect(textOf(await get('/waiting'))).toContain('whatever is approved here would not be sent');
     await expectNoFault('copy-unsaid');
   });
@@ -177,7 +179,15 @@ describe('the page of a daemon at a copy', () => {
     );
     expect(glance).toContain('<h1>Nothing to do</h1>');
     expect(glance).not.toMatch(/class="icon ok" width="30"/);
-    expect(await get(`/waiting/${batch}`)).not.toMatch(/<form method="post"|type="checkbox"/);
+    for (const path of ['/waiting', `/waiting/${batch}`]) {
+      const waiting = await get(path);
+      expect(waiting).not.toMatch(
+        /<form method="post"|type="checkbox"|act-bar|class="badge"|class="pill act"/,
+      );
+      expect(textOf(waiting)).toContain(
+        'Nothing is decided in a copy: whatever is approved here would not be sent.',
+      );
+    }
     await expectNoFault('copy-meant');
     expect(service.updates()).toBe(0);
   });

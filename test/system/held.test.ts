@@ -338,7 +338,7 @@ describe('held fields', () => {
 
     it('block pull and push until they end, and neither after', async () => {
       const { id, phone, email, asked } = await openAsked('--until', '3d');
-      expect(asked).toMatchObject({ held: ['name', 'email', 'phone', 'role_id'], left: [] });
+      expect(asked).toMatchObject({ held: ['name', 'email', 'phone', 'role_id'], before: [] });
       expect((await stage.run()).outcome).toBe('complete');
       expect(stage.updates()).toEqual([]);
       expect(await stage.sql(`select phone from mirror.users where id = ${id}`)).toEqual([[phone]]);
@@ -378,27 +378,38 @@ describe('held fields', () => {
       expect(code).toBe(64);
     });
 
-    it('leave a field alone that is held for another reason', async () => {
+    it('go over what holds a field already, which comes back if it still stands', async () => {
       const { id } = await openConflict();
-      const { code, stdout, stderr } = await musterd(
-        'hold',
-        String(id),
-        '--until',
-        '2h',
-        '--reason',
-        'a change',
-      );
-      expect(code).toBe(0);
-      expect(stdout).toContain('phone, role_id');
-      expect(stderr).toContain('email is held already (conflict)');
-      expect(await stage.sql('select field, reason from report.held order by field')).toEqual([
-        ['email', 'conflict'],
-        ['name', 'conflict'],
-        ['phone', 'asked'],
-        ['role_id', 'asked'],
+      const hold = await musterd('hold', String(id), '--until', '2h', '--reason', 'a change', '--as', 'Kim');
+      expect(hold).toMatchObject({ code: 0, stderr: '' });
+      expect(hold.stdout).toContain('name, email, phone, role_id');
+      expect(hold.stdout).toContain('email was held already (conflict), and is again when that ends');
+      const fields = () => stage.sql('select field, reason, held_before from report.held order by field');
+      const all = [
+        ['email', 'asked', 'conflict'],
+        ['name', 'asked', 'conflict'],
+        ['phone', 'asked', ''],
+        ['role_id', 'asked', ''],
+      ];
+      expect(await fields()).toEqual(all);
+      expect(await stage.sql(`select distinct asked_by like '%Kim', detail from report.held`)).toEqual([
+        ['true', 'a change'],
       ]);
-      expect(await inJson('hold', String(id), '--end')).toMatchObject({ ended: ['phone', 'role_id'] });
-      expect(await stage.sql('select count(*) from sync.held_fields')).toEqual([['2']]);
+      expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+      expect(await fields()).toEqual(all);
+      // Of the name the two sides come to the same meanwhile; the email is as it was.
+      stage.emulator.team.editUser(id, { first: 'Anne', last: 'Mirror' });
+      expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+      await stage.sql(`update sync.held_fields set until = now() - interval '1 second'`);
+      expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1, counts: { settled: 1 } });
+      expect(await stage.sql('select field, reason, detail, until from sync.held_fields')).toEqual([
+        ['email', 'conflict', 'both sides changed it since they last agreed', ''],
+      ]);
+      await inJson('hold', String(id), 'email', '--until', '2h', '--reason', 'a change');
+      expect(await inJson('hold', String(id), '--end')).toMatchObject({ ended: ['email'] });
+      expect(stage.updates()).toEqual([]);
+      await inJson('resolve', String(id), 'email', '--take', 'mirror', '--if', 'mirror@example.com');
+      expect(await stage.run()).toMatchObject({ waiting: 0, counts: { pushed: 1 } });
     });
 
     it.each([

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { createPage } from '../../src/daemon/create-page.ts';
+import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import type { Setup } from '../../src/runs/open.ts';
 import { createPageServer, type StatusServer } from '../../src/status/server.ts';
@@ -43,19 +44,27 @@ beforeAll(async () => {
     `update mirror.users set email = 'long.name.of.user' || id || '@harbour-street-clinic.example' where id between 201 and 260`,
   );
   await hold(`e.field = 'email'`, 'review', 'e.old_value', `'5f0c2a9e71bd'`);
+  await edited(
+    'directory_sync',
+    `update mirror.users set phone = '44' || phone where id between 201 and 205`,
+  );
+  await hold(`e.field = 'phone'`, 'review', 'e.old_value', `'5f0c2a9e71bd'`);
+  ({ server, origin } = await servePage(database.db));
+  own = await launchBrowser();
+});
+async function servePage(db: Database) {
   const config = configSchema.parse({ status: { token, details: true, decide: true } });
   const log = { warn: () => {}, info: () => {}, debug: () => {}, error: () => {} } as unknown as Setup['log'];
-  const mirror = { db: database.db } as Setup['mirror'];
+  const mirror = { db } as Setup['mirror'];
   const page = createPage({
-    db: database.db,
+    db,
     configs: () => [config],
     version: '0',
     decide: { mirror, log },
   });
-  server = await createPageServer({ host: '127.0.0.1', port: 0, page });
-  origin = `http://127.0.0.1:${server.port}`;
-  own = await launchBrowser();
-});
+  const opened = await createPageServer({ host: '127.0.0.1', port: 0, page });
+  return { server: opened, origin: `http://127.0.0.1:${opened.port}` };
+}
 afterAll(async () => {
   await own.close();
   await server.close();
@@ -75,10 +84,10 @@ describe('lists, a question and a receipt', () => {
       viewport,
       isMobile: width < 640,
     });
-    const expectNoFault = async (name: string) => {
+    const expectNoFault = async (name: string, isLookedInto = true) => {
       const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
       expect([name, Math.max(0, overflow)]).toEqual([name, 0]);
-      expect([name, await violationsOn(page, 'light')]).toEqual([name, []]);
+      if (isLookedInto) expect([name, await violationsOn(page, 'light')]).toEqual([name, []]);
       await shoot(page, `${name}-${width}-${colorScheme}`);
     };
     await page.goto(`${origin}/waiting`);
@@ -95,6 +104,45 @@ describe('lists, a question and a receipt', () => {
     await page.getByRole('button', { name: 'Take the service’s 2', exact: true }).click();
     await page.waitForURL('**/waiting?done=*');
     await expectNoFault('receipt');
+    await page.getByRole('button', { name: 'Undo the 2…' }).click();
+    await expectNoFault('undo', width === 1280 || width === 390);
+    await page.getByLabel('Reason, kept with the decision').fill('theirs was wrong');
+    await page.getByRole('button', { name: 'Undo 2', exact: true }).click();
+    await page.waitForURL('**/waiting?done=*');
+    await expectNoFault('undone', width === 390);
+    if (width === 1280 || width === 390) {
+      await page.goto(`${origin}/people/default/80?hold=phone`);
+      await expectNoFault('hold');
+    }
+    expect(trouble).toEqual([]);
+    await context.close();
+  });
+
+  it('opens a hold in place, whose button says what is chosen, and takes the page along once it is done', async () => {
+    const { page, context, trouble } = await openPage(own, origin, 'light', { httpCredentials });
+    await page.goto(`${origin}/people/default/81`);
+    await page.evaluate('window.isHere = true');
+    await page.getByRole('link', { name: 'Hold…' }).click();
+    const button = page.locator('#hold button');
+    const words = async () => (await button.innerText()).replaceAll(/\s+/g, ' ');
+    await button.waitFor();
+    expect(await words()).toMatch(/^Hold phone until \d+ \w+ (\d{4} )?\d\d:\d\d$/);
+    expect(await page.evaluate('document.activeElement.name')).toBe('field');
+    await page.locator('#hold select').selectOption('all');
+    await page.locator('#hold [name=at]').fill('2099-03-31T09:00');
+    expect(await words()).toBe('Hold all four until then');
+    // A page that is being filled in stays as it is.
+    await edited('anna', `update mirror.users set email = 'more' || id || '@example.com' where id = 82`);
+    await page.getByLabel('Reason, kept with the hold').fill('on leave');
+    expect(await page.evaluate('window.isHere')).toBe(true);
+    await button.click();
+    const end = page.getByRole('link', { name: 'End it now…' });
+    await end.waitFor();
+    expect(await page.locator('main').innerText()).toContain('Held until 31 Mar 2099 09:00 by');
+    await end.click();
+    await page.getByRole('button', { name: 'End the hold of the name, email, phone and role now' }).click();
+    await end.waitFor({ state: 'detached' });
+    expect(await page.locator('main').innerText()).toContain('Take the mirror’s phone');
     expect(trouble).toEqual([]);
     await context.close();
   });
@@ -114,6 +162,189 @@ describe('lists, a question and a receipt', () => {
     );
     expect([Math.round(head), Math.round(foot)]).toEqual([0, 900]);
     await context.close();
+  });
+
+  it('go by keys, none of which decides, and which can be turned off', async () => {
+    const { page, context, trouble } = await openPage(own, origin, 'light', { httpCredentials });
+    const press = async (...keys: readonly string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    const ticks = page.locator('input[name=row]');
+    const ticked = () => page.locator('input[name=row]:checked').count();
+    const focusAt = () =>
+      page.evaluate<number>(
+        '[...document.querySelectorAll("input[name=row]")].indexOf(document.activeElement)',
+      );
+    const list = '/waiting?state=conflict&ticks=none';
+    const decided = async () => (await runSqlText(database.db, 'select count(*) from report.decisions')).rows;
+    const before = await decided();
+    await page.goto(`${origin}${list}`);
+    const all = await ticks.count();
+    await press('j', 'j', 'j', 'k');
+    expect(await focusAt()).toBe(1);
+    await press('x');
+    expect([await ticked(), await ticks.nth(1).isChecked()]).toEqual([1, true]);
+    await press('j', 'j', 'j', 'Shift+X');
+    expect(await ticked()).toBe(4);
+    await press('Space');
+    expect(await ticked()).toBe(3);
+    await press('n');
+    expect(await ticked()).toBe(0);
+    for (const held of ['Control', 'Alt', 'Meta']) await press(`${held}+a`, `${held}+x`, `${held}+j`);
+    expect([await ticked(), await focusAt()]).toEqual([0, 4]);
+    await press('a');
+    expect(await ticked()).toBe(all);
+    await press('d');
+    expect(await page.evaluate('document.activeElement.value')).toBe('mirror');
+    expect(page.url()).toBe(`${origin}${list}`);
+    await press('Enter');
+    await page.locator('h1', { hasText: /^Take the mirror’s \d+ phone numbers\?$/ }).waitFor();
+    await press('j', 'k', 'x', 'X', 'a', 'n', 'd', 'g', 'x');
+    expect(await page.locator('h1').textContent()).toMatch(/^Take the mirror’s/);
+    expect(await decided()).toEqual(before);
+
+    await page.goto(`${origin}${list}`);
+    await Promise.all([page.waitForEvent('load'), press('r')]);
+    await press('j', 'Enter');
+    await page.waitForURL('**/people/default/*');
+    for (const [key, path] of [
+      ['w', '/waiting'],
+      ['r', '/runs'],
+      ['p', '/people'],
+      ['c', '/counts'],
+    ] as const) {
+      await press('g', key);
+      await page.waitForURL(`${origin}${path}`);
+    }
+    await press('/');
+    await page.waitForURL(`${origin}/people#q`);
+    await page.locator('input[type=search]:focus').waitFor();
+    await press('g', 'w', '?', 'r');
+    expect(await page.locator('input[type=search]').inputValue()).toBe('gw?r');
+
+    await page.goto(`${origin}${list}`);
+    await press('?');
+    const off = page.locator('[data-keys-off]');
+    expect([await off.isVisible(), await page.locator('summary:focus').textContent()]).toEqual([
+      true,
+      'Keys',
+    ]);
+    await off.click();
+    expect(await off.textContent()).toBe('Turn them on again');
+    await page.reload();
+    await press('j', 'a', '?', 'g', 'r');
+    expect([await focusAt(), await ticked(), await off.isVisible(), page.url()]).toEqual([
+      -1,
+      0,
+      false,
+      `${origin}${list}`,
+    ]);
+    await page.locator('[data-keys] summary').click();
+    await off.click();
+    await page.locator('h1').click();
+    await press('j');
+    expect(await focusAt()).toBe(0);
+    expect(trouble).toEqual([]);
+    await context.close();
+  });
+
+  it('work without a script: ticks, sorting, filters, question, reason, receipt, undo', async () => {
+    const { page, context, trouble } = await openPage(own, origin, 'light', {
+      httpCredentials,
+      javaScriptEnabled: false,
+    });
+    const link = (name: string | RegExp) => page.getByRole('link', { name, exact: true });
+    const ticked = () => page.locator('input[name=row]:checked').count();
+    const rows = () => page.locator('input[name=row]').count();
+    await page.goto(`${origin}/waiting`);
+    await link('For an approval 65').click();
+    await link('phone 5').click();
+    expect([await rows(), await ticked()]).toEqual([5, 5]);
+    await link('Person').click();
+    expect(await page.locator('th[aria-sort=ascending]').textContent()).toContain('Person');
+    await link('None').click();
+    expect(await ticked()).toBe(0);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    expect(await page.locator('#receipt').textContent()).toContain('No row is ticked.');
+    await link('All').click();
+    expect(await ticked()).toBe(5);
+    await page.locator('input[name=row]').nth(1).uncheck();
+    await page.locator('details.fold summary').click();
+    expect(await page.locator('details.fold code').first().isVisible()).toBe(true);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    expect(await page.locator('h1').textContent()).toBe('Approve 4 of 65, leave 61 waiting?');
+    await link('Back').click();
+    expect([await rows(), await ticked()]).toEqual([5, 4]);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    // The browser asks for the reason by itself.
+    await page.getByRole('button', { name: 'Approve 4', exact: true }).click();
+    expect(await page.locator('h1').textContent()).toContain('Approve 4');
+    await page.getByLabel('Reason, kept with the decision').fill('the numbers are right');
+    await page.getByRole('button', { name: 'Approve 4', exact: true }).click();
+    await page.waitForURL('**/waiting?done=*');
+    const receipt = page.locator('#receipt');
+    expect(await receipt.textContent()).toContain('4 approved by you at');
+    await receipt.getByRole('link', { name: 'Load again' }).click();
+    await page.getByRole('button', { name: 'Take it back…' }).click();
+    expect(await page.locator('h1').textContent()).toBe('Take back 4 phone numbers?');
+    await page.getByLabel('Reason, kept with the decision').fill('they are not');
+    await page.getByRole('button', { name: 'Take back 4', exact: true }).click();
+    await page.waitForURL('**/waiting?done=*');
+    expect(await receipt.textContent()).toContain('4 taken back by you at');
+    await link('Close').click();
+    expect(await receipt.count()).toBe(0);
+    expect(await page.locator('[data-copy]:visible, [data-keys]:visible').count()).toBe(0);
+    await link('manual').click();
+    expect(await page.locator('pre').textContent()).toContain('# ');
+    expect(trouble).toEqual([expect.stringContaining('400 (Bad Request)')]);
+    const two = await createTestDatabase();
+    const small = { ...largeTeam, users: 1, changes: 1, tags: 1, days: 1 };
+    await fillMirror(two.db, [small, { ...small, team: 'north', teamId: 8 }]);
+    const other = await servePage(two.db);
+    await page.goto(other.origin);
+    await page.locator('details.team summary').click();
+    await page.locator('details.team a', { hasText: 'north' }).click();
+    expect(page.url()).toBe(`${other.origin}/?team=north`);
+    await context.close();
+    await other.server.close();
+    await two.close();
+  });
+
+  it('say each second what became of what was decided, in their place', async () => {
+    const daemon = createDatabase({ url: database.url, applicationName: 'musterd listen test' });
+    await runSqlText(daemon, 'select 1');
+    const { page, context, trouble } = await openPage(own, origin, 'light', { httpCredentials });
+    await page.goto(`${origin}/waiting/5f0c2a9e71bd?ticks=none`);
+    await page.locator('input[name=row]').nth(30).check();
+    await page.locator('input[name=row]').nth(31).check();
+    await page.getByRole('button', { name: 'Approve' }).click();
+    expect(await page.getByText('At once, by the daemon').count()).toBe(1);
+    await page.getByLabel('Reason, kept with the decision').fill('they are right');
+    await page.getByRole('button', { name: 'Approve 2', exact: true }).click();
+    await page.waitForURL('**/waiting?done=*');
+    const says = async (words: string) => await page.locator('#receipt', { hasText: words }).waitFor();
+    await says('The daemon begins with them now.');
+    await page.evaluate('window.isOld = true');
+    const push = (which: string, state: string, outcome: string) =>
+      owned(`insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, edits, outcome, sent_at, closed_at)
+        select team_id, user_id, (select max(run_id) from sync.runs), 'push', '${state}', base, old, new, edits, '${outcome}', now(),
+          case '${state}' when 'closed' then clock_timestamp() end
+        from sync.changes where kind = 'approve' and user_id = (
+          select ${which}(user_id) from sync.changes where kind = 'approve' and decision_id = (select max(decision_id) from sync.changes))
+        order by change_id desc limit 1`);
+    await push('min', 'closed', '{"email": "confirmed"}');
+    await push('max', 'open', '{}');
+    await says('1 of 2 is sent, in run ');
+    await says('request 1 of 1 is on its way.');
+    await shoot(page, 'receipt-under-way-light');
+    await owned(
+      `update sync.changes set state = 'closed', outcome = '{"email": "confirmed"}', closed_at = clock_timestamp() where state = 'open'`,
+    );
+    await says('They were sent in run ');
+    expect(await page.evaluate('window.isOld')).toBe(true);
+    expect(trouble).toEqual([]);
+    await context.close();
+    await daemon.close();
   });
 
   it.each([true, false])('counts the ticks, with a script or without: %s', async (javaScriptEnabled) => {

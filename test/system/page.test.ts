@@ -1,6 +1,7 @@
 /** The page as people see it: a real browser, a real daemon, Postgres and the emulator. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { pageViews } from '../../src/daemon/page-views.ts';
@@ -257,7 +258,7 @@ describe('the page of a daemon', () => {
     await page.getByLabel('Reason, kept with the decision').fill('the desk knows');
     await page.getByRole('button', { name: 'Take the mirror’s 1', exact: true }).click();
     await page.waitForURL('**/waiting?done=*');
-    expect(await page.locator('#receipt').textContent()).toContain('The mirror’s value taken by you');
+    expect(await page.locator('#receipt').textContent()).toContain('The mirror’s email address taken by you');
     expect(
       await stage.sql(
         `select count(*) from report.decisions where decision = 'resolve' and decided_why = 'the desk knows'`,
@@ -271,7 +272,9 @@ describe('the page of a daemon', () => {
     await page.getByLabel('Reason, kept with the decision').fill('they said so');
     await page.getByRole('button', { name: 'Make this edit' }).click();
     await page.waitForURL('**/waiting?done=*');
-    expect(await page.locator('#receipt').textContent()).toContain('The mirror’s value taken by you');
+    expect(await page.locator('#receipt').textContent()).toMatch(
+      /^Email of .+ set to a\.new\.one@example\.com by you at /,
+    );
     expect(
       await stage.sql(
         `select count(*), min(u.email) from report.decisions d join mirror.users u on u.id = d.user_id
@@ -284,6 +287,24 @@ describe('the page of a daemon', () => {
     await watching.page.locator('h1', { hasText: '1 thing to do' }).waitFor();
     expect(watching.trouble).toEqual([]);
     await watching.context.close();
+  });
+
+  it('decides nothing once it does not answer, and says why at the button', async () => {
+    const { page, context } = await openPage(own, origin, 'light', { httpCredentials });
+    await page.clock.install();
+    await page.goto(`${origin}${await addressOf(stage.db, '/waiting/:batch')}`);
+    const button = page.locator('.bar-below button').first();
+    expect(await button.isDisabled()).toBe(false);
+    await page.context().setOffline(true);
+    await page.clock.fastForward(61_000);
+    expect(await button.isDisabled()).toBe(true);
+    expect(await button.getAttribute('aria-describedby')).toBe('no-answer');
+    expect(await page.locator('#no-answer').innerText()).toContain(
+      'This page is 1 minute old. musterd does not answer',
+    );
+    await page.context().setOffline(false);
+    await page.locator('.bar-below button:not([disabled]):not([aria-describedby])').first().waitFor();
+    await context.close();
   });
 
   it('shows ids alone where details are off, in the files as well', async () => {
@@ -310,6 +331,150 @@ describe('the page of a daemon', () => {
     }
     expect(warnings).toEqual([]);
     await close();
+  });
+
+  it('by itself says since when no daemon runs, and what to do about it', async () => {
+    const { origin: alone, close } = await openMirrorPage(stage.db, { details: true });
+    const text = async (path = '/') =>
+      (await (await fetch(`${alone}${path}`)).text()).replaceAll(/<[^>]*>/g, '');
+    expect(await text()).not.toContain('No daemon runs');
+    const { page, context, trouble } = await openPage(own, alone, 'light');
+    await page.goto(alone);
+    // What has changed since is told from what was so when the page was first told of anything.
+    await page.evaluate(
+      `new Promise((resolve) => { const events = new EventSource('/events'); events.addEventListener('alive', () => { events.close(); resolve(); }); })`,
+    );
+    const { pid } = daemon.process;
+    daemon.process.kill();
+    expect(await daemon.ended).toMatchObject({ code: 0 });
+    // A page that is open hears of it.
+    const banner = page.locator('main > .banner:visible');
+    await banner.waitFor();
+    expect((await banner.innerText()).replaceAll(/\s+/g, ' ')).toMatch(
+      new RegExp(
+        `^No daemon runs since [\\d:]+, for \\d+ seconds?\\. Process ${pid} on \\S+ was asked to stop, and stopped\\. Nothing is lost: \\d+ edits wait here, and what changes on the service comes with the first run\\. What you see is of [\\d:]+\\. Begin it again \\$ musterd daemon Copy Or do one run now \\$ musterd reconcile Copy$`,
+      ),
+    );
+    expect(await page.locator('.verdict').innerText()).toMatch(
+      /things? to do\s+No daemon keeps default equal\./,
+    );
+    for (const look of Object.keys(looks) as Look[]) {
+      const other = await openPage(own, alone, look);
+      await other.page.clock.install();
+      await other.page.goto(alone);
+      expect([look, await violationsOn(other.page, look)]).toEqual([look, []]);
+      const overflow = await other.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      expect([look, Math.max(0, overflow)]).toEqual([look, 0]);
+      await shoot(other.page, `stopped-${look}`);
+      await other.page.context().setOffline(true);
+      // A stream that is open may give one more sign of life.
+      await eventually('it says that nobody answers', async () => {
+        await other.page.clock.fastForward(120_000);
+        return other.page.locator('#no-answer').isVisible();
+      });
+      // Only one, the gravest.
+      expect([look, await other.page.locator('.banner:visible').count()]).toEqual([look, 1]);
+      await other.context.close();
+    }
+    expect(trouble).toEqual([]);
+    await context.close();
+    const said = (what: string) =>
+      owned(
+        stage.db,
+        `update sync.learned l set value = (select jsonb_object_agg(e.key, e.value || '${what}') from jsonb_each(l.value) e) where topic = 'daemon'`,
+      );
+    await said('{"ended_at": null, "how": null, "by_systemd": true, "seen_at": "2026-01-01T00:00Z"}');
+    for (const path of ['/runs', '/people', '/counts', '/changes', '/waiting'])
+      expect(await text(path)).toMatch(
+        /No daemon runs since .* ended without a word\..*systemctl start musterd/s,
+      );
+    await close();
+  });
+});
+
+/** What was well is not called so once nobody answers, and is again when somebody does. */
+async function expectLate(page: Page, origin: string): Promise<void> {
+  await page.clock.install();
+  await page.goto(origin);
+  const main = async () => (await page.locator('main').innerText()).replaceAll(/\s+/g, ' ');
+  await page.locator('.live.on').waitFor();
+  expect(await main()).toMatch(
+    /^Nothing to do Both sides of \S+ were equal at [\d:]+, [^.]+\. The next run (?:begins at [\d:]+|is due now)\./,
+  );
+  expect(await page.locator('.verdict .ok:visible').count()).toBe(1);
+  await page.context().setOffline(true);
+  await page.clock.fastForward(4 * 60_000);
+  expect(await main()).toMatch(
+    /^This page is 4 minutes old\. musterd does not answer, so what you see may have changed\. Load again Nothing to do, as of \d\d:\d\d Both sides of \S+ were equal at [\d:]+\. Whether they still are, this page cannot say\./,
+  );
+  expect(await page.locator('.verdict .ok:visible').count()).toBe(0);
+  expect(await main()).not.toMatch(/ min ago|\d s ago|just now/);
+  expect(await page.locator('.live.on').count()).toBe(0);
+  expect(await violationsOn(page, 'light')).toEqual([]);
+  await shoot(page, 'no-answer');
+  await page.context().setOffline(false);
+  await page.clock.fastForward(5_000);
+  await page.locator('.live.on').waitFor();
+  await page.locator('[data-banner]').waitFor({ state: 'hidden' });
+  await page.locator('.verdict .ok').waitFor();
+}
+
+describe('the header of fourteen teams', () => {
+  it('has them all, finds one by name where there is a script, and is short on a phone', async () => {
+    const database = await createTestDatabase();
+    await owned(
+      database.db,
+      `insert into sync.teams (team, team_id) select 'team-' || n, 40 + n from generate_series(1, 12) n
+         union all values ('harbour', 61), ('harbour-test', 62);
+       insert into mirror.teams (team_id, name) select team_id, 'Harbour Street Clinic' from sync.teams;
+       insert into sync.due (team, run_group, schedule, due_at, stale_after, complete_at)
+       select team, 'users', '*/5 * * * *', now(), interval '15 minutes', now() - case team when 'team-3' then interval '1 hour' else interval '1 minute' end
+       from sync.teams;
+       insert into mirror.users (team_id, id, name, first_name, last_name, resolved) select team_id, 1, 'A B', 'A', 'B', true from sync.teams;
+       insert into sync.held_fields (team_id, user_id, field, reason) values (61, 1, 'phone', 'conflict'), (61, 1, 'email', 'conflict'), (62, 1, 'phone', 'conflict')`,
+    );
+    const { origin, close } = await openMirrorPage(database.db, { details: true });
+    const choices = '.team li:visible';
+    for (const look of Object.keys(looks) as Look[]) {
+      const { page, context, trouble } = await openPage(own, origin, look);
+      await page.goto(`${origin}/?team=harbour`);
+      const name = page.locator('.team summary');
+      expect([look, await name.innerText()]).toEqual([
+        look,
+        look === 'phone' ? 'harbour' : expect.stringMatching(/^harbour\s+Harbour Street Clinic$/),
+      ]);
+      await name.click();
+      const words = (await page.locator(choices).allInnerTexts()).map((one) =>
+        one.replaceAll(/\s+/g, ' ').replace(' ,', ','),
+      );
+      expect(words.slice(0, 5)).toEqual([
+        'All teams 14 in the settings 3, 3 things wait',
+        expect.stringMatching(/^team-3 Harbour Street Clinic stale since [\d:]+$/),
+        'harbour Harbour Street Clinic 2, 2 things wait',
+        'harbour-test Harbour Street Clinic 1, 1 thing waits',
+        'team-1 Harbour Street Clinic nothing waits',
+      ]);
+      expect([look, await violationsOn(page, look)]).toEqual([look, []]);
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      expect([look, Math.max(0, overflow)]).toEqual([look, 0]);
+      await shoot(page, `teams-${look}`);
+      await page.getByLabel('Find a team').fill('HARBOUR-');
+      expect(await page.locator(choices).count()).toBe(2);
+      await page.getByLabel('Find a team').fill('street');
+      expect(await page.locator(choices).count()).toBe(15);
+      await page.goto(origin);
+      await shoot(page, `glance-of-teams-${look}`);
+      expect(trouble).toEqual([]);
+      await context.close();
+    }
+    const without = await openPage(own, origin, 'light', { javaScriptEnabled: false });
+    await without.page.goto(origin);
+    await without.page.locator('.team summary').click();
+    expect(await without.page.locator(choices).count()).toBe(15);
+    expect(await without.page.getByLabel('Find a team').isVisible()).toBe(false);
+    await without.context.close();
+    await close();
+    await database.close();
   });
 });
 
@@ -340,6 +505,7 @@ describe('the page alone', () => {
         const name = path === '/' ? 'glance' : path.slice(1).replaceAll(/[/:]+/g, '-');
         await shoot(page, `${name}-of-${users}`);
       }
+      if (users === 1) await expectLate(page, origin);
       const missing = await page.request.get(`${origin}/runs/999999999`);
       expect(missing.status()).toBe(404);
       expect(trouble).toEqual([]);

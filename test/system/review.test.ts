@@ -149,7 +149,7 @@ describe('edits that a person sees first', () => {
     ]);
     await stage.sql(`update sync.held_fields set until = now() - interval '1 second' where user_id = ${b};
       insert into sync.learned (team, topic, value, learned_at) select team, 'refusal told', '{}', now() - interval '2 days' from sync.teams`);
-    const after = ['review', 'was held on request for a while', ''];
+    const after = ['review', 'a person is to see it first', ''];
     expect(await reasons()).toEqual([after, after]);
     const { refusal, waiting } = await stage.run();
     expect([waiting, refusal]).toEqual([2, expect.objectContaining({ isReview: true, isNews: false })]);

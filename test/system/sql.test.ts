@@ -1,15 +1,9 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/commands/command-line.ts';
-import type { Context, Stream } from '../../src/commands/context.ts';
-import { completionsOf, openHistory, promptForSql } from '../../src/commands/sql-prompt.ts';
-import { openSqlSession } from '../../src/mirror/sql-session.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
-import { hungAfterMs } from '../support/limits.ts';
 import { runMusterd, spawnMusterd } from './run-musterd.ts';
 
 let database: TestDatabase;
@@ -104,6 +98,18 @@ describe('musterd sql', () => {
     expect(await sql(...args)).toMatchObject({ code: 64, stdout: '' });
   });
 
+  it('asks for a query on a terminal, and says where psql is to be had', async () => {
+    const { isTTY } = process.stdin;
+    try {
+      process.stdin.isTTY = true;
+      const { code, stdout, stderr } = await sql();
+      expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+      expect(stderr).toMatch(/There is no query\n.*"musterd status" prints the line that opens psql/);
+    } finally {
+      process.stdin.isTTY = isTTY;
+    }
+  });
+
   it('says under --format json what is wrong in JSON, and nothing else', async () => {
     const { code, stdout, stderr } = await sql('select 1; select nope', '--format', 'json');
     expect(code).toBe(1);
@@ -163,129 +169,5 @@ describe('musterd sql', () => {
       expect(shown.stdout).toMatch(/^report\.pending: .*\nteam_id +bigint +The team\.$/m);
     }
     expect((await sql(String.raw`\d nothing`)).code).toBe(64);
-  });
-});
-
-describe('the prompt', () => {
-  const contextOf = (stream: Stream): Context => ({
-    out: stream,
-    err: stream,
-    env: { XDG_STATE_HOME: folder.path },
-    signal: AbortSignal.timeout(hungAfterMs),
-    version: '0',
-    configFile: undefined,
-    team: undefined,
-    waitMs: undefined,
-    json: false,
-    explain: () => 1,
-    createLog: () => {
-      throw new Error('nothing is logged');
-    },
-  });
-
-  it('takes statements over several lines, goes on after a mistake and after Ctrl-C, and keeps its lines', async () => {
-    const input = new PassThrough();
-    const shown: string[] = [];
-    const stream = { write: (text: string) => shown.push(text) };
-    const session = await openSqlSession({ url: database.url, isWriting: false, onNotice: () => {} });
-    const output = new PassThrough().on('data', (chunk: Buffer) => shown.push(chunk.toString()));
-    const ended = promptForSql(contextOf(stream), {
-      session,
-      db: database.db,
-      isWriting: false,
-      format: 'ndjson',
-      input,
-      output,
-    });
-    const says = (words: string) => eventually(words, () => shown.join('').includes(words));
-    const answered = async (line: string, words: string) => {
-      input.write(line);
-      await says(words);
-    };
-    await says('musterd=>');
-    await answered('select 1 as a,\r', 'musterd->');
-    await answered("'x' as b; select 2 as c;\r", '{"c":2}');
-    expect(shown.join('')).toContain('{"a":1,"b":"x"}');
-    await answered('select nope;\r', 'ERROR:  column "nope" does not exist');
-    await answered('delete from mirror.users;\r', 'Add --write');
-    await answered('\\d report.hel\t', 'report.held');
-    await answered('\r', 'report.held: What');
-    await answered('\\nonsense\r', '\\nonsense is not known here');
-    input.write("select pg_sleep(60), 'prompt';\r");
-    await eventually('it sleeps', async () => {
-      const { stdout } = await sql(
-        "select pid from pg_stat_activity where query like '%, ''prompt''' and state = 'active' and pid <> pg_backend_pid()",
-      );
-      return stdout.split('\n').length > 2;
-    });
-    await answered('\x03', 'canceling statement due to user request');
-    input.write('select half');
-    await says('half');
-    input.write('\x03');
-    await answered("select 'still here' as d;\r", '{"d":"still here"}');
-    input.write('\\q\r');
-    await ended;
-    await session.close();
-    const file = join(folder.path, 'musterd', 'sql-history');
-    expect(readFileSync(file, 'utf8').split('\n').slice(0, 2)).toEqual(['\\q', "select 'still here' as d;"]);
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-  });
-
-  it('offers no history that others could write, and keeps its own from their eyes', () => {
-    const XDG_STATE_HOME = join(folder.path, 'of-others');
-    const file = join(XDG_STATE_HOME, 'musterd', 'sql-history');
-    mkdirSync(dirname(file), { recursive: true });
-    for (const [mode, offered] of [
-      [0o666, []],
-      [0o620, []],
-      [0o644, ['delete from mirror.users;']],
-    ] as const) {
-      writeFileSync(file, 'delete from mirror.users;\n');
-      chmodSync(file, mode);
-      const { lines, keep } = openHistory({ XDG_STATE_HOME });
-      expect([mode, lines]).toEqual([mode, offered]);
-      keep(['select 1;']);
-      expect([statSync(file).mode & 0o777, readFileSync(file, 'utf8')]).toEqual([0o600, 'select 1;\n']);
-    }
-  });
-
-  it('says that the server has gone, to who sits at it, and how to go on', async () => {
-    const session = await openSqlSession({ url: database.url, isWriting: false, onNotice: () => {} });
-    const output = new PassThrough();
-    let shown = '';
-    output.on('data', (chunk: Buffer) => {
-      shown += chunk.toString();
-    });
-    const ended = promptForSql(contextOf({ write: () => true }), {
-      session,
-      db: database.db,
-      isWriting: false,
-      format: 'table',
-      input: new PassThrough(),
-      output,
-    });
-    await eventually('it asks', () => shown.includes('musterd=>'));
-    const refused = expect(ended).rejects.toMatchObject({
-      code: 'mirror',
-      message: 'The server was stopped, or has ended this session',
-      hint: expect.stringContaining('Start "musterd sql" again') as string,
-    });
-    const { stdout } = await sql(
-      "select pg_terminate_backend(pid) as gone from pg_stat_activity where application_name = 'musterd sql' and pid <> pg_backend_pid()",
-      '--format',
-      'csv',
-    );
-    expect(stdout).toContain('true');
-    await refused;
-    await session.close();
-  });
-
-  it('completes commands, views and columns', () => {
-    const names = ['report.roster', 'roster', 'role_id'];
-    expect(completionsOf(names, 'select ro')).toEqual([['roster', 'role_id'], 'ro']);
-    expect(completionsOf(names, 'select * from report.')).toEqual([['report.roster'], 'report.']);
-    expect(completionsOf(names, '\\d report.r')).toEqual([['report.roster'], 'report.r']);
-    expect(completionsOf(names, 'WH')).toEqual([['where', 'when'], 'WH']);
-    expect(completionsOf(names, 'select ')).toEqual([[], '']);
   });
 });

@@ -7,17 +7,18 @@ import { serve } from '../../src/daemon/serve.ts';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { eventually } from '../support/eventually.ts';
 import { countStatements, type SentStatements } from '../support/sent-statements.ts';
+import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const log = createLog({ level: 'silent' });
 
-/** What is sent to Postgres, by kind. A transaction is begun and given its settings in one round trip. */
+/** What is sent to Postgres, by kind. A transaction is begun and given its time limits in one round trip. */
 function tally(sent: readonly string[]) {
   const of = (pattern: RegExp) => sent.filter((text) => pattern.test(text)).length;
   // Places in the pace are taken in blocks, a transaction each: how many depends on how long things take.
   const blocks = of(/take_places/);
   return {
-    statements: sent.length - blocks,
+    statements: sent.length - 3 * blocks,
     transactions: of(/^begin/) - blocks,
     leaseWrites:
       of(/(?:insert into|update|delete from) "?sync"?\."?leases/) - of(/with mine as materialized/),
@@ -60,7 +61,7 @@ describe('what a run asks of Postgres', () => {
     const all = sent.take();
     expect({ requests: stage.emulator.requests.length, ...tally(all) }).toEqual({
       requests: 7,
-      statements: 9,
+      statements: 18,
       transactions: 5,
       leaseWrites: 2,
     });
@@ -78,7 +79,7 @@ describe('what a run asks of Postgres', () => {
       const report = await runReconcile(fresh, first.config, 'reconcile', { log, groups: scheduledGroups });
       expect(report).toMatchObject({ outcome: 'complete', counts: { adopted: 500 } });
       const { statements, transactions } = tally(unrenewed(seen.take()));
-      expect({ statements, transactions }).toEqual({ statements: 72, transactions: 23 });
+      expect({ statements, transactions }).toEqual({ statements: 88, transactions: 23 });
     } finally {
       await fresh.close();
       await seen.close();
@@ -139,7 +140,7 @@ describe('what a run asks of Postgres', () => {
       // A daemon looks at what is due by its schedules from time to time, whoever is edited.
       const edits = [await edit(2), await edit(3), await edit(4)];
       const [least] = edits.toSorted((one, other) => one.statements - other.statements);
-      expect(least).toMatchObject({ requests: 3, statements: 29, transactions: 8, leaseWrites: 2 });
+      expect(least).toMatchObject({ requests: 3, statements: 35, transactions: 8, leaseWrites: 2 });
       // A run goes on with the connections of the one before.
       expect(Math.min(...edits.map(({ connections }) => connections))).toBe(0);
     } finally {
@@ -170,6 +171,71 @@ describe('what a run asks of Postgres', () => {
     const one = await push(1, 125);
     const three = await push(2, 325);
     const ofTwo = (what: keyof typeof one) => three[what] - one[what];
-    expect([ofTwo('requests'), ofTwo('statements'), ofTwo('transactions')]).toEqual([2 * 5, 2 * 37, 2 * 11]);
+    expect([ofTwo('requests'), ofTwo('statements'), ofTwo('transactions')]).toEqual([2 * 5, 2 * 46, 2 * 11]);
   });
+});
+
+/** What the program sends to Postgres where people work with a team of which nothing is as in another. */
+async function textsOf(team: { readonly teamId: number; readonly seed: number; readonly digit: number }) {
+  const { teamId, seed, digit } = team;
+  const stage = await createStage({
+    emulator: { users: 20, tags: 5, fields: 3, teamId, seed, name: `Team ${seed}`, contacts: seed },
+  });
+  const sent = await countStatements(stage.url);
+  const environment = { ...stage.emulator.environment, DATABASE_URL: sent.url, MUSTERD__team: `t${seed}` };
+  const [one = 0, two = 0] = stage.emulator.team.users().map(({ id }) => id);
+  const musterd = async (...args: readonly string[]) => {
+    const { code, stderr } = await runMusterd(args, environment);
+    if (![0, 3].includes(code)) throw new Error(`musterd ${args.join(' ')} ended with ${code}: ${stderr}`);
+  };
+  try {
+    await musterd('reconcile');
+    stage.emulator.team.editUser(one, { phone: `1555010${digit}`, first: `Ada${seed}` });
+    await musterd('reconcile');
+    await stage.sql(`update mirror.users set phone = '1555020${digit}' where id in (${one}, ${two})`);
+    stage.emulator.team.editUser(two, { phone: `1555030${digit}` });
+    await stage.sql(
+      `insert into mirror.user_lookups (team_id, email) values (${teamId}, 'of${seed}@example.com')`,
+    );
+    for (const args of [
+      ['plan'],
+      ['reconcile'],
+      ['held'],
+      ['why', String(two)],
+      [
+        'resolve',
+        String(two),
+        'phone',
+        '--take',
+        'mirror',
+        '--if',
+        `1555020${digit}`,
+        '--reason',
+        `says ${seed}`,
+      ],
+      ['reconcile'],
+      ['changes', '--since', `${digit}d`],
+      ['hold', String(one), 'email', '--until', `${digit}h`, '--reason', `as ${seed}`],
+      ['reconcile'],
+      ['status'],
+      ['verify'],
+      ['export', 'users', '--format', 'csv'],
+      ['prune'],
+    ])
+      await musterd(...args);
+    return new Set(sent.take());
+  } finally {
+    await sent.close();
+    await stage.close();
+  }
+}
+
+it('No statement has a value in its text', async () => {
+  const [one, other] = [
+    await textsOf({ teamId: 501, seed: 7, digit: 1 }),
+    await textsOf({ teamId: 90_210, seed: 8_642, digit: 9 }),
+  ];
+  expect([...one].filter((text) => !other.has(text))).toEqual([]);
+  expect([...other].filter((text) => !one.has(text))).toEqual([]);
+  expect(one.size).toBeGreaterThan(50);
 });

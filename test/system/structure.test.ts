@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { measureStructure } from '../support/measure-structure.ts';
 import {
   closureOf,
   findCircles,
@@ -198,10 +197,5 @@ describe('the structure of src', () => {
       ({ path }) => !/^(reconcile\/merge|model)\//.test(path),
     );
     expect(others.map(({ path }) => path)).toEqual([]);
-  });
-
-  it.each(measureStructure())('$what: within the limit', ({ value, limit }) => {
-    expect(value).toBeGreaterThanOrEqual(0);
-    if (limit !== null) expect(value).toBeLessThanOrEqual(limit);
   });
 });

@@ -1,7 +1,7 @@
 /* A little help where there is a script: copying, refreshing, filtering while typing. Everything works without it. */
+import { live, showAlive, showLate } from './alive.js';
+
 const said = document.querySelector('[data-said]');
-const live = document.querySelector('.live');
-const banner = document.querySelector('[data-banner]');
 
 function say(words) {
   if (said !== null && said.textContent !== words) said.textContent = words;
@@ -56,7 +56,8 @@ function become(now, next) {
 /** A form that decides stays as it was read: only what stands around it changes. */
 const isStill = () => document.querySelector('[data-still]') !== null;
 
-const ticksIn = (list) => Array.from(list.querySelectorAll('input[name="row"]'));
+const aTick = 'input[type="checkbox"][name="row"]';
+const ticksIn = (list) => Array.from(list.querySelectorAll(aTick));
 
 /** Rows that are not put into a list in which somebody may have ticked others. */
 function showNews(next) {
@@ -71,41 +72,6 @@ function showNews(next) {
   }
 }
 
-let lastMs = Date.now();
-
-function showAlive() {
-  lastMs = Date.now();
-  live.classList.add('on');
-  live.querySelector('[data-state]').hidden = false;
-  if (banner === null || banner.hidden) return;
-  banner.hidden = true;
-  for (const button of document.querySelectorAll('form[method="post"] button')) button.disabled = false;
-  void refresh();
-}
-
-/** What was seen may not be so any more: nothing is decided about it, and nothing is claimed of now. */
-function showAsOf() {
-  for (const button of document.querySelectorAll('form[method="post"] button')) button.disabled = true;
-  const title = document.querySelector('.verdict h1');
-  if (title !== null && !title.textContent.includes(', as of '))
-    title.textContent += `, as of ${live.querySelector('time').textContent.slice(0, 5)}`;
-}
-
-function showLate() {
-  const minutes = Math.floor((Date.now() - lastMs) / 60000);
-  if (minutes < 1 || banner === null) return;
-  showAsOf();
-  live.classList.remove('on');
-  live.querySelector('[data-state]').hidden = true;
-  const link = document.createElement('a');
-  link.href = location.href;
-  link.textContent = 'Load again';
-  const age = minutes === 1 ? '1 minute' : `${minutes} minutes`;
-  const words = `This page is ${age} old. musterd does not answer, so what you see may have changed. `;
-  banner.replaceChildren(words, link);
-  banner.hidden = false;
-}
-
 let asking;
 
 async function refresh() {
@@ -116,7 +82,9 @@ async function refresh() {
     if (!response.ok) return;
     const next = new DOMParser().parseFromString(await response.text(), 'text/html');
     const before = document.querySelector('h1')?.textContent;
-    for (const part of isStill() ? ['#receipt', '.tabs', '.live time'] : ['main', '.tabs', '.live time']) {
+    const always = ['.tabs', '.live time'];
+    const still = ['#receipt', '[aria-label="Decided last"]', ...always];
+    for (const part of isStill() ? still : ['main', ...always]) {
       const now = document.querySelector(part);
       const then = next.querySelector(part);
       if (now !== null && then !== null) become(now, then);
@@ -126,10 +94,27 @@ async function refresh() {
     showCopies();
     const heading = document.querySelector('h1')?.textContent;
     if (heading !== before) say(heading);
-    showAlive();
+    showAlive(refresh);
   } catch (error) {
     if (error.name !== 'AbortError') showLate();
   }
+}
+
+/** What a link opens further down in the page: loaded into it, where nothing else is open. */
+async function openInPlace(link) {
+  link.blur();
+  history.replaceState(null, '', link.href);
+  await refresh();
+  const form = document.querySelector('#hold');
+  if (form === null) location.reload();
+  else form.querySelector('select, button').focus();
+}
+
+/** While something of a decision is on its way, what became of it is asked for each second. */
+async function follow() {
+  if (document.visibilityState === 'visible' && document.querySelector('#receipt[data-live]') !== null)
+    await refresh();
+  setTimeout(follow, 1000);
 }
 
 function refreshIfSeen() {
@@ -163,6 +148,13 @@ function tickRange(tick) {
   if (from >= 0) for (const one of all.slice(from, to + 1)) one.checked = tick.checked;
 }
 
+/** Of many teams those whose names have what is typed. */
+function findTeam(field) {
+  const typedText = field.value.trim().toLowerCase();
+  for (const one of field.parentElement.querySelectorAll('li:not(:first-child)'))
+    one.hidden = !one.querySelector('a > span').textContent.toLowerCase().includes(typedText);
+}
+
 const places = { w: 'Waiting', r: 'Runs', p: 'People', c: 'Counts' };
 let isGoing = false;
 
@@ -172,7 +164,7 @@ function goTo(tab) {
 }
 
 function moveBy(step) {
-  const ticks = Array.from(document.querySelectorAll('input[name="row"]'));
+  const ticks = ticksIn(document);
   const all = ticks.length > 0 ? ticks : Array.from(document.querySelectorAll('tbody th a'));
   const at = all.indexOf(document.activeElement);
   all[at < 0 ? (step > 0 ? 0 : all.length - 1) : at + step]?.focus();
@@ -185,7 +177,7 @@ function search() {
 }
 
 const listNow = () => document.activeElement.closest?.('form.list') ?? document.querySelector('form.list');
-const tickNow = () => (document.activeElement.matches?.('input[name="row"]') ? document.activeElement : null);
+const tickNow = () => (document.activeElement.matches?.(aTick) ? document.activeElement : null);
 
 const keys = {
   '/': search,
@@ -202,7 +194,8 @@ const keys = {
   n: () => listNow() && tickAll(listNow(), false),
   Enter: () => tickNow()?.closest('tr').querySelector('th a')?.click(),
   d: () => listNow()?.querySelector('.bar-below .button')?.focus(),
-  r: () => location.reload(),
+  // A page that answers a form would send it again.
+  r: () => live.querySelector('[data-again]').click(),
   g: () => {
     isGoing = true;
   },
@@ -252,6 +245,7 @@ function showTab() {
 
 showCopies();
 showKeys();
+for (const field of document.querySelectorAll('[data-find-team]')) field.hidden = false;
 if (location.hash === '#q') document.querySelector('input[type="search"]')?.focus();
 showTab();
 document.addEventListener('keydown', onKey);
@@ -263,20 +257,29 @@ document.addEventListener('click', (event) => {
     event.preventDefault();
     tickAll(link.closest('form'), link.dataset.ticks === 'all');
   }
-  if (event.target.matches?.('input[name="row"]')) {
+  const opener = event.target.closest?.('[data-open]');
+  if (opener && !isStill() && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+    event.preventDefault();
+    void openInPlace(opener);
+  }
+  if (event.target.matches?.(aTick)) {
     if (event.shiftKey) tickRange(event.target);
     lastTick = event.target;
   }
 });
 document.addEventListener('input', (event) => {
+  if (event.target.name === 'at')
+    event.target.closest('label').querySelector('[type="radio"]').checked = true;
+  if (event.target.matches('[data-find-team]')) findTeam(event.target);
   const form = event.target.closest?.('form[data-filter]');
   if (form) filterSoon(form);
 });
 if (live !== null) {
   const events = new EventSource('/events');
-  events.addEventListener('open', showAlive);
-  events.addEventListener('alive', showAlive);
+  events.addEventListener('open', () => showAlive(refresh));
+  events.addEventListener('alive', () => showAlive(refresh));
   events.addEventListener('changed', refreshIfSeen);
   setInterval(showLate, 5000);
+  setTimeout(follow, 1000);
   document.addEventListener('visibilitychange', refreshIfSeen);
 }

@@ -31,7 +31,9 @@
  * † and the run says so. With a policy other than `hold` it is merged again: the service wins, or the edit waits in a
  * new batch, over the value that the service has now.
  *
- * A field stays in its batch while something else holds it: after that it waits in the batch again.
+ * A field stays in its batch while something else holds it: after that it waits in the batch again. *Asked* goes over any
+ * other reason: when it is over, the field is held for that one again (`toHold`), and the table says what is left of it
+ * after what has happened meanwhile.
  */
 import { samePush } from '../../model/push-values.ts';
 import type { Hold, Values } from '../../model/user-plan.ts';

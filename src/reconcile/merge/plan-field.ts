@@ -1,12 +1,5 @@
 /** The decision of one run about one field of one user. */
-import {
-  canonicalName,
-  countWords,
-  hasLostWords,
-  joinName,
-  type NamePair,
-  samePair,
-} from '../../model/name.ts';
+import { canonicalName, joinName } from '../../model/name.ts';
 import {
   type BaseUser,
   canonicalShown,
@@ -26,6 +19,7 @@ import type { UserState } from '../../model/user-state.ts';
 import { unsendable } from '../../model/unsendable.ts';
 import { isAsSeen, isSameEdit, waitsInBatch } from './held-field.ts';
 import { applyPolicy, mergeField, type Policy, unreadOf } from './merge-field.ts';
+import { nameToCarry } from './name-to-carry.ts';
 import { overtakenDetail } from './overtaken.ts';
 import { agreedOf } from './service-values.ts';
 
@@ -52,43 +46,11 @@ export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser)
   return sameService && hold.mirror !== undefined && sameBytes(hold.field, asMirror, mirror);
 }
 
-/**
- * Whether a field that is held because no name can go along (`carry-name.ts`) still has to be: the name is
- * not edited, has three or more words, and its split is a guess.
- */
-function wantsName(field: Field, base: BaseUser, mirror: MirrorUser, service: ServiceUser): boolean {
-  const said = readable(service.name);
-  const shown = said === undefined ? base.joined : (said ?? '');
-  const untouched = samePair(mirror.name, base.name);
-  return field !== 'name' && untouched && mirror.split !== 'known' && countWords(shown) >= 3;
-}
-
-/**
- * Whether nobody had edited a name when it was held. If mirror and base differ by now, our own update changed the name:
- * base has what was left of it, and nothing else moves the base of a held field.
- */
-function wasUnedited({ field, reason, base: agreed, mirror: held }: Hold): boolean {
-  if (field !== 'name' || reason !== 'conflict' || !agreed || !held) return false;
-  return samePair(agreed as NamePair, held as NamePair);
-}
-
-/** Such a name is restored if it was emptied. */
-const isOursToPutBack = (hold: Hold, base: BaseUser): boolean =>
-  joinName(base.name) === '' && wasUnedited(hold);
-
-/** Whether somebody has since given such a name another value on the service, which is not a part of it. */
-function isSetAgain(hold: Hold | undefined, mirror: MirrorUser, service: ServiceUser): boolean {
-  if (hold === undefined || !wasUnedited(hold) || !samePair(hold.mirror as NamePair, mirror.name))
-    return false;
-  return !hasLostWords(readable(service.name) ?? '', joinName(mirror.name));
-}
-
 /** Whether a value that could not be sent now can be, for example because the guessed split was accepted. */
-function staysHeld(hold: Hold, base: BaseUser, mirror: MirrorUser, service: ServiceUser): boolean {
+function staysHeld(hold: Hold, base: BaseUser, { mirror, service }: Seen, isNamed: boolean): boolean {
   if (hold.reason === 'asked' || !holdStands(hold, mirror, service)) return false;
-  if (isOursToPutBack(hold, base)) return false;
   if (hold.reason !== 'unsupported' || unsendable(hold.field, mirror, base) !== undefined) return true;
-  return wantsName(hold.field, base, mirror, service);
+  return hold.field !== 'name' && !isNamed && nameToCarry(base, mirror, service) === null;
 }
 
 /** Why a name is held that the service no longer shows. */
@@ -134,8 +96,17 @@ function planUnread(field: Field, state: Seen): Decision {
   return holdField(field, 'conflict', detail, versionsOf(field, state));
 }
 
-/** @param isLate whether the service changed the user after this edit (`overtaken.ts`) */
-export function planField(field: Field, state: Seen, policy: Policy, isLate = false): Decision {
+/**
+ * @param isLate whether the service changed the user after this edit (`overtaken.ts`)
+ * @param isNamed whether an edit of the name goes with this field
+ */
+export function planField(
+  field: Field,
+  state: Seen,
+  policy: Policy,
+  isLate = false,
+  isNamed = false,
+): Decision {
   const { mirror, service } = state;
   const values = versionsOf(field, state);
   const hold = (reason: HoldReason, detail: string) => holdField(field, reason, detail, values);
@@ -155,10 +126,9 @@ export function planField(field: Field, state: Seen, policy: Policy, isLate = fa
   const isSame = previous !== undefined && isSameEdit(previous, state);
   // A decision that is void leaves nothing behind of what held the field before.
   const isUndecided = isSame && previous.decision === undefined;
-  if (isUndecided && batched === undefined && staysHeld(previous, base, mirror, service))
+  if (isUndecided && batched === undefined && staysHeld(previous, base, state, isNamed))
     return stillHeld(field, service);
-  const isPulled = verdict === 'conflict' && isSetAgain(previous, mirror, service);
-  const decided = isPulled ? 'pull' : applyPolicy(policy, field, verdict);
+  const decided = applyPolicy(policy, field, verdict);
   if (
     decided === 'conflict' &&
     isSame &&

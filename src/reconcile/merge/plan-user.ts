@@ -46,7 +46,10 @@ export function decideMerge(state: Seen, policy: Policy): Decisions {
   const moved = hasMoved(state, service);
   const isLate = (field: Field) =>
     versions !== undefined && isOvertaken(versions, state.edits[field]?.isSince === true, moved);
-  return decideEach((field) => planField(field, state, policy, isLate(field)));
+  const name = planField('name', state, policy, isLate('name'));
+  return decideEach((field) =>
+    field === 'name' ? name : planField(field, state, policy, isLate(field), name.kind === 'push'),
+  );
 }
 
 /** An edit from before the user left waits for a person; a rejected one stays rejected. */

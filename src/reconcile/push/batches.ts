@@ -6,7 +6,7 @@ import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts'
 import { chunks } from '../chunks.ts';
 import type { SnapshotPort } from '../ports.ts';
 import { countLookups } from '../read/ask.ts';
-import { isNameless, isOpen, isSuspect } from './carry-name.ts';
+import { isNameless } from './carry-name.ts';
 
 /** The push of one user. */
 export interface Pushable {
@@ -37,27 +37,29 @@ export interface PushLessons {
 }
 
 export async function readLessons(mirror: SnapshotPort, plans: readonly Pushable[]): Promise<PushLessons> {
-  if (plans.length === 0) return { safety: 'kept', troubled: new Set() };
+  if (plans.length === 0) return { safety: 'keeps', troubled: new Set() };
   return {
-    safety: plans.some(({ patch }) => isNameless(patch)) ? await mirror.readNameSafety() : 'kept',
+    safety: plans.some(({ patch }) => isNameless(patch)) ? await mirror.readNameSafety() : 'keeps',
     troubled: await mirror.readUnanswered(plans.map(({ id }) => id)),
   };
 }
 
 /**
  * A user whose earlier push got no answer goes alone and last, so that one bad user does not affect
- * others. The first update without a name goes alone and first, and so does the next one if that
- * seemed to harm a name: some deployments clear the name then. If one is known to do so, updates carry the name
- * (`carry-name.ts`).
+ * others. The first update without a name goes alone and first: some deployments clear the name then. If one is
+ * known to do so, updates carry the name (`carry-name.ts`).
+ *
+ * @param choose which of those without a name goes first; `undefined`: none may
  */
 export function arrangeBatches<P extends Pushable>(
   plans: readonly P[],
   batchSize: number,
   { safety, troubled }: PushLessons,
+  choose: (probes: readonly P[]) => P | undefined = ([one]) => one,
 ): readonly Batch<P>[] {
-  const first = isOpen(safety)
-    ? plans.find((plan) => isNameless(plan.patch) && !troubled.has(plan.id) && !isSuspect(safety, plan.id))
-    : undefined;
+  const probes =
+    safety === 'unknown' ? plans.filter((plan) => isNameless(plan.patch) && !troubled.has(plan.id)) : [];
+  const first = choose(probes);
   const others = plans.filter((plan) => plan !== first && !troubled.has(plan.id));
   const alone = plans.filter(({ id }) => troubled.has(id));
   const known = { isProbe: false, isTroubled: false };

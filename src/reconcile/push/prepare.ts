@@ -88,7 +88,7 @@ export async function prepare(
     again,
     new Map(states.map((state) => [state.id, state])),
     (id) => !ofNamed && sentOf(id).name === undefined,
-    again.some((plan) => isNameless(pushOf(plan))) ? await mirror.readNameSafety() : 'kept',
+    again.some((plan) => isNameless(pushOf(plan))) ? await mirror.readNameSafety() : 'keeps',
   );
   tell(notes, said);
   const locked = new Set(await mirror.applyUsers(plans));

@@ -13,7 +13,8 @@
 import { ServiceError } from '../../errors.ts';
 import { mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { Intent } from '../../model/intent.ts';
-import type { Field } from '../../model/user.ts';
+import { countWords } from '../../model/name.ts';
+import { type Field, readable } from '../../model/user.ts';
 import {
   arrangeBatches,
   type Batch,
@@ -23,22 +24,26 @@ import {
   takeGroup,
 } from './batches.ts';
 import { type Prepared, prepare, takePlanned } from './prepare.ts';
-import { isNameless } from './carry-name.ts';
+import { isNameHeld, isNameless } from './carry-name.ts';
 import type { PushContext, PushSettings } from './record.ts';
 import { sendIntents } from './send.ts';
 import { isPassing, LateError } from './send-guard.ts';
 import { patchedFields } from './outcome.ts';
 
 async function arrange(
-  { mirror }: PushContext,
+  { mirror, users }: PushContext,
   { batchSize }: PushSettings,
   plans: readonly UserPlan[],
   known?: PushLessons,
 ): Promise<readonly Batch<UserPlan>[]> {
   const pushes = plans.map((plan) => ({ id: plan.id, patch: pushOf(plan), plan }));
   const lessons = known ?? (await mirror.inSnapshot((one) => readLessons(one, pushes)));
-  const keepsNames = lessons.safety === 'kept';
-  const batches = arrangeBatches(pushes, batchSize, lessons);
+  const keepsNames = lessons.safety === 'keeps';
+  const canPutBack = ({ id }: UserPlan) => countWords(readable(users.get(id)?.name) ?? '') <= 2;
+  const batches = arrangeBatches(pushes, batchSize, lessons, (probes) => {
+    const free = probes.filter(({ plan }) => !isNameHeld(plan));
+    return free.find(({ plan }) => canPutBack(plan)) ?? free[0] ?? probes[0];
+  });
   return batches.map((batch) => ({ ...batch, plans: batch.plans.map(({ plan }) => plan), keepsNames }));
 }
 
@@ -141,7 +146,7 @@ async function pushByField(
   { sent }: Intent,
 ): Promise<boolean> {
   if (patchedFields(sent).length === 1) return false;
-  const keepsName = (await places.mirror.readNameSafety()) === 'kept';
+  const keepsName = (await places.mirror.readNameSafety()) === 'keeps';
   const others = ['roleId', 'phone', 'email'] as const;
   const order: readonly Field[] = keepsName ? [...others, 'name'] : ['name', ...others];
   let taken = false;

@@ -102,10 +102,12 @@ export async function readBackIntents(
   return readBack(places.service, addressesOf(intents), ids);
 }
 
-/** A field that was not sent has changed: nothing more is pushed in this run. */
+/** A name that was not sent has changed: nothing more is pushed in this run, and the next one puts the name back. */
 function stopPushing({ breaker, notes }: PushContext, userId: Id): void {
   breaker.open = true;
-  notes.partial(`an update of user ${userId} changed a name that was not sent: pushing stopped`);
+  notes.partial(
+    `an update of user ${userId} changed a name that was not sent: pushing stopped, and the next run puts the name back`,
+  );
 }
 
 /** Records the results and reports them. */

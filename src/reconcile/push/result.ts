@@ -93,44 +93,27 @@ function valueBefore(field: Field, { before }: Intent) {
   return field === 'name' ? joinName(before.name) : before[field];
 }
 
-/**
- * An update without a name that changed the name. Nobody edited the changed name: it goes to base, so that the name
- * in the mirror counts as an edit, which no policy discards. It is held with both values for people to see.
- */
-function holdOfTouchedName({ intent, seen, before }: Answered): Hold | undefined {
-  if (!nameWasTouched(patchOf(intent), intent.base, seen, before)) return undefined;
-  return {
-    field: 'name',
-    reason: 'conflict',
-    base: intent.base.name,
-    mirror: intent.base.name,
-    service: readable(seen?.name),
-    detail: `an update of ${patchedFields(intent.sent).join(', ')} alone changed the name`,
-  };
-}
-
 export function resultOf(
   answered: Answered,
   tries: ReadonlyMap<Intent['userId'], PushTries>,
   maxTries: number,
 ): IntentResult {
   const { intent, seen, outcomes, requestId } = answered;
-  const holds = patchedFields(intent.sent).map((field) =>
-    holdOf(field, answered, tries.get(intent.userId), maxTries),
+  const holds = patchedFields(intent.sent).flatMap(
+    (field) => holdOf(field, answered, tries.get(intent.userId), maxTries) ?? [],
   );
-  const touched = holdOfTouchedName(answered);
+  // Nobody edited what is left of the name: it goes to base, so that the name in the mirror counts as an edit of it.
+  const harmed = nameWasTouched(patchOf(intent), intent.base, seen, answered.before);
   const taken = takeAnswer(intent, seen);
   const joined = readable(seen?.name) ?? '';
   return {
     intent,
     outcomes,
     seen,
-    taken: touched === undefined ? taken : { ...taken, name: splitName(joined) },
-    joined: touched === undefined ? (readable(seen?.name) ?? joinName(taken.name)) : joined,
-    harmed: touched !== undefined,
-    holds: [...holds.filter((hold) => hold?.field !== touched?.field), touched].filter(
-      (hold) => hold !== undefined,
-    ),
+    taken: harmed ? { ...taken, name: splitName(joined) } : taken,
+    joined: harmed ? joined : (readable(seen?.name) ?? joinName(taken.name)),
+    harmed,
+    holds,
     closed: !Object.values(outcomes).includes('unknown'),
     requestId,
   };

@@ -3,7 +3,9 @@ import type { Config } from '../../config/config.ts';
 import { readCredentials, writeCredentials } from '../../mirror/credentials.ts';
 import type { Database } from '../../mirror/database.ts';
 import { checkTeam } from '../../mirror/pinned-teams.ts';
+import { readNameSafety } from '../../mirror/name-safety.ts';
 import { readSlowdowns } from '../../mirror/read-slowdowns.ts';
+import { namesInWords } from '../../model/intent.ts';
 import { sayWhatSlows } from '../../model/slowdowns.ts';
 import type { Team } from '../../model/team.ts';
 import { credentialUses, fingerprintsOf } from '../open-service.ts';
@@ -63,6 +65,12 @@ export async function checkSlowdowns(team: Team, db: Database, report: Report): 
   const found = sayWhatSlows(await readSlowdowns(db.kysely, team.id));
   for (const text of found) report.add('slows every run', 'note', text);
   if (found.length === 0) report.add('slows every run', 'ok', 'nothing that the last runs have found');
+}
+
+/** What is known of updates without a name; `--write-probe` finds it out before anybody is touched. */
+export async function checkNames(team: Team, db: Database, report: Report): Promise<void> {
+  const names = await readNameSafety(db.kysely, team.id);
+  report.add('names', names === 'unknown' ? 'note' : 'ok', namesInWords[names]);
 }
 
 /** @returns whether the credentials belong to the team of this mirror */

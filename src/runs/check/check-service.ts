@@ -5,7 +5,14 @@ import type { Log } from '../../log.ts';
 import type { Database } from '../../mirror/database.ts';
 import { requireHome } from '../../mirror/known-place.ts';
 import { createService, sharePace } from '../open-service.ts';
-import { checkClock, checkCredentials, checkLength, checkSlowdowns, checkTeamOf } from './check-access.ts';
+import {
+  checkClock,
+  checkCredentials,
+  checkLength,
+  checkNames,
+  checkSlowdowns,
+  checkTeamOf,
+} from './check-access.ts';
 import { probeService } from './check-probes.ts';
 import type { Report } from './check-report.ts';
 import { probeWrites } from './check-write-probe.ts';
@@ -42,6 +49,7 @@ export async function checkService(
     if (!(await checkTeamOf(team, config, db, report))) return 'another team';
     await probeService(service, team, config, db, report);
     if (db !== undefined) await checkSlowdowns(team, db, report);
+    if (db !== undefined && writeProbe === undefined) await checkNames(team, db, report);
     checkLength(service, report);
     if (writeProbe !== undefined) await probeWrites(service, team, db, config, writeProbe, report);
     return 'asked';

@@ -5,7 +5,7 @@ import { MusterdError } from '../../errors.ts';
 import { readAddresses } from '../../mirror/addresses.ts';
 import type { Database } from '../../mirror/database.ts';
 import { takeLease } from '../../mirror/lease.ts';
-import { endSuspicion, keepsNameProbe } from '../../mirror/name-safety.ts';
+import { keepsNameProbe } from '../../mirror/name-safety.ts';
 import { readName } from '../../mirror/users-read.ts';
 import type { Id } from '../../model/id.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../../model/name.ts';
@@ -39,8 +39,7 @@ export async function probeWrites(
       lease === undefined ? {} : { beforeSend: () => lease.check(), atStart: () => lease.require() };
     const subject = { ...(await findSubject(service, team, db, who)), guard };
     try {
-      const kept = await probeEmail(service, subject, report);
-      await db?.transaction((tx) => endSuspicion(tx, team.id, kept));
+      await probeEmail(service, subject, report);
       await probePhone(service, subject, report);
     } finally {
       await restore(service, subject, report);
@@ -112,7 +111,7 @@ const keepsName = (user: Pick<ServiceUser, 'name'>, seen: ServiceUser) =>
   canonicalName(readable(seen.name) ?? '') === canonicalName(readable(user.name) ?? '');
 
 /** Sends only the email, in another case: does the name stay, and what is stored? */
-async function probeEmail(service: Client, subject: Subject, report: Report): Promise<boolean> {
+async function probeEmail(service: Client, subject: Subject, report: Report): Promise<void> {
   const { user } = subject;
   const [local = '', domain = ''] = user.email.split('@');
   const upper = local.toUpperCase() === local ? local.toLowerCase() : local.toUpperCase();
@@ -123,7 +122,6 @@ async function probeEmail(service: Client, subject: Subject, report: Report): Pr
   const detail = kept ? 'yes' : 'no: the name goes along with pushes of other fields';
   report.probe(keepsNameProbe, { keeps_name: kept }, kept ? 'ok' : 'fail', detail);
   report.probe('case of a written email', { stored }, 'ok', stored);
-  return kept;
 }
 
 /** Sends the phone unchanged, as digits: how does it come back? */

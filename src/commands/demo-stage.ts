@@ -1,0 +1,82 @@
+/** The stage of the demo: a service and a mirror that exist for as long as it runs. */
+import { type Config, configSchema } from '../config/config.ts';
+import { createEmulator, type Emulator } from '../emulator/create-emulator.ts';
+import { openEmbedded } from '../embedded/embedded.ts';
+import { createLog, type Log } from '../log.ts';
+import { createDatabase, type Database } from '../mirror/database.ts';
+import { runSqlText } from '../mirror/sql-text.ts';
+import type { Context } from './context.ts';
+import { runEverySeconds } from './demo-data.ts';
+import { printLine } from './output.ts';
+
+export interface DemoStage {
+  readonly context: Context;
+  readonly emulator: Emulator;
+  readonly db: Database;
+  /** Of the mirror, with the password. */
+  readonly url: string;
+  readonly config: Config;
+  readonly log: Log;
+}
+
+/** Opens everything, hands it to `work`, and leaves nothing behind. */
+export async function onDemoStage<R>(context: Context, work: (stage: DemoStage) => Promise<R>): Promise<R> {
+  // One that cannot be closed keeps the others from nothing.
+  await using closers = new AsyncDisposableStack();
+  const emulator = await createEmulator({ http: true, seed: 1 });
+  closers.defer(() => emulator.close());
+  const embedded = await openEmbedded({
+    ephemeral: true,
+    // Whoever ends the demo does not wait for what runs on it elsewhere.
+    closePatienceMs: 0,
+    onProgress: (step) => printLine(context.err, `${step} …`),
+  });
+  closers.defer(() => embedded.close());
+  const url = await createOwnDatabase(embedded.url);
+  const db = createDatabase({ url, applicationName: 'musterd demo' });
+  closers.defer(() => db.close());
+  const {
+    MUSTERD_BASE_URL: baseUrl,
+    MUSTERD_SECRET_ID: secretId,
+    MUSTERD_SECRET_KEY: secretKey,
+  } = emulator.environment;
+  const config = configSchema.parse({
+    service: { baseUrl, secretId, secretKey },
+    schedule: { users: `*/${runEverySeconds} * * * * *` },
+    status: { details: true },
+  });
+  return await work({ context, emulator, db, url, config, log: logInWords(context) });
+}
+
+/** An ordinary role owns it, as the README advises: the demo prints its password. @returns its URL */
+async function createOwnDatabase(superuserUrl: string): Promise<string> {
+  const server = createDatabase({ url: superuserUrl, applicationName: 'musterd demo', maxConnections: 1 });
+  try {
+    await runSqlText(server, `create role demo login createrole password 'demo'`);
+    await runSqlText(server, 'create database demo owner demo');
+  } finally {
+    await server.close();
+  }
+  const url = new URL(superuserUrl);
+  [url.username, url.password, url.pathname] = ['demo', 'demo', '/demo'];
+  return url.href;
+}
+
+interface LogLine {
+  readonly team?: string;
+  readonly msg: string;
+  readonly err?: { readonly message: string };
+}
+
+/** Here a person reads along: each warning comes in words, and once. Those of a run stand in its report. */
+function logInWords({ err }: Pick<Context, 'err'>): Log {
+  const told = new Set<string>();
+  const write = (text: string) => {
+    const { team, msg, err: error } = JSON.parse(text) as LogLine;
+    const words = error === undefined ? msg : `${msg} (${error.message})`;
+    if (team !== undefined || told.has(words)) return;
+    told.add(words);
+    printLine(err, words);
+  };
+  return createLog({ level: 'warn', stream: { write } });
+}

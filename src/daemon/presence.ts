@@ -1,0 +1,61 @@
+/** Says in the mirror that this daemon runs, every minute, and at its end that it does no longer: for whoever looks at the page. */
+import type { Log } from '../log.ts';
+import type { Database } from '../mirror/database.ts';
+import { noteDaemon } from '../mirror/known-daemons.ts';
+import { type DaemonEnd, sayEveryMs } from '../model/daemons.ts';
+import { createBell } from './bell.ts';
+import { withTimeout } from './with-timeout.ts';
+
+export interface PresenceOptions {
+  readonly db: Database;
+  /** Called each time, because settings can change. */
+  readonly teams: () => readonly string[];
+  /** Whether a service manager started it. */
+  readonly bySystemd: boolean;
+  readonly log: Pick<Log, 'warn'>;
+  readonly everyMs?: number;
+}
+
+export interface Presence {
+  close(how: DaemonEnd): Promise<void>;
+}
+
+/** A database that is away does not keep a daemon from ending. */
+const partingMs = 3_000;
+
+export async function createPresence(options: PresenceOptions): Promise<Presence> {
+  const { db, teams, bySystemd, log, everyMs = sayEveryMs } = options;
+  const bell = createBell();
+  let said: readonly string[] = [];
+  let isOver = false;
+  const say = async (end: DaemonEnd | null) => {
+    const now = teams();
+    const left = said.filter((team) => !now.includes(team));
+    try {
+      if (left.length > 0) await noteDaemon(db, { teams: left, bySystemd, end: 'asked' });
+      await noteDaemon(db, { teams: now, bySystemd, end });
+      said = now;
+    } catch (error) {
+      log.warn({ err: error }, 'not said in the mirror that this daemon runs: trying again');
+    }
+  };
+  const goRound = async () => {
+    for (;;) {
+      await bell.sleep(everyMs);
+      if (isOver) return;
+      await say(null);
+    }
+  };
+  await say(null);
+  const round = goRound();
+  return {
+    close: async (how) => {
+      isOver = true;
+      bell.ring();
+      await withTimeout(
+        partingMs,
+        round.then(() => say(how)),
+      ).catch((error: unknown) => log.warn({ err: error }, 'not said in the mirror that this daemon ends'));
+    },
+  };
+}

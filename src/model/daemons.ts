@@ -1,0 +1,45 @@
+/** The daemons that serve teams, as far as they say so. */
+
+/** `asked`: somebody asked it to stop. `failed`: it gave up. */
+export type DaemonEnd = 'asked' | 'failed';
+
+export interface SeenDaemon {
+  /** A process that serves several teams is there once for each. */
+  readonly team: string;
+  readonly host: string;
+  readonly pid: bigint;
+  readonly bySystemd: boolean;
+  readonly startedAt: Date;
+  /** When it last said that it runs. */
+  readonly seenAt: Date;
+  readonly endedAt: Date | null;
+  /** `null`: it runs, or ended without a word. */
+  readonly how: DaemonEnd | null;
+}
+
+/** How often a daemon says that it runs. */
+export const sayEveryMs = 60_000;
+
+/** Two of these may be lost or late. */
+export const silentAfterMs = 3 * sayEveryMs;
+
+export const isUp = ({ seenAt, endedAt }: Pick<SeenDaemon, 'seenAt' | 'endedAt'>, now: Date): boolean =>
+  endedAt === null && now.getTime() - seenAt.getTime() <= silentAfterMs;
+
+export const lastSign = ({ seenAt, endedAt }: Pick<SeenDaemon, 'seenAt' | 'endedAt'>): Date =>
+  endedAt ?? seenAt;
+
+/**
+ * The daemon that was the last of a team, where none runs:
+ *
+ * | of the team                      | said                             |
+ * |----------------------------------|----------------------------------|
+ * | none has ever said that it runs  | nothing: somebody may run it     |
+ * | one or more run                  | nothing                          |
+ * | all have ended, or are silent    | the one of which we heard last   |
+ */
+export function stoppedOf(daemons: readonly SeenDaemon[], team: string, now: Date): SeenDaemon | undefined {
+  const own = daemons.filter((one) => one.team === team);
+  if (own.some((one) => isUp(one, now))) return undefined;
+  return own.toSorted((a, b) => lastSign(b).getTime() - lastSign(a).getTime())[0];
+}

@@ -1,0 +1,204 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { askHolds, endAskedHolds, readHeldFields } from '../../src/mirror/held.ts';
+import { readBatches } from '../../src/mirror/held-batches.ts';
+import { noteShown, readWaitingFields, waitingOf, writeHolds } from '../../src/mirror/holds.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { readUserState } from '../../src/mirror/users-read.ts';
+import { decideEach, holdField, type HoldReason } from '../../src/model/user-plan.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { servers } from '../support/servers.ts';
+
+/** How the phone is held before somebody asks to hold it, as columns of `sync.held_fields`. */
+interface Before {
+  readonly reason: HoldReason;
+  readonly batch?: string;
+  readonly decision?: string;
+}
+
+/** What holds it again when that is over; `null`: nothing. */
+type After = HoldReason | null;
+
+const batch = 'aaaaaaaaaaaa';
+/** `undecided`: what was let pass is undecided again. */
+const table: readonly (readonly [string, Before | null, After])[] = [
+  ['nothing', null, null],
+  ['a conflict', { reason: 'conflict' }, 'conflict'],
+  ['a conflict that was in a batch', { reason: 'conflict', batch }, 'conflict'],
+  ['a refusal of the service', { reason: 'refused' }, 'refused'],
+  ['a value without effect', { reason: 'ineffective' }, 'ineffective'],
+  ['a value that cannot be sent', { reason: 'unsupported' }, 'unsupported'],
+  ['an edit from before the user left', { reason: 'gone' }, 'gone'],
+  ['a limit on single fields', { reason: 'limit' }, 'limit'],
+  ['a limit, in a batch', { reason: 'limit', batch }, 'limit'],
+  ['a review, in a batch', { reason: 'review', batch }, 'review'],
+  ['a rejection', { reason: 'review', decision: 'rejected' }, 'rejected'],
+  ['a review that was approved', { reason: 'review', batch, decision: 'approved' }, 'review'],
+  ['a conflict of a batch that was let pass', { reason: 'conflict', batch, decision: 'approved' }, 'limit'],
+  ['a conflict that was resolved', { reason: 'conflict', decision: 'approved' }, null],
+  ['a limit that was lifted', { reason: 'limit', decision: 'approved' }, null],
+];
+
+describe.each(servers())('a hold that a person asks for, on $name,', (server) => {
+  let database: TestDatabase;
+  const run = async (text: string) => (await runSqlText(database.db, text)).rows;
+  const tx = <R>(work: Parameters<typeof database.db.transaction<R>>[0]) => database.db.transaction(work);
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+    await run(`begin;
+      select set_config('musterd.writing', 'on', true);
+      insert into sync.teams (team, team_id) values ('harbour', 41);
+      insert into mirror.teams (team_id) values (41);
+      insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone)
+        values (41, 1, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100');
+      insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, resolved)
+        select team_id, id, name, first_name, last_name, email, phone, true from sync.user_base;
+      commit`);
+    await run(`update mirror.users set phone = '15550111'`);
+  });
+  afterEach(() => run('delete from sync.held_fields'));
+  afterAll(() => database.close());
+
+  const write = async (before: Before | null) => {
+    if (before === null) return;
+    const given = Object.entries({ service_value: 15_550_199, ...before });
+    await run(`insert into sync.held_fields (team_id, user_id, field, edit_id, base_value, mirror_value, shown_value, detail, since,
+        ${given.map(([column]) => column).join(', ')})
+      select 41, 1, 'phone', e.edit_id, e.old_value, e.new_value, '"15550199"', 'why it was held', '2026-03-01',
+        ${given.map(([column, value]) => (column === 'service_value' ? `'"${value}"'` : `'${value}'`)).join(', ')}
+      from sync.edits e where e.user_id = 1 and e.field = 'phone' and e.ended_at is null`);
+  };
+  const ask = (why = 'on leave') =>
+    tx((one) => askHolds(one, 41n, 1n, { fields: ['phone'], end: { seconds: 3_600 }, why }));
+  const end = () => tx((one) => endAskedHolds(one, 41n, 1n, ['phone']));
+  const pass = () => run(`update sync.held_fields set until = now() - interval '1 s'`);
+  const rows = async () =>
+    (
+      await run(`select to_jsonb(h) - '{until,asked_by,asked_why,decision}'::text[] from sync.held_fields h`)
+    ).map(([row]) => row as Readonly<Record<string, unknown>>);
+  const shown = async () =>
+    (await readHeldFields(database.db.kysely, 41n, null)).map(({ reason, detail, until }) => [
+      reason,
+      detail,
+      until !== null,
+    ]);
+  /** As a run reads it. */
+  const held = async () => {
+    const [hold] = (await readUserState(database.db.kysely, 41n, 1n)).held;
+    return hold === undefined ? undefined : [hold.reason, hold.detail, hold.batch];
+  };
+  const waiting = async () => {
+    const { rows: counted } = await waitingOf(41n).execute(database.db.kysely);
+    const alone = await readWaitingFields(database.db.kysely, 41n);
+    const batches = await readBatches(database.db.kysely, 41n);
+    return [counted[0]?.held, counted[0]?.inBatches, alone.length, batches.length];
+  };
+  /** Of what holds it by itself, for a person or not. */
+  const waitsAs = (after: After, before: Before | null) => {
+    if (after === null || after === 'rejected') return [0, 0, 0, 0];
+    const isInBatch = (after === 'limit' || after === 'review') && before?.batch !== undefined;
+    return isInBatch ? [0, 1, 0, 1] : [1, 0, 1, 0];
+  };
+
+  describe.each(table)('over %s', (_, before, after) => {
+    it('lasts, and says what comes back', async () => {
+      await write(before);
+      const asked = await ask();
+      expect(asked).toMatchObject({
+        held: ['phone'],
+        before: after === null ? [] : [{ field: 'phone', reason: after }],
+      });
+      expect(await shown()).toEqual([['asked', 'on leave', true]]);
+      expect((await held())?.[0]).toBe('asked');
+      // It is in its batch all the while; alone it waits for nobody.
+      const inBatch = waitsAs(after, before)[1];
+      expect(await waiting()).toEqual([0, inBatch, 0, inBatch]);
+      // Nothing that a run finds takes its place.
+      const found = holdField('phone', 'conflict', 'found by a run', {
+        base: '1',
+        mirror: '2',
+        service: '3',
+      });
+      await tx((one) => writeHolds(one, { teamId: 41n, runId: null }, [{ id: 1n, hold: found.hold }]));
+      expect((await shown())[0]?.[0]).toBe('asked');
+      await ask('for longer');
+      expect(await run('select held_before, asked_by = sync.decider(), detail from report.held')).toEqual([
+        [after, true, 'for longer'],
+      ]);
+    });
+
+    it.each(['somebody ends it', 'its time is up'])('leaves what was, once %s', async (how) => {
+      await write(before);
+      const was = await rows();
+      await ask();
+      await ask('for longer');
+      const expected =
+        after === null ? [] : was.map((row) => (after === 'rejected' ? row : { ...row, reason: after }));
+      if (how === 'somebody ends it') {
+        expect(await end()).toEqual(['phone']);
+        expect(await rows()).toEqual(expected);
+        expect(await end()).toEqual([]);
+      } else {
+        await pass();
+        if (after === null) expect(await shown()).toEqual([]);
+        else {
+          const [[reason, detail, hasEnd] = []] = await shown();
+          expect([reason, hasEnd]).toEqual([after, false]);
+          expect(detail).toContain('why it was held');
+        }
+        // A run that finds it as it was writes it so.
+        const fields = decideEach((field) =>
+          field === 'phone' ? { kind: 'held', shown: '15550199' } : { kind: 'wait' },
+        );
+        await tx((one) => noteShown(one, { teamId: 41n, runId: null }, [{ id: 1n, fields, write: null }]));
+        if (after !== null) expect(await rows()).toEqual(expected);
+      }
+      expect(await held()).toEqual(
+        after === null
+          ? how === 'somebody ends it'
+            ? undefined
+            : ['asked', expect.any(String), undefined]
+          : [after, 'why it was held', before?.batch],
+      );
+      expect(await waiting()).toEqual(waitsAs(after, before));
+    });
+  });
+
+  it('waits on beneath it: for the batch alone, if its time is up before anybody looks', async () => {
+    await write({ reason: 'limit', batch });
+    await ask();
+    await run(`update mirror.users set phone = '15550222'`);
+    await pass();
+    // It is another edit by now, which no decision about the batch reaches.
+    expect(await run(`select outcome from sync.approve('${batch}')`)).toEqual([['moved']]);
+    await run(`update mirror.users set phone = '15550111'`);
+    expect(await run(`select outcome from sync.approve('${batch}')`)).toEqual([['moved']]);
+  });
+
+  it.each([
+    [{ reason: 'limit', batch }, 'approved', ['limit', 'why it was held', 'approved']],
+    [{ reason: 'conflict', batch }, 'held', ['conflict', 'why it was held', null]],
+  ] as const)(
+    'over %j, once its time is up, is decided about as before: %s',
+    async (before, outcome, row) => {
+      await write(before);
+      await run(
+        `update sync.held_fields set service_value = to_jsonb('15550199'::text), base_value = to_jsonb('15550100'::text)`,
+      );
+      await ask();
+      expect(await run(`select outcome from sync.approve('${batch}')`)).toEqual([['asked']]);
+      await pass();
+      expect(await run(`select outcome from sync.approve('${batch}')`)).toEqual([[outcome]]);
+      expect(await run('select reason, detail, decision from sync.held_fields')).toEqual([row]);
+    },
+  );
+
+  it('that is over and rejected keeps why it waited, for whoever takes that back', async () => {
+    await write({ reason: 'review', batch });
+    await ask();
+    await pass();
+    expect(await run(`select outcome from sync.reject('${batch}')`)).toEqual([['rejected']]);
+    expect(await run('select reason, decision, until from sync.held_fields')).toEqual([
+      ['review', 'rejected', null],
+    ]);
+  });
+});

@@ -1,0 +1,119 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createPresence } from '../../src/daemon/presence.ts';
+import { noteDaemon, readDaemons } from '../../src/mirror/known-daemons.ts';
+import { runSqlText } from '../../src/mirror/sql-text.ts';
+import type { DaemonEnd } from '../../src/model/daemons.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { servers } from '../support/servers.ts';
+
+const log = { warn: () => {} };
+
+describe.each(servers())('daemons on $name', (server) => {
+  let database: TestDatabase;
+  const run = async (text: string) => (await runSqlText(database.db, text)).rows;
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+    await run(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`);
+  });
+  afterAll(() => database.close());
+
+  const note = (end: DaemonEnd | null, ...teams: readonly string[]) =>
+    noteDaemon(database.db, { teams, bySystemd: true, end });
+  const known = async () =>
+    (await readDaemons(database.db.kysely))
+      .map(({ team, pid, how, endedAt, bySystemd }) => [team, Number(pid), how, endedAt !== null, bySystemd])
+      .toSorted((a, b) => String(a).localeCompare(String(b)));
+  const mine = process.pid;
+
+  const of = async (team: string) =>
+    (await readDaemons(database.db.kysely)).find((one) => one.team === team && one.pid === BigInt(mine));
+
+  it('say of each team that they run, since when, and how they end', async () => {
+    await note(null, 'south', 'north');
+    expect(await known()).toEqual([
+      ['north', mine, null, false, true],
+      ['south', mine, null, false, true],
+    ]);
+    const first = await of('south');
+    await note(null, 'north', 'south');
+    const again = await of('south');
+    expect(again?.startedAt).toEqual(first?.startedAt);
+    expect(again?.seenAt.getTime()).toBeGreaterThan(first?.seenAt.getTime() ?? 0);
+    await note('asked', 'south');
+    expect(await of('north')).toMatchObject({ how: null, endedAt: null });
+    const end = await of('south');
+    expect(end).toMatchObject({ how: 'asked', startedAt: first?.startedAt, endedAt: end?.seenAt });
+  });
+
+  it('leave others alone that run, and forget those that are over', async () => {
+    await run(`update sync.learned set value = value || jsonb_build_object(
+        'b', jsonb_build_object('pid', 7, 'host', 'b', 'by_systemd', false, 'seen_at', clock_timestamp(), 'started_at', clock_timestamp()),
+        'c', jsonb_build_object('pid', 8, 'host', 'c', 'by_systemd', false, 'seen_at', now() - interval '1 hour', 'started_at', now() - interval '1 day'),
+        'd', jsonb_build_object('pid', 9, 'host', 'd', 'by_systemd', false, 'seen_at', now(), 'ended_at', now(), 'how', 'asked'))
+      where topic = 'daemon' and team = 'north'`);
+    const pids = async () =>
+      new Set((await known()).filter(([team]) => team === 'north').map(([, pid]) => pid));
+    expect(await pids()).toEqual(new Set([mine, 7, 8, 9]));
+    await note('failed', 'north');
+    expect(await pids()).toEqual(new Set([mine, 7]));
+    expect(await of('north')).toMatchObject({ how: 'failed' });
+    await run(`delete from sync.learned`);
+  });
+
+  it('are seen by whoever sees the team, and by nobody else', async () => {
+    await note(null, 'north', 'south');
+    const asked = async (role: string) =>
+      await database.db.transaction(async (tx) => {
+        await sql.raw(`set local session authorization ${role}`).execute(tx);
+        return (await readDaemons(tx)).map(({ team }) => team);
+      });
+    await run(
+      `delete from mirror.team_roles; insert into mirror.team_roles (role_name, team_id) values ('musterd_reader', 42)`,
+    );
+    expect(await asked('musterd_reader')).toEqual(['south']);
+    expect(await asked('musterd_approver')).toEqual([]);
+    await run(
+      `insert into mirror.team_roles (role_name, all_teams) values ('public', true); delete from sync.learned`,
+    );
+  });
+
+  it('go on saying so, of the teams of their settings by then, until they end', async () => {
+    let teams = ['north', 'south'];
+    const presence = await createPresence({
+      db: database.db,
+      teams: () => teams,
+      bySystemd: false,
+      log,
+      everyMs: 1,
+    });
+    const [first] = await readDaemons(database.db.kysely);
+    await eventually('it says so again', async () => {
+      const [one] = await readDaemons(database.db.kysely);
+      return (one?.seenAt.getTime() ?? 0) > (first?.seenAt.getTime() ?? 0);
+    });
+    teams = ['north'];
+    await eventually('the other team is left', async () =>
+      (await known()).some(([team, , how]) => team === 'south' && how === 'asked'),
+    );
+    await presence.close('failed');
+    expect(await known()).toEqual([
+      ['north', mine, 'failed', true, false],
+      ['south', mine, 'asked', true, false],
+    ]);
+  });
+
+  it('end although the database is away', async () => {
+    const warnings: string[] = [];
+    const away = { transaction: () => Promise.reject(new Error('away')) } as unknown as TestDatabase['db'];
+    const presence = await createPresence({
+      db: away,
+      teams: () => ['north'],
+      bySystemd: false,
+      log: { warn: (_: object, text: string) => void warnings.push(text) } as typeof log,
+    });
+    await presence.close('asked');
+    expect(warnings.length).toBe(2);
+  });
+});

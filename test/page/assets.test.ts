@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { readAssets } from '../../src/page/assets.ts';
+
+const assets = readAssets();
+const style = String(assets.get('style.css')?.body);
+const faces = [...style.matchAll(/@font-face \{.*?assets\/([^"]+)".*?unicode-range:([^;]+);/gs)];
+
+/** Whether a letter is in `U+0100-02BA, U+20AC`. */
+const hasLetter = (ranges: string, letter: string) =>
+  ranges.split(',').some((range) => {
+    const [from = '', to = from] = range.trim().replace('U+', '').split('-');
+    const code = letter.codePointAt(0) ?? 0;
+    return code >= parseInt(from, 16) && code <= parseInt(to, 16);
+  });
+
+it.each([
+  ['Latin', 'aé€'],
+  ['more of Latin', 'łő'],
+  ['Cyrillic', 'Вя'],
+  ['more of Cyrillic', 'ѣ'],
+  ['Greek', 'Ελέ'],
+  ['old Greek', 'ἀ'],
+  ['Vietnamese', 'ễơạ'],
+])('the typeface has %s', (_, letters) => {
+  for (const letter of letters) {
+    const files = faces.filter(([, , ranges = '']) => hasLetter(ranges, letter)).map(([, file = '']) => file);
+    expect([letter, files.length > 0]).toEqual([letter, true]);
+    for (const file of files) expect(assets.get(file)).toMatchObject({ type: 'font/woff2', isFont: true });
+  }
+});
+
+it('widens no figure but those that stand in columns', () => {
+  expect(/body \{[^}]*\}/.exec(style)?.[0]).not.toContain('tabular-nums');
+  expect(/([^}]*)\{[^}]*tabular-nums/.exec(style)?.[1]).toMatch(/td,\s*time,/);
+});
+
+it('has the manual', () => {
+  expect(assets.get('guide.md')?.type).toBe('text/plain; charset=utf-8');
+  expect(String(assets.get('guide.md')?.body)).toMatch(/^# /);
+});

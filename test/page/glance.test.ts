@@ -1,0 +1,470 @@
+/** The first view, and what others say of a first day. */
+import { describe, expect, it } from 'vitest';
+import type { CountsRead } from '../../src/mirror/page-counts.ts';
+import type { Glance, GlanceGroup } from '../../src/mirror/page-glance.ts';
+import type { PageRun } from '../../src/mirror/page-runs.ts';
+import type { SeenDaemon } from '../../src/model/daemons.ts';
+import { counts as countsView, countsAsked } from '../../src/page/counts.ts';
+import { glance } from '../../src/page/glance.ts';
+import { runsPage } from '../../src/page/runs-list.ts';
+import { tags } from '../../src/page/tags.ts';
+import type { PageContext } from '../../src/page/view.ts';
+import { waiting } from '../../src/page/waiting-list.ts';
+import { contextOf, now, textOf } from './page-context.ts';
+
+const secondsAgo = (seconds: number) => new Date(now.getTime() - seconds * 1_000);
+const inSeconds = (seconds: number) => secondsAgo(-seconds);
+const day = 86_400;
+
+const run = (runId: number, ago: number, more: Partial<PageRun> = {}): PageRun => ({
+  runId: BigInt(runId),
+  team: 'harbour',
+  teamId: 41n,
+  command: 'daemon',
+  startedAt: secondsAgo(ago),
+  finishedAt: secondsAgo(ago - 2),
+  outcome: 'complete',
+  reasons: [],
+  counts: {},
+  waiting: 0,
+  requests: 3,
+  groups: ['users'],
+  ...more,
+});
+const group = (name: GlanceGroup['group'], more: Partial<GlanceGroup> = {}): GlanceGroup => ({
+  teamId: 41n,
+  group: name,
+  schedule: '*/5 * * * *',
+  limitSeconds: 900n,
+  dueAt: inSeconds(256),
+  lastAttempt: secondsAgo(42),
+  staleSince: null,
+  failures: 0,
+  completeAt: secondsAgo(42),
+  ...more,
+});
+const team = { team: 'harbour', teamId: 41n, name: 'Harbour Street Clinic' };
+const began = secondsAgo(604);
+const first = run(1, 604, {
+  counts: { adopted: 400, tags_added: 1_200, contact_fields_added: 60 },
+  requests: 21,
+  groups: ['users', 'listings', 'counts'],
+});
+
+/** A mirror that began ten minutes ago. */
+const young: Glance = {
+  teams: [team],
+  groups: [group('users'), group('listings'), group('counts')],
+  totals: [
+    {
+      teamId: 41n,
+      users: 400,
+      unresolved: 0,
+      gone: 0,
+      tags: 1_200,
+      contactFields: 60,
+      pushed: 0,
+      refused: 0,
+    },
+  ],
+  counts: [{ teamId: 41n, segment: 'all', day: '2026-03-11', count: 312_456n }],
+  runs: [run(3, 42), run(2, 300), first],
+  moves: [],
+  beganAt: began,
+  counted: [{ teamId: 41n, counted: 1, first: secondsAgo(600), last: secondsAgo(600) }],
+  lists: [],
+  missing: [],
+} as unknown as Glance;
+const contextFor = (path: string, more: Partial<PageContext> = {}): PageContext => ({
+  ...contextOf(path),
+  teams: [team],
+  team,
+  standings: new Map([[41n, { waiting: 0, staleSince: null, completeAt: secondsAgo(42) }]]),
+  perMinute: () => 500,
+  ...more,
+});
+const textOfGlance = (read: Glance, more: Partial<PageContext> = {}) =>
+  textOf(glance(read, contextFor('/', more)).main);
+
+/** What is said of a whole day or more. */
+const ofWholeDays = /24 h|90 days|twelve months|yesterday/;
+
+describe('the first view of a first day', () => {
+  it('says what its first run took, and nothing of a whole day', () => {
+    const text = textOfGlance(young);
+    for (const part of [
+      'Nothing to do',
+      'Both sides of harbour were equal at 11:59:18, 42 s ago. The next run begins at 12:04.',
+      'This mirror began 10 minutes ago, at 11:49:56. Its first run took 400 people, 1,200 tags and 60 contact fields from the service as they were, and sent nothing. What was before that, nobody wrote down; what moves from now on is kept.',
+      'complete 42 s ago, run 3 of 3',
+      '0 since it began',
+      'nothing was sent so far',
+      'Requests, busiest minute of eleven',
+      'the first fill, at 11:49',
+      'Since it began10 minutes; a whole day from tomorrow 11:49',
+      '11:49 to now',
+      'none yet',
+      'on an edit',
+      'counted once, at 11:50. The next count is at 12:04, and the line begins with it.',
+      'Tags1,200as they were',
+      'Contact fields60as they were',
+      'Nothing has moved yet',
+    ])
+      expect(text).toContain(part);
+    expect(text).not.toMatch(ofWholeDays);
+    expect(text.indexOf('This mirror began')).toBeLessThan(text.indexOf('Waits for a person'));
+  });
+
+  it.each([
+    [
+      'with listings of a run of their own',
+      [run(2, 300, { counts: { tags_added: 12 } }), run(1, 604, { counts: { adopted: 1 } })],
+      'Its first runs took 1 person and 12 tags from',
+    ],
+    [
+      'whose first run failed',
+      [run(1, 604, { outcome: 'failed' })],
+      'began 10 minutes ago, at 11:49:56. What was before that',
+    ],
+  ])('of a mirror %s says so', (_, runs, words) => {
+    expect(textOfGlance({ ...young, runs })).toContain(words);
+  });
+
+  it('does not call tags as they were of which one came or went since', () => {
+    for (const counts of [{ tags_added: 1 }, { tags_gone: 1 }, { tags_changed: 1 }]) {
+      const text = textOfGlance({ ...young, runs: [run(2, 30, { counts }), first] });
+      expect(text).not.toContain('Tags1,200as they were');
+      expect(text).toContain('Contact fields60as they were');
+    }
+  });
+
+  it('says how often was counted, and does not promise a count without a daemon', () => {
+    const counted = { teamId: 41n, first: secondsAgo(600), last: secondsAgo(60) };
+    expect(textOfGlance({ ...young, counted: [{ ...counted, counted: 3 }] })).toContain(
+      'counted 3 times since 11:50',
+    );
+    const groups = young.groups.map((one) => ({ ...one, dueAt: null }));
+    const text = textOfGlance({ ...young, groups });
+    expect(text).toContain('counted once, at 11:50. The line begins with the next count.');
+    expect(text).toContain('No next run is planned.');
+  });
+
+  it('that began yesterday says so, and that the day is full today', () => {
+    const text = textOfGlance({ ...young, beganAt: secondsAgo(18 * 3_600) });
+    expect(text).toContain('This mirror began 18 hours ago, at 10 Mar 18:00:00.');
+    expect(text).toContain('Since it began18 hours; a whole day from today 18:00');
+    expect(text).toContain('18:00 yesterday to now');
+  });
+
+  it('says of an older mirror what is so of a day', () => {
+    const text = textOfGlance({ ...young, beganAt: null, counted: [] });
+    for (const part of [
+      'in 24 hours',
+      'Last 24 hours',
+      'yesterday to now',
+      'Requests, busiest minute of a day',
+      'counted today',
+    ])
+      expect(text).toContain(part);
+    expect(text).not.toMatch(/mirror began|since it began|as they were|run 3 of/i);
+  });
+
+  const two: Glance = {
+    ...young,
+    teams: [team, { team: 'south', teamId: 42n, name: 'Southbank' }],
+    groups: [...young.groups, group('users', { teamId: 42n, staleSince: secondsAgo(30) })],
+    totals: [...young.totals, ...young.totals.map((one) => ({ ...one, teamId: 42n }))],
+  };
+  const both = { teams: two.teams, team: null };
+
+  it('of several teams says nothing of a whole day either', () => {
+    const text = textOfGlance(two, both);
+    expect(text).not.toMatch(ofWholeDays);
+    expect(text).toContain('Team south is stale. Team harbour needs nothing.');
+    expect(text).toContain('run 3');
+  });
+
+  it('has the teams that need somebody first, and says which daemon keeps them equal', () => {
+    const standings = new Map([
+      [41n, { waiting: 0, staleSince: null, completeAt: null }],
+      [42n, { waiting: 0, staleSince: secondsAgo(30), completeAt: null }],
+    ]);
+    const one: SeenDaemon = {
+      team: 'harbour',
+      host: 'mirror-1',
+      pid: 812n,
+      bySystemd: false,
+      startedAt: secondsAgo(19 * day),
+      seenAt: secondsAgo(5),
+      endedAt: null,
+      how: null,
+    };
+    const daemons = [one, { ...one, team: 'south' }];
+    const page = glance(two, contextFor('/', { ...both, standings, daemons })).main.toString();
+    expect(textOf(page)).toContain('TeamsOne daemon, process 812 on mirror-1, up for 19 days');
+    const rows = [...page.matchAll(/<th role="rowheader"[^>]*>(.*?)<\/th>/g)].map(([, head = '']) =>
+      textOf(head),
+    );
+    expect(rows.slice(0, 2)).toEqual([
+      'southSouthbank, 400 users',
+      'harbourHarbour Street Clinic, 400 users',
+    ]);
+    const others = contextFor('/', { ...both, standings, daemons: [one, { ...one, pid: 9n }] });
+    expect(textOf(glance(two, others).main)).toContain('2 daemons');
+    const silent = contextFor('/', { ...both, standings, daemons: [{ ...one, seenAt: secondsAgo(day) }] });
+    expect(textOf(glance(two, silent).main)).not.toContain('daemon');
+  });
+});
+
+describe('the first view without a daemon', () => {
+  const last = {
+    team: 'harbour',
+    host: 'mirror-1',
+    pid: 812n,
+    bySystemd: false,
+    startedAt: secondsAgo(day),
+    seenAt: secondsAgo(1_200),
+    endedAt: secondsAgo(1_200),
+    how: 'asked',
+  } as const;
+  const stopped = new Map([['harbour', last]]);
+  const old: Glance = {
+    ...young,
+    beganAt: null,
+    groups: young.groups.map((one) => ({ ...one, completeAt: secondsAgo(1_320) })),
+  };
+
+  it('has one thing to do, no green tick, and no next run', () => {
+    const { title, main } = glance(old, contextFor('/', { stopped }));
+    expect(title).toBe('1 thing to do');
+    expect(textOf(main)).toContain(
+      '1 thing to doNo daemon keeps harbour equal. Both sides were equal at 11:38:00, 22 minutes ago. No next run is planned.',
+    );
+    expect(main.toString()).not.toMatch(/class="icon ok" width="30"/);
+    expect(main.toString()).toMatch(/class="icon act" width="30"/);
+    expect(textOf(main)).not.toContain('12:04');
+  });
+
+  it('counts a team that is stale for that once', () => {
+    const groups = old.groups.map((one) => ({ ...one, staleSince: secondsAgo(60) }));
+    expect(glance({ ...old, groups }, contextFor('/', { stopped })).title).toBe('1 thing to do');
+    expect(glance({ ...old, groups }, contextFor('/')).title).toBe('1 thing to do');
+    const list = {
+      teamId: 41n,
+      batch: null,
+      state: 'conflict',
+      rows: 2,
+      fields: [{ field: 'phone', rows: 2 }],
+      details: [],
+      editors: [],
+      editedTo: null,
+    };
+    const { title, main } = glance(
+      { ...old, groups, lists: [list] } as unknown as Glance,
+      contextFor('/', { stopped }),
+    );
+    expect(title).toBe('2 things to do');
+    expect(textOf(main)).toContain('No daemon keeps harbour equal. 2 fields are held.');
+  });
+
+  it('in a copy asks for what a copy asks for alone', () => {
+    const placing = { ...contextOf('/').placing, verdict: 'elsewhere' } as const;
+    const { title, main } = glance(old, contextFor('/', { placing }));
+    expect(title).toBe('1 thing to do');
+    expect(textOf(main)).toContain(
+      'Say whether this mirror has moved or is a copy. Until then harbour is read every 5 minutes, last at 11:38:00, and nothing of it is sent.',
+    );
+    const meant = glance(old, contextFor('/', { stopped, placing: { ...placing, verdict: 'copy' } }));
+    expect(meant.title).toBe('Nothing to do');
+    expect(meant.main.toString()).not.toMatch(/class="icon ok" width="30"/);
+  });
+
+  it.each([
+    [{}, 'icon ok'],
+    [{ stopped }, 'icon quiet'],
+    [{ placing: { ...contextOf('/').placing, verdict: 'copy' } }, 'icon quiet'],
+  ] as const)('calls nothing that waits well below a banner (%#)', (more, sign) => {
+    const read = {
+      teams: [],
+      all: [],
+      lists: [],
+      missing: [],
+      own: new Set<string>(),
+      decided: [],
+      isAlone: false,
+      done: undefined,
+      sending: { listens: true, nextRun: null },
+    };
+    for (const params of [{}, { batch: 'abc' }]) {
+      const shown = waiting(read, contextFor('/waiting', { ...more, params })).main.toString();
+      expect(shown).toContain(`<svg class="${sign}" width="28"`);
+    }
+  });
+
+  it('is ready to say that nobody answers: without a tick, and without how long ago', () => {
+    const page = glance({ ...young, beganAt: null }, contextFor('/')).main.toString();
+    expect(page).toMatch(
+      /<span data-now><svg class="icon ok" width="30".*?<\/span><span data-late hidden><svg class="icon quiet" width="30"/,
+    );
+    const late = textOf(page.replaceAll(/<span data-now>.*?<\/span>(?=<span data-late hidden>)/g, ''));
+    expect(late).toContain(
+      'Both sides of harbour were equal at 11:59:18. Whether they still are, this page cannot say.',
+    );
+  });
+});
+
+describe('runs of a first day', () => {
+  const read = { runs: young.runs, open: null, isRecent: true, beganAt: began };
+
+  it('are all since it began', () => {
+    const text = textOf(runsPage(read, contextFor('/runs')).main);
+    for (const part of [
+      'Since it began 3 runs of the users: 3 complete.',
+      'Since it began10 minutes; a whole day from tomorrow 11:49',
+      '11:4912:00',
+      'Shown: 1 of 3 runs since it began',
+    ])
+      expect(text).toContain(part);
+    expect(text).not.toMatch(ofWholeDays);
+  });
+
+  it('of seven hours have six of them in lanes, and of an older mirror a day in the list', () => {
+    const seven = { ...read, beganAt: secondsAgo(7 * 3_600) };
+    expect(textOf(runsPage(seven, contextFor('/runs')).main)).toContain('06:0007:00');
+    const old = textOf(runsPage({ ...read, beganAt: null }, contextFor('/runs')).main);
+    expect(old).toContain('In 24 hours 3 runs of the users');
+    expect(old).toContain('of the last 24 hours');
+    expect(old).not.toContain('Since it began');
+  });
+});
+
+describe('counts of a first day', () => {
+  const at = secondsAgo(600);
+  const months = Array.from({ length: 12 }, (_, i) => ({
+    month: new Date(Date.UTC(2025, 3 + i)),
+    added: 0,
+    gone: 0,
+  }));
+  const step = (ago: number, value: number, segment = 'all') => ({
+    segment,
+    from: secondsAgo(ago),
+    last: value,
+    countedAt: secondsAgo(ago),
+  });
+  const read: CountsRead = {
+    teamId: 41n,
+    days: null,
+    segment: 'all',
+    last: [{ segment: 'all', count: 312_456, countedAt: at }],
+    steps: [step(600, 312_456)],
+    stepMs: 900_000,
+    paceMs: null,
+    counted: 1,
+    everyMs: 900_000,
+    nextAt: inSeconds(300),
+    firstAt: at,
+    weeks: [],
+    monthAgo: [],
+    tags: { now: 1_200, months, beganAt: began },
+    contactFields: { now: 60, months, beganAt: began },
+    roles: [{ team_id: 41n, role_id: 4n, name: 'member', members: 400 }],
+    counts: [],
+  };
+  const show = (more: Partial<CountsRead> = {}, context: Partial<PageContext> = {}) =>
+    textOf(countsView({ ...read, ...more }, contextFor('/counts', context)).main);
+
+  it('say how many there were, how often they are made and when next, and what a line needs', () => {
+    const text = show();
+    for (const part of [
+      '312,456 contacts, counted once, at 11:50:00. Counted every 15 minutes; next at 12:05.',
+      'Since it began 10 minutes7 days from 18 Mar30 days from 10 AprCSV of these counts',
+      'One count so far: 312,456 contacts',
+      'A line needs two. The next count is at 12:05, and the line begins with it. Ranges are offered once the counts reach back that far.',
+      'All 1,200 were there when this mirror began at 11:49. Which of them are old and which are new, it cannot know. From now on each one that comes or goes is counted here by month.',
+      'All 60 were there when this mirror began at 11:49.',
+      'Tags1,200 now',
+      'Roles400 users, as of 11:59',
+    ])
+      expect(text).toContain(part);
+    expect(text).not.toMatch(ofWholeDays);
+  });
+
+  it('promise no count where nobody makes one', () => {
+    for (const text of [
+      show({ everyMs: null, nextAt: null }),
+      show({}, { stopped: new Map([['harbour', {} as SeenDaemon]]) }),
+      show({ nextAt: secondsAgo(5) }),
+    ]) {
+      expect(text).toContain('A line needs two. Ranges are offered');
+      expect(text).not.toMatch(/next at|The next count/);
+    }
+    expect(show({ everyMs: null })).not.toContain('Counted every');
+  });
+
+  it.each([2, 3, 4])('are drawn, where there are %i of them', (number) => {
+    const steps = Array.from({ length: number }, (_, i) => step(600 - 60 * i, 300 + i)).concat(
+      Array.from({ length: number }, (_, i) => step(600 - 60 * i, 7, 'new')),
+    );
+    const more = {
+      steps,
+      counted: number,
+      last: [...read.last, { segment: 'new', count: 7, countedAt: at }],
+    };
+    const page = countsView({ ...read, ...more }, contextFor('/counts')).main.toString();
+    expect(page).toMatch(/aria-label="Contacts since it began: from 300 to 30\d\."/);
+    expect(page).not.toContain('A line needs two');
+    expect(textOf(page)).toContain('Each on its own scale, since it began');
+    expect(textOf(page)).toContain('new70 since it began');
+    expect(textOf(page)).toMatch(/11:5\d/);
+  });
+
+  it('of a segment that came later than the others say so', () => {
+    const more = {
+      firstAt: secondsAgo(40 * day),
+      days: 30,
+      counted: 50,
+      steps: [step(20 * day, 1), step(day, 2), step(day, 7, 'new')],
+      last: [...read.last, { segment: 'new', count: 7, countedAt: at }],
+    };
+    expect(show(more)).toContain('new7new');
+  });
+
+  it.each([
+    [600, null, ['since'], ['7 days from 18 Mar', '30 days from 10 Apr']],
+    [8 * day, 7, ['7', 'since'], ['30 days from 2 Apr', '90 days from 1 Jun']],
+    [91 * day, 90, ['7', '30', '90', 'since'], ['1 year from 10 Dec']],
+    [400 * day, 90, ['7', '30', '90', '365'], []],
+  ] as const)('that reach back %i s offer the ranges that they reach', (ago, days, links, later) => {
+    const more = { firstAt: secondsAgo(ago), days, steps: [step(120, 1), step(60, 2)], counted: 2 };
+    const page = countsView({ ...read, ...more }, contextFor('/counts')).main.toString();
+    expect([...page.matchAll(/href="\/counts\?days=(\w+)"/g)].map(([, which]) => which)).toEqual(links);
+    expect(
+      [...page.matchAll(/class="chip later">(.*?)<\/span>/g)].map(([, words = '']) => textOf(words)),
+    ).toEqual(later);
+    expect([...page.matchAll(/days=(\w+)" aria-current/g)].map(([, which]) => which)).toEqual([
+      String(days ?? 'since'),
+    ]);
+  });
+
+  it('are asked for by a range, or since they began', () => {
+    const asked = (query: string) => countsAsked({ query: new URLSearchParams(query) }).days;
+    expect([asked(''), asked('days=7'), asked('days=since'), asked('days=1e9')]).toEqual([90, 7, null, 90]);
+  });
+
+  it.each([
+    [
+      'earlier this year',
+      { beganAt: new Date('2026-02-03') },
+      'All 1,200 were there when this mirror began on 3 Feb.',
+    ],
+    ['of one tag', { now: 1 }, 'The one was there when this mirror began at 11:49.'],
+    ['long ago', { beganAt: new Date('2020-01-01') }, 'None came or went in twelve months.'],
+    ['without any', { now: 0, beganAt: null }, 'There were none so far.'],
+  ])('say of the tags of a mirror %s what is so', (_, more, words) => {
+    const listed = { ...read.tags, ...more };
+    expect(show({ tags: listed })).toContain(words);
+    const view = tags({ ...listed, rows: [], found: 0, gone: 0 }, contextFor('/tags'));
+    expect(textOf(view.main)).toContain(words);
+    expect(textOf(view.main)).not.toContain('added above');
+  });
+});

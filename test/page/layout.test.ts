@@ -1,0 +1,245 @@
+import { describe, expect, it } from 'vitest';
+import type { HeaderStanding, SeenTeam } from '../../src/mirror/page-reader.ts';
+import type { SeenDaemon } from '../../src/model/daemons.ts';
+import type { KnownPlace } from '../../src/model/place.ts';
+import { html } from '../../src/page/html.ts';
+import { layout } from '../../src/page/layout.ts';
+import type { PageContext } from '../../src/page/view.ts';
+import { contextOf, now, textOf } from './page-context.ts';
+
+const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
+
+describe('the header', () => {
+  const shown = { title: 'Waiting', main: html`` };
+  const nameIn = (page: string, place: RegExp) =>
+    place
+      .exec(page)?.[1]
+      ?.replaceAll(/<[^>]+>/g, '')
+      .replaceAll(/\s+/g, ' ')
+      .trim();
+
+  it('tells teams of one name apart by that of the settings', () => {
+    const [north, south] = ['north', 'south'].map((team, at) => ({
+      team,
+      teamId: BigInt(41 + at),
+      name: 'Harbour',
+    }));
+    if (north === undefined || south === undefined) throw new Error('no team');
+    const context = { ...contextOf('/'), teams: [north, south], team: south };
+    const page = layout(context, 'Waiting', shown, []).toString();
+    expect(nameIn(page, /<summary>(.*?)<\/summary>/)).toBe('south Harbour');
+    expect([...page.matchAll(/<li><a href="\/\?team=.*?<\/li>/g)].map(([li]) => nameIn(li, /(.*)/))).toEqual([
+      'north Harbournothing waits',
+      'south Harbournothing waits',
+    ]);
+    const one = { ...context, teams: [south] };
+    expect(
+      nameIn(layout(one, 'Waiting', shown, []).toString(), /<span class="team">(.*?)<\/span><span/),
+    ).toBe('south Harbour');
+  });
+
+  it('says a name once that both have, and that of the settings where the service gives none', () => {
+    for (const name of ['harbour', '', null]) {
+      const context = contextOf('/');
+      const team = { team: 'harbour', teamId: 41n, name };
+      const page = layout({ ...context, teams: [team], team }, 'Waiting', shown, []).toString();
+      expect(nameIn(page, /<span class="team">(.*?)<\/span><span/)).toBe('harbour');
+    }
+  });
+
+  const standing = (waiting: number, staleFor: number | null = null): HeaderStanding => ({
+    waiting,
+    staleSince: staleFor === null ? null : minutesAgo(staleFor),
+    completeAt: null,
+  });
+  /** In the order of the settings. */
+  const several: readonly (readonly [string, string | null, HeaderStanding])[] = [
+    ['north', 'Northgate Pharmacy', standing(0)],
+    ['harbour-test', 'Harbour Street Clinic', standing(2)],
+    ['east', null, standing(0)],
+    ['harbour', 'Harbour Street Clinic', standing(175)],
+    ['south', 'Southbank Dental', standing(0, 55)],
+    ['west', 'Westside', standing(3, 20)],
+  ];
+  const withTeams = (all: typeof several, chosen?: string): PageContext => {
+    const teams = all.map(([team, name], at): SeenTeam => ({ team, teamId: BigInt(at), name }));
+    return {
+      ...contextOf('/'),
+      teams,
+      team: teams.find(({ team }) => team === chosen) ?? null,
+      standings: new Map(all.map(([, , one], at) => [BigInt(at), one])),
+    };
+  };
+  const pageOf = (context: PageContext) => layout(context, 'Waiting', shown, []).toString();
+  const choicesOf = (context: PageContext) =>
+    [...pageOf(context).matchAll(/<li><a href="\/[^"]*"(?: aria-current="true")?><span>.*?<\/li>/g)].map(
+      ([li]) => li,
+    );
+
+  it('has the teams that need somebody first, with how they stand, below all of them with the sum', () => {
+    const choices = choicesOf(withTeams(several));
+    expect(choices.map((one) => nameIn(one, /(.*)/))).toEqual([
+      'All teams 6 in the settings180, 180 things wait',
+      'west Westsidestale since 11:40',
+      'south Southbank Dentalstale since 11:05',
+      'harbour Harbour Street Clinic175, 175 things wait',
+      'harbour-test Harbour Street Clinic2, 2 things wait',
+      'north Northgate Pharmacynothing waits',
+      'eastnothing waits',
+    ]);
+    expect(choices.map((one) => /class="badge"|icon act|class="note"/.exec(one)?.[0])).toEqual([
+      'class="badge"',
+      'icon act',
+      'icon act',
+      'class="badge"',
+      'class="badge"',
+      'class="note"',
+      'class="note"',
+    ]);
+    expect(choices[0]).toContain('aria-current="true"');
+    expect(nameIn(pageOf(withTeams(several)), /<summary>(.*?)<\/summary>/)).toBe('All teams');
+  });
+
+  it('marks the team that was chosen, and keeps the view in the links to the others', () => {
+    const context = {
+      ...withTeams(several, 'harbour'),
+      path: '/runs',
+      query: new URLSearchParams('open=7&state=all'),
+    };
+    const choices = choicesOf(context);
+    expect(choices.filter((one) => one.includes('aria-current'))).toHaveLength(1);
+    expect(choices[3]).toContain('href="/runs?state=all&amp;team=harbour" aria-current="true"');
+    expect(choices[0]).toContain('href="/runs?state=all"');
+  });
+
+  it('counts in red nowhere in a copy', () => {
+    const copy = { ...withTeams(several), placing: { ...contextOf('/').placing, verdict: 'copy' as const } };
+    expect(choicesOf(copy).join('')).not.toContain('class="badge"');
+    expect(choicesOf(copy).join('')).toContain('class="badge calm"');
+  });
+
+  it.each([
+    [12, false],
+    [13, true],
+  ])('of %i teams has a field that finds one, for the script to show: %s', (number, expected) => {
+    const all = Array.from({ length: number }, (_, at) => [`team-${at}`, null, standing(0)] as const);
+    expect(/<input data-find-team hidden aria-label="Find a team"/.test(pageOf(withTeams(all)))).toBe(
+      expected,
+    );
+  });
+
+  it('of one team switches nowhere', () => {
+    const [only] = several;
+    const page = pageOf(withTeams(only === undefined ? [] : [only], 'north'));
+    expect(page).not.toContain('<details class="team">');
+    expect(nameIn(page, /<span class="team">(.*?)<\/span><span/)).toBe('north Northgate Pharmacy');
+  });
+});
+
+describe('the banner', () => {
+  const shown = { title: 'Runs', main: html`<p>the view</p>` };
+  const bannersOf = (context: PageContext) =>
+    [
+      ...layout(context, 'Runs', shown, [])
+        .toString()
+        .matchAll(/<div class="banner(?: meant)?">.*?<\/div>\n/gs),
+    ].map(([one]) => textOf(one));
+  const daemon: SeenDaemon = {
+    team: 'harbour',
+    host: 'mirror-1',
+    pid: 812n,
+    bySystemd: true,
+    startedAt: minutesAgo(30_000),
+    seenAt: minutesAgo(20.2),
+    endedAt: minutesAgo(20),
+    how: 'asked',
+  };
+  const stopped = (more: Partial<SeenDaemon> = {}, context: Partial<PageContext> = {}): PageContext => {
+    const last = { ...daemon, ...more };
+    return {
+      ...contextOf('/runs'),
+      daemons: [last],
+      stopped: new Map([['harbour', last]]),
+      standings: new Map([[41n, { waiting: 0, staleSince: null, completeAt: minutesAgo(22) }]]),
+      waitingEdits: 12,
+      ...context,
+    };
+  };
+
+  it('says of a stopped daemon since when, which one, how it ended, that nothing is lost, and what to do', () => {
+    expect(bannersOf(stopped())).toEqual([
+      'No daemon runs since 11:40:00, for 20 minutes. Process 812 on mirror-1 was asked to stop, and stopped. Nothing is lost: 12 edits wait here, and what changes on the service comes with the first run. What you see is of 11:38:00.Begin it again$ systemctl start musterdCopyOr do one run now$ musterd reconcileCopy',
+    ]);
+  });
+
+  it.each([
+    [
+      { endedAt: null, how: null },
+      {},
+      'No daemon runs since 11:39:48, for 20 minutes. Process 812 on mirror-1 ended without a word. Nothing',
+    ],
+    [{ how: 'failed' }, {}, 'Process 812 on mirror-1 gave up; its log says why. Nothing'],
+    [{}, { waitingEdits: 1 }, 'Nothing is lost: 1 edit waits here, and'],
+    [{}, { waitingEdits: 0 }, 'Nothing is lost: no edit waits here, and'],
+    [{ bySystemd: false }, {}, 'Begin it again$ musterd daemonCopy'],
+    [{}, { standings: new Map() }, 'comes with the first run.Begin it again'],
+  ] as const)('of one with %j and %j says: %s', (more, context, words) => {
+    expect(bannersOf(stopped(more, context))[0]).toContain(words);
+  });
+
+  it('names the team whose daemon stopped, where others have one', () => {
+    const teams = ['harbour', 'south'].map((team, at) => ({ team, teamId: BigInt(41 + at), name: null }));
+    const [harbour, south] = teams;
+    const both = stopped({}, { teams, team: null });
+    expect(bannersOf(both)[0]).toContain('No daemon runs for harbour since 11:40:00');
+    expect(bannersOf(both)[0]).toContain('$ musterd reconcileCopy');
+    expect(bannersOf({ ...both, team: harbour ?? null })[0]).toMatch(
+      /^No daemon runs since .*musterd --team harbour reconcile/,
+    );
+    expect(bannersOf({ ...both, team: south ?? null, stopped: new Map() })).toEqual([]);
+  });
+
+  const known: KnownPlace = {
+    kind: 'home',
+    identifier: '1',
+    database: '4',
+    addresses: [{ at: 'db-1.example:5432/musterd', machine: null }],
+    since: '2026-03-09T02:00:00Z',
+    by: 'kim',
+    why: 'staging, restored each night',
+  };
+  const copied = (verdict: 'elsewhere' | 'copy', edits: number): PageContext =>
+    stopped(
+      {},
+      {
+        waitingEdits: edits,
+        placing: { ...contextOf('/').placing, verdict, known, until: new Date('2026-03-11T02:10:00Z') },
+      },
+    );
+
+  it.each([
+    [3, '3 edits made here wait and are not sent.'],
+    [1, '1 edit made here waits and is not sent.'],
+    [0, 'what is edited here waits and is not sent.'],
+  ])(
+    'of a copy that nobody has said to be one, with %i edits, stands alone, without a button',
+    (edits, words) => {
+      expect(bannersOf(copied('elsewhere', edits))).toEqual([
+        `This is a copy. It reads, and sends nothing. This mirror was at db-1.example:5432/musterd until 11 March 02:10, and is at db-1:5432/muster now. Runs read the service and compare; ${words}It has moved for good: stop the other one first, then$ musterd adopt --reason '…'CopyIt is meant as a copy: say so, and this turns grey$ musterd adopt --as-copy --reason '…'Copy`,
+      ]);
+    },
+  );
+
+  it('of a copy that is meant as one is grey, and says who said so', () => {
+    expect(bannersOf(copied('copy', 0))).toEqual([
+      "This is a copy, and is meant as one. It reads, and sends nothing. Said by kim on 9 March: “staging, restored each night”. If it is to send: musterd adopt --reason '…'",
+    ]);
+    const page = layout(copied('copy', 0), 'Runs', shown, []).toString();
+    expect(page).toMatch(/<div class="banner meant"><svg class="icon quiet"/);
+    expect(page).toMatch(/<title>Runs · copy · musterd<\/title>.*<span class="frame">copy<\/span>/s);
+  });
+
+  it('is none where all is well', () => {
+    expect(bannersOf(contextOf('/runs'))).toEqual([]);
+  });
+});
