@@ -27,7 +27,7 @@ export interface SeenEdit {
   readonly edited?: boolean;
 }
 
-export interface Deciding {
+export interface EditDecision {
   readonly verb: 'approve' | 'resolve';
   readonly why: string;
   /** Under which name it is approved. */
@@ -91,7 +91,7 @@ export async function readDecider(tx: Transaction): Promise<string> {
 export async function decideEdits(
   tx: Queryable,
   teamId: Id,
-  { verb, why, batch, waits = 'limit', runId = null, decision = null }: Deciding,
+  { verb, why, batch, waits = 'limit', runId = null, decision = null }: EditDecision,
   edits: readonly SeenEdit[],
   onlyShown = false,
 ): Promise<readonly AnsweredEdit[]> {
@@ -124,7 +124,7 @@ const shownAs = (field: Field, value: FieldValue | undefined) =>
 export async function approveEdits(
   tx: Transaction,
   teamId: Id,
-  approval: Omit<Deciding, 'verb'>,
+  approval: Omit<EditDecision, 'verb'>,
   edits: readonly SeenEdit[],
 ): Promise<readonly Pick<AnsweredEdit, 'userId' | 'field'>[]> {
   const answers = await decideEdits(tx, teamId, { ...approval, verb: 'approve' }, edits);

@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Database, Transaction } from '../mirror/database.ts';
-import { actFor, decideEdits, type Deciding, type SeenEdit } from '../mirror/decide-edits.ts';
+import { actFor, decideEdits, type EditDecision, type SeenEdit } from '../mirror/decide-edits.ts';
 import { readFourEyes, writeFourEyes } from '../mirror/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
 import { plural } from '../model/in-words.ts';
@@ -61,7 +61,7 @@ export async function decideFor(
 export async function requireOtherEyes(
   tx: Transaction,
   teamId: Id,
-  deciding: Deciding,
+  deciding: EditDecision,
   edits: readonly SeenEdit[],
 ): Promise<void> {
   const answers = await decideEdits(tx, teamId, deciding, edits, true);

@@ -1,7 +1,7 @@
 /** Undoes one run or one decision: writes the inverse of its changes as edits, which the next run pushes through all guards. */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import { approveEdits, type Confirmation, type Deciding } from '../mirror/decide-edits.ts';
+import { approveEdits, type Confirmation, type EditDecision } from '../mirror/decide-edits.ts';
 import type { Database, Queryable, Transaction } from '../mirror/database.ts';
 import { editUsers } from '../mirror/edits.ts';
 import { type LeaseOptions, underLease } from '../mirror/lease.ts';
@@ -42,7 +42,7 @@ async function approveInverse(
   tx: Transaction,
   teamId: Id,
   changes: readonly Inverse[],
-  confirmed: Pick<Deciding, 'why' | 'waits' | 'decision'>,
+  confirmed: Pick<EditDecision, 'why' | 'waits' | 'decision'>,
 ): Promise<void> {
   // Only values that both sides agree on are undone, so the edit starts from the base.
   const rows = changes.map(({ userId, field, from, to }) => ({ userId, field, to, base: from }));

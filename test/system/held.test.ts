@@ -402,7 +402,7 @@ describe('held fields', () => {
       expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
       await stage.sql(`update sync.held_fields set until = now() - interval '1 second'`);
       expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1, counts: { settled: 1 } });
-      expect(await stage.sql('select field, reason, detail, until from sync.held_fields')).toEqual([
+      expect(await stage.sql('select field, reason, detail, until from report.held')).toEqual([
         ['email', 'conflict', 'both sides changed it since they last agreed', ''],
       ]);
       await inJson('hold', String(id), 'email', '--until', '2h', '--reason', 'a change');
