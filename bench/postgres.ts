@@ -21,6 +21,7 @@ export interface Statements {
 }
 
 export interface BenchDatabase {
+  readonly name: string;
   readonly url: string;
   readonly db: Database;
   /** Rows as arrays. */
@@ -32,8 +33,8 @@ export interface BenchDatabase {
 
 export interface BenchServer {
   readonly url: string;
-  /** With the schema in place. */
-  newDatabase(): Promise<BenchDatabase>;
+  /** With the schema in place, or as another one is to which nobody is connected. */
+  newDatabase(template?: string): Promise<BenchDatabase>;
   /** CPU time of all processes of the server so far. */
   readonly cpuMs: () => number;
   close(): Promise<void>;
@@ -134,11 +135,17 @@ async function countSent(url: string, work: (db: Database) => Promise<unknown>):
   }
 }
 
-async function createBenchDatabase(admin: Database, serverUrl: string, name: string): Promise<BenchDatabase> {
-  await runSqlText(admin, `create database ${name} template musterd_bench`);
+async function createBenchDatabase(
+  admin: Database,
+  serverUrl: string,
+  name: string,
+  template: string,
+): Promise<BenchDatabase> {
+  await runSqlText(admin, `create database ${name} template ${template}`);
   const url = withDatabase(serverUrl, name);
   const db = createDatabase({ url, applicationName: 'musterd bench' });
   return {
+    name,
     url,
     db,
     sql: async (text) => (await runSqlText(db, text)).rows,
@@ -182,9 +189,9 @@ export async function startPostgres(): Promise<BenchServer> {
   let databases = 0;
   return {
     url,
-    newDatabase: () => {
+    newDatabase: (template = 'musterd_bench') => {
       databases += 1;
-      return createBenchDatabase(admin, url, `bench_${databases}`);
+      return createBenchDatabase(admin, url, `bench_${databases}`, template);
     },
     cpuMs: () => cpuMsOfServer(postmaster),
     close: async () => {

@@ -80,15 +80,19 @@ function showRows(context: Context, { of, decision, approved, waiting, rest }: D
 const staying: Readonly<Partial<Record<DecidedBatch['fields'][number]['outcome'], string>>> = {
   moved:
     'not as they were held: edited since, or changed by the service. "musterd plan" shows them as they are now',
+  ended: 'not edited any more: taken back, or both sides have it',
   asked: 'held on request. They wait on in the batch when that ends',
   held: 'held for another reason by now. "musterd held" shows it',
   'on its way': 'being sent, or of unknown outcome. The next run tells what has become of them',
   gone: 'of users who have left',
 };
 
-/** A user who has left waits for nobody, and what is approved may be on its way. */
+/** A user who has left waits for nobody, nor does what has ended, and what is approved may be on its way. */
 const isWaiting = ({ outcome }: DecidedBatch['fields'][number], verb: 'approve' | 'reject'): boolean =>
-  outcome in staying && outcome !== 'gone' && (outcome !== 'on its way' || verb === 'reject');
+  outcome in staying &&
+  outcome !== 'gone' &&
+  outcome !== 'ended' &&
+  (outcome !== 'on its way' || verb === 'reject');
 
 /** @returns 3 where something that was to be decided waits on, or may arrive although it was rejected */
 function showBatch(

@@ -1,5 +1,5 @@
 import { MusterdError } from '../errors.ts';
-import type { Confirmation } from '../mirror/approve-edits.ts';
+import type { Confirmation } from '../mirror/decide-edits.ts';
 import { readFormat } from '../files/format.ts';
 import { readBytes, readTable } from '../files/read-table.ts';
 import { plural } from '../model/in-words.ts';

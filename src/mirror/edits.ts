@@ -135,7 +135,7 @@ export async function endPulled(
 export const endWithdrawn = (teamId: Id) => sql`
   update sync.edits e set ended_at = clock_timestamp(), ended_how = 'withdrawn'
   from (
-    select l.xid, l.edit_id from sync.edits l
+    select l.user_id, l.field from sync.edits l
     cross join lateral ${byKey('mirror.users', teamId, sql`l.user_id`)} u
     cross join lateral ${byKey('sync.user_base', teamId, sql`l.user_id`)} b
     cross join lateral ${valuesToHold} as v (field, base_value, mirror_value)
@@ -143,4 +143,4 @@ export const endWithdrawn = (teamId: Id) => sql`
       and v.mirror_value is not distinct from v.base_value
       and not sync.is_under_way(l.team_id, l.user_id, l.field)
   ) w
-  where e.team_id = ${teamId} and e.xid = w.xid and e.edit_id = w.edit_id`;
+  where e.team_id = ${teamId} and e.user_id = w.user_id and e.field = w.field and e.ended_at is null`;

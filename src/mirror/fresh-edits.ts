@@ -2,7 +2,7 @@
  * Edits that no push has handled yet: found in `sync.edits`, by transaction id. A time would not do: a transaction
  * can edit before a look and commit after it. Edits made while the triggers were off are found by a run of the users.
  */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { FreshEdits } from '../model/due-groups.ts';
 import type { Id } from '../model/id.ts';
 import type { EditedUser } from '../model/plan.ts';
@@ -18,9 +18,17 @@ const isOfHere = sql`coalesce(pg_snapshot_xmax(d.mark) <= pg_snapshot_xmax(pg_cu
  */
 const looksAtAll = sql`coalesce(d.failures > 0 or not ${isOfHere}, true)`;
 
-/** `d.mark` did not see the row e of `sync.edits`. A transaction id in the future is another server's. */
-const isSince = sql`e.xid >= pg_snapshot_xmin(d.mark) and e.xid < pg_snapshot_xmax(pg_current_snapshot())
-  and not pg_visible_in_snapshot(e.xid, d.mark)`;
+/** Rows of `sync.edits` that `d.mark` did not see. A transaction id in the future is another server's. */
+const editsSince = (teamId: RawBuilder<unknown>) => sql`(
+  select s.user_id
+  from (
+    select l.user_id, l.xid from sync.edits l where l.team_id = ${teamId} and l.ended_at is null
+    union all
+    select o.user_id, o.xid from sync.edits o
+    where o.team_id = ${teamId} and o.ended_at is not null and o.xid >= pg_snapshot_xmin(d.mark)
+  ) s
+  where s.xid >= pg_snapshot_xmin(d.mark) and s.xid < pg_snapshot_xmax(pg_current_snapshot())
+    and not pg_visible_in_snapshot(s.xid, d.mark))`;
 
 /** Condition on mirror u and base b: the edit was not taken back and is not on the service yet. */
 const isDirty = sql`u.gone_at is null and (u.first_name, u.last_name, u.email, u.phone, u.role_id)
@@ -43,7 +51,7 @@ export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readon
     ),
     since as materialized (
       select u.id, u.resolved, u.role_id is distinct from b.role_id as has_role
-      from (select distinct e.user_id as id from marked d, sync.edits e where e.team_id = ${teamId} and ${isSince}) s
+      from (select distinct e.user_id as id from marked d cross join lateral ${editsSince(sql`${teamId}`)} e) s
       join mirror.users u on u.team_id = ${teamId} and u.id = s.id
       join sync.user_base b on b.team_id = ${teamId} and b.id = s.id
       where ${isDirty}
@@ -71,10 +79,10 @@ export async function readFreshEdits(
       ${looksAtAll} as looks_at_all, coalesce(d.failures, 0) as failures,
       extract(epoch from clock_timestamp() - d.started_at)::float8 * 1000 as "triedForMs",
       not ${looksAtAll} and exists (
-        select from sync.edits e
-        join mirror.users u on u.team_id = e.team_id and u.id = e.user_id
-        join sync.user_base b on b.team_id = e.team_id and b.id = e.user_id
-        where e.team_id = t.team_id and ${isSince} and ${isDirty}
+        select from ${editsSince(sql`t.team_id`)} e
+        join mirror.users u on u.team_id = t.team_id and u.id = e.user_id
+        join sync.user_base b on b.team_id = t.team_id and b.id = e.user_id
+        where ${isDirty}
       ) as "isFresh"
     from sync.teams t left join sync.due d on d.team = t.team and d.run_group = 'edits'
     where t.team = any (${teams}::text[])`.execute(db);

@@ -2,17 +2,22 @@
 import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
-import { toJson } from '../model/json.ts';
-import type { Hold } from '../model/user-plan.ts';
 import type { HeldBatch, GuardHistory, Stopped } from '../model/waiting.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { sqlState } from './database-errors.ts';
+import type { EditAnswer } from './decide-edits.ts';
 import { isLetPass, isInBatch, writeHolds } from './holds.ts';
+import { writeLearned } from './learned.ts';
 import { fieldOfSql, type HoldRow, sqlField, toHold } from './users-read.ts';
 import { holdsInLedger, type RunOf, writeLedger } from './users-write.ts';
 
-/** How long a batch waits before people are told of it again. */
-const patience = sql`interval '24 hours'`;
+/** The topic of `sync.learned` that says when people were last told that the guard refused something. */
+const told = 'refusal told';
+
+/** After a day they are told again of what still waits. */
+const isToldLongAgo = (teamId: Id) => sql`exists (
+  select from sync.learned l join sync.teams t on t.team = l.team
+  where t.team_id = ${teamId} and l.topic = ${told} and l.learned_at <= statement_timestamp() - interval '24 hours')`;
 
 /** A push counts for the day if at least one of its fields left. */
 const pushedToday = (teamId: Id) => sql`
@@ -28,28 +33,28 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
       user_id: Id | number | null;
       name: string;
       is_accepted: boolean;
-      is_old: boolean;
     })[];
+    is_old: boolean;
   }>`
     with held as (
-      select h.user_id, h.field, h.edit_id, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch, h.held_before, h.detail_before,
-        coalesce(u.name, '') as name, ${isLetPass} as is_accepted, h.told_at <= statement_timestamp() - ${patience} as is_old, h.since
+      select h.user_id, h.field, h.edit_id, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch,
+        coalesce(u.name, '') as name, ${isLetPass} as is_accepted, h.since
       from sync.held_fields h
       left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
       where h.team_id = ${teamId} and u.gone_at is null and (h.user_id is null or ${isInBatch})
     )
-    select array(${pushedToday(teamId)}) as pushed,
+    select array(${pushedToday(teamId)}) as pushed, ${isToldLongAgo(teamId)} as is_old,
       (select coalesce(jsonb_agg(to_jsonb(held) order by since, user_id, field), '[]') from held) as held`.execute(
     db,
   );
-  const { pushed = [], held: rows = [] } = all[0] ?? {};
+  const { pushed = [], held: rows = [], is_old: isOld = false } = all[0] ?? {};
   const ofAll = rows.filter(({ user_id }) => user_id === null);
   return {
     pushedToday: new Set(pushed),
     waiting: rows.flatMap((row) =>
       row.user_id === null ? [] : [{ userId: BigInt(row.user_id), name: row.name, hold: toHold(row) }],
     ),
-    isOld: rows.some((row) => row.is_old && !row.is_accepted && toHold(row).reason !== 'review'),
+    isOld: isOld && rows.some((row) => !row.is_accepted && row.reason !== 'review'),
     lacking: ofAll.filter(({ is_accepted }) => !is_accepted).map(toHold),
     accepted: ofAll.filter(({ is_accepted }) => is_accepted).map(({ field }) => fieldOfSql(field)),
   };
@@ -79,11 +84,7 @@ export async function writeStopped(
       where team_id = ${run.teamId} and user_id is null and field = any (${ended.map(sqlField)}::text[])`.execute(
       tx,
     );
-  if (isNews)
-    await sql`
-      update sync.held_fields set told_at = clock_timestamp() where team_id = ${run.teamId} and batch is not null`.execute(
-      tx,
-    );
+  if (isNews) await writeLearned(tx, run.teamId, [{ topic: told, value: {} }]);
 }
 
 /** The waiting batches, the oldest first. */
@@ -116,7 +117,9 @@ export async function readBatchFields(
 ): Promise<readonly BatchField[]> {
   const { rows } = await sql<BatchField>`
     select user_id as "userId", field, edit_id as edit from sync.held_fields
-    where team_id = ${teamId} and batch = ${batch} order by user_id, field`.execute(db);
+    where team_id = ${teamId} and batch = ${batch} and coalesce(decision = 'approved', true) order by user_id, field`.execute(
+    db,
+  );
   return rows;
 }
 
@@ -125,8 +128,7 @@ export interface DecidedField {
   /** `null`: the field of all users. */
   readonly user_id: Id | null;
   readonly field: string;
-  /** `moved`: it changed since. `on its way`: it is being sent. `asked`, `held`: something else holds it. `left`: there is nothing to reject. */
-  readonly outcome: 'approved' | 'rejected' | 'moved' | 'on its way' | 'gone' | 'asked' | 'held' | 'left';
+  readonly outcome: EditAnswer;
   /** The number of the decision; `null`: there is none on record. */
   readonly decision_id: bigint | null;
 }
@@ -147,81 +149,25 @@ export function describeRefusal(error: unknown): unknown {
   return new MusterdError('usage', error.message, { ...hint, cause: error });
 }
 
-/** Approves the fields of a batch as they are. @throws MusterdError `usage` for users that are not in it */
-export async function approveBatch(
+/** What a person says to a batch; `withdraw`: it is rejected, and the mirror is given back the base. */
+export type BatchVerb = 'approve' | 'reject' | 'withdraw';
+
+/** Decides about the fields of a batch as they are. @throws MusterdError `usage` for users that are not in it */
+export async function decideBatch(
   tx: Transaction,
   teamId: Id,
+  verb: BatchVerb,
   { batch, only, edits, why }: Choice,
 ): Promise<readonly DecidedField[]> {
-  const approve = sql<DecidedField>`
-    select user_id, field, outcome, decision_id from sync.approve(${batch}, ${only}::bigint[], ${why}, ${teamId}, ${edits}::bigint[])`;
+  const args = sql`${batch}, ${only}::bigint[], ${why}, team => ${teamId}, only_edits => ${edits}::bigint[]`;
+  const call =
+    verb === 'approve'
+      ? sql`sync.approve(${args})`
+      : sql`sync.reject(${args}, revert => ${verb === 'withdraw'})`;
+  const decided = sql<DecidedField>`select user_id, field, outcome, decision_id from ${call}`;
   return (
-    await approve.execute(tx).catch((error: unknown) => {
+    await decided.execute(tx).catch((error: unknown) => {
       throw describeRefusal(error);
     })
   ).rows;
-}
-
-/** Rejects them. @param revert also resets the mirror to the base */
-export async function rejectBatch(
-  tx: Transaction,
-  teamId: Id,
-  { batch, only, edits, why, revert }: Choice & { readonly revert: boolean },
-): Promise<readonly DecidedField[]> {
-  const reject = sql<DecidedField>`
-    select user_id, field, outcome, decision_id from sync.reject(${batch}, ${only}::bigint[], ${why}, ${revert}, ${teamId}, ${edits}::bigint[])`;
-  return (
-    await reject.execute(tx).catch((error: unknown) => {
-      throw describeRefusal(error);
-    })
-  ).rows;
-}
-
-/**
- * Stores a person's decision about one field; if its edit may pass limits, with what was seen of both sides.
- * @returns its number
- */
-export async function writeResolution(
-  tx: Transaction,
-  { teamId, runId }: RunOf,
-  {
-    id,
-    hold,
-    decision,
-    isAnother,
-    why,
-    number,
-  }: {
-    readonly id: Id;
-    readonly hold: Hold;
-    readonly decision: Hold['decision'];
-    /** The mirror's value is neither side's: the person has edited the field. */
-    readonly isAnother: boolean;
-    readonly why: string;
-    /** Of the decision that it is part of; `null`: of one that begins with it. */
-    readonly number: bigint | null;
-  },
-): Promise<bigint | null> {
-  const { field, edit, reason, base, mirror, service, detail, batch } = hold;
-  const row = toJson([{ base, mirror, service }]);
-  const values = sql`jsonb_to_recordset(${row}::jsonb) as s (base jsonb, mirror jsonb, service jsonb)`;
-  const column = sqlField(field);
-  const { rows } = await sql<Pick<DecidedField, 'decision_id'>>`
-    insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, edits, outcome, closed_at, decided_by, decided_role,
-      decided_why, decision_id)
-    select ${teamId}, ${id}, ${runId}, 'resolve', jsonb_build_object(${column}::text, s.base),
-      jsonb_build_object(${column}::text, s.service), jsonb_build_object(${column}::text, s.mirror),
-      jsonb_strip_nulls(jsonb_build_object(${column}::text, coalesce(sync.find_edit(${teamId}, ${id}, ${column}), ${edit ?? null}))),
-      ${isAnother ? sql`jsonb_build_object(${column}::text, 'edited')` : sql`'{}'`},
-      clock_timestamp(), sync.decider(), session_user, ${why}, coalesce(${number}::bigint, sync.new_decision())
-    from ${values} returning decision_id`.execute(tx);
-  const written = rows[0]?.decision_id ?? null;
-  if (decision === undefined) return written;
-  await sql`
-    insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value,
-      shown_value, detail, batch, decision, decided_at, decided_by, decided_why)
-    select ${teamId}, ${id}, ${column}, sync.find_edit(${teamId}, ${id}, ${column}), ${reason}, s.base, s.mirror, s.service,
-      s.service, ${detail}, ${batch ?? null}, ${decision}, clock_timestamp(), sync.decider(), ${why}
-    from ${values}`.execute(tx);
-  return written;
 }

@@ -29,7 +29,7 @@ export async function readHeldEdits(db: Queryable, teamId: Id): Promise<readonly
     }
   >`
     select h.user_id, h.field, h.reason, h.detail, h.base_value, h.mirror_value, h.service_value,
-      h.service_value as shown_value, h.batch, null as held_before, h.edit_id as edit, null as edit_id, e.xid::text as transaction,
+      h.service_value as shown_value, h.batch, h.edit_id as edit, null as edit_id, e.xid::text as transaction,
       round(extract(epoch from e.edited_at) * 1000)::float8 as made_ms
     from report.held h
     join sync.edits e on e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null

@@ -5,7 +5,7 @@ import type { HoldReason } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import type { Field } from '../model/user.ts';
 import type { Queryable, Transaction } from './database.ts';
-import { heldBefore, isLetPass, valuesToHold } from './holds.ts';
+import { heldBefore, isAskedFor, isLetPass, valuesToHold } from './holds.ts';
 import { sqlField } from './users-read.ts';
 
 /** A row of `report.held`. */
@@ -94,20 +94,19 @@ export async function askHolds(
   const columns = wanted.fields.map(sqlField);
   const { rows } = await sql<{ field: string; reason: HoldReason | null }>`
     insert into sync.held_fields as h
-      (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail, until, asked_by)
+      (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, until, asked_by, asked_why)
     select ${teamId}, ${userId}, f.field, 'asked', f.base_value, f.mirror_value, f.service_value, f.service_value,
-      ${wanted.why}, ${until}, sync.decider()
+      ${until}, sync.decider(), ${wanted.why}
     from (select ${userId}::bigint as id) i
     left join mirror.users u on u.team_id = ${teamId} and u.id = i.id
     left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id
     cross join lateral ${valuesToHold} as f (field, base_value, mirror_value, service_value)
     where f.field = any (${columns}::text[])
-    on conflict (team_id, user_id, field) do update set reason = 'asked', detail = excluded.detail,
-      held_before = case when not ${isLetPass} then ${heldBefore}
-        when h.batch is not null then case when ${heldBefore} = 'review' then 'review' else 'limit' end end,
-      detail_before = case when h.reason = 'asked' then h.detail_before else h.detail end,
-      until = excluded.until, asked_by = excluded.asked_by, decision = null
-    returning h.field, h.held_before as reason`.execute(tx);
+    on conflict (team_id, user_id, field) do update set until = excluded.until, asked_by = excluded.asked_by,
+      asked_why = excluded.asked_why, decision = nullif(h.decision, 'approved'),
+      reason = case when not ${isLetPass} then h.reason when h.batch is null then 'asked'
+        when h.reason = 'review' then h.reason else 'limit' end
+    returning h.field, ${heldBefore} as reason`.execute(tx);
   const before = rows.flatMap(({ field, reason }) => (reason === null ? [] : [{ field, reason }]));
   return { held: rows.map(({ field }) => field), before, until };
 }
@@ -121,17 +120,18 @@ export async function endAskedHolds(
 ): Promise<readonly string[]> {
   const { rows } = await sql<{ field: string }>`
     with mine as (
-      select h.field, h.held_before from sync.held_fields h
-      where team_id = ${teamId} and user_id = ${userId} and reason = 'asked' and field = any (${fields.map(sqlField)}::text[])
+      select h.field, h.reason = 'asked' as is_alone from sync.held_fields h
+      where team_id = ${teamId} and user_id = ${userId} and (reason = 'asked' or ${isAskedFor})
+        and field = any (${fields.map(sqlField)}::text[])
       for update
     ),
     again as (
-      update sync.held_fields h set reason = h.held_before, detail = h.detail_before, until = null
-      from mine where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and mine.held_before is not null
+      update sync.held_fields h set until = null
+      from mine where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and not mine.is_alone
     ),
     ended as (
       delete from sync.held_fields h using mine
-      where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and mine.held_before is null
+      where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and mine.is_alone
     )
     select field from mine order by field`.execute(tx);
   return rows.map(({ field }) => field);

@@ -15,7 +15,10 @@ interface RunOrPerson {
 }
 
 /** A person approved or resolved it. */
-export const isLetPass = sql`(h.decision is not null)`;
+export const isLetPass = sql`coalesce(h.decision = 'approved', false)`;
+
+/** Why it is held. */
+export const heldBecause = sql`sync.held_because(h.reason, h.decision, h.until)`;
 
 /** The field f.key of user s.id is held, and nobody has let the edit f.edit pass. */
 export const isHeldBack = (teamId: Id) => sql`
@@ -35,31 +38,23 @@ export const valuesToHold = sql`(values
 )`;
 
 /** A hold that a person asked for lasts to its end: nothing ends it early or replaces it. */
-export const isAskedFor = sql`h.reason = 'asked' and h.until > clock_timestamp()`;
-
-/** Such a hold is over, and what held the field before holds it again. */
-const isOver = sql`(h.reason = 'asked' and h.held_before is not null and h.until <= clock_timestamp())`;
-
-/** Why it is held by now. */
-const heldFor = sql`case when ${isOver} then h.held_before else h.reason end`;
+export const isAskedFor = sql`coalesce(h.until > clock_timestamp(), false)`;
 
 /** Why it is held, whatever a person asked for besides; `null`: for nothing else. */
-export const heldBefore = sql`case h.reason when 'asked' then h.held_before else h.reason end`;
+export const heldBefore = sql`nullif(sync.held_because(h.reason, h.decision, null), 'asked')`;
 
 /** A rejection lasts as long as the edit does: no later hold replaces it. */
-const isRejected = sql`h.reason = 'rejected' and excluded.reason <> 'rejected'
-  and h.edit_id is not distinct from excluded.edit_id and not ${isLetPass}`;
+const isRejected = sql`h.decision = 'rejected' and excluded.decision is null and h.edit_id is not distinct from excluded.edit_id`;
 
-/** For a user who left and came back, the same rejection goes on. */
-const isRejectedStill = sql`h.reason = 'rejected' and excluded.reason = 'rejected' and h.decision is null`;
-
-/** It waits in a batch, or will when an asked hold ends; it is not approved. */
-export const isInBatch = sql`
-  (h.batch is not null and ${heldBefore} in ('limit', 'review') and not ${isLetPass})`;
+/** It waits in a batch, or will when an asked hold ends; nobody has decided about it. */
+export const isInBatch = sql`(h.batch is not null and h.reason in ('limit', 'review') and h.decision is null)`;
 
 /** A person decided about it during this run, which does not know that; the next run does. */
-export const isDecidedSince = (runId: bigint | null) => sql`
-  coalesce(h.decided_at > (select r.started_at from sync.runs r where r.run_id = ${runId}::bigint), false)`;
+export const isDecidedSince = (runId: bigint | null) => sql`exists (
+  select from sync.runs r
+  join sync.changes c on c.team_id = h.team_id and c.user_id = h.user_id and c.decision_id is not null
+    and c.closed_at > r.started_at and c.run_id is distinct from r.run_id and (c.edits ->> h.field)::bigint = h.edit_id
+  where r.run_id = ${runId}::bigint)`;
 
 /** The approved edit was sent, the user has left, or it is another edit: in any case it is no longer in the batch. */
 const isDone = sql`
@@ -75,7 +70,8 @@ export async function writeHolds(
   const rows = held.map(({ id, hold, seen }) => ({
     user_id: id,
     field: sqlField(hold.field),
-    reason: hold.reason,
+    reason: hold.reason === 'rejected' ? 'limit' : hold.reason,
+    decision: hold.reason === 'rejected' ? hold.reason : null,
     base_value: hold.base,
     mirror_value: hold.mirror,
     service_value: hold.service,
@@ -87,37 +83,32 @@ export async function writeHolds(
   await sql`
     insert into sync.held_fields as h
       (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, detail, run_id,
-       batch, seen_version, told_at)
+       batch, decision, seen_version)
     select ${teamId}, s.user_id, s.field,
       case when e.edit_id is null and s.mirror_value is distinct from s.base_value and s.user_id is not null
         then sync.find_edit(${teamId}, s.user_id, s.field) else e.edit_id end,
       s.reason, s.base_value, s.mirror_value, s.service_value, s.service_value, s.detail,
-      ${runId}::bigint, s.batch, greatest(s.updated_at, s.user_updated_at), case when s.batch is not null then clock_timestamp() end
-    from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (user_id bigint, field text, reason text, base_value jsonb,
+      ${runId}::bigint, s.batch, s.decision, greatest(s.updated_at, s.user_updated_at)
+    from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (user_id bigint, field text, reason text, decision text, base_value jsonb,
       mirror_value jsonb, service_value jsonb, detail text, batch text, updated_at timestamptz, user_updated_at timestamptz)
     left join lateral (
       select l.edit_id from sync.edits l
       where l.team_id = ${teamId} and l.user_id = s.user_id and l.field = s.field and l.ended_at is null
         and l.new_value is not distinct from s.mirror_value offset 0
     ) e on true
-    on conflict (team_id, user_id, field) do update set edit_id = excluded.edit_id, reason = excluded.reason, base_value = excluded.base_value,
+    on conflict (team_id, user_id, field) do update set edit_id = excluded.edit_id,
+      reason = case when excluded.decision is null then excluded.reason else h.reason end, base_value = excluded.base_value,
       mirror_value = excluded.mirror_value, service_value = excluded.service_value,
       shown_value = excluded.shown_value, seen_version = excluded.seen_version, detail = excluded.detail,
       since = clock_timestamp(), until = null, run_id = excluded.run_id,
       batch = coalesce(excluded.batch, case when not ${isDone} then h.batch end),
-      told_at = coalesce(h.told_at, excluded.told_at), decision = null,
-      decided_at = case when ${isRejectedStill} then h.decided_at end,
-      decided_by = case when ${isRejectedStill} then h.decided_by end,
-      decided_why = case when ${isRejectedStill} then h.decided_why end
-      where not (${isAskedFor}) and not (${isRejected}) and ${after === 'push' ? sql`true` : sql`not ${isDecidedSince(runId)}`}`.execute(
+      decision = excluded.decision
+      where not ${isAskedFor} and not coalesce(${isRejected}, false) and ${after === 'push' ? sql`true` : sql`not ${isDecidedSince(runId)}`}`.execute(
     tx,
   );
 }
 
-/**
- * Fields that stay held although the service's value has changed, which an approval does not cover, or although a hold
- * that a person asked for is over.
- */
+/** Fields that stay held although the service's value has changed, which an approval does not cover. */
 export async function noteShown(
   tx: Transaction,
   { teamId, runId }: RunOrPerson,
@@ -130,13 +121,10 @@ export async function noteShown(
   );
   if (rows.length === 0) return;
   await sql`
-    update sync.held_fields h set shown_value = s.shown_value, decision = null, reason = ${heldFor},
-      detail = case when ${isOver} then h.detail_before else h.detail end, until = case when not ${isOver} then h.until end
+    update sync.held_fields h set shown_value = s.shown_value, decision = nullif(h.decision, 'approved')
     from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (user_id bigint, field text, shown_value jsonb)
     where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field
-      and (${isOver} or h.shown_value is distinct from s.shown_value and not ${isDecidedSince(runId)})`.execute(
-    tx,
-  );
+      and h.shown_value is distinct from s.shown_value and not ${isDecidedSince(runId)}`.execute(tx);
 }
 
 export async function endHolds(
@@ -150,7 +138,7 @@ export async function endHolds(
   if (ended.length === 0) return;
   await sql`
     delete from sync.held_fields h using jsonb_to_recordset(${toJson(ended)}::jsonb) as s (user_id bigint, field text)
-    where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field and not (${isAskedFor})
+    where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field and not ${isAskedFor}
       and not ${isDecidedSince(runId)}`.execute(tx);
 }
 
@@ -160,11 +148,11 @@ export async function endHolds(
  */
 export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
   delete from sync.held_fields h using ${results}, sync.changes c
-  where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and h.reason <> 'asked'
+  where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and not ${isAskedFor}
     and c.change_id = s.change_id and h.edit_id = (c.edits ->> h.field)::bigint`;
 
 /** It waits for a person by itself. */
-const waitsAlone = sql`(${heldFor} not in ('asked', 'rejected') and not ${isInBatch} and not ${isLetPass})`;
+const waitsAlone = sql`(h.decision is null and ${heldBecause} <> 'asked' and not ${isInBatch})`;
 
 /** The single fields that wait for a person, but for those of users that have left. */
 export async function readWaitingFields(

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { HoldReason } from '../model/user-plan.ts';
 import type { Queryable } from './database.ts';
-import { isLetPass, isInBatch } from './holds.ts';
+import { heldBecause, isInBatch, isLetPass } from './holds.ts';
 import { paceOf, type PaceSettings } from '../model/pace.ts';
 
 export interface HeldByReason {
@@ -19,12 +19,12 @@ export async function readHeldByReason(
   teams: readonly string[],
 ): Promise<readonly HeldByReason[]> {
   const { rows } = await sql<HeldByReason>`
-    select t.team, h.reason, count(*)::int as count, min(round(extract(epoch from h.since) * 1000)::float8) as "sinceMs"
+    select t.team, ${heldBecause} as reason, count(*)::int as count, min(round(extract(epoch from h.since) * 1000)::float8) as "sinceMs"
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where t.team = any (${teams}::text[]) and u.gone_at is null and (h.reason = 'asked' or not ${isInBatch}) and not ${isLetPass}
-    group by t.team, h.reason order by t.team, h.reason`.execute(db);
+    where t.team = any (${teams}::text[]) and u.gone_at is null and (${heldBecause} = 'asked' or not ${isInBatch}) and not ${isLetPass}
+    group by 1, 2 order by 1, 2`.execute(db);
   return rows;
 }
 

@@ -4,6 +4,7 @@ import type { HoldReason } from '../model/user-plan.ts';
 import type { Id } from '../model/id.ts';
 import type { BaseUser, Field, MirrorUser, UserValues } from '../model/user.ts';
 import type { Queryable, Row } from './database.ts';
+import { heldBecause, isLetPass } from './holds.ts';
 import { type BaseRow, fieldOfSql, type UserColumn, valueFromJson } from './users-read.ts';
 
 /** A field of a user that the run, or the decision, changed. */
@@ -118,14 +119,14 @@ export async function readMovedFields(
       u.id is not null and u.gone_at is null and b.id is not null as present,
       coalesce(u.name, b.name, '') as name, u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id,
       b.name as base_name, b.first_name as base_first_name, b.last_name as base_last_name, b.email as base_email,
-      b.phone as base_phone, b.role_id as base_role_id, h.reason as held_because,
+      b.phone as base_phone, b.role_id as base_role_id, ${heldBecause} as held_because,
       o.change_id is not null as has_open_intent, coalesce(m.was_edit, false) or coalesce(earlier.kind = 'push', false) as old_was_written,
       later.kind as moved_later
     from moved m
     left join mirror.users u on u.team_id = ${teamId} and u.id = m.user_id
     left join sync.user_base b on b.team_id = ${teamId} and b.id = m.user_id
     left join sync.held_fields h on h.team_id = ${teamId} and h.user_id = m.user_id and h.field = m.field
-      and (h.decision is null or h.until <= clock_timestamp())
+      and not ${isLetPass}
     left join sync.changes o on o.team_id = ${teamId} and o.user_id = m.user_id and o.state = 'open'
     left join lateral (
       select c.kind from sync.changes c

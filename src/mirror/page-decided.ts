@@ -62,7 +62,7 @@ const followed = sql`
       when a.decision = 'undo' then 'undone'
       when a.edit_id = n.edit_id then 'decided'
       when n.what = 'undo' and b.edit_id = n.edit_id then case h.edit_id when n.edit_id then 'undecided' else 'moved' end
-      when n.what = 'reject' then case h.reason when 'rejected' then 'kept' else 'moved' end
+      when n.what = 'reject' then case when 'rejected' in (h.reason, h.held_before) then 'kept' else 'moved' end
       when n.what in ('service', 'withdraw') then case when g.text is not distinct from q.text then 'kept' else 'moved' end
       when p.outcome = 'confirmed' then 'sent'
       when p.outcome = 'unknown' then case n.detail when 'it is being sent' then 'leaving' else 'asked' end
@@ -84,7 +84,7 @@ const followed = sql`
     ), n.service_text) end as text
   ) q on n.what in ('service', 'withdraw')
   left join lateral (
-    select h.reason, h.edit_id, h.batch from report.held h
+    select h.reason, h.held_before, h.edit_id, h.batch from report.held h
     where h.team_id = n.team_id and h.user_id = n.user_id and h.field = n.field limit 1
   ) h on true
   left join lateral (

@@ -2,8 +2,8 @@
 import { sql } from 'kysely';
 import { columnOf } from '../model/field-values.ts';
 import { mostWhole, ownKey, pageAsked, perList, type RowSort, rowSorts } from '../model/waiting-page.ts';
-import { actFor } from './approve-edits.ts';
 import { idArray } from './by-key.ts';
+import { actFor } from './decide-edits.ts';
 import type { Transaction } from './database.ts';
 import { readOwnEdits } from './last-edits.ts';
 import { type Decided, readDecided } from './page-decided.ts';

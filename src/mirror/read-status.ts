@@ -11,7 +11,7 @@ import { readNameSafety } from './name-safety.ts';
 import { idsOfSuspects, pendingOf, readNotAtRest } from './not-at-rest.ts';
 import { readTeamId } from './pinned-teams.ts';
 import { readSlowdowns } from './read-slowdowns.ts';
-import { isLetPass, isInBatch } from './holds.ts';
+import { heldBecause, isInBatch, isLetPass } from './holds.ts';
 import { type RunRow, readLastRuns } from './runs.ts';
 import { segmentsOf } from './segments.ts';
 
@@ -123,8 +123,8 @@ async function readStatusIn(db: Queryable, team: string, most: number): Promise<
     held: await readTally(
       db,
       sql`
-        select reason as word, count(*)::int as count from sync.held_fields h
-        where team_id = ${id} and (reason = 'asked' or not ${isInBatch}) and not ${isLetPass} group by reason`,
+        select ${heldBecause} as word, count(*)::int as count from sync.held_fields h
+        where team_id = ${id} and (${heldBecause} = 'asked' or not ${isInBatch}) and not ${isLetPass} group by 1`,
     ),
     openPushes,
     batches: await readBatches(db, id),

@@ -30,7 +30,8 @@ const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * i
 /**
  * A change is needed if it was the last move of its field, or its last confirmed push; so are later
  * pushes, which count as attempts of their value. Role names need the pushes since the
- * last complete run of the users. Applied plans are kept, because a plan may be applied only once.
+ * last complete run of the users. Applied plans are kept, because a plan may be applied only once, and who rejected an
+ * edit as long as it is rejected.
  */
 function changesOf(target: Target, cursor: string): Part {
   const { team, teamId } = target;
@@ -40,6 +41,9 @@ function changesOf(target: Target, cursor: string): Part {
       select b.change_id, b.change_id::text as cursor, row_number() over (order by b.change_id) as n,
         b.state = 'closed' and b.opened_at < ${agoOf(target)}
         and not (b.kind = 'approve' and b.batch is not null and b.run_id is not null)
+        and not (b.kind = 'reject' and exists (
+          select from sync.held_fields h
+          where h.team_id = ${teamId} and h.user_id = b.user_id and h.decision = 'rejected' and (b.edits ->> h.field)::bigint = h.edit_id))
         and not (b.kind = 'push' and b.new ? 'role_id' and b.opened_at >= coalesce((
           select max(r.started_at) from sync.runs r
           where r.team = ${team} and r.outcome = 'complete' and 'users' = any (r.groups)), 'infinity'))
@@ -62,20 +66,19 @@ function changesOf(target: Target, cursor: string): Part {
 /** An edit is needed until it has ended, and the last push has seen it. */
 function editsOf(target: Target, cursor: string): Part {
   const { team, teamId } = target;
-  const [xid = '0', editId = '0'] = cursor === '' ? [] : cursor.split(' ');
   return {
     batch: sql`
-      select b.xid, b.edit_id, b.xid::text || ' ' || b.edit_id as cursor, row_number() over (order by b.xid, b.edit_id) as n,
+      select b.edit_id, b.edit_id::text as cursor, row_number() over (order by b.edit_id) as n,
         b.edited_at < ${agoOf(target)}
-        and b.xid < coalesce((select pg_snapshot_xmin(d.mark) from sync.due d where d.team = ${team} and d.run_group = 'edits'), '18446744073709551615')
-        and b.ended_at is not null as is_over
+        and b.xid < coalesce((select pg_snapshot_xmin(d.mark) from sync.due d where d.team = ${team} and d.run_group = 'edits'), '18446744073709551615') as is_over
       from (
-        select * from sync.edits where team_id = ${teamId} and (xid, edit_id) > (${xid}::xid8, ${editId}::bigint)
-        order by xid, edit_id limit ${rowsPerBatch}
+        select * from sync.edits
+        where team_id = ${teamId} and ended_at is not null and edit_id > ${cursor === '' ? '0' : cursor}::bigint
+        order by edit_id limit ${rowsPerBatch}
       ) b`,
     remove: sql`
       delete from sync.edits e using batch b
-      where b.is_over and e.team_id = ${teamId} and e.xid = b.xid and e.edit_id = b.edit_id`,
+      where b.is_over and e.team_id = ${teamId} and e.ended_at is not null and e.edit_id = b.edit_id`,
   };
 }
 

@@ -158,7 +158,7 @@ export interface Schema {
     team_id: bigint;
     user_id: bigint | null;
     field: 'name' | 'email' | 'phone' | 'role_id';
-    reason: 'conflict' | 'refused' | 'ineffective' | 'unsupported' | 'gone' | 'limit' | 'review' | 'asked' | 'rejected';
+    reason: 'conflict' | 'refused' | 'ineffective' | 'unsupported' | 'gone' | 'limit' | 'review' | 'asked';
     base_value: ColumnType<unknown, string | null, string | null>;
     mirror_value: ColumnType<unknown, string | null, string | null>;
     service_value: ColumnType<unknown, string | null, string | null>;
@@ -168,17 +168,11 @@ export interface Schema {
     until: Date | null;
     shown_value: ColumnType<unknown, string | null, string | null>;
     batch: string | null;
-    told_at: Date | null;
-    decision: 'approved' | 'resolved' | null;
-    decided_at: Date | null;
-    decided_by: string | null;
-    decided_why: string | null;
-    batch_reason: 'limit' | 'review' | null;
+    decision: 'approved' | 'rejected' | null;
     edit_id: bigint | null;
     seen_version: Date | null;
-    held_before: 'conflict' | 'refused' | 'ineffective' | 'unsupported' | 'gone' | 'limit' | 'review' | 'rejected' | null;
-    detail_before: Generated<string>;
     asked_by: string | null;
+    asked_why: string | null;
   };
   'sync.learned': {
     team: string;

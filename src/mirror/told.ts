@@ -7,7 +7,7 @@ import type { GroupStatus } from '../model/run-group.ts';
 import type { Database, Queryable } from './database.ts';
 import { readStandings } from './due.ts';
 import { type HeldByReason, readHeldByReason } from './metrics-read.ts';
-import { isInBatch, isLetPass } from './holds.ts';
+import { heldBecause, isInBatch } from './holds.ts';
 import { readPlacing } from './known-place.ts';
 
 /** Prefix of the topics of notices. */
@@ -180,12 +180,12 @@ export async function readHeldDetails(
   inBatches: boolean,
 ): Promise<readonly HeldDetail[]> {
   const { rows } = await sql<HeldDetail>`
-    select h.user_id, u.name, h.field, h.reason, h.mirror_value, h.shown_value as service_value
+    select h.user_id, u.name, h.field, ${heldBecause} as reason, h.mirror_value, h.shown_value as service_value
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
     where t.team = ${team} and u.gone_at is null and ${isInBatch} = ${inBatches}
-      and (${inBatches} or h.reason not in ('asked', 'rejected')) and not ${isLetPass}
+      and h.decision is null and (${inBatches} or ${heldBecause} <> 'asked')
     order by h.since, h.user_id, h.field limit ${detailsAtMost}`.execute(db);
   return rows;
 }

@@ -23,14 +23,11 @@ export interface HoldRow {
   readonly shown_value: unknown;
   readonly detail: string;
   readonly batch: string | null;
-  /** Where a person asked to hold it: why it was held before, and in which words. */
-  readonly held_before: HoldReason | null;
-  readonly detail_before?: string;
   /** Absent if the row is not about one user. */
   readonly ends_in_ms?: number | null;
   /** `seen_version`. */
   readonly seen_ms?: number | null;
-  readonly decision?: 'approved' | 'resolved' | null;
+  readonly decision?: 'approved' | 'rejected' | null;
 }
 
 /** A row of `sync.edits` that lasts. */
@@ -87,25 +84,35 @@ export function valueFromJson(field: Field, value: unknown): UserValues[Field] {
   return field === 'roleId' ? BigInt(value as number) : (value as UserValues[Field]);
 }
 
-/** Once an asked hold is over, the field is held as it was before that. */
+/** What a person decided lifts the limits on single fields where one of them held it alone, else those on a whole run. */
+function decisionOf({ reason, batch, decision }: HoldRow): Pick<Hold, 'decision'> {
+  if (decision !== 'approved') return {};
+  return { decision: reason === 'limit' && batch === null ? 'resolved' : 'approved' };
+}
+
+/** As `sync.held_because()`: why it is held. */
+function reasonOf({ reason, decision, ends_in_ms: endsInMs }: HoldRow): HoldReason {
+  if ((endsInMs ?? 0) > 0) return 'asked';
+  return decision === 'rejected' ? decision : reason;
+}
+
 export function toHold(row: HoldRow): Hold {
   const field = fieldOfSql(row.field);
   const endsInMs = row.ends_in_ms ?? undefined;
-  const { batch, decision, edit_id: edit, held_before: before } = row;
-  const isOver = row.reason === 'asked' && before !== null && (endsInMs ?? 0) <= 0;
+  const { batch, decision, edit_id: edit } = row;
   const said = (value: unknown) => (field === 'roleId' ? valueFromJson(field, value) : value) as ServiceValue;
   return {
     field,
-    reason: isOver ? before : row.reason,
+    reason: reasonOf(row),
     base: valueFromJson(field, row.base_value),
     mirror: valueFromJson(field, row.mirror_value),
     service: said(row.service_value),
     shown: said(row.shown_value),
-    detail: isOver ? (row.detail_before ?? '') : row.detail,
+    detail: row.detail,
     endsInMs,
     ...(typeof row.seen_ms === 'number' ? { seenMs: row.seen_ms } : {}),
-    ...(batch === null ? {} : { batch }),
-    ...(decision ? { decision } : {}),
+    ...(batch === null || decision === 'rejected' ? {} : { batch }),
+    ...decisionOf(row),
     ...(edit === null ? {} : { edit: BigInt(edit) }),
   };
 }

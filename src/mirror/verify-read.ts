@@ -51,9 +51,9 @@ async function readUsers(tx: Transaction, teamId: Id): Promise<readonly Mirrored
       where c.team_id = u.team_id and c.user_id = u.id and c.state = 'open'
     ) o
     cross join lateral (
-      select coalesce(jsonb_object_agg(f.field, 'held: ' || f.reason), '{}') as held
+      select coalesce(jsonb_object_agg(f.field, 'held: ' || sync.held_because(f.reason, f.decision, f.until)), '{}') as held
       from sync.held_fields f where f.team_id = u.team_id and f.user_id = u.id
-        and (f.decision is null or f.until <= clock_timestamp())
+        and coalesce(f.decision <> 'approved', true)
     ) h
     where u.team_id = ${teamId} order by u.id`.execute(tx);
   return rows;

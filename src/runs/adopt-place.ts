@@ -1,6 +1,6 @@
 /** A person says where this mirror is at home, or that it is a copy. */
 import { MusterdError } from '../errors.ts';
-import { actFor, readDecider } from '../mirror/approve-edits.ts';
+import { actFor, readDecider } from '../mirror/decide-edits.ts';
 import { homeAt, moveOf, readPlacing, writePlace } from '../mirror/known-place.ts';
 import type { Database, Transaction } from '../mirror/database.ts';
 import { readTeamNames } from '../mirror/due.ts';

@@ -1,7 +1,7 @@
 /** Sends exactly what a plan file says, as far as it is unchanged since. Applying the file is the approval. */
 
 import { readPushed, readUse, type Use } from '../mirror/applied-plans.ts';
-import { approveEdits } from '../mirror/approve-edits.ts';
+import { approveEdits, type SeenEdit } from '../mirror/decide-edits.ts';
 import type { Transaction } from '../mirror/database.ts';
 import type { Id } from '../model/id.ts';
 import { type Team, wholeTeam } from '../model/team.ts';
@@ -46,6 +46,11 @@ interface Sent extends Pick<Applied, 'used' | 'left' | 'isRefused'> {
   readonly approved: readonly { readonly userId: Id; readonly field: Field }[];
 }
 
+const asSeen = ({ userId, field, edit, values }: PlanFile['rows'][number]): SeenEdit => {
+  const { mirror: to = null, base, service = null } = values;
+  return { userId, field, edit, to, base, service };
+};
+
 /** Runs under the lease of the team. */
 async function send(
   context: LeasedContext,
@@ -78,17 +83,8 @@ async function send(
     await decideFor(tx, config, actor);
     const used = await readUse(tx, team.id, file);
     if (used !== null) return { used, approved: [] };
-    const edits = fit.map(({ userId, field, edit, values: { mirror = null, base, service = null } }) => ({
-      userId,
-      field,
-      edit,
-      to: mirror,
-      base,
-      service,
-    }));
-    const reason = waitsFor(config);
-    const approval = { batch: file.hash, why, reason, rows: edits, runId: context.runId };
-    fitting = edits.length === 0 ? [] : await approveEdits(tx, team.id, approval);
+    const approval = { batch: file.hash, why, waits: waitsFor(config), runId: context.runId };
+    fitting = fit.length === 0 ? [] : await approveEdits(tx, team.id, approval, fit.map(asSeen));
     if (isAllOrNothing && fitting.length < rows.length) throw lost;
     return { used, approved: fitting };
   };
@@ -135,7 +131,8 @@ export async function applyPlanFile(setup: Setup, request: ApplyRequest, watch: 
   const used = await mirror.db.transaction(async (tx) => {
     const fourEyes = await decideFor(tx, config, actor);
     const use = await readUse(tx, teamId, file);
-    if (use === null && fourEyes) await requireOtherEyes(tx, teamId, file.rows);
+    const approval = { verb: 'approve', why: request.why } as const;
+    if (use === null && fourEyes) await requireOtherEyes(tx, teamId, approval, file.rows.map(asSeen));
     return use;
   });
   if (used !== null) return { run: null, used, sent: 0, left: [], isRefused: false };

@@ -4,13 +4,12 @@ import { readWaitingAbsences } from '../mirror/absences.ts';
 import type { Transaction } from '../mirror/database.ts';
 import { type FoundUser, findUsers } from '../mirror/find-user.ts';
 import {
-  approveBatch,
   type BatchField,
   type Choice,
   type DecidedField,
+  decideBatch,
   readBatches,
   readBatchFields,
-  rejectBatch,
 } from '../mirror/held-batches.ts';
 import { type LeaseOptions, underLease } from '../mirror/lease.ts';
 import { readShownEdits } from '../mirror/page-waiting.ts';
@@ -199,11 +198,11 @@ async function decidedBatch(
  * The choice, where a whole batch was shown: these edits alone, and not what was decided about before.
  * @throws MusterdError `usage` if another number of rows waits
  */
-async function asShown<C extends Choice>(
+async function asShown(
   tx: Transaction,
   teamId: Id,
-  choice: C & Pick<BatchDecision, 'rows'>,
-): Promise<C> {
+  choice: Choice & Pick<BatchDecision, 'rows'>,
+): Promise<Choice> {
   const { rows = null, batch } = choice;
   if (rows === null) return choice;
   const absence = (await readWaitingAbsences(tx, teamId)).find(({ hash }) => hash === batch);
@@ -227,7 +226,7 @@ export async function approve(
   const choice = { ...decision, ...(await requireChosen(setup, teamId, decision, absence?.resource)) };
   return await underLease(setup.mirror.db, team, async (tx) => {
     await decideFor(tx, setup.config, choice.actor);
-    const decided = await approveBatch(tx, teamId, await asShown(tx, teamId, choice));
+    const decided = await decideBatch(tx, teamId, 'approve', await asShown(tx, teamId, choice));
     if (absence !== undefined) return await decidedRows(tx, teamId, absence.resource, decided);
     return await decidedBatch(tx, teamId, choice.batch, decided);
   });
@@ -245,7 +244,12 @@ export async function reject(
   const choice = { ...decision, ...(await requireChosen(setup, teamId, decision)) };
   return await underLease(setup.mirror.db, team, async (tx) => {
     await actAs(tx, setup.config, choice.actor);
-    const decided = await rejectBatch(tx, teamId, await asShown(tx, teamId, choice));
+    const decided = await decideBatch(
+      tx,
+      teamId,
+      decision.revert ? 'withdraw' : 'reject',
+      await asShown(tx, teamId, choice),
+    );
     return await decidedBatch(tx, teamId, choice.batch, decided);
   });
 }

@@ -1,13 +1,11 @@
 /** Four eyes: nobody decides about their own edits (`push.fourEyes`). */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import { actFor } from '../mirror/approve-edits.ts';
 import type { Database, Transaction } from '../mirror/database.ts';
-import { readOwnEdits } from '../mirror/last-edits.ts';
+import { actFor, decideEdits, type EditDecision, type SeenEdit } from '../mirror/decide-edits.ts';
 import { readFourEyes, writeFourEyes } from '../mirror/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
 import { plural } from '../model/in-words.ts';
-import type { Field } from '../model/user.ts';
 
 type Settings = Pick<Config, 'team' | 'push'>;
 
@@ -59,17 +57,16 @@ export async function decideFor(
   });
 }
 
-/** @throws MusterdError `usage` if the person who decides has edited one of these fields */
+/** @throws MusterdError `usage` if one of these needs other eyes than those of the person who decides */
 export async function requireOtherEyes(
   tx: Transaction,
   teamId: Id,
-  rows: readonly { readonly userId: Id; readonly field: Field }[],
+  deciding: EditDecision,
+  edits: readonly SeenEdit[],
 ): Promise<void> {
-  if (rows.length === 0) return;
-  const wanted = new Set(rows.map(({ userId, field }) => `${userId} ${field}`));
-  const own = await readOwnEdits(tx, teamId, [...new Set(rows.map(({ userId }) => userId))]);
-  const mine = own.filter(({ userId, field }) => wanted.has(`${userId} ${field}`));
-  const users = [...new Set(mine.map(({ userId }) => userId))];
+  const answers = await decideEdits(tx, teamId, deciding, edits, true);
+  const own = answers.flatMap(({ userId, answer }) => (answer === 'own' ? [userId] : []));
+  const users = [...new Set(own)];
   if (users.length === 0) return;
   const named = users.slice(0, 10).join(', ') + (users.length > 10 ? ', …' : '');
   throw new MusterdError(

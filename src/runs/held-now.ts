@@ -12,7 +12,7 @@ import type { EditedField } from '../model/waiting.ts';
 import { requireTeamId, requireUser } from './named-user.ts';
 import type { Setup } from './open.ts';
 import { readSeen } from './read-take.ts';
-import { requireHeld } from './resolve-field.ts';
+import { requireHeld } from './require-held.ts';
 
 /** A held field as it is now. */
 export interface HeldNow {
@@ -61,7 +61,8 @@ export async function readHeldNow(setup: Setup, who: string, field: Field): Prom
   const { kysely } = setup.mirror.db;
   const teamId = await requireTeamId(setup);
   const { id } = await requireUser(setup, teamId, who);
-  const { hold, mirror, base } = requireHeld(await readUserState(kysely, teamId, id), field);
+  const state = await readUserState(kysely, teamId, id);
+  const { hold, mirror, base } = await requireHeld(kysely, teamId, state, { field });
   const edits = await readLastEdits(kysely, teamId, [id]);
   const { edit, detail, shown: service = hold.service } = hold;
   return {

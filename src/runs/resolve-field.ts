@@ -1,34 +1,22 @@
 /** A person decides about one held field; the next run carries that out. */
 import { MusterdError } from '../errors.ts';
 import type { Transaction } from '../mirror/database.ts';
+import { decideEdits } from '../mirror/decide-edits.ts';
 import { editUsers } from '../mirror/edits.ts';
-import { writeResolution } from '../mirror/held-batches.ts';
 import { type LeaseOptions, underLease } from '../mirror/lease.ts';
 import { recordStep } from '../mirror/runs.ts';
 import { readUserState } from '../mirror/users-read.ts';
 import { applyDecisions } from '../mirror/users-write.ts';
 import { columnOf } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
-import { printable } from '../model/in-words.ts';
-import { joinName, type NamePair } from '../model/name.ts';
 import { shownDigest } from '../model/shown-field.ts';
-import {
-  type BaseUser,
-  canonicalValue,
-  type Field,
-  type MirrorRow,
-  type ServiceUser,
-  type ServiceValue,
-  sameBytes,
-  type UserPatch,
-} from '../model/user.ts';
-import type { FieldValue, Hold, Values } from '../model/user-plan.ts';
-import type { UserState } from '../model/user-state.ts';
-import { holdStands } from '../reconcile/merge/plan-field.ts';
+import { canonicalValue, type Field, type MirrorRow, sameBytes, type UserPatch } from '../model/user.ts';
+import type { FieldValue } from '../model/user-plan.ts';
 import { planResolved } from '../reconcile/merge/plan-resync.ts';
-import { actAs, decideFor, requireOtherEyes } from './four-eyes.ts';
+import { actAs, decideFor } from './four-eyes.ts';
 import { requireTeamId, requireUser } from './named-user.ts';
 import type { Setup } from './open.ts';
+import { type Held, refusalOf, requireHeld, sayValue } from './require-held.ts';
 
 /** Which value wins: that of one side, or another one. */
 export type Take = 'mirror' | 'service' | { readonly value: FieldValue };
@@ -51,48 +39,6 @@ export interface Resolution {
   readonly why: string;
   /** In whose name. */
   readonly actor: string | undefined;
-}
-
-export interface Held {
-  readonly hold: Hold;
-  readonly mirror: MirrorRow;
-  readonly base: BaseUser;
-}
-
-/** @throws MusterdError `usage` if there is nothing to resolve */
-export function requireHeld({ id, held, mirror, base }: UserState, field: Field): Held {
-  const hold = held.find((one) => one.field === field);
-  const column = columnOf(field);
-  if (hold === undefined) {
-    throw new MusterdError('usage', `The ${column} of user ${id} is not held`, {
-      hint: '"musterd held" lists what is; a field that is not held is edited in mirror.users.',
-    });
-  }
-  if (hold.reason === 'asked') {
-    throw new MusterdError('usage', `The ${column} of user ${id} is held because somebody asked for it`, {
-      hint: `End it with "musterd hold ${id} ${column} --end".`,
-    });
-  }
-  if (mirror === undefined || base === undefined || mirror.gone) {
-    throw new MusterdError('usage', `User ${id} is not in the team now`, {
-      hint: 'The field stays held until the user is back.',
-    });
-  }
-  const unsaid: ServiceUser = { id, raw: {} };
-  if (!holdStands(hold, mirror, unsaid)) {
-    const now = `the mirror has ${sayValue(mirror[field])} now`;
-    throw new MusterdError('usage', `The ${column} of user ${id} was edited since it was held: ${now}`, {
-      hint: 'The next run looks at it again; "musterd held" shows what it makes of it.',
-    });
-  }
-  return { hold, mirror, base };
-}
-
-/** A value in a sentence: the halves of a name stand as a name. */
-export function sayValue(value: unknown): string {
-  if (value === null || value === undefined || value === '') return 'nothing';
-  const text = typeof value === 'object' ? joinName(value as NamePair) : `${value as string | Id}`;
-  return `"${printable(text)}"`;
 }
 
 /** @throws MusterdError `usage` if the person saw something else */
@@ -160,10 +106,6 @@ export interface Resolved {
   readonly decision: bigint | null;
 }
 
-/** The decision lifts the limits on a whole run; those on single fields only if one of them held the field. */
-const decisionOn = ({ reason, batch }: Hold): Hold['decision'] =>
-  reason === 'limit' && batch === undefined ? 'resolved' : 'approved';
-
 interface HeldOf {
   readonly teamId: Id;
   readonly config: Setup['config'];
@@ -187,12 +129,11 @@ async function resolveHold(
   if (asked === 'service') await actAs(tx, config, actor);
   const fourEyes = asked !== 'service' && (await decideFor(tx, config, actor));
   const state = await readUserState(tx, teamId, id);
-  const held = requireHeld(state, field);
+  const sends = (of: MirrorRow) => sendsMirrors(asked, field, of);
+  const held = await requireHeld(tx, teamId, state, { field, sends });
   requireSeen(id, held, seen);
   const { hold, mirror, base } = held;
   const take = isMirrors(asked, field, mirror) ? 'mirror' : asked;
-  if (fourEyes && sendsMirrors(asked, field, mirror))
-    await requireOtherEyes(tx, teamId, [{ userId: id, field }]);
   act.runId ??= await recordStep(tx, { team, teamId, command: 'resolve' });
   const { runId } = act;
   // Another value is an edit like any, about which nobody has decided: the conflict is over and nothing else. What waited
@@ -200,33 +141,49 @@ async function resolveHold(
   const isAnother = typeof take === 'object';
   const staysInBatch = isAnother && hold.batch !== undefined;
   const side = take === 'service' ? take : 'mirror';
-  const decided = planResolved({ ...state, mirror, base }, hold, side, staysInBatch);
+  const decided = planResolved({ ...state, mirror, base }, hold, side, take === 'mirror' || staysInBatch);
   const deferred = await applyDecisions(tx, { teamId, runId }, [decided]);
   if (deferred.size > 0) throw busy(id);
   const { mirror: after, base: agreed } = decided.write;
-  const note = async (values: Partial<Hold>, decision?: Hold['decision']) => {
-    const resolution = { id, hold: { ...hold, ...values }, decision, isAnother, why, number: act.decision };
-    act.decision = await writeResolution(tx, { teamId, runId }, resolution);
-    return act.decision;
-  };
-  const result = { id, field, name: mirror.joined, mirror: after[field], base: agreed[field], fourEyes };
-  if (take === 'service') {
-    const decision = await note({ mirror: after[field] });
-    return { ...result, waits: false, decision };
-  }
-  const wanted = wantedOf(take, field, mirror);
+  const wanted = take === 'service' ? undefined : wantedOf(take, field, mirror);
   if (wanted !== undefined) {
     const edited = await editUsers(tx, teamId, [{ id, expected: mirror, values: wanted }]);
     if (!edited.has(id)) throw busy(id);
   }
-  const value = wanted?.[field] === undefined ? mirror[field] : (wanted[field] as FieldValue);
-  const service = field === 'name' ? agreed.joined : agreed[field];
-  const values: Values = { base: agreed[field], mirror: value, service: service as ServiceValue };
-  // What a rejection was about is decided anew: if that is void later, the rejection does not come back.
-  const reason = hold.reason === 'rejected' ? 'limit' : hold.reason;
-  const decision = await note({ ...values, reason }, isAnother ? undefined : decisionOn(hold));
+  const to = wanted === undefined ? after[field] : (wanted[field] as FieldValue);
+  const over =
+    take === 'service'
+      ? { base: hold.base, service: hold.service ?? null }
+      : {
+          base: agreed[field],
+          service: field === 'name' ? agreed.joined : (agreed[field] as string | Id | null),
+        };
+  const resolving = { verb: 'resolve', why, runId, decision: act.decision } as const;
+  const passes = take === 'mirror';
+  const edit = {
+    userId: id,
+    field,
+    edit: hold.edit,
+    to,
+    ...over,
+    sends: sends(mirror),
+    passes,
+    edited: isAnother,
+  };
+  const [answer] = await decideEdits(tx, teamId, resolving, [edit]);
+  if (answer?.answer !== 'resolved') throw refusalOf(answer?.answer ?? 'moved', state, field);
+  act.decision = answer.decision;
   const waits = isAnother && (staysInBatch || config.push.approve === 'always');
-  return { ...result, mirror: value, waits, decision };
+  return {
+    id,
+    field,
+    name: mirror.joined,
+    mirror: to,
+    base: agreed[field],
+    fourEyes,
+    waits,
+    decision: act.decision,
+  };
 }
 
 interface Team {

@@ -1,7 +1,7 @@
 /** Undoes one run or one decision: writes the inverse of its changes as edits, which the next run pushes through all guards. */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import { type Approval, approveEdits, type Confirmation } from '../mirror/approve-edits.ts';
+import { approveEdits, type Confirmation, type EditDecision } from '../mirror/decide-edits.ts';
 import type { Database, Queryable, Transaction } from '../mirror/database.ts';
 import { editUsers } from '../mirror/edits.ts';
 import { type LeaseOptions, underLease } from '../mirror/lease.ts';
@@ -42,7 +42,7 @@ async function approveInverse(
   tx: Transaction,
   teamId: Id,
   changes: readonly Inverse[],
-  confirmed: Pick<Approval, 'why' | 'reason' | 'decision'>,
+  confirmed: Pick<EditDecision, 'why' | 'waits' | 'decision'>,
 ): Promise<void> {
   // Only values that both sides agree on are undone, so the edit starts from the base.
   const rows = changes.map(({ userId, field, from, to }) => ({ userId, field, to, base: from }));
@@ -53,7 +53,7 @@ async function approveInverse(
       values: { base, mirror: to, service: undefined },
     })),
   );
-  await approveEdits(tx, teamId, { batch, rows, ...confirmed });
+  await approveEdits(tx, teamId, { batch, ...confirmed }, rows);
 }
 
 const moved = (what: string) =>
@@ -85,7 +85,7 @@ export async function applyUndo(
     if (plan.number !== null)
       await recordSetBack(tx, teamId, { number: plan.number, why, fields: done.changes });
     if (why !== undefined)
-      await approveInverse(tx, teamId, plan.approvable, { why, reason: waitsFor(of), decision: plan.number });
+      await approveInverse(tx, teamId, plan.approvable, { why, waits: waitsFor(of), decision: plan.number });
     return done;
   });
 }

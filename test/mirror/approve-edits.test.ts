@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readDatabaseTime, readUse } from '../../src/mirror/applied-plans.ts';
-import { type ApprovedEdit, approveEdits } from '../../src/mirror/approve-edits.ts';
+import { approveEdits, decideEdits, type SeenEdit } from '../../src/mirror/decide-edits.ts';
 import { writeHolds } from '../../src/mirror/holds.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -15,39 +15,39 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
       select set_config('musterd.writing', 'on', true);
       insert into mirror.teams (team_id) values (41);
       insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone)
-        select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100' from generate_series(1, 8) id;
+        select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100' from unnest('{1,2,3,4,5,6,7,8,10,11,12,13}'::int[]) id;
       insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, resolved)
         select team_id, id, name, first_name, last_name, email, phone, true from sync.user_base;
       commit`);
     await run(`update mirror.users set email = 'new@example.com', phone = '15550111'`);
-    await run(`insert into sync.held_fields (team_id, user_id, field, edit_id, reason, mirror_value, until, batch)
-      select 41, h.id, h.field, e.edit_id, h.reason, e.new_value, h.until, h.batch
-      from (values (4, 'email', 'conflict', null, null), (8, 'email', 'asked', now() + interval '1 h', null),
-        (2, 'phone', 'rejected', null, null), (5, 'email', 'limit', null, 'before')) as h (id, field, reason, until, batch)
+    await run(`insert into sync.held_fields (team_id, user_id, field, edit_id, reason, mirror_value, until, batch, decision)
+      select 41, h.id, h.field, e.edit_id, h.reason, e.new_value, h.until, h.batch, h.decision
+      from (values (4, 'email', 'conflict', null, null, null), (8, 'email', 'asked', now() + interval '1 h', null, null),
+        (2, 'phone', 'limit', null, 'before', 'rejected'), (5, 'email', 'limit', null, 'before', null),
+        (10, 'email', 'limit', null, 'before', 'rejected'), (11, 'email', 'limit', null, null, null)) as h (id, field, reason, until, batch, decision)
       join sync.edits e on e.user_id = h.id and e.field = h.field`);
     await run('update mirror.users set phone = null');
   });
   afterAll(() => database.close());
 
-  const email = (id: number, edit: Partial<ApprovedEdit> = {}): ApprovedEdit => ({
+  const email = (id: number, edit: Partial<SeenEdit> = {}): SeenEdit => ({
     userId: BigInt(id),
     field: 'email',
     to: 'new@example.com',
     base: 'old@example.com',
     ...edit,
   });
-  const approve = (...rows: readonly ApprovedEdit[]) =>
+  const approve = (...rows: readonly SeenEdit[]) =>
     database.db.transaction(
-      async (tx) => (await approveEdits(tx, 41n, { batch: 'abc', why: 'so', rows })).length,
+      async (tx) => (await approveEdits(tx, 41n, { batch: 'abc', why: 'so' }, rows)).length,
     );
 
   it('pass the limits once, with their values', async () => {
     const phone = email(1, { field: 'phone', to: null, base: '15550100' });
     expect(await approve(email(1), phone, email(5))).toBe(3);
     expect(
-      await run(`select user_id, field, reason, batch, decision, base_value, mirror_value, service_value,
-        decided_by = session_user as is_mine, decided_why, until
-        from sync.held_fields where decision is not null order by 1, 2`),
+      await run(`select user_id, field, reason, batch, decision, base_value, mirror_value, service_value, until
+        from sync.held_fields where decision = 'approved' order by 1, 2`),
     ).toEqual([
       [
         1n,
@@ -58,11 +58,9 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
         'old@example.com',
         'new@example.com',
         'old@example.com',
-        true,
-        'so',
         null,
       ],
-      [1n, 'phone', 'limit', 'abc', 'approved', '15550100', null, '15550100', true, 'so', null],
+      [1n, 'phone', 'limit', 'abc', 'approved', '15550100', null, '15550100', null],
       [
         5n,
         'email',
@@ -72,19 +70,21 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
         'old@example.com',
         'new@example.com',
         'old@example.com',
-        true,
-        'so',
         null,
       ],
     ]);
-    expect(await run(`select user_id, kind, new from sync.changes order by 1`)).toEqual([
-      [1n, 'approve', { email: 'new@example.com', phone: null }],
-      [5n, 'approve', { email: 'new@example.com' }],
+    expect(
+      await run(
+        `select user_id, kind, new, decided_by = session_user, decided_why from sync.changes order by 1`,
+      ),
+    ).toEqual([
+      [1n, 'approve', { email: 'new@example.com', phone: null }, true, 'so'],
+      [5n, 'approve', { email: 'new@example.com' }, true, 'so'],
     ]);
     // Of each field the edit that lasts, in what is approved as in the ledger.
     expect(
       await run(`select c.user_id, f.field from sync.changes c
-        join sync.held_fields f on f.user_id = c.user_id and f.decision is not null
+        join sync.held_fields f on f.user_id = c.user_id and f.decision = 'approved'
         join sync.edits e on e.user_id = f.user_id and e.field = f.field and e.ended_at is null
         where e.edit_id = f.edit_id and f.edit_id = (c.edits ->> f.field)::bigint order by 1, 2`),
     ).toEqual([
@@ -114,6 +114,20 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
       update sync.edits set authors = '{kim}' where user_id = 6 and field = 'email' and ended_at is null;
       update sync.edits set authors = '{""}' where user_id = 7 and field = 'email' and ended_at is null`);
     try {
+      // With a reason it is another one's to say; what another value takes the place of is anybody's.
+      await run(`begin; select set_config('musterd.writing', 'on', true);
+        update mirror.users set role_id = 8 where id = 6; commit`);
+      const unknown = email(6, { field: 'roleId', to: 8n, base: null });
+      const mine = [email(3), email(7), email(6), email(3, { sends: false }), email(9), unknown];
+      const answers = await decideEdits(database.db.kysely, 41n, { verb: 'approve', why: 'so' }, mine, true);
+      expect(answers.map(({ userId, answer }) => [userId, answer])).toEqual([
+        [3n, 'own'],
+        [3n, 'approved'],
+        [6n, 'approved'],
+        [6n, 'own'],
+        [7n, 'own'],
+        [9n, 'gone'],
+      ]);
       expect(await approve(email(3), email(7))).toBe(0);
       expect(await approve(email(6), email(3))).toBe(1);
       expect(
@@ -122,6 +136,70 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
     } finally {
       await run(`delete from sync.teams; delete from sync.held_fields where user_id = 6`);
     }
+  });
+
+  /** Of a user's email, each column that a decision writes. */
+  const written = async (id: number) =>
+    (
+      await run(`select h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch, h.decision, h.until,
+          h.seen_version is not null as has_version, h.edit_id = e.edit_id as is_lasting
+        from sync.held_fields h left join sync.edits e on e.user_id = h.user_id and e.field = h.field and e.ended_at is null
+        where h.user_id = ${id} and h.field = 'email'`)
+    )[0];
+  const holdAs = (id: number, reason: string, batch: string, edit: string) =>
+    run(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail,
+        batch, decision, until, seen_version, edit_id)
+      select 41, ${id}, 'email', '${reason}', '"base"', '"mirror"', '"service"', '"shown"', 'before', ${batch}, null, now() - interval '1 h',
+        now(), ${edit} from sync.edits e where e.user_id = ${id} and e.field = 'email' and e.ended_at is null`);
+  const values = ['old@example.com', 'new@example.com', 'web@example.com', 'web@example.com'];
+
+  it('take the place of whatever an edit before them was held with', async () => {
+    await holdAs(12, 'refused', 'null', '0');
+    const approval = { batch: 'abc', why: 'so', waits: 'review' } as const;
+    const edits = [email(12, { service: 'web@example.com' })];
+    await database.db.transaction((tx) => approveEdits(tx, 41n, approval, edits));
+    const left = ['confirmed by who edited it', 'abc', 'approved', null, false, true];
+    expect(await written(12)).toEqual(['review', ...values, ...left]);
+  });
+
+  it('that are resolved pass what held them, which is said still', async () => {
+    await holdAs(13, 'conflict', `'abc'`, 'e.edit_id');
+    const edits = [email(13, { service: 'web@example.com' })];
+    const [one] = await database.db.transaction((tx) =>
+      decideEdits(tx, 41n, { verb: 'resolve', why: 'so' }, edits),
+    );
+    expect(one).toMatchObject({ answer: 'resolved', decision: expect.any(BigInt) as bigint });
+    expect(await written(13)).toEqual(['conflict', ...values, 'before', 'abc', 'approved', null, true, true]);
+  });
+
+  it('that were resolved otherwise are only written down, under the edit that lasts by then', async () => {
+    const held = () => run('select xmin::text, * from sync.held_fields order by user_id, field');
+    const before = await held();
+    const written = email(4, {
+      edit: 1n,
+      to: 'third@example.com',
+      service: 'web@example.com',
+      passes: false,
+    });
+    const deciding = { verb: 'resolve', why: 'the third', batch: 'no', runId: null, decision: 77n } as const;
+    expect(await database.db.transaction((tx) => decideEdits(tx, 41n, deciding, [written]))).toEqual([
+      { userId: 4n, field: 'email', answer: 'resolved', decision: 77n },
+    ]);
+    expect(await held()).toEqual(before);
+    expect(
+      await run(`select c.kind, c.base, c.old, c.new, c.decided_why, c.decision_id, (c.edits ->> 'email')::bigint = e.edit_id
+        from sync.changes c join sync.edits e on e.user_id = 4 and e.field = 'email' and e.ended_at is null where c.user_id = 4`),
+    ).toEqual([
+      [
+        'resolve',
+        { email: 'old@example.com' },
+        { email: 'web@example.com' },
+        { email: 'third@example.com' },
+        'the third',
+        77n,
+        true,
+      ],
+    ]);
   });
 
   it('pass over what the service showed, where that is not what was agreed on', async () => {
@@ -136,9 +214,9 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
       values ('north', 41, 'apply', 'running') returning run_id`);
     const rows = [email(6), email(7)];
     await database.db.transaction((tx) =>
-      approveEdits(tx, 41n, { batch: 'plan', why: 'so', rows, runId: runId as bigint }),
+      approveEdits(tx, 41n, { batch: 'plan', why: 'so', runId: runId as bigint }, rows),
     );
-    await run(`update sync.held_fields set decided_at = clock_timestamp() where user_id = 7`);
+    expect(await approve(email(7))).toBe(1);
     const refused = { field: 'email', reason: 'refused', detail: 'no' } as const;
     const values = { base: 'old@example.com', mirror: 'new@example.com', service: 'old@example.com' };
     const held = rows.map(({ userId: id }) => ({ id, hold: { ...refused, ...values } }));
@@ -167,6 +245,8 @@ describe.each(servers())('edits that are confirmed, on $name,', (server) => {
     ],
     ['another reason to be held', email(4)],
     ['a hold that was asked for', email(8)],
+    ['a rejection', email(10)],
+    ['a limit on it alone', email(11)],
     ['a user who is not there', email(9)],
   ])('are not approved with %s', async (_, edit) => {
     const held = await run('select * from sync.held_fields order by user_id, field');

@@ -1,5 +1,6 @@
 import { sql as text } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { decideEdits, type EditAnswer } from '../../src/mirror/decide-edits.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
@@ -43,7 +44,8 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
   /** Of user 1's email: how it is held, the edit that lasts, and what the mirror has. */
   const left = async () => {
     const [[held] = []] = await run(
-      `select concat_ws(' ', reason, decision, case when batch is not null then 'in the batch' end, nullif(detail, ''),
+      `select concat_ws(' ', sync.held_because(reason, decision, until), nullif(decision, 'rejected'),
+        case when batch is not null and decision is distinct from 'rejected' then 'in the batch' end, nullif(detail, ''),
         case when h.edit_id is null then 'of nothing' when e.edit_id is null then 'of an edit that is over' end) from sync.held_fields h
        left join sync.edits e on e.team_id = h.team_id and e.edit_id = h.edit_id and e.ended_at is null
        where h.user_id = 1 and h.field = 'email'`,
@@ -93,7 +95,7 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
     ],
     [
       'is as it was, and approved already',
-      `update sync.held_fields set decision = 'approved', decided_why = 'before' where user_id = 1 and field = 'email'`,
+      `update sync.held_fields set decision = 'approved' where user_id = 1 and field = 'email'`,
       { approve: 'approved', reject: 'rejected', revert: 'rejected' },
       {
         approve: { held: 'limit approved in the batch', ...both('new') },
@@ -212,6 +214,17 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
       untouched({ held: `${asHeld} of an edit that is over`, ...both('other') }),
     ],
     [
+      'is held anew, while the one before it is being sent',
+      `${open()}; ${set('other')}; update sync.held_fields h set edit_id = e.edit_id, mirror_value = e.new_value from sync.edits e
+        where e.user_id = 1 and e.field = 'email' and e.ended_at is null and h.user_id = 1 and h.field = 'email'`,
+      { approve: 'approved', reject: 'rejected', revert: 'on its way' },
+      {
+        approve: { held: 'limit approved in the batch', ...both('other') },
+        reject: { held: rejected, ...both('other') },
+        revert: { held: rejected, ...both('other') },
+      },
+    ],
+    [
       'is of a user who has left',
       past('update mirror.users set gone_at = now() where id = 1'),
       same('gone'),
@@ -231,13 +244,13 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
     ],
     [
       'is held on request',
-      `update sync.held_fields set reason = 'asked', until = now() + interval '1 hour', held_before = 'review' where user_id = 1 and field = 'email'`,
+      `update sync.held_fields set reason = 'review', until = now() + interval '1 hour' where user_id = 1 and field = 'email'`,
       same('asked'),
       untouched({ held: 'asked in the batch', ...both('new') }),
     ],
     [
       'was held on request, which is over',
-      `update sync.held_fields set reason = 'asked', until = now() - interval '1 hour', held_before = 'review' where user_id = 1 and field = 'email'`,
+      `update sync.held_fields set reason = 'review', until = now() - interval '1 hour' where user_id = 1 and field = 'email'`,
       { approve: 'approved', reject: 'rejected', revert: 'rejected' },
       {
         approve: { held: 'review approved in the batch', ...both('new') },
@@ -278,6 +291,47 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
       const { held, lasts, mirror } = leaves[decision];
       expect(await left()).toEqual({ held, lasts, mirror: mirror === '' ? undefined : mirror });
     });
+  });
+
+  /** What is answered where the edit itself is named: to who approves it, and to who resolves what holds it. */
+  const answers: Readonly<Record<string, readonly [approve: EditAnswer, resolve: EditAnswer]>> = {
+    'is as it was': ['approved', 'resolved'],
+    'is as it was, and approved already': ['approved', 'resolved'],
+    'is as it was, and the service has another value': ['approved', 'resolved'],
+    'is as it was, and something else was agreed on': ['moved', 'resolved'],
+    'was withdrawn': ['ended', 'ended'],
+    'was never on record': ['approved', 'resolved'],
+    'is being sent': ['on its way', 'on its way'],
+    'is being sent, approved': ['on its way', 'on its way'],
+    'was sent, and is unknown': ['on its way', 'on its way'],
+    'was sent and refused, while others of the user are on their way': ['approved', 'resolved'],
+    'is being sent, and was taken back': ['on its way', 'on its way'],
+    'is being sent, and was replaced': ['on its way', 'on its way'],
+    'is held anew, while the one before it is being sent': ['on its way', 'on its way'],
+    'is of a user who has left': ['gone', 'gone'],
+    'is of a user who has left while it was being sent': ['gone', 'gone'],
+    'is of a user who is nowhere any more': ['gone', 'gone'],
+    'is held on request': ['asked', 'asked'],
+    'was held on request, which is over': ['approved', 'resolved'],
+    'is a conflict by now': ['held', 'resolved'],
+  };
+  it.each(fates)('an edit that %s is answered for, whoever names it', async (fate, change) => {
+    const [[edit] = []] = await run(`select edit_id from sync.edits where user_id = 1 and field = 'email'`);
+    await run(change);
+    const before = await left();
+    const named = {
+      userId: 1n,
+      field: 'email',
+      edit: edit as bigint,
+      to: mail('new'),
+      base: mail('old'),
+    } as const;
+    const answerTo = async (verb: 'approve' | 'resolve') =>
+      (await decideEdits(database.db.kysely, 41n, { verb, why: '', batch: 'another' }, [named], true))[0];
+    const found = [await answerTo('approve'), await answerTo('resolve')];
+    expect(found.map((one) => one?.answer)).toEqual(answers[fate] ?? ['moved', 'moved']);
+    expect(found.map((one) => one?.decision)).toEqual([null, null]);
+    expect(await left()).toEqual(before);
   });
 
   /** What comes after the decision, by what became of the edit then, and by what taking the decision back finds. */
@@ -462,11 +516,12 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
   it('an approval ends when the edit or the service has moved, and at no time', async () => {
     await decide('approve', ", only_users => '{1}'");
     expect(
-      await run(`select field, decision, until, decided_why, decided_at is not null as at,
-        service_value = shown_value as seen from sync.held_fields where user_id = 1 order by 1`),
+      await run(
+        `select field, decision, until, service_value = shown_value as seen from sync.held_fields where user_id = 1 order by 1`,
+      ),
     ).toEqual([
-      ['email', 'approved', null, 'so', true, true],
-      ['role_id', 'approved', null, 'so', true, true],
+      ['email', 'approved', null, true],
+      ['role_id', 'approved', null, true],
     ]);
   });
 
@@ -506,15 +561,12 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
   });
 
   it('what was approved before is not written down again, nor is what nobody decided about', async () => {
-    await run(
-      `update sync.held_fields set decision = 'approved', decided_why = 'before' where user_id = 1; ${set('other')}`,
-    );
+    await run(`update sync.held_fields set decision = 'approved' where user_id = 1; ${set('other')}`);
+    const written = `select field, ctid::text from sync.held_fields where user_id = 1 order by 1`;
+    const before = await run(written);
     await decide('approve');
     expect(await run('select user_id from sync.changes order by 1')).toEqual([[2n], [3n]]);
-    expect(await run('select decided_why from sync.held_fields where user_id = 1')).toEqual([
-      ['before'],
-      ['before'],
-    ]);
+    expect(await run(written)).toEqual(before);
   });
 
   describe('given back', () => {
@@ -659,7 +711,7 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
         await run(
           `update sync.edits set ended_at = now(), ended_how = 'replaced' where user_id = 1 and field = 'email'`,
         );
-        expect(await decideAsKim('null')).toContain('1 email moved');
+        expect(await decideAsKim('null')).toContain('1 email ended');
         await run(seed);
         await run(`update sync.teams set four_eyes = true; update sync.edits set authors = '{pat}'; ${set('other')};
           update sync.edits set authors = '{kim}' where user_id = 1 and field = 'email' and ended_at is null`);

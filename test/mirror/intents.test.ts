@@ -182,10 +182,10 @@ describe('what is about to be sent', () => {
     const letPass = { batch: "'abc'", decision: "'approved'" };
 
     it.each([
-      ['rejected meanwhile', 'phone', { reason: "'rejected'", edit_id: lasting }, 0],
+      ['rejected meanwhile', 'phone', { decision: "'rejected'", edit_id: lasting }, 0],
       ['held in a batch', 'phone', { batch: "'abc'", edit_id: lasting }, 0],
       ['approved', 'phone', { ...letPass, edit_id: lasting }, 1],
-      ['resolved', 'phone', { decision: "'resolved'", edit_id: lasting }, 1],
+      ['resolved', 'phone', { decision: "'approved'", edit_id: lasting }, 1],
       ['approved as another edit of the same value', 'phone', { ...letPass, edit_id: '1' }, 0],
       ['approved as no edit', 'phone', letPass, 0],
       ['held, and not to be sent', 'email', {}, 1],
@@ -253,8 +253,8 @@ describe('what is about to be sent', () => {
     ],
     [
       'rejected',
-      `insert into sync.held_fields (team_id, user_id, field, reason, edit_id)
-       select team_id, user_id, field, 'rejected', edit_id from sync.edits where field = 'phone' and ended_at is null`,
+      `insert into sync.held_fields (team_id, user_id, field, reason, decision, edit_id)
+       select team_id, user_id, field, 'limit', 'rejected', edit_id from sync.edits where field = 'phone' and ended_at is null`,
     ],
     [
       'approved as another',

@@ -1,5 +1,5 @@
 import { CompiledQuery, sql as text } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { applyResults } from '../../src/mirror/apply-results.ts';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
 import type { Transaction } from '../../src/mirror/database.ts';
@@ -20,6 +20,7 @@ describe.each(servers())('an edit on $name', (server) => {
   let other: Database;
   let runId: bigint;
   let me: string;
+  let began: unknown;
   const sql = async (statement: string) => (await runSqlText(database.db, statement)).rows;
   const objects = async (statement: string) =>
     (await database.db.kysely.executeQuery<Record<string, unknown>>(CompiledQuery.raw(statement))).rows;
@@ -46,6 +47,15 @@ describe.each(servers())('an edit on $name', (server) => {
     runId = made as bigint;
     const [[role] = []] = await sql('select session_user::text as me');
     me = role as string;
+    began = (await sql('select clock_timestamp()::text'))[0]?.[0];
+  });
+  /** Whatever ended in a test ended then. */
+  afterEach(async () => {
+    expect(
+      await sql(
+        `select field, ended_how from sync.edits where ended_at < '${String(began)}' or ended_at > clock_timestamp()`,
+      ),
+    ).toEqual([]);
   });
   afterAll(async () => {
     await other.close();
@@ -218,7 +228,7 @@ describe.each(servers())('an edit on $name', (server) => {
   });
 
   describe('is withdrawn', () => {
-    it.each(['limit', 'review', 'conflict', 'refused', 'ineffective', 'unsupported', 'gone', 'rejected'])(
+    it.each(['limit', 'review', 'conflict', 'refused', 'ineffective', 'unsupported', 'gone'])(
       'with what was held of it as %s',
       async (reason) => {
         await edit('Kim', `phone = '15550101'`);
@@ -232,9 +242,9 @@ describe.each(servers())('an edit on $name', (server) => {
       },
     );
 
-    it('with what was decided about it', async () => {
+    it.each(['approved', 'rejected'])('with what was decided about it: %s', async (decision) => {
       await edit('Kim', `phone = '15550101'`);
-      await hold('phone', 'limit', ', batch, decision', `, 'aaaaaaaaaaaa', 'approved'`);
+      await hold('phone', 'limit', ', batch, decision', `, 'aaaaaaaaaaaa', '${decision}'`);
       await edit('Kim', `phone = '15550100'`);
       expect(await held()).toEqual([]);
     });
@@ -242,7 +252,8 @@ describe.each(servers())('an edit on $name', (server) => {
     it('and leaves what a person asked to hold, and what is held of other edits, users and teams', async () => {
       await edit('Kim', `phone = '15550101', email = id || 'n@example.com', role_id = 3`, 'id < 3');
       await sql(`insert into sync.held_fields (team_id, user_id, field, edit_id, reason)
-        select team_id, user_id, field, edit_id, case when field = 'email' then 'asked' else 'conflict' end from sync.edits`);
+        select team_id, user_id, field, edit_id, case when field = 'email' then 'asked' else 'conflict' end from sync.edits;
+        update sync.held_fields set until = now() + interval '1 h' where reason = 'asked'`);
       // Of an edit before this one.
       await sql(
         `update sync.held_fields set edit_id = 0 where (team_id, user_id, field) = (41, 1, 'role_id')`,
@@ -355,10 +366,19 @@ describe.each(servers())('an edit on $name', (server) => {
     });
 
     it('though a person asked to hold the field, and that goes on', async () => {
-      await sql(`update sync.held_fields set reason = 'asked' where field = 'phone' and user_id = 1`);
+      await sql(
+        `update sync.held_fields set reason = 'asked', until = now() + interval '1 h' where field = 'phone' and user_id = 1`,
+      );
       await pushed({ phone: '15550101' }, { phone: 'confirmed' });
       expect(await lastingId('phone')).toBeUndefined();
       expect(await held()).toEqual(['1 phone asked', ...others]);
+    });
+
+    it('and leaves what is held of another edit of the field', async () => {
+      await sql(`update sync.held_fields set edit_id = 0 where field = 'phone' and user_id = 1`);
+      await force(`update sync.user_base set phone = '15550101' where team_id = 41 and id = 1`);
+      expect(await lastingId('phone')).toBeUndefined();
+      expect(await held()).toEqual(['1 phone conflict', ...others]);
     });
 
     it('of somebody who was forgotten meanwhile, and comes back', async () => {
@@ -401,7 +421,7 @@ describe.each(servers())('an edit on $name', (server) => {
     );
     // Approved, where it is held.
     await sql(
-      `update sync.held_fields set decision = 'approved', reason = 'limit' where user_id = 1 and team_id = 41 and reason <> 'asked'`,
+      `update sync.held_fields set decision = 'approved', reason = 'limit' where user_id = 1 and team_id = 41 and until is null`,
     );
     const [intent] = await write((tx) =>
       openIntents(tx, run(), [{ id: 1n, case: 'merge', fields, write: null }], new Set()),
@@ -425,12 +445,12 @@ describe.each(servers())('an edit on $name', (server) => {
   };
   async function pushed(values: Parameters<typeof opened>[0], outcomes: FieldOutcomes) {
     // An asked hold keeps the field from being sent: it is asked for while the push is under way.
-    const asked = await sql(`select user_id, field from sync.held_fields where reason = 'asked'`);
-    await sql(`update sync.held_fields set reason = 'limit' where reason = 'asked'`);
+    const asked = await sql(`select user_id, field from sync.held_fields where until is not null`);
+    await sql(`update sync.held_fields set reason = 'limit', until = null where until is not null`);
     const intent = await opened(values);
     for (const [user, field] of asked)
       await sql(
-        `update sync.held_fields set reason = 'asked', decision = null where user_id = ${String(user)} and field = '${String(field)}'`,
+        `update sync.held_fields set reason = 'asked', until = now() + interval '1 h', decision = null where user_id = ${String(user)} and field = '${String(field)}'`,
       );
     await answered(intent, outcomes);
     await sql(`update sync.held_fields set decision = null, reason = 'conflict' where decision is not null`);

@@ -81,7 +81,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   ),
   bookkeeping(
     'sync.held_fields',
-    'asked_by,base_value,batch,decided_at,decided_by,decided_why,decision,detail,detail_before,edit_id,field,held_before,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
+    'asked_by,asked_why,base_value,batch,decision,detail,edit_id,field,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
   ),
   bookkeeping('sync.absences', 'batch,detail,id,resource,team_id,verdict,withheld_at'),
   bookkeeping(
@@ -112,11 +112,12 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
 /** Functions that whoever reads or edits calls without knowing, those by which approvers decide, and those that nobody but the owner may call. */
 const functions = {
   everybody:
-    'mirror.daemons() mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.actor() sync.decider() sync.deciding_names() sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.listing_rests(bigint) sync.mark() sync.named_editor(text,text) sync.new_decision() sync.person(text) sync.place() sync.reach(text) sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb)',
+    'mirror.daemons() mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.actor() sync.decider() sync.deciding_names() sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.held_because(text,text,timestamp with time zone) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.listing_rests(bigint) sync.mark() sync.named_editor(text,text) sync.new_decision() sync.person(text) sync.place() sync.reach(text) sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb)',
   people: 'sync.settled(interval,boolean,xid8)',
   editor: 'mirror.forget_lookups(bigint,text[])',
   approver:
     'sync.approve(text,bigint[],text,bigint,bigint[]) sync.reject(text,bigint[],text,boolean,bigint,bigint[]) sync.undecide(bigint,text,boolean)',
+  daemon: 'sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,bigint,text,boolean)',
   owner:
     'mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.decide_batch(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.edit_states(xid8) sync.keep_runs() sync.note_agreed() sync.note_role_arrival() sync.require_approver() sync.session_sees(bigint)',
 };
@@ -224,7 +225,9 @@ describe.each(places)('least privilege on $name', (server) => {
       ).map(([signature]) => signature);
     const of = (...groups: readonly (keyof typeof functions)[]) =>
       groups.flatMap((group) => functions[group].split(/ (?=mirror\.|report\.|sync\.)/)).toSorted();
-    expect(await found('true'), advice).toEqual(of('everybody', 'people', 'editor', 'approver', 'owner'));
+    expect(await found('true'), advice).toEqual(
+      of('everybody', 'people', 'editor', 'approver', 'daemon', 'owner'),
+    );
     const functionsOf = {
       reader: of('everybody', 'people'),
       editor: of('everybody', 'people', 'editor'),

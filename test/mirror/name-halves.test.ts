@@ -88,6 +88,18 @@ describe('both halves of a guessed name', () => {
     expect(await split()).toBe('guessed');
   });
 
+  it('are set of each user whom one statement names', async () => {
+    await meet();
+    const other = id;
+    await meet();
+    await stage.sql(
+      `update mirror.users set first_name = 'Eva', last_name = 'Borg' where id in (${other}, ${id})`,
+    );
+    expect(
+      await stage.sql(`select distinct name_split from mirror.users where id in (${other}, ${id})`),
+    ).toEqual([['known']]);
+  });
+
   it('are not set by a program that writes every column, where nothing waits for the name', async () => {
     await meet();
     await edit(`first_name = first_name, last_name = last_name, phone = '15550162'`);

@@ -92,7 +92,7 @@ describe('a name that an update of something else harms', () => {
   const names = (id: Id) =>
     sql(`
       select u.first_name, u.last_name, b.name as agreed, b.first_name as agreed_first, b.last_name as agreed_last,
-        h.reason, h.base_value, h.mirror_value, h.service_value
+        sync.held_because(h.reason, h.decision, h.until), h.base_value, h.mirror_value, h.service_value
       from mirror.users u join sync.user_base b using (team_id, id)
       left join sync.held_fields h on h.user_id = u.id and h.field = 'name' where u.id = ${id}`);
   const anne = { first: 'Anne', last: 'Berg' };
@@ -148,9 +148,9 @@ describe('a name that an update of something else harms', () => {
   it.each(['conflict', 'rejected', 'asked'])('is left alone where it waits already: %s', async (reason) => {
     await sql(`update mirror.users set first_name = 'Robin', last_name = 'Doe' where id = 1`);
     await sql(`
-      insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until)
-      select ${teamId}, 1, 'name', '${reason}', '{"first": "Anne", "last": "Berg"}', '{"first": "Robin", "last": "Doe"}',
-        '"Anne Borg"', 'as before', case when '${reason}' = 'asked' then now() + interval '1 hour' end`);
+      insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until, decision)
+      select ${teamId}, 1, 'name', '${reason === 'rejected' ? 'limit' : reason}', '{"first": "Anne", "last": "Berg"}', '{"first": "Robin", "last": "Doe"}',
+        '"Anne Borg"', 'as before', case when '${reason}' = 'asked' then now() + interval '1 hour' end, nullif('${reason === 'rejected' ? reason : ''}', '')`);
     await answer([{ intent: await setRole(1n), name: '' }]);
     expect(await names(1n)).toEqual([
       [

@@ -30,12 +30,12 @@ const users = `
   from generate_series(1, 10) n, (values (41), (42)) t (t);
   insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
   select team_id, id, name, first_name, last_name, email, phone, role_id from mirror.users where team_id = 42 or id <> 3;
-  insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail, until, decided_by)
-  values (41, 1, 'phone', 'conflict', '"41440102201"', '"41440102998"', '"888"', '"888"', 'both sides changed it', null, null),
-    (41, 1, 'email', 'asked', null, null, null, null, '', '2100-01-01', null),
-    (41, 4, 'phone', 'rejected', '"41440102204"', '"4"', '"41440102204"', '"41440102204"', '', null, 'm.okoye'),
-    (41, 5, 'phone', 'asked', null, null, null, null, '', '2100-01-01', null),
-    (41, 6, 'phone', 'gone', null, null, null, null, '', null, null);`;
+  insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail, until, decision, edit_id)
+  values (41, 1, 'phone', 'conflict', '"41440102201"', '"41440102998"', '"888"', '"888"', 'both sides changed it', null, null, null),
+    (41, 1, 'email', 'asked', null, null, null, null, '', '2100-01-01', null, null),
+    (41, 4, 'phone', 'limit', '"41440102204"', '"4"', '"41440102204"', '"41440102204"', '', null, 'rejected', 4),
+    (41, 5, 'phone', 'asked', null, null, null, null, '', '2100-01-01', null, null),
+    (41, 6, 'phone', 'gone', null, null, null, null, '', null, null, null);`;
 
 const ledger = `
   insert into sync.changes (team_id, user_id, kind, base, old, new, outcome, opened_at, closed_at, edited_by, decided_by)

@@ -11,15 +11,23 @@ afterAll(() => database.close());
 const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
 
 it('keeps who rejected an edit, and why, of a user who left and came back', async () => {
-  await sql(`insert into sync.held_fields
-    (team_id, user_id, field, reason, base_value, mirror_value, service_value, decided_at, decided_by, decided_why)
-    values (41, 1, 'email', 'rejected', '"a@x.y"', '"b@x.y"', '"a@x.y"', now() - interval '1 hour', 'anne', 'no')`);
+  await sql(`set local musterd.writing = 'on';
+    insert into sync.user_base (team_id, id, name, first_name, last_name, email) values (41, 1, 'Anne', 'Anne', '', 'a@x.y');
+    insert into mirror.users (team_id, id, name, first_name, last_name, email, resolved) values (41, 1, 'Anne', 'Anne', '', 'b@x.y', true);
+    insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, batch, decision, edit_id)
+      values (41, 1, 'email', 'review', '"a@x.y"', '"b@x.y"', '"a@x.y"', 'abc', 'rejected', sync.find_edit(41, 1, 'email'));
+    insert into sync.changes (team_id, user_id, kind, edits, closed_at, decided_by, decided_why, decision_id)
+      select team_id, user_id, 'reject', jsonb_build_object(field, edit_id), now() - interval '1 hour', 'anne', 'no', 1 from sync.held_fields`);
   const values = { base: 'a@x.y', mirror: 'b@x.y', service: 'a@x.y' };
   const hold = { field: 'email', reason: 'rejected', detail: 'no', ...values } as const;
   await database.db.kysely
     .transaction()
     .execute((tx) => writeHolds(tx, { teamId: 41n, runId: null }, [{ id: 1n, hold }]));
   expect(
-    await sql('select reason, decided_by, decided_why, decided_at < now() from sync.held_fields'),
-  ).toEqual([['rejected', 'anne', 'no', true]]);
+    await sql('select reason, detail, decided_by, decided_why, decided_at < now() from report.held'),
+  ).toEqual([['rejected', 'no', 'anne', 'no', true]]);
+  // What it waited for before is not forgotten.
+  expect(await sql('select reason, batch, decision from sync.held_fields')).toEqual([
+    ['review', 'abc', 'rejected'],
+  ]);
 });

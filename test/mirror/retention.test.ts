@@ -198,6 +198,16 @@ describe('what is removed', () => {
     expect(use).toMatchObject({ by: 'kim' });
   });
 
+  it('of decisions is none that says who rejected an edit that is rejected still', async () => {
+    await force(`
+      insert into sync.held_fields (team_id, user_id, field, reason, decision, edit_id) values
+        (41, 1, 'email', 'limit', 'rejected', 7), (41, 2, 'email', 'limit', null, 8);
+      insert into sync.changes (team_id, user_id, kind, edits, opened_at)
+      select 41, u, 'reject', jsonb_build_object('email', e), ${ago(40)} from (values (1, 6), (1, 7), (2, 8)) v (u, e)`);
+    expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 2 });
+    expect(await left(`edits from sync.changes`)).toEqual([{ email: 7 }]);
+  });
+
   it('of edits is none that waits, and none that the last push did not see', async () => {
     await force(`
       insert into sync.due (team, run_group, mark) values ('main', 'edits', '100:100:');

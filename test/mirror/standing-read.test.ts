@@ -52,12 +52,12 @@ describe.each(servers())('what is measured on $name', (server) => {
   it('counts the users who wait in batches, one at least', async () => {
     const { kysely } = database.db;
     await sql`
-      insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, until, held_before)
-      values (41, 11, 'email', 'limit', 'a', null, null, null), (41, 11, 'phone', 'limit', 'b', null, null, null),
-        (41, 12, 'email', 'review', 'a', null, null, null), (41, 13, 'email', 'asked', 'a', null, now() + interval '1 h', 'review'),
-        (41, 14, 'email', 'limit', 'a', 'approved', now() + interval '1 h', null), (41, 15, 'email', 'limit', null, null, null, null),
-        (41, 16, 'email', 'conflict', 'a', null, null, null), (41, 2, 'phone', 'limit', 'a', null, null, null),
-        (42, null, 'phone', 'limit', 'c', null, null, null), (43, null, 'phone', 'limit', 'c', 'approved', 'infinity', null)`.execute(
+      insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, until)
+      values (41, 11, 'email', 'limit', 'a', null, null), (41, 11, 'phone', 'limit', 'b', null, null),
+        (41, 12, 'email', 'review', 'a', null, null), (41, 13, 'email', 'limit', 'a', null, now() + interval '1 h'),
+        (41, 14, 'email', 'limit', 'a', 'approved', null), (41, 17, 'email', 'limit', 'a', 'rejected', null), (41, 15, 'email', 'limit', null, null, null),
+        (41, 16, 'email', 'conflict', 'a', null, null), (41, 2, 'phone', 'limit', 'a', null, null),
+        (42, null, 'phone', 'limit', 'c', null, null), (43, null, 'phone', 'limit', 'c', 'approved', null)`.execute(
       kysely,
     );
     expect(await readUsersInBatches(kysely, ['harbour', 'quay', 'calm', 'unknown'])).toEqual([

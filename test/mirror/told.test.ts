@@ -100,11 +100,10 @@ describe.each(servers())('what people are to be told on $name', (server) => {
       insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, until, since) values
         (41, 1, 'email', 'limit', 'a', null, null, to_timestamp(5)), (41, 1, 'phone', 'limit', 'a', null, null, to_timestamp(4)),
         (41, 7, 'email', 'review', 'a', null, null, to_timestamp(6)), (41, 2, 'email', 'limit', 'a', null, null, to_timestamp(1)),
-        (41, 8, 'email', 'limit', 'b', 'approved', now() + interval '1 h', to_timestamp(1)),
+        (41, 8, 'email', 'limit', 'b', 'approved', null, to_timestamp(1)),
         (42, null, 'phone', 'limit', 'c', null, null, to_timestamp(7)),
-        (41, 1, 'name', 'conflict', null, null, null, to_timestamp(3)), (41, 9, 'name', 'rejected', null, null, null, to_timestamp(2))`.execute(
-      kysely,
-    );
+        (41, 1, 'name', 'conflict', null, null, null, to_timestamp(3)), (41, 9, 'name', 'limit', 'a', 'rejected', null, to_timestamp(2)),
+        (41, 9, 'email', 'asked', null, null, now() + interval '1 h', to_timestamp(2))`.execute(kysely);
     await sql`insert into sync.absences (team_id, resource, id, missing_since, batch, detail, scope, withheld_at)
       values (41, 'tags', 1, now(), 'd', 'why', 's', to_timestamp(9)), (41, 'tags', 2, now(), 'd', 'why', 's', to_timestamp(8)),
         (41, 'tags', 3, now(), null, null, null, null)`.execute(kysely);
@@ -115,6 +114,7 @@ describe.each(servers())('what people are to be told on $name', (server) => {
       { team: 'south', hash: 'c', of: 'users', count: 1, sinceMs: 7_000 },
     ]);
     expect(held).toEqual([
+      { team: 'north', reason: 'asked', count: 1, sinceMs: 2_000 },
       { team: 'north', reason: 'conflict', count: 1, sinceMs: 3_000 },
       { team: 'north', reason: 'rejected', count: 1, sinceMs: 2_000 },
     ]);

@@ -307,13 +307,14 @@ describe('a held field', () => {
   });
   const held = () =>
     query(
-      'select team_id, field, reason, mirror_value, detail, until, run_id from sync.held_fields order by 1, 2',
+      'select team_id, field, sync.held_because(reason, decision, until) as reason, base_value, mirror_value, service_value, shown_value, detail, until, run_id from sync.held_fields order by 1, 2',
     );
   /** The first edit of the email, to `old`, is held. */
   const heldBefore = (reason: HoldReason, until: string) =>
     force(`update mirror.users set email = 'old' where team_id = 41 and id = 1;
-      insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until, edit_id)
-      values (41, 1, 'email', '${reason}', '"old"', '"old"', '"old"', 'old', ${until}, sync.find_edit(41, 1, 'email'))`);
+      insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, detail, until, edit_id, decision)
+      values (41, 1, 'email', replace('${reason}', 'rejected', 'review'), '"old"', '"old"', '"old"', 'old', ${until},
+        sync.find_edit(41, 1, 'email'), ${reason === 'rejected' ? `'${reason}'` : 'null'})`);
   /** It is another edit by now: it may have the same value. */
   const editAgain = (to: string) =>
     force(`update sync.edits set ended_at = now(), ended_how = 'replaced' where team_id = 41 and ended_at is null;
@@ -331,7 +332,6 @@ describe('a held field', () => {
     ['rejected', 'null', 'limit', 'another value', 'new'],
     ['rejected', 'null', 'rejected', 'the same edit', 'new'],
     ['conflict', 'null', 'limit', 'the same edit', 'new'],
-    ['refused', ahead, 'limit', 'the same edit', 'new'],
   ];
   it.each(cases)(
     '%s until %s, and then %s of %s: the %s one stands',
@@ -340,8 +340,9 @@ describe('a held field', () => {
       const mirror = edit === 'another value' ? 'new' : 'old';
       if (edit !== 'the same edit') await editAgain(mirror);
       await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: holdOf(now, mirror) }]));
-      const old = { reason: was, mirror_value: 'old', detail: 'old', run_id: null };
-      const one = { reason: now, mirror_value: mirror, detail: 'new', until: null, run_id: runId };
+      const old = { reason: was, base_value: 'old', mirror_value: 'old', detail: 'old', run_id: null };
+      const values = { base_value: 'new', mirror_value: mirror, service_value: 'new', shown_value: 'new' };
+      const one = { reason: now, ...values, detail: 'new', until: null, run_id: runId };
       expect(await held()).toMatchObject([stands === 'old' ? old : one]);
       const isOfLasting = `select h.edit_id = e.edit_id as is_lasting from sync.held_fields h
         join sync.edits e on e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null`;
@@ -351,12 +352,25 @@ describe('a held field', () => {
     },
   );
 
+  it('that was edited past the triggers is held as an edit that nobody is known to have made', async () => {
+    await force(`update mirror.users set email = 'new' where team_id = 41 and id = 1`);
+    const held = { ...holdOf('conflict'), base: 'old' };
+    await write((tx) => writeHolds(tx, run(), [{ id: 1n, hold: held }]));
+    expect(
+      await query(`select e.authors, h.base_value, h.mirror_value, h.service_value, h.shown_value from sync.held_fields h
+        join sync.edits e on e.edit_id = h.edit_id and e.ended_at is null`),
+    ).toEqual([
+      { authors: [''], base_value: 'old', mirror_value: 'new', service_value: 'new', shown_value: 'new' },
+    ]);
+  });
+
   describe('of which a person decided while the run was under way', () => {
     const decided = (when: string) =>
       query(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value,
-          shown_value, detail, decision, decided_at)
-        values (41, 1, 'email', 'limit', '"old"', '"old"', '"old"', '"old"', 'old', 'approved',
-          (select started_at ${when} from sync.runs where run_id = ${runId}))`);
+          shown_value, detail, decision, edit_id)
+        values (41, 1, 'email', 'limit', '"old"', '"old"', '"old"', '"old"', 'old', 'approved', 7);
+        insert into sync.changes (team_id, user_id, kind, edits, decision_id, closed_at)
+        select 41, 1, 'approve', '{"email": 7}', 1, started_at ${when} from sync.runs where run_id = ${runId}`);
     const after = `+ interval '1 second'`;
     const before = `- interval '1 second'`;
     const decisionNow = async () => (await query('select decision from sync.held_fields'))[0]?.['decision'];
@@ -369,7 +383,7 @@ describe('a held field', () => {
       await decided(after);
       await apply(planOf({ fields, write: null }));
       expect(await decisionNow()).toBe('approved');
-      await query('delete from sync.held_fields');
+      await query('delete from sync.held_fields; delete from sync.changes');
       await decided(before);
       await apply(planOf({ fields, write: null }));
       expect(await decisionNow()).toBe(otherwise);
@@ -380,7 +394,7 @@ describe('a held field', () => {
     ['asked', ahead, true],
     ['asked', past, false],
     ['conflict', 'null', false],
-    ['conflict', ahead, false],
+    ['limit', ahead, true],
   ] as const)('%s until %s stays when its values change: %s', async (reason, until, stays) => {
     await heldBefore(reason, until);
     await query(`insert into sync.held_fields (team_id, user_id, field, reason)

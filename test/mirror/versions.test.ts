@@ -1,9 +1,12 @@
 import { CompiledQuery } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { approveEdits } from '../../src/mirror/decide-edits.ts';
+import { writeStopped } from '../../src/mirror/held-batches.ts';
 import { writeHolds } from '../../src/mirror/holds.ts';
 import { applyResults } from '../../src/mirror/apply-results.ts';
 import { openIntents } from '../../src/mirror/intents.ts';
 import { readDifferingUsers } from '../../src/mirror/users-compare.ts';
+import { readUserState } from '../../src/mirror/users-read.ts';
 import { applyUsers } from '../../src/mirror/users-write.ts';
 import { noteMovedAlone } from '../../src/mirror/versions.ts';
 import type { FieldOutcomes } from '../../src/model/intent.ts';
@@ -193,6 +196,54 @@ describe('versions that move alone', () => {
     expect(await isTelling()).toBe(false);
     await age(1);
     expect(await isTelling()).toBe(true);
+  });
+});
+
+describe('the version with which an edit was stopped', () => {
+  const held = async () => (await readUserState(db.kysely, teamId, 1n)).held[0];
+  const stop = (seen?: Pick<ServiceUser, 'updatedAt' | 'userUpdatedAt'>) => {
+    const hold = {
+      field: 'phone',
+      reason: 'limit',
+      detail: '',
+      base: null,
+      mirror: null,
+      service: null,
+    } as const;
+    const stopped = {
+      holds: [{ id: 1n, hold: { ...hold, batch: 'abc' }, seen }],
+      lacking: [],
+      ended: [],
+      isNews: false,
+    };
+    return db.transaction((tx) => writeStopped(tx, run(), stopped));
+  };
+  const [early, late] = ['2026-03-01T10:00:00Z', '2026-03-01T11:00:00Z'];
+
+  it.each([
+    ['of the membership', { updatedAt: late, userUpdatedAt: early }],
+    ['of the person', { updatedAt: early, userUpdatedAt: late }],
+    ['of the membership, where the person has none', { updatedAt: late, userUpdatedAt: null }],
+    ['of the person, where the membership has none', { userUpdatedAt: late }],
+  ])('is the later one: %s', async (_, seen) => {
+    await stop(seen);
+    expect(await held()).toMatchObject({ batch: 'abc', seenMs: Date.parse(late) });
+    // Whoever approves it has seen no other one.
+    await sql(`insert into sync.edits (xid, team_id, user_id, field, new_value, edited_at, authors) values ('9', 41, 1, 'phone', '"1"', now(), '{kim}');
+      update sync.held_fields set edit_id = (select edit_id from sync.edits), mirror_value = '"1"'`);
+    await as(`update mirror.users set phone = '1'; select sync.approve('abc')`);
+    expect(await held()).toMatchObject({ decision: 'approved', seenMs: Date.parse(late) });
+  });
+
+  it('is none where a run wrote the row, and none once another edit is approved in its place', async () => {
+    await stop();
+    expect(await held()).not.toHaveProperty('seenMs');
+    await stop({ updatedAt: late });
+    await as(`update mirror.users set phone = '1'`);
+    const edit = { userId: 1n, field: 'phone', to: '1', base: null } as const;
+    await db.transaction((tx) => approveEdits(tx, teamId, { batch: 'def', why: '' }, [edit]));
+    const now = await held();
+    expect([now?.decision, now?.batch, now?.seenMs]).toEqual(['approved', 'def', undefined]);
   });
 });
 

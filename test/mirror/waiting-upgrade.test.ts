@@ -34,12 +34,10 @@ test('what an earlier version wrote down as rejected is rejected still, and no o
        (41, 1, 'email', 'brake', 'rejected: not these'), (41, 1, 'phone', 'brake', 'user 2 has the same phone')`,
   );
   await migrateTo('9999');
-  expect(await sql('select field, reason, detail, decided_why from sync.held_fields order by field')).toEqual(
-    [
-      ['email', 'rejected', 'not these', 'not these'],
-      ['phone', 'limit', 'user 2 has the same phone', null],
-    ],
-  );
+  expect(await sql('select field, reason, detail, decision from sync.held_fields order by field')).toEqual([
+    ['email', 'limit', 'not these', 'rejected'],
+    ['phone', 'limit', 'user 2 has the same phone', null],
+  ]);
 });
 
 /** Users 1 to 12 with an edited email each; and, by user, what a stored plan has of it. */
@@ -76,8 +74,9 @@ const insertPlan = (of: Plan) =>
       ${of.brakes === true}, '{${of.lacking ?? ''}}')`);
 const [soon, over] = [`now() + interval '20 hours'`, `now() - interval '1 hour'`];
 const held = (where: string) =>
-  sql(`select user_id, reason, batch, decision, mirror_value, service_value, decided_by, decided_why
-       from sync.held_fields where ${where} order by user_id`);
+  sql(
+    `select user_id, reason, batch, decision, mirror_value, service_value from sync.held_fields where ${where} order by user_id`,
+  );
 
 test('plans, approvals and what was kept in mind are held fields from then on', async () => {
   await migrateTo('0020');
@@ -128,34 +127,35 @@ test('plans, approvals and what was kept in mind are held fields from then on', 
 
   const value = (name: string) => `${name}@example.com`;
   expect(await held('user_id is not null')).toEqual([
-    [1n, 'limit', 'aaaaaaaaaaaa', null, value('new1'), value('old1'), null, null],
-    [2n, 'limit', 'aaaaaaaaaaaa', null, value('new2'), value('web2'), null, null],
-    [3n, 'asked', 'aaaaaaaaaaaa', null, value('new3'), value('old3'), null, null],
-    [4n, 'limit', 'bbbbbbbbbbbb', 'approved', value('new4'), value('old4'), 'anne', 'why bbbbbbbbbbbb'],
+    [1n, 'limit', 'aaaaaaaaaaaa', null, value('new1'), value('old1')],
+    [2n, 'limit', 'aaaaaaaaaaaa', null, value('new2'), value('web2')],
+    [3n, 'limit', 'aaaaaaaaaaaa', null, value('new3'), value('old3')],
+    [4n, 'limit', 'bbbbbbbbbbbb', 'approved', value('new4'), value('old4')],
     // Approved with the value that it has now, refused with another.
-    [5n, 'limit', 'bbbbbbbbbbbb', 'approved', value('new5'), value('old5'), 'anne', 'why bbbbbbbbbbbb'],
-    [7n, 'conflict', 'aaaaaaaaaaaa', null, value('new7'), null, null, null],
-    [8n, 'limit', 'aaaaaaaaaaaa', null, value('new8'), value('old8'), null, null],
-    [9n, 'rejected', null, null, value('new9'), null, null, ''],
-    [11n, 'limit', null, 'resolved', value('new11'), value('old11'), 'carl', 'why dddddddddddd'],
-    [12n, 'gone', null, null, value('new12'), null, null, null],
+    [5n, 'limit', 'bbbbbbbbbbbb', 'approved', value('new5'), value('old5')],
+    [7n, 'conflict', 'aaaaaaaaaaaa', null, value('new7'), null],
+    [8n, 'limit', 'aaaaaaaaaaaa', null, value('new8'), value('old8')],
+    [9n, 'limit', null, 'rejected', value('new9'), null],
+    [11n, 'limit', null, 'approved', value('new11'), value('old11')],
+    [12n, 'gone', null, null, value('new12'), null],
+  ]);
+  expect(await sql('select user_id, reason from report.held where user_id in (3, 9) order by 1')).toEqual([
+    [3n, 'asked'],
+    [9n, 'rejected'],
   ]);
   expect(
-    await sql(
-      `select field, batch, decision, decided_by, until from sync.held_fields where user_id is null order by 1`,
-    ),
+    await sql(`select field, batch, decision, until from sync.held_fields where user_id is null order by 1`),
   ).toEqual([
-    ['phone', 'aaaaaaaaaaaa', null, null, null],
-    ['role_id', 'eeeeeeeeeeee', 'approved', 'dora', null],
+    ['phone', 'aaaaaaaaaaaa', null, null],
+    ['role_id', 'eeeeeeeeeeee', 'approved', null],
   ]);
   expect(
-    await sql(
-      `select count(*)::int from sync.held_fields where told_at <= now() and batch is not null and decision is null`,
-    ),
-  ).toEqual([[6]]);
+    await sql(`select new, batch, decided_by from sync.changes where kind = 'approve' and user_id is null`),
+  ).toEqual([[{ role_id: null }, 'eeeeeeeeeeee', 'dora']]);
   expect(
     await sql(
-      `select user_id, kind, new ->> 'email', decided_by from sync.changes where kind in ('approve', 'resolve') order by user_id, 3`,
+      `select user_id, kind, new ->> 'email', decided_by from sync.changes
+        where kind in ('approve', 'resolve') and user_id is not null order by user_id, 3`,
     ),
   ).toEqual([
     [4n, 'approve', value('new4'), 'anne'],
@@ -375,6 +375,9 @@ test('decisions that are about an edit stay without an end, and others are undec
     (41, 8, 'email', 'rejected', '"new8@example.com"', null, null, null, 'anne'),
     (41, 9, 'email', 'rejected', '"other9@example.com"', null, null, null, 'anne'),
     (41, null, 'phone', 'limit', null, 'bbbbbbbbbbbb', 'approved', 'infinity', 'anne')`);
+  await sql(`insert into sync.teams (team, team_id) values ('north', 41);
+    update sync.held_fields set told_at = '2026-01-02' where user_id = 6; update sync.held_fields set decided_at = '2026-01-01' where user_id = 8;
+    insert into sync.changes (team_id, user_id, kind, new, decided_by) values (41, 9, 'reject', '{"email": "other9@example.com"}', 'berta')`);
   expect(await migrateNoting()).toEqual([
     '2 decisions were about values that are no edits any more: these fields are undecided again',
   ]);
@@ -383,16 +386,25 @@ test('decisions that are about an edit stay without an end, and others are undec
       left join sync.edits e on e.user_id = h.user_id and e.field = h.field and e.ended_at is null order by 1`),
   ).toEqual([
     [1n, 'limit', 'aaaaaaaaaaaa', 'approved', null, true],
-    [2n, 'limit', null, 'resolved', null, true],
+    [2n, 'limit', null, 'approved', null, true],
     // Its day was over.
     [3n, 'limit', 'aaaaaaaaaaaa', null, null, true],
     [4n, 'limit', 'aaaaaaaaaaaa', null, null, null],
     [5n, 'limit', 'aaaaaaaaaaaa', null, null, null],
     [6n, 'limit', 'aaaaaaaaaaaa', null, null, true],
     [7n, 'asked', null, null, '2999-01-01', true],
-    [8n, 'rejected', null, null, null, true],
-    [9n, 'rejected', null, null, null, null],
+    [8n, 'limit', null, 'rejected', null, true],
+    [9n, 'limit', null, 'rejected', null, null],
     [null, 'limit', 'bbbbbbbbbbbb', 'approved', null, null],
+  ]);
+  // Who rejected it, where the ledger did not know, and when people were told.
+  expect(
+    await sql(
+      `select user_id, decided_by, decided_at::date::text from report.held where decided_by is not null`,
+    ),
+  ).toEqual([[8n, 'anne', '2026-01-01']]);
+  expect(await sql(`select learned_at::date::text from sync.learned where topic = 'refusal told'`)).toEqual([
+    ['2026-01-02'],
   ]);
 });
 

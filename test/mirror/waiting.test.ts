@@ -25,9 +25,9 @@ const seed = `
     select team_id, id, name, first_name, last_name, email, phone, true from sync.user_base;
   set local musterd.writing = 'off';
   update mirror.users set email = 'new' || id || '@example.com';
-  insert into sync.held_fields (team_id, user_id, field, reason, base_value, service_value, shown_value, batch, told_at)
+  insert into sync.held_fields (team_id, user_id, field, reason, base_value, service_value, shown_value, batch)
     select u.team_id, u.id, 'email', 'limit', to_jsonb(b.email), to_jsonb(b.email), to_jsonb(b.email),
-      case u.team_id when 41 then 'aaaaaaaaaaaa' else 'bbbbbbbbbbbb' end, now()
+      case u.team_id when 41 then 'aaaaaaaaaaaa' else 'bbbbbbbbbbbb' end
     from mirror.users u join sync.user_base b using (team_id, id);
   ${holdLasting}`;
 
@@ -51,8 +51,12 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
   const reject = (db: Database, args: string) =>
     run(`select user_id, field, outcome from sync.reject(${args})`, db);
   const held = () =>
-    run(`select user_id, reason, batch, decision, decided_by, decided_why, until
-         from sync.held_fields order by 1`);
+    run(`select user_id, sync.held_because(reason, decision, until), case when decision is distinct from 'rejected' then batch end,
+           nullif(decision, 'rejected'), c.decided_by, c.decided_why, until
+         from sync.held_fields h left join lateral (
+           select decided_by, decided_why from sync.changes c
+           where c.user_id = h.user_id and (c.edits ->> h.field)::bigint = h.edit_id order by change_id desc limit 1) c on true
+         order by 1`);
   const untouched = [1n, 2n, 3n].map((id) => [id, 'limit', 'aaaaaaaaaaaa', null, null, null, null]);
   const other = [4n, 'limit', 'bbbbbbbbbbbb', null, null, null, null];
 
@@ -284,13 +288,13 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
     ['of a user who left', `update mirror.users set gone_at = now() where id = 1`, 'gone', 'gone'],
     [
       'held on request',
-      `update sync.held_fields set reason = 'asked', until = now() + interval '1 h' where user_id = 1`,
+      `update sync.held_fields set until = now() + interval '1 h' where user_id = 1`,
       'asked',
       'asked',
     ],
     [
       'held on request that has ended',
-      `update sync.held_fields set reason = 'asked', until = now() - interval '1 h' where user_id = 1`,
+      `update sync.held_fields set until = now() - interval '1 h' where user_id = 1`,
       'approved',
       'rejected',
     ],
@@ -319,8 +323,9 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
       [null, 'phone', 'approved'],
     ]);
     expect(
-      await run(`select reason, decision, until, decided_why from sync.held_fields where user_id is null`),
-    ).toEqual([['limit', 'approved', null, 'so be it']]);
+      await run(`select h.reason, h.decision, h.until, c.kind, c.new, c.decided_why
+        from sync.held_fields h, sync.changes c where h.user_id is null and c.user_id is null`),
+    ).toEqual([['limit', 'approved', null, 'approve', { phone: null }, 'so be it']]);
   });
 
   it.each([
@@ -359,6 +364,7 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
     for (const call of [
       `sync.decide('aaaaaaaaaaaa', true, null, null, false, null, null)`,
       `sync.decide_batch('aaaaaaaaaaaa', true, null, null, false, null, null)`,
+      `sync.decide_edits('approve', 41, '[]', null)`,
       'mirror.note_edits()',
       'sync.require_approver()',
       'sync.session_sees(41)',

@@ -159,7 +159,9 @@ describe('a held field', () => {
       rejected: 'rejected',
     } as const satisfies Readonly<Record<Decision, Kind>>;
     const lasting = (edit: bigint) => ({ email: { id: edit, isSince: false, madeMs: 0 } });
-    const versions = (isTelling: boolean) => ({ versions: { isNewer: true, changedMs: 2_000, isTelling } });
+    const versions = (isTelling: boolean, changedMs = 2_000) => ({
+      versions: { isNewer: true, changedMs, isTelling },
+    });
     const fatesOfEdit = {
       'is as it was': (state: UserState) => ({ ...state, edits: lasting(1n) }),
       'was withdrawn': (state: UserState) => change['edit withdrawn']({ ...state, edits: {} }),
@@ -176,6 +178,8 @@ describe('a held field', () => {
       'has another value': change['service moved'],
       'has a later version': (state: UserState) => ({ ...state, ...versions(true) }),
       'has a login': (state: UserState) => ({ ...state, ...versions(false) }),
+      // The run that stopped it wrote no row: the mirror's is older than what was seen.
+      'has the version that was seen': (state: UserState) => ({ ...state, ...versions(true, 1_000) }),
     };
     const stands: Fates = { none: 'stays', approved: 'sent', resolved: 'sent', rejected: 'stays' };
     const anew: Fates = { none: 'new batch', approved: 'new batch', resolved: 'sent', rejected: 'sent' };
@@ -184,6 +188,7 @@ describe('a held field', () => {
       'has another value': all('conflict'),
       'has a later version': all('conflict'),
       'has a login': anew,
+      'has the version that was seen': all('conflict'),
     };
     /** The second table of `held-field.ts`. */
     const decided: Readonly<
@@ -199,12 +204,14 @@ describe('a held field', () => {
           rejected: 'stays',
         },
         'has a login': stands,
+        'has the version that was seen': stands,
       },
       'was withdrawn': {
         'as it was seen': all('ends'),
         'has another value': all('pulled'),
         'has a later version': all('ends'),
         'has a login': all('ends'),
+        'has the version that was seen': all('ends'),
       },
       'was edited to something else': another,
       'was withdrawn and set to the same value again': another,

@@ -77,7 +77,7 @@ const approve: Step = async (stage) => {
 };
 const reject: Step = (stage) =>
   stage.sql(
-    `select sync.reject(batch, reason => 'so') from (select distinct batch from sync.held_fields where batch is not null) h`,
+    `select sync.reject(batch, reason => 'so') from (select distinct batch from report.held where batch is not null) h`,
   );
 const take =
   (whose: 'mirror' | 'service'): Step =>

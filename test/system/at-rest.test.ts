@@ -534,12 +534,12 @@ const happenings = {
   losesBase: (stage: Stage, id: number) => asOwner(stage, `delete from sync.user_base where id = ${id}`),
   approves: async (stage: Stage) => {
     await stage.sql(
-      `select sync.approve(batch, reason => 'yes') from (select distinct batch from sync.held_fields where batch is not null) h`,
+      `select sync.approve(batch, reason => 'yes') from (select distinct batch from report.held where batch is not null) h`,
     );
   },
   rejects: async (stage: Stage) => {
     await stage.sql(
-      `select sync.reject(batch, reason => 'no') from (select distinct batch from sync.held_fields where batch is not null) h`,
+      `select sync.reject(batch, reason => 'no') from (select distinct batch from report.held where batch is not null) h`,
     );
   },
   fails: ({ emulator }: Stage) =>

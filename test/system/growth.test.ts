@@ -61,8 +61,8 @@ describe.each(servers())('on a mirror with a year behind it, on $name,', (server
       update mirror.users set first_name = 'Robin ${edits}', last_name = 'Berg' where id = ${one?.id};
       update mirror.users set phone = '1555017${edits}' where id = ${two?.id};
       delete from sync.held_fields where batch = 'fresh';
-      insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, batch, decision, decided_at)
-      select e.team_id, e.user_id, e.field, e.edit_id, 'limit', to_jsonb(b.phone), e.new_value, to_jsonb(b.phone), to_jsonb(b.phone), 'fresh', 'approved', now()
+      insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, batch, decision)
+      select e.team_id, e.user_id, e.field, e.edit_id, 'limit', to_jsonb(b.phone), e.new_value, to_jsonb(b.phone), to_jsonb(b.phone), 'fresh', 'approved'
       from sync.edits e join sync.user_base b on b.team_id = e.team_id and b.id = e.user_id
       where e.user_id = ${two?.id} and e.field = 'phone' and e.ended_at is null
       on conflict (team_id, user_id, field) do update set mirror_value = excluded.mirror_value, edit_id = excluded.edit_id`);

@@ -231,8 +231,8 @@ describe('held fields', () => {
       '--reason',
       'new duties',
     );
-    const decided = `select decision, mirror_value, decided_why from sync.held_fields`;
-    expect(await stage.sql(decided)).toEqual([['resolved', String(other), 'new duties']]);
+    const decided = `select reason, batch, decision, mirror_value from sync.held_fields`;
+    expect(await stage.sql(decided)).toEqual([['limit', '', 'approved', String(other)]]);
     expect(await stage.sql('select * from report.held')).toEqual([]);
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
     expect(stage.updates()).toEqual([{ id, role_id: other }]);
@@ -402,7 +402,7 @@ describe('held fields', () => {
       expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
       await stage.sql(`update sync.held_fields set until = now() - interval '1 second'`);
       expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1, counts: { settled: 1 } });
-      expect(await stage.sql('select field, reason, detail, until from sync.held_fields')).toEqual([
+      expect(await stage.sql('select field, reason, detail, until from report.held')).toEqual([
         ['email', 'conflict', 'both sides changed it since they last agreed', ''],
       ]);
       await inJson('hold', String(id), 'email', '--until', '2h', '--reason', 'a change');

@@ -147,8 +147,8 @@ describe('edits that a person sees first', () => {
     expect(await stage.db.transaction((tx) => endAskedHolds(tx, 41n, BigInt(a), ['email']))).toEqual([
       'email',
     ]);
-    await stage.sql(`update sync.held_fields set until = now() - interval '1 second',
-      told_at = now() - interval '2 days' where user_id = ${b}`);
+    await stage.sql(`update sync.held_fields set until = now() - interval '1 second' where user_id = ${b};
+      insert into sync.learned (team, topic, value, learned_at) select team, 'refusal told', '{}', now() - interval '2 days' from sync.teams`);
     const after = ['review', 'a person is to see it first', ''];
     expect(await reasons()).toEqual([after, after]);
     const { refusal, waiting } = await stage.run();

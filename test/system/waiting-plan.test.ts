@@ -77,7 +77,9 @@ describe('a plan of which a part was approved', () => {
       expect.not.stringMatching(refusal?.hash ?? ''),
       refusal?.hash,
     ]);
-    await stage.sql(`update sync.held_fields set told_at = clock_timestamp() - interval '24 h'`);
+    await stage.sql(
+      `update sync.learned set learned_at = clock_timestamp() - interval '24 h' where topic = 'refusal told'`,
+    );
     stage.emulator.clearRequests();
     stage.emulator.team.addTag('meanwhile');
     const again = await musterd('reconcile');

@@ -429,8 +429,8 @@ describe('musterd why', () => {
     const { id, email } = subject();
     await stage.sql(`update mirror.users set email = 'new@example.com' where id = ${id}`);
     await stage.sql(`insert into sync.held_fields
-        (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, detail, batch, told_at)
-      values (41, ${id}, 'email', sync.find_edit(41, ${id}, 'email'), 'limit', '"${email}"', '"new@example.com"', '"${email}"', '"${email}"', 'too many', 'abcdef012345', now())`);
+        (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, detail, batch)
+      values (41, ${id}, 'email', sync.find_edit(41, ${id}, 'email'), 'limit', '"${email}"', '"new@example.com"', '"${email}"', '"${email}"', 'too many', 'abcdef012345')`);
     const { report } = await why(String(id));
     expect(report.refused_plan).toMatchObject({
       hash: 'abcdef012345',

@@ -1,6 +1,6 @@
 /** Imports a file of people as edits of the mirror, which the next run sends: planned first, then written as planned. */
 import { createHash } from 'node:crypto';
-import { approveEdits, type Confirmation } from '../../mirror/approve-edits.ts';
+import { approveEdits, type Confirmation } from '../../mirror/decide-edits.ts';
 import { editUsers } from '../../mirror/edits.ts';
 import { readGuardHistory } from '../../mirror/held-batches.ts';
 import { readRoles, readTeamUsers } from '../../mirror/import-read.ts';
@@ -87,11 +87,11 @@ export async function applyImport(
     const edited = await editUsers(tx, teamId, edits);
     const done = changes.filter(({ userId }) => edited.has(userId));
     const rows = done.filter(({ isGuess }) => !isGuess);
-    const approval = { batch: hash, reason: waitsFor(setup.config), rows };
+    const approval = { batch: hash, waits: waitsFor(setup.config) };
     const approved =
       why === undefined || done.length === 0
         ? 0
-        : (await approveEdits(tx, teamId, { ...approval, why })).length;
+        : (await approveEdits(tx, teamId, { ...approval, why }, rows)).length;
     const xid = await readTransactionId(tx);
     return { changes: done, missed: changes.filter(({ userId }) => !edited.has(userId)), approved, xid };
   });

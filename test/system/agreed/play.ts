@@ -115,10 +115,11 @@ export async function createPlay() {
       (
         await sql(`select u.id, f.field, f.mirror, f.base, case when h.field is null then f.joined else h.shown_value #>> '{}' end as shown,
           (extract(epoch from greatest(u.updated_at, u.user_updated_at, h.seen_version)) * 1000)::bigint as version, sync.is_under_way(u.team_id, u.id, f.field) as is_open,
-          h.reason, h.service_value #>> '{}' as over, h.batch as hash, h.edit_id, h.decision, case when exists (select from sync.edits e
+          sync.held_because(h.reason, h.decision, h.until), h.service_value #>> '{}' as over,
+          case when h.decision is distinct from 'rejected' then h.batch end as hash, h.edit_id, nullif(h.decision, 'rejected'), case when exists (select from sync.edits e
             where e.team_id = u.team_id and e.user_id = u.id and e.field = f.field and e.edit_id = h.edit_id and e.ended_at is null
               and case f.field when 'name' then concat(e.new_value ->> 'first', '|', e.new_value ->> 'last') else e.new_value #>> '{}' end = f.mirror)
-            then h.batch end as batch
+              and h.decision is distinct from 'rejected' then h.batch end as batch
         from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
         cross join lateral (values ('name', u.first_name || '|' || u.last_name, b.first_name || '|' || b.last_name, b.name),
           ('email', u.email, b.email, b.email), ('phone', u.phone, b.phone, b.phone),

@@ -1,0 +1,81 @@
+/** A held field that a person may decide about, or why not. */
+import { MusterdError } from '../errors.ts';
+import type { Queryable } from '../mirror/database.ts';
+import { type EditAnswer, decideEdits } from '../mirror/decide-edits.ts';
+import { columnOf } from '../model/field-values.ts';
+import type { Id } from '../model/id.ts';
+import { printable } from '../model/in-words.ts';
+import { joinName, type NamePair } from '../model/name.ts';
+import type { BaseUser, Field, MirrorRow } from '../model/user.ts';
+import type { Hold } from '../model/user-plan.ts';
+import type { UserState } from '../model/user-state.ts';
+
+export interface Held {
+  readonly hold: Hold;
+  readonly mirror: MirrorRow;
+  readonly base: BaseUser;
+}
+
+/** A value in a sentence: the halves of a name stand as a name. */
+export function sayValue(value: unknown): string {
+  if (value === null || value === undefined || value === '') return 'nothing';
+  const text = typeof value === 'object' ? joinName(value as NamePair) : `${value as string | Id}`;
+  return `"${printable(text)}"`;
+}
+
+/** Why nothing is decided about a field of a user, by what was found of the edit. */
+export function refusalOf(
+  answer: EditAnswer,
+  { id, mirror }: Pick<UserState, 'id' | 'mirror'>,
+  field: Field,
+): MusterdError {
+  const column = columnOf(field);
+  const what = `The ${column} of user ${id}`;
+  const usage = (message: string, hint: string) => new MusterdError('usage', message, { hint });
+  if (answer === 'asked')
+    return usage(
+      `${what} is held because somebody asked for it`,
+      `End it with "musterd hold ${id} ${column} --end".`,
+    );
+  if (answer === 'gone')
+    return usage(`User ${id} is not in the team now`, 'The field stays held until the user is back.');
+  if (answer === 'on its way')
+    return usage(
+      `${what} is being sent, or nobody knows yet whether it arrived`,
+      'The next run tells what has become of it.',
+    );
+  if (answer === 'own')
+    return usage(
+      `Whoever decides edited what is to be approved, of user ${id}`,
+      'Somebody else has to approve it (push.fourEyes).',
+    );
+  return usage(
+    `${what} was edited since it was held: the mirror has ${sayValue(mirror?.[field])} now`,
+    'The next run looks at it again; "musterd held" shows what it makes of it.',
+  );
+}
+
+/**
+ * @param sends whether the mirror's value is to win: that needs other eyes, where four eyes are asked for
+ * @throws MusterdError `usage` if there is nothing to resolve
+ */
+export async function requireHeld(
+  db: Queryable,
+  teamId: Id,
+  state: UserState,
+  { field, sends = () => false }: { readonly field: Field; readonly sends?: (mirror: MirrorRow) => boolean },
+): Promise<Held> {
+  const { id, held, mirror, base } = state;
+  const hold = held.find((one) => one.field === field);
+  if (hold === undefined) {
+    throw new MusterdError('usage', `The ${columnOf(field)} of user ${id} is not held`, {
+      hint: '"musterd held" lists what is; a field that is not held is edited in mirror.users.',
+    });
+  }
+  if (mirror === undefined || base === undefined) throw refusalOf('gone', state, field);
+  const { edit, mirror: to = null } = hold;
+  const seen = { userId: id, field, edit, to, base: hold.base, sends: sends(mirror) };
+  const [found] = await decideEdits(db, teamId, { verb: 'resolve', why: '' }, [seen], true);
+  if (found?.answer !== 'resolved') throw refusalOf(found?.answer ?? 'moved', state, field);
+  return { hold, mirror, base };
+}
