@@ -224,6 +224,11 @@ export interface Schema {
     excerpt: string;
     seen_at: Generated<Date>;
   };
+  'sync.repeatables': {
+    name: string;
+    checksum: string;
+    applied_nr: number;
+  };
   'sync.role_names': {
     team_id: bigint | null;
     role_id: bigint | null;

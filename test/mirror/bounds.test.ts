@@ -1,10 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { migrate } from '../../src/mirror/migrations.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
@@ -130,48 +126,4 @@ describe.each(servers())('what people write has a bound, on $name:', (server) =>
       ),
     ).toEqual([['sync.actor()']]);
   });
-});
-
-it('what is longer already is cut by the migration, and who had a longer name is nobody that is known', async () => {
-  const database = await createTestDatabase({ empty: true });
-  const folder = mkdtempSync(join(tmpdir(), 'musterd-migrations-'));
-  const run = async (text: string) => (await runSqlText(database.db, text)).rows;
-  try {
-    for (const name of readdirSync('migrations').filter((one) => one < '0065'))
-      copyFileSync(join('migrations', name), join(folder, name));
-    await migrate(database.db, { folder });
-    await run(`${users}; set local musterd.writing = 'off'; set local musterd.actor = 'Kim${'x'.repeat(5000)}';
-      update mirror.users set email = 'new' || id || '@example.com' where id = 1;
-      insert into sync.edits (xid, team_id, user_id, field, edited_at, authors)
-        select '9', 41, 2, 'email', now(), array_agg('person ' || n) from generate_series(1, 100) n;
-      insert into sync.changes (team_id, user_id, kind, decided_by, decided_why) values (41, 1, 'reject', repeat('b', 5000), repeat('w', 5000));
-      insert into sync.absences (team_id, resource, id, missing_since, decided_by, decided_why) values (41, 'tags', 1, now(), 'kim', repeat('w', 5000));
-      insert into mirror.user_lookups (team_id, email) values (41, repeat('x', 321)), (41, repeat('x', 320));
-      grant delete, truncate, references on mirror.user_lookups to public;
-      ${hold}; update sync.held_fields set decided_why = repeat('w', 5000)`);
-    await migrate(database.db);
-    expect(
-      await run(`select e.user_id, length(e.actor), cardinality(e.authors), '' = any (e.authors) as others, 'person 1' = any (e.authors) as first
-        from sync.edits e order by 1`),
-    ).toEqual([
-      [1n, 200, 2, true, false],
-      [2n, null, 32, true, true],
-    ]);
-    expect(
-      await run(`select (select max(length(actor)) from sync.user_periods), (select length(decided_by) from sync.changes),
-        array(select length(decided_why) from sync.changes union all select length(decided_why) from sync.absences), (select count(*)::int from mirror.user_lookups)`),
-    ).toEqual([[300, 300, [1000, 1000], 1]]);
-    expect(
-      await run(`select a.privilege_type from pg_class c, aclexplode(c.relacl) a
-        where c.oid = 'mirror.user_lookups'::regclass and a.grantee = 0`),
-    ).toEqual([]);
-    expect(
-      await run(
-        `select has_function_privilege('public', 'mirror.forget_lookups(bigint, text[])', 'execute')`,
-      ),
-    ).toEqual([[true]]);
-  } finally {
-    rmSync(folder, { recursive: true });
-    await database.close();
-  }
 });

@@ -1,11 +1,7 @@
-import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readCredentials, writeCredentials } from '../../src/mirror/credentials.ts';
 import { readLearned, writeLearned } from '../../src/mirror/learned.ts';
 import { learnedOfListing, readListingMemory } from '../../src/mirror/listings.ts';
-import { migrate } from '../../src/mirror/migrations.ts';
 import { writeProbes } from '../../src/mirror/probes.ts';
 import { learnedOfRate, readLesson } from '../../src/mirror/rate-limits.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
@@ -157,78 +153,5 @@ describe('of what was learned', () => {
     expect(await readListingMemory(db.kysely, 41n, 'tags')).toEqual(memory);
     expect(await readListingMemory(db.kysely, 41n, 'contact_fields')).toEqual(nothingLearned);
     expect(await readListingMemory(db.kysely, 42n, 'tags')).toEqual(nothingLearned);
-  });
-});
-
-describe('an upgrade', () => {
-  let database: TestDatabase;
-  let folder: string;
-  beforeAll(async () => {
-    database = await createTestDatabase({ empty: true });
-    folder = mkdtempSync(join(tmpdir(), 'musterd-migrations-'));
-  });
-  afterAll(async () => {
-    rmSync(folder, { recursive: true });
-    await database.close();
-  });
-
-  it('keeps all that was learned in the tables of earlier versions', async () => {
-    const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
-    const all = readdirSync('migrations').filter((name) => name.endsWith('.sql'));
-    const take = (names: readonly string[]) => {
-      for (const name of names) copyFileSync(join('migrations', name), join(folder, name));
-    };
-    take(all.filter((name) => name < '0021'));
-    await migrate(database.db, { folder });
-    await sql(`
-      insert into sync.teams (team, team_id) values ('north', 41), ('south', 42);
-      insert into sync.probes values ('north', 'an email alone keeps the name', '{"keeps_name": false, "suspect": 7}', 'epoch'),
-        ('south', 'users/get without a filter', '{"answer": "all"}', 'epoch');
-      insert into sync.credentials values ('north', '0123456789abcdef', '2026-01-02Z'), ('south', '0123456789abcdef', '2026-01-03Z');
-      insert into sync.listings values (41, 'tags', 1, 50, 3, 'page', '2026-01-04Z'),
-        (42, 'contact_fields', null, null, null, 'date', '2026-01-05Z'), (43, 'tags', 1, 50, 3, 'page', now());
-      insert into sync.scopes values (41, 'users', '0a1b2c3d4e5f', '2026-01-07Z'), (42, 'tags', 'f5e4d3c2b1a0', '2026-01-08Z');
-      insert into sync.rate_limits values ('north', 'epoch', 4, 450.5, '2026-01-06Z'), ('south', 'epoch', null, null, null)`);
-    await sql('create role test_learned_daemon');
-    try {
-      await sql('grant select, insert, update, delete on sync.probes to test_learned_daemon');
-      take(all.filter((name) => name < '0070'));
-      expect((await migrate(database.db, { folder })).applied).toContain('0021_learned');
-      // Of what an earlier version took for at rest nothing is left.
-      await sql(
-        `insert into sync.learned (team, topic, value, rows) values ('north', 'users at rest', '{}', '')`,
-      );
-      take(all);
-      await migrate(database.db, { folder });
-      const learned = await sql(
-        `select team, topic, value, to_char(learned_at at time zone 'UTC', 'YYYY-MM-DD') from sync.learned order by 1, 2`,
-      );
-      expect(learned).toEqual([
-        ['north', 'an email alone keeps the name', { keeps_name: false, suspect: 7 }, '1970-01-01'],
-        ['north', 'credential 0123456789abcdef', true, '2026-01-02'],
-        ['north', 'listing tags', { firstPage: 1, limit: 50, pages: 3, cursor: 'page' }, '2026-01-04'],
-        ['north', 'rate', { burst: 4, perMinute: 450.5 }, '2026-01-06'],
-        ['north', 'scope users', '0a1b2c3d4e5f', '2026-01-07'],
-        ['south', 'credential 0123456789abcdef', true, '2026-01-03'],
-        [
-          'south',
-          'listing contact_fields',
-          { firstPage: null, limit: null, pages: null, cursor: 'date' },
-          '2026-01-05',
-        ],
-        ['south', 'scope tags', 'f5e4d3c2b1a0', '2026-01-08'],
-        ['south', 'users/get without a filter', { answer: 'all' }, '1970-01-01'],
-      ]);
-      expect(await sql('select team, next_at from sync.rate_limits order by team')).toEqual([
-        ['north', new Date(0)],
-        ['south', new Date(0)],
-      ]);
-      expect(
-        await sql(`select has_table_privilege('test_learned_daemon', 'sync.learned', p) as daemon, has_table_privilege('musterd_reader', 'sync.learned', p) as reader
-          from unnest('{select,insert,update,delete}'::text[]) p`),
-      ).toEqual(Array.from({ length: 4 }, () => [true, false]));
-    } finally {
-      await sql('drop owned by test_learned_daemon; drop role test_learned_daemon');
-    }
   });
 });

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -11,6 +11,7 @@ import { createDatabase } from '../../src/mirror/database.ts';
 import { migrate, pendingMigrations } from '../../src/mirror/migrations.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { dumpSchema } from '../support/schema-dump.ts';
 import { servers } from '../support/servers.ts';
 
 describe.each(servers())('on $name', (server) => {
@@ -53,7 +54,7 @@ describe.each(servers())('on $name', (server) => {
     expect(pending.length).toBeGreaterThan(0);
     expect(await exists('sync.migrations')).toBe(false);
     expect(await migrate(database.db)).toEqual({ applied: pending });
-    expect(await applied()).toEqual(pending);
+    expect(await applied()).toEqual(['0001_baseline']);
     expect(await exists('mirror.users')).toBe(true);
     expect(await pendingMigrations(database.db)).toEqual([]);
     expect(await migrate(database.db)).toEqual({ applied: [] });
@@ -189,6 +190,55 @@ describe.each(servers())('on $name', (server) => {
     });
   });
 
+  test('repeatable ones are applied again when one of them changes, all in their order', async () => {
+    mkdirSync(join(folder, 'repeatable'));
+    write('0001_a.sql', 'create table public.a (id int);');
+    write(
+      'repeatable/01_f.sql',
+      'create or replace function public.f() returns int language sql as $$ select public.g() $$;',
+    );
+    write('repeatable/02_g.sql', 'create or replace function public.g() returns int language sql return 1;');
+    const all = ['repeatable/01_f', 'repeatable/02_g'];
+    expect(await migrate(database.db, { folder })).toEqual({ applied: ['0001_a', ...all] });
+    expect(await migrate(database.db, { folder })).toEqual({ applied: [] });
+    const value = async () => (await sql`select public.f() as f`.execute(database.db.kysely)).rows;
+    expect(await value()).toEqual([{ f: 1 }]);
+    const second = 'create or replace function public.g() returns int language sql return 2;';
+    write('repeatable/02_g.sql', second);
+    write('0002_b.sql', 'create table public.b (id int);');
+    expect(await pendingMigrations(database.db, { folder })).toEqual(['0002_b', 'repeatable/02_g']);
+    // What fails leaves nothing of the others.
+    write('repeatable/03_h.sql', 'create or replace view public.h as select nothing;');
+    const error = await failure(migrate(database.db, { folder }));
+    expect(error.message).toContain('repeatable/03_h.sql:1');
+    expect([await exists('public.b'), await value()]).toEqual([false, [{ f: 1 }]]);
+    rmSync(join(folder, 'repeatable/03_h.sql'));
+    // Each of them is applied, whichever changed: one may have taken away what another made.
+    await sql`drop function public.f()`.execute(database.db.kysely);
+    expect(await migrate(database.db, { folder })).toEqual({ applied: ['0002_b', 'repeatable/02_g'] });
+    expect(await value()).toEqual([{ f: 2 }]);
+    // A new table may need them as well.
+    await sql`drop function public.f()`.execute(database.db.kysely);
+    write('0003_c.sql', 'select 1');
+    expect(await migrate(database.db, { folder })).toEqual({ applied: ['0003_c'] });
+    expect(await value()).toEqual([{ f: 2 }]);
+  });
+
+  test('a repeatable one that an earlier version has is refused, since the schema is newer', async () => {
+    mkdirSync(join(folder, 'repeatable'));
+    for (const text of ['select 1', 'select 2']) {
+      write('repeatable/01_f.sql', text);
+      await migrate(database.db, { folder });
+    }
+    write('repeatable/01_f.sql', 'select 1');
+    for (const attempt of [migrate, pendingMigrations])
+      expect((await failure(attempt(database.db, { folder }))).message).toMatch(
+        /newer than this musterd.*another text of repeatable\/01_f/,
+      );
+    write('repeatable/01_f.sql', 'select 3');
+    expect(await migrate(database.db, { folder })).toEqual({ applied: ['repeatable/01_f'] });
+  });
+
   test('no lock of the mirror has a name that anybody may take', () => {
     const folders = ['src/mirror', 'src/runs', 'src/daemon', 'migrations'];
     const texts = folders.flatMap((place) =>
@@ -240,6 +290,100 @@ describe.each(servers())('on $name', (server) => {
     expect(rows).toEqual([{ id: 1 }]);
   });
 
+  describe('of a mirror that was made before the baseline', () => {
+    const run = (text: string) => database.db.transaction((tx) => tx.executeQuery(CompiledQuery.raw(text)));
+    /** As the last of the numbered files left it. */
+    const openNumbered = async (last = '0070_known_rows') => {
+      await migrate(database.db);
+      await run(`drop table sync.repeatables; truncate sync.migrations;
+        insert into sync.migrations (name, timestamp) values ('0001_mirror', '2026'), ('${last}', '2026');
+        insert into sync.teams (team, team_id) values ('harbour', 41)`);
+    };
+
+    test('all is there afterwards, and nothing is made anew', async () => {
+      await openNumbered();
+      await run(
+        'create index of_an_administrator on mirror.users (email); create view report.own as select 1 as one',
+      );
+      const before = await dumpSchema(database.db);
+      const pending = await pendingMigrations(database.db);
+      expect([pending[0], pending.length]).toEqual(['0001_baseline', 11]);
+      expect(await migrate(database.db)).toEqual({ applied: pending });
+      const withoutRecord = (dump: string) => dump.replace(/table sync\.repeatables\n.*?\n\n/s, '');
+      expect(withoutRecord(await dumpSchema(database.db))).toBe(before);
+      const { rows } =
+        await sql`select name, checksum is not null as has_checksum from sync.migrations`.execute(
+          database.db.kysely,
+        );
+      expect(rows).toEqual([{ name: '0001_baseline', has_checksum: true }]);
+      const teams = await sql`select team from sync.teams`.execute(database.db.kysely);
+      expect(teams.rows).toEqual([{ team: 'harbour' }]);
+      expect(await migrate(database.db)).toEqual({ applied: [] });
+    });
+
+    test.each([
+      ['a column', 'alter table mirror.users add column note text', 'mirror.users has "note text"'],
+      ['no column', 'alter table sync.runs drop column requests cascade', 'sync.runs lacks "requests '],
+      [
+        'another type',
+        'alter table mirror.contact_fields alter column op type varchar(9)',
+        'mirror.contact_fields lacks "op text"',
+      ],
+      ['no default', 'alter table mirror.tags alter column raw drop default', 'mirror.tags lacks "raw jsonb'],
+      [
+        'no constraint',
+        'alter table sync.changes drop constraint changes_state_check',
+        'sync.changes lacks "constraint',
+      ],
+      ['no index', 'drop index sync.changes_by_run', 'sync.changes lacks "CREATE INDEX changes_by_run'],
+      [
+        'another trigger',
+        `create trigger own before update on mirror.users execute function mirror.refuse_edit('')`,
+        'mirror.users has "CREATE TRIGGER own',
+      ],
+      [
+        'no trigger',
+        'drop trigger users_tell_of_edits on mirror.users',
+        'mirror.users lacks "CREATE TRIGGER',
+      ],
+      ['no policy', 'drop policy seen_teams on mirror.users', 'mirror.users'],
+      ['no view', 'drop view report.usage', 'report.usage lacks'],
+      [
+        'another function',
+        `create or replace function mirror.refuse_edit() returns trigger language plpgsql as 'begin return null; end'`,
+        'mirror.refuse_edit() lacks',
+      ],
+    ])('%s is refused in words, and nothing is changed', async (_, text, words) => {
+      await openNumbered();
+      await run(text);
+      const before = await dumpSchema(database.db);
+      const error = await failure(migrate(database.db));
+      expect(error.message).toContain('The schema is not as musterd made it: ');
+      expect(error.message).toContain(words);
+      expect(error.hint).toContain('Nothing was changed');
+      expect(await dumpSchema(database.db)).toBe(before);
+    });
+
+    test('an earlier one is first migrated by the version before this', async () => {
+      await openNumbered('0069_receipts');
+      for (const attempt of [migrate, pendingMigrations]) {
+        const { message, hint } = await failure(attempt(database.db));
+        expect([message, hint]).toEqual([
+          'The schema is of an earlier musterd: its last migration is 0069_receipts.',
+          expect.stringContaining('migrations/0070_known_rows.sql'),
+        ]);
+      }
+    });
+
+    test('of two at once, one adopts it', async () => {
+      await openNumbered();
+      const others = [1, 2].map(() => createDatabase({ url: database.url }));
+      const results = await Promise.all(others.map((one) => migrate(one)));
+      expect(results.map(({ applied: names }) => names.length).toSorted((a, b) => a - b)).toEqual([0, 11]);
+      for (const one of others) await one.close();
+    });
+  });
+
   test('one that is killed in the middle leaves nothing, and not its lock either', async () => {
     write('0001_a.sql', 'create table public.a (id int); select pg_sleep(60);');
     const other = createDatabase({ url: database.url, applicationName: 'musterd victim' });
@@ -258,11 +402,6 @@ describe.each(servers())('on $name', (server) => {
     write('0001_a.sql', 'create table public.a (id int);');
     expect(await migrate(database.db, { folder })).toEqual({ applied: ['0001_a'] });
   });
-});
-
-test('new migrations come after those that a mirror may have: the migrator takes them in no other order', () => {
-  const names = readdirSync(fileURLToPath(new URL('../../migrations', import.meta.url))).toSorted();
-  expect(names.indexOf('0060_place.sql')).toBe(43);
 });
 
 function source(name: string): string {

@@ -1,10 +1,6 @@
-import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { CompiledQuery } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { migrate } from '../../src/mirror/migrations.ts';
 import { endPeriods, recordUsers } from '../../src/mirror/periods.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -276,50 +272,6 @@ describe.each(servers())('what the roster was, on $name', (server) => {
     });
     expect(seen.map(({ t }) => t)).not.toContain(42n);
     expect(seen.at(0)).toEqual({ t: 41n, n: 3n });
-  });
-});
-
-describe.each(servers())('a mirror that is older than its history, on $name', (server) => {
-  it('knows of each user what was so since the last change that was written down', async () => {
-    const database = await createTestDatabase({ server, empty: true });
-    const { db } = database;
-    const folder = mkdtempSync(join(tmpdir(), 'musterd-migrations-'));
-    for (const name of readdirSync('migrations').filter((one) => one < '0032'))
-      copyFileSync(join('migrations', name), join(folder, name));
-    await migrate(db, { folder });
-    rmSync(folder, { recursive: true });
-    await runSqlText(
-      db,
-      `begin; set local musterd.writing = 'on';
-       insert into mirror.teams (team_id, name) values (41, 'North');
-       insert into mirror.users (team_id, id, resolved, edited_at, gone_at) values (41, 1, true, '2026-02-01Z', null), (41, 2, true, null, null),
-         (41, 3, true, null, null), (41, 4, true, null, now()), (41, 5, true, '2026-04-01Z', null);
-       insert into sync.changes (team_id, user_id, kind, state, opened_at, closed_at) values
-         (41, 1, 'adopt', 'closed', '2026-01-01Z', '2026-01-01Z'), (41, 2, 'adopt', 'closed', '2026-01-01Z', '2026-01-01Z'),
-         (41, 2, 'pull', 'closed', '2026-03-01Z', '2026-03-02Z'), (41, 2, 'hold', 'closed', '2026-04-01Z', '2026-04-01Z'),
-         (41, 5, 'push', 'open', '2026-04-02Z', null);
-       commit`,
-    );
-    await migrate(db);
-    expect(
-      await rowsOf(
-        db,
-        `select user_id, valid_from = now()::date or valid_from > now() - interval '1 hour', to_char(valid_from at time zone 'UTC', 'MM-DD'), side
-         from sync.user_periods order by user_id`,
-      ),
-    ).toEqual([
-      [1n, false, '02-01', null],
-      [2n, false, '03-02', null],
-      [3n, true, expect.anything(), null],
-      [5n, false, '04-02', null],
-    ]);
-    // Nobody came when the record began.
-    expect(await rowsOf(db, 'select count(*) from report.roster_changes')).toEqual([[0n]]);
-    await runSqlText(db, `update mirror.users set phone = '15550100' where id = 1`);
-    expect(await rowsOf(db, 'select field, new_value from report.roster_changes')).toEqual([
-      ['phone', '15550100'],
-    ]);
-    await database.close();
   });
 });
 

@@ -1,15 +1,8 @@
-import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ExportRow, readPages } from '../../src/mirror/export-read.ts';
 import { readTeamUsers } from '../../src/mirror/import-read.ts';
-import { migrate } from '../../src/mirror/migrations.ts';
 import { type PeopleAsked, readPeople } from '../../src/mirror/page-people.ts';
 import { readPerson } from '../../src/mirror/page-person.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
-import { createTestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 import { createStage, type Stage } from '../system/stage.ts';
 
@@ -142,59 +135,5 @@ describe.each(servers())('the role that reports name, on $name', (server) => {
     expect(await roles(`report.roster_as_of('${before}')`)).toEqual([['member']]);
     const open = `(select * from report.roster_history where valid_to = 'infinity') open`;
     expect(await roles(open)).toEqual([['colleague']]);
-  });
-});
-
-describe.each(servers())('a mirror that is older than the record of arrivals, on $name', (server) => {
-  it('knows what the ledger and the base know, and says where nobody knows', async () => {
-    const database = await createTestDatabase({ server, empty: true });
-    const { db } = database;
-    const folder = mkdtempSync(join(tmpdir(), 'musterd-migrations-'));
-    for (const name of readdirSync('migrations').filter((one) => one < '0066'))
-      copyFileSync(join('migrations', name), join(folder, name));
-    await migrate(db, { folder });
-    rmSync(folder, { recursive: true });
-    const rows = async (text: string) => (await runSqlText(db, text)).rows;
-    const asRun = (run: number, text: string) =>
-      rows(`begin; set local musterd.writing = 'on'; set local musterd.run = '${run}'; ${text}; commit`);
-    await asRun(
-      7,
-      `insert into mirror.users (team_id, id, role_id, role, resolved) select 41, n, 2, 'member', true from generate_series(1, 3) n;
-       insert into sync.user_base (team_id, id, name, first_name, last_name, role_id) select 41, n, '', '', '', 2 from generate_series(1, 3) n;
-       insert into mirror.roles (team_id, role_id, name, members) values (41, 1, 'admin', 0), (41, 2, 'member', 3)`,
-    );
-    await asRun(8, `insert into mirror.users (team_id, id, resolved) values (41, 4, true)`);
-    await rows('update mirror.users set role_id = 1 where id < 4');
-    await rows('update mirror.users set role_id = 2 where id = 2');
-    await asRun(
-      9,
-      `update sync.user_base set role_id = 1 where id = 1;
-       insert into sync.changes (team_id, user_id, kind, new, outcome, closed_at) values (41, 1, 'push', '{"role_id": 1}', '{"role_id": "confirmed"}', now())`,
-    );
-    await rows(`create role test_roster_only; grant usage on schema report, mirror to test_roster_only;
-      grant select on report.roster to test_roster_only;
-      grant select on mirror.users, mirror.teams to test_roster_only`);
-    await migrate(db);
-    expect(
-      await rows(
-        'select user_id, new_role, role_arrived from report.role_changes order by user_id, changed_at',
-      ),
-    ).toEqual([
-      [1n, 'admin', true],
-      [2n, 'admin', null],
-      [2n, 'member', true],
-      [3n, 'admin', false],
-    ]);
-    // Those of the first run were there already.
-    expect(
-      await rows(`select user_id from report.roster_changes where field = 'present' order by user_id`),
-    ).toEqual([[4n]]);
-    const seen = await db.transaction(async (tx) => {
-      await sql`set local role test_roster_only`.execute(tx);
-      return (await sql`select count(*)::int as users from report.roster`.execute(tx)).rows;
-    });
-    expect(seen).toEqual([{ users: 4 }]);
-    await rows('drop owned by test_roster_only; drop role test_roster_only');
-    await database.close();
   });
 });

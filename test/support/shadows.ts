@@ -9,7 +9,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** What is written like a call in the SQL of musterd, and in all else that these files hold. */
 function readCalls(): readonly string[] {
   const texts = ['migrations', 'src/mirror'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder)).map((name) => readFileSync(join(ROOT, folder, name), 'utf8')),
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(?:sql|ts)$/.test(name))
+      .map((name) => readFileSync(join(ROOT, folder, name), 'utf8')),
   );
   return [
     ...new Set(texts.flatMap((text) => [...text.matchAll(/\b([a-z_0-9]+)\s*\(/g)].map(([, name]) => name))),

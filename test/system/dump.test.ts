@@ -1,16 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createLog } from '../../src/log.ts';
 import type { Database } from '../../src/mirror/database.ts';
-import { migrate } from '../../src/mirror/migrations.ts';
 import { runSqlText } from '../../src/mirror/sql-text.ts';
 import { restoreDump } from '../../src/mirror/restore-dump.ts';
 import { writeDump } from '../../src/mirror/write-dump.ts';
-import { ROOT, temporaryFolder } from '../support/checkout.ts';
+import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { dumpSchema } from '../support/schema-dump.ts';
 import { runMusterd } from './run-musterd.ts';
@@ -244,10 +243,10 @@ describe('musterd restore', () => {
         [...lines.slice(0, copyAt + 2), ...lines.slice(copyAt + 1)].join('\n'),
       ),
       'a migration that is unknown': gzipSync(
-        text.replace(/-- migration 0003_edits/, '-- migration 9003_edits'),
+        text.replace(/-- migration 0001_baseline/, '-- migration 9001_baseline'),
       ),
       'a migration that was another': gzipSync(
-        text.replace(/(-- migration 0003_edits )./, '$1z').replace(' z', ' 0'),
+        text.replace(/(-- migration 0001_baseline )./, '$1z').replace(' z', ' 0'),
       ),
     };
     const part = join(folder.path, 'broken.gz');
@@ -266,19 +265,26 @@ describe('musterd restore', () => {
     expect((await musterd(database.url, 'restore', file)).code).toBe(0);
   });
 
-  it('brings a dump of an older schema up to date', async () => {
-    const [old, database] = [await createEmpty(), await createEmpty()];
-    const migrations = temporaryFolder();
-    const names = readdirSync(join(ROOT, 'migrations')).toSorted().slice(0, -2);
-    for (const name of names) copyFileSync(join(ROOT, 'migrations', name), join(migrations.path, name));
-    await migrate(old.db, { folder: migrations.path });
-    migrations[Symbol.dispose]();
-    const parts: Buffer[] = [];
-    for await (const chunk of writeDump({ url: old.url, version: '0', onRows: () => {} })) parts.push(chunk);
+  it('brings a dump of a mirror that was made before the baseline up to date', async () => {
+    const database = await createEmpty();
+    const checksum = '0'.repeat(64);
+    const [first, last] = ['0001_mirror', '0070_known_rows'];
+    const numbered = text
+      .replace(/(-- migration )0001_baseline .*/, `$1${first} ${checksum}\n$1${last} ${checksum}`)
+      .replace(/^0001_baseline\t(.*)\t.*$/m, `${first}\t$1\t${checksum}\n${last}\t$1\t${checksum}`)
+      .replace(
+        /(end of the musterd dump: )(\d+)/,
+        (_, words: string, rows: string) => words + String(Number(rows) + 1),
+      );
     const part = join(folder.path, 'old.gz');
-    writeFileSync(part, gzipSync(Buffer.concat(parts)));
+    writeFileSync(part, gzipSync(numbered));
     const { code, stderr } = await musterd(database.url, 'restore', part);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(await dumpSchema(database.db)).toEqual(await dumpSchema(stage.db));
+    const { rows } = await runSqlText(database.db, 'select name from sync.migrations');
+    expect(rows).toEqual([['0001_baseline']]);
+    writeFileSync(part, gzipSync(numbered.replaceAll(last, '0069_receipts')));
+    const older = await musterd((await createEmpty()).url, 'restore', part);
+    expect([older.code, older.stderr]).toEqual([1, expect.stringContaining('of an earlier musterd')]);
   });
 });

@@ -50,7 +50,7 @@ describe('docs/security.md', () => {
     const places = globSync(
       [
         'src/**/*.ts',
-        'migrations/*.sql',
+        'migrations/**/*.sql',
         'config/*.*',
         'Dockerfile',
         '*.json',

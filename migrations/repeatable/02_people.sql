@@ -1,0 +1,101 @@
+-- By what address the settings reach it is not known here; another server and another database are.
+create or replace function sync.require_approver() returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  found constant jsonb := mirror.known_place();
+begin
+  if pg_trigger_depth() > 0 then
+    raise exception 'A trigger decides nothing' using errcode = 'insufficient_privilege';
+  end if;
+  if not coalesce(pg_has_role(session_user, to_regrole('musterd_approver')::oid, 'USAGE'), false)
+     and not has_table_privilege(session_user, 'sync.held_fields', 'UPDATE') then
+    raise exception '% may not decide about what is held', session_user
+      using errcode = 'insufficient_privilege', hint = 'An administrator grants the role musterd_approver.';
+  end if;
+  if found #>> '{place,kind}' = 'copy' then
+    raise exception 'Nothing is decided in a copy: whatever is approved here would not be sent'
+      using errcode = 'object_not_in_prerequisite_state', hint = 'If it is to send: musterd adopt --reason …';
+  end if;
+  if found #>> '{place,kind}' is not null and (found #>> '{place,database}' is distinct from found ->> 'database'
+      or found #>> '{place,identifier}' <> found ->> 'identifier') then
+    raise exception 'This mirror was at another place: nothing is sent from here, and nothing decided'
+      using errcode = 'object_not_in_prerequisite_state',
+        hint = 'If it has moved: musterd adopt --reason …, and stop the other one. If it is meant as a copy: musterd adopt --as-copy --reason …';
+  end if;
+end
+$$;
+comment on function sync.require_approver() is 'Refuses a session whose role is no member of musterd_approver, and whoever decides in a copy.';
+revoke execute on function sync.require_approver() from public;
+
+-- Who edits, and who decides.
+create or replace function sync.deciding_names() returns text[]
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select case
+    when s.actor is null then array[session_user::text]
+    when has_table_privilege(session_user, 'sync.held_fields', 'UPDATE') then array[s.actor]
+    else array[session_user::text, s.actor]
+  end
+  from (select sync.actor() as actor) s
+$$;
+comment on function sync.deciding_names() is 'Who decides: the role that is connected, and for whom it says it does (musterd.actor). Of a role that may write the bookkeeping, as musterd''s, that person alone.';
+
+create or replace function sync.decider() returns text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select array_to_string(sync.deciding_names(), ' for ')
+$$;
+comment on function sync.decider() is 'Who decides, in words: see sync.deciding_names().';
+
+-- As sync.deciding_names() takes who decides: who may write the bookkeeping is believed, and of a role that is no longer
+-- there nobody knows whether it might.
+create or replace function sync.named_editor(role text, person text) returns text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select case
+    when nullif(btrim(person), '') is null then role
+    when has_table_privilege(to_regrole(quote_ident(role))::oid, 'sync.held_fields', 'UPDATE') then btrim(person)
+    else role || ' for ' || btrim(person)
+  end
+$$;
+comment on function sync.named_editor(text,text) is 'Who edited, in words: the role that was connected, and for whom it said it did (musterd.actor). Of a role that may write the bookkeeping, as musterd''s, that person alone.';
+
+-- Two spellings of one person are one: NFKC, upper and lower case alike, one space, nothing invisible (which Unicode calls
+-- Default_Ignorable_Code_Point, and control characters). The letters are folded as ICU folds them, whatever the database's
+-- own locale is; lower once more at the beginning, because the capital sharp s is its own upper case.
+do $$
+begin
+  execute format($body$
+    create or replace function sync.person(name text) returns text
+    language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $sql$
+      select nullif(btrim(regexp_replace(
+        normalize(lower(upper(lower(normalize(regexp_replace(person.name, '[\u0001-\u0008\u000E-\u001F\u007F-\u0084\u0086-\u009F\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFF8\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\U000E0000-\U000E0FFF]', '', 'g'), NFKC) %1$s) %1$s) %1$s), NFKC),
+        '\s+', ' ', 'g')), '')
+    $sql$ $body$,
+    case when exists (select from pg_collation where collname = 'und-x-icu') then 'collate "und-x-icu"' else '' end);
+end
+$$;
+comment on function sync.person(text) is 'The one form in which names of people are compared: NFKC, without case, with single spaces and without invisible characters. NULL: no name.';
+grant execute on function sync.person(text) to public;
+
+-- Whether an edit was made by whoever decides now. Of an edit without an author only they may say so who cannot have made
+-- it. A role whose name is not in the form in which names are compared could be taken for another.
+create or replace function sync.is_own(authors text[]) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select case
+    when session_user::text is distinct from sync.person(session_user::text) then true
+    when '' = any (is_own.authors) and has_any_column_privilege(session_user, 'mirror.users', 'UPDATE') then true
+    else is_own.authors && (select array_agg(sync.person(n.name)) from unnest(sync.deciding_names()) as n (name))
+  end
+$$;
+comment on function sync.is_own(text[]) is 'Whether whoever decides now is among these authors of an edit, or might be.';
+
+create or replace function sync.new_decision() returns bigint
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  select nextval(pg_get_serial_sequence('sync.changes', 'change_id'))
+$$;
+comment on function sync.new_decision() is 'The number of a decision that is about to be made. No change has it.';
+
+-- Everybody may say for whom something is done. Nobody needs more than that to be known.
+create or replace function sync.actor() returns text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select nullif(btrim(left(btrim(current_setting('musterd.actor', true)), 200)), '')
+$$;
+comment on function sync.actor() is 'For whom this transaction says that it is done (musterd.actor), up to 200 characters. NULL: it does not say.';

@@ -1,0 +1,427 @@
+create or replace function mirror.note_half() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform set_config('musterd.halves', case when tg_argv[0] <> 'none' then concat(current_setting('musterd.halves', true), tg_argv[0]) end, true);
+  return null;
+end
+$$;
+comment on function mirror.note_half() is 'Notes which halves of the name a statement sets.';
+
+-- An email or a role where both sides last agreed on none is an edit that has not reached the service: whoever made it may
+-- take it back. Asked only where a value was emptied: a query in a condition is paid for by each row that is edited. As in
+-- 0016 otherwise.
+create or replace function mirror.check_user_edit() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  longest     constant integer := 262144; -- src/model/longest-text.ts
+  named       text := coalesce(current_setting('musterd.halves', true), '');
+  first_waits boolean;
+  last_waits  boolean;
+  waits       boolean;
+  changes     boolean;
+  is_held     boolean;
+begin
+
+  if (new.team_id, new.id, new.name, new.role, new.created_at, new.updated_at, new.user_created_at,
+      new.user_updated_at, new.resolved, new.gone_at, new.raw)
+     is distinct from
+     (old.team_id, old.id, old.name, old.role, old.created_at, old.updated_at, old.user_created_at,
+      old.user_updated_at, old.resolved, old.gone_at, old.raw) then
+    raise exception 'Only first_name, last_name, name_split, email, phone and role_id of mirror.users can be edited'
+      using errcode = 'check_violation',
+            hint = 'The service gives no way to change the other columns. To change a name, set first_name and last_name.';
+  end if;
+
+  new.first_name := coalesce(new.first_name, '');
+  new.last_name := coalesce(new.last_name, '');
+  -- Both halves are set: each is named by this statement, or was changed by an edit that still waits. A statement
+  -- that changes no name counts if something waits for it. A program that always writes all columns accepts nothing.
+  if named <> '' and new.name_split = 'guessed' then
+    changes := (new.first_name, new.last_name) is distinct from (old.first_name, old.last_name);
+    select new.first_name <> b.first_name, new.last_name <> b.last_name into first_waits, last_waits
+    from sync.user_base b where b.team_id = new.team_id and b.id = new.id and b.name <> '';
+    waits := coalesce(first_waits or last_waits, false);
+    is_held := not changes and not waits and exists (
+      select from sync.held_fields h
+      where h.team_id = new.team_id and h.user_id = new.id and h.reason = 'unsupported'
+    );
+    if (named like '%first%' or first_waits) and (named like '%last%' or last_waits) and (changes or waits)
+       or is_held then
+      new.name_split := 'known';
+    end if;
+  end if;
+  if (new.first_name, new.last_name) is distinct from (old.first_name, old.last_name) then
+    if length(new.first_name) + 1 + length(new.last_name) > longest then
+      raise exception 'The name of user % is longer than % characters', new.id, longest
+        using errcode = 'check_violation', hint = 'No run could read it back from the service.';
+    end if;
+    if mirror.name_words(new.first_name || ' ' || new.last_name) = 0 then
+      raise exception 'User % needs a first name or a last name', new.id
+        using errcode = 'check_violation', hint = 'The service does not take an empty name.';
+    end if;
+    if new.name_split = 'guessed' and mirror.name_words(old.name) > 2 then
+      raise warning 'Which words of "%" are the first name is a guess, so this edit of one half waits', old.name
+        using hint = 'Set first_name and last_name together, or set name_split = ''known''.';
+    end if;
+  end if;
+
+  if new.email is distinct from old.email then
+    if btrim(coalesce(new.email, '')) = '' then
+      if new.email is not null or not exists (
+        select from sync.user_base b where b.team_id = new.team_id and b.id = new.id and b.email is null) then
+        raise exception 'The email of user % can not be emptied', new.id
+          using errcode = 'check_violation', hint = 'The service gives no way to remove an email address; set another one.';
+      end if;
+    end if;
+    if length(new.email) > longest then
+      raise exception 'The email of user % is longer than % characters', new.id, longest
+        using errcode = 'check_violation', hint = 'No run could read it back from the service.';
+    end if;
+    if new.email !~ '^\S+@\S+$' then
+      raise exception '"%" is not an email address', left(new.email, 100) using errcode = 'check_violation';
+    end if;
+  end if;
+
+  if new.phone is distinct from old.phone then
+    new.phone := nullif(btrim(new.phone), '');
+  end if;
+  if new.phone is distinct from old.phone and new.phone !~ '^\+?[1-9][0-9]{1,14}$' then
+    raise exception '"%" is not a phone number in E.164 form', left(new.phone, 100)
+      using errcode = 'check_violation', hint = 'Write the country code and the number as digits alone, such as 15550100.';
+  end if;
+
+  if new.role_id is null and old.role_id is not null then
+    if not exists (
+      select from sync.user_base b where b.team_id = new.team_id and b.id = new.id and b.role_id is null) then
+      raise exception 'The role of user % can not be emptied', new.id
+        using errcode = 'check_violation', hint = 'Set another role_id.';
+    end if;
+  end if;
+
+  if (new.first_name, new.last_name, new.name_split, new.email, new.phone, new.role_id)
+     is distinct from (old.first_name, old.last_name, old.name_split, old.email, old.phone, old.role_id) then
+    new.edited_at := clock_timestamp();
+    new.edited_by := session_user;
+  else
+    new.edited_at := old.edited_at;
+    new.edited_by := old.edited_by;
+  end if;
+  return new;
+end
+$$;
+comment on function mirror.check_user_edit() is 'Refuses edits of a user that could never reach the service, and stamps the others.';
+revoke execute on function mirror.check_user_edit() from public;
+
+create or replace function mirror.refuse_edit() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception '% on %.% is not possible: the service gives no way to do the same', tg_op, tg_table_schema, tg_table_name
+    using errcode = 'feature_not_supported', hint = tg_argv[0];
+end
+$$;
+comment on function mirror.refuse_edit() is 'Refuses statements that have no counterpart on the service.';
+
+create or replace function mirror.name_words(name text) returns integer
+language sql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
+  select count(*)::integer
+  from regexp_split_to_table(name,
+    '[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+') as w (word)
+  where word <> ''
+$$;
+comment on function mirror.name_words(text) is 'How many words a name has; 0 for one of nothing but white space.';
+
+create or replace function mirror.tell_of_edits() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_notify('musterd_edits', t.edit_key::text)
+  from sync.teams t where t.team_id in (select e.team_id from edited e);
+  return null;
+end
+$$;
+comment on function mirror.tell_of_edits() is 'Tells a listening daemon which teams an edit touched, when it is committed.';
+revoke execute on function mirror.tell_of_edits() from public;
+
+-- Transition tables have no statistics, and sync.edits grows while it is read: a nested loop over two of the former, or a
+-- scan of the latter for each row, would take seconds for 10,000 rows. What has a key is looked up by it, and what ends is
+-- found by its place; that it has not ended is asked of ended_how, since a look through the index of those that last would
+-- seem cheaper while there are few. Runs as its owner, since editors may write nothing of sync.
+create or replace function mirror.note_edits() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set enable_nestloop = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan as $$
+declare
+  unknown     record;
+  xid         constant xid8 := pg_current_xact_id();
+  editor      constant text := session_user;
+  application constant text := nullif(current_setting('application_name'), '');
+  actor       constant text := sync.actor();
+  names       constant text[] := array_remove(array[sync.person(editor), sync.person(actor)], null);
+begin
+  with changed as materialized (
+    select n.team_id, n.id as user_id, o.name_split as old_split, n.name_split,
+      o.first_name as old_first, n.first_name, b.first_name as base_first, o.last_name as old_last, n.last_name, b.last_name as base_last,
+      o.email as old_email, n.email, b.email as base_email, o.phone as old_phone, n.phone, b.phone as base_phone,
+      o.role_id as old_role, n.role_id, b.role_id as base_role, b.id is not null as is_known
+    from edited n
+    join unedited o on o.team_id = n.team_id and o.id = n.id
+    left join lateral (
+      select s.id, s.first_name, s.last_name, s.email, s.phone, s.role_id from sync.user_base s
+      where s.team_id = n.team_id and s.id = n.id offset 0
+    ) b on true
+    where (n.first_name, n.last_name, n.name_split, n.email, n.phone, n.role_id)
+      is distinct from (o.first_name, o.last_name, o.name_split, o.email, o.phone, o.role_id)
+  ),
+  touched as (
+    select c.team_id, c.user_id, 'name' as field, c.old_split as split,
+      jsonb_build_object('first', c.old_first, 'last', c.old_last) as old_value,
+      jsonb_build_object('first', c.first_name, 'last', c.last_name) as new_value,
+      (c.first_name, c.last_name) is not distinct from (c.base_first, c.base_last) as is_agreed,
+      c.is_known and (c.old_first, c.old_last) is distinct from (c.base_first, c.base_last) as was_other
+    from changed c where (c.first_name, c.last_name) is distinct from (c.old_first, c.old_last)
+    union all
+    select c.team_id, c.user_id, 'name_split', null, to_jsonb(c.old_split), to_jsonb(c.name_split), false, false
+    from changed c where c.name_split is distinct from c.old_split
+    union all
+    select c.team_id, c.user_id, 'email', null, to_jsonb(c.old_email), to_jsonb(c.email), c.email is not distinct from c.base_email,
+      c.is_known and c.old_email is distinct from c.base_email
+    from changed c where c.email is distinct from c.old_email
+    union all
+    select c.team_id, c.user_id, 'phone', null, to_jsonb(c.old_phone), to_jsonb(c.phone), c.phone is not distinct from c.base_phone,
+      c.is_known and c.old_phone is distinct from c.base_phone
+    from changed c where c.phone is distinct from c.old_phone
+    union all
+    select c.team_id, c.user_id, 'role_id', null, to_jsonb(c.old_role), to_jsonb(c.role_id), c.role_id is not distinct from c.base_role,
+      c.is_known and c.old_role is distinct from c.base_role
+    from changed c where c.role_id is distinct from c.old_role
+  ),
+  judged as materialized (
+    select t.*, e.place, e.old_split,
+      -- What the statement found is nobody's that is on record: it was made past the triggers.
+      e.authors || case when case when e.place is null then t.was_other else t.old_value is distinct from e.new_value end
+        then array[''] end as authors,
+      t.is_agreed and not exists (
+        select from sync.changes c -- as sync.is_under_way(), which would be called for each row
+        where c.team_id = t.team_id and c.user_id = t.user_id and c.state = 'open' and c.new ? t.field
+          and coalesce(c.outcome ->> t.field, 'unknown') = 'unknown'
+      ) as is_withdrawn
+    from touched t
+    left join lateral (
+      select l.ctid as place, l.new_value, l.authors, l.old_split from sync.edits l
+      where l.team_id = t.team_id and l.user_id = t.user_id and l.field = t.field and l.ended_at is null offset 0
+    ) e on true
+  ),
+  withdrawn as (
+    update sync.edits e set ended_at = clock_timestamp(), ended_how = 'withdrawn'
+    where e.ctid = any (array(select j.place from judged j where j.is_withdrawn and j.place is not null)) and e.ended_how is null
+    returning e.team_id, e.user_id, e.field, e.edit_id
+  ),
+  replaced as (
+    update sync.edits e set ended_at = clock_timestamp(), ended_how = 'replaced'
+    where e.ctid = any (array(select j.place from judged j where not j.is_withdrawn and j.place is not null)) and e.ended_how is null
+    returning true
+  ),
+  freed as (
+    delete from sync.held_fields h using withdrawn w
+    where h.team_id = w.team_id and h.user_id = w.user_id and h.field = w.field and h.edit_id = w.edit_id and h.until is null
+  )
+  insert into sync.edits (xid, team_id, user_id, field, old_value, new_value, old_split, edited_at, edited_by, application, actor,
+    authors, ended_at, ended_how)
+  select xid, j.team_id, j.user_id, j.field, j.old_value, j.new_value, coalesce(j.old_split, j.split),
+    clock_timestamp(), editor, application, actor,
+    case when j.authors is null then names when cardinality(j.authors) >= 32 then
+        (names || ''::text || array(select a.name from unnest(j.authors) a (name) where a.name <> '' and a.name <> all (names)))[1:32]
+      when j.authors @> names then j.authors
+      else array(select distinct unnest(j.authors || names)) end,
+    case when j.field = 'name_split' or j.is_withdrawn then clock_timestamp() end,
+    case when j.field = 'name_split' then 'replaced' when j.is_withdrawn then 'withdrawn' end
+  from judged j
+  where (select count(*) from withdrawn) + (select count(*) from replaced) >= 0; -- first the end of one, then the beginning of the next
+
+  -- For sync.settled(), which the session calls after the commit; a rollback takes it back.
+  perform set_config('musterd.last_edit', pg_current_xact_id()::text, false);
+
+  if exists (select n.team_id, n.role_id from edited n where n.role_id is not null
+             except select r.team_id, r.role_id from mirror.roles r where r.gone_at is null) then
+    for unknown in
+      select n.team_id, string_agg(distinct n.role_id::text, ', ') as ids,
+        (select string_agg(r.role_id || coalesce(' (' || r.name || ')', ''), ', ' order by r.role_id)
+         from mirror.roles r where r.team_id = n.team_id and r.gone_at is null) as known
+      from edited n
+      join unedited o on o.team_id = n.team_id and o.id = n.id
+      where n.role_id is distinct from o.role_id
+        and (n.team_id, n.role_id) not in (select r.team_id, r.role_id from mirror.roles r where r.gone_at is null)
+      group by n.team_id
+    loop
+      continue when unknown.known is null;
+      raise warning 'Nobody in team % has the role %: the service may not know it', unknown.team_id, unknown.ids
+        using hint = 'Roles that somebody has: ' || unknown.known || '.';
+    end loop;
+  end if;
+  return null;
+end
+$$;
+comment on function mirror.note_edits() is 'Records what a statement edited, and ends the edits that it took back or replaced: see sync.edits.';
+revoke execute on function mirror.note_edits() from public;
+
+-- A push is under way with this field of the user.
+create or replace function sync.is_under_way(team bigint, users bigint, field text) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select exists (
+    select from sync.changes c
+    where c.team_id = is_under_way.team and c.user_id = is_under_way.users and c.state = 'open' and c.new ? is_under_way.field
+      and coalesce(c.outcome ->> is_under_way.field, 'unknown') = 'unknown')
+$$;
+comment on function sync.is_under_way(bigint,bigint,text) is 'Whether it is not known yet what became of a push of this field.';
+
+-- The edits of these users that both sides agree on by now, and what was held or decided of them.
+create or replace function sync.end_edits(team bigint, users bigint[]) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+  with ended as (
+    update sync.edits e set ended_at = clock_timestamp(), ended_how = 'agreed'
+    from mirror.users u
+    join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+    where e.team_id = end_edits.team and e.user_id = any (end_edits.users) and e.ended_at is null
+      and u.team_id = e.team_id and u.id = e.user_id
+      and case e.field
+        when 'name' then (u.first_name, u.last_name) is not distinct from (b.first_name, b.last_name)
+        when 'email' then u.email is not distinct from b.email
+        when 'phone' then u.phone is not distinct from b.phone
+        else u.role_id is not distinct from b.role_id end
+      and not sync.is_under_way(e.team_id, e.user_id, e.field)
+    returning e.team_id, e.user_id, e.field, e.edit_id
+  )
+  delete from sync.held_fields h using ended d
+  where h.team_id = d.team_id and h.user_id = d.user_id and h.field = d.field and h.edit_id = d.edit_id and h.until is null
+$$;
+comment on function sync.end_edits(bigint,bigint[]) is 'Ends the edits of these users that both sides agree on, and what was held or decided of them.';
+
+-- As in mirror.note_edits(): what is asked for each row is asked by its key.
+create or replace function sync.note_agreed() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
+declare
+  one record;
+begin
+  for one in
+    select a.team_id, array_agg(distinct a.id) as users from agreed a
+    cross join lateral (
+      select from sync.edits l where l.team_id = a.team_id and l.user_id = a.id and l.ended_at is null offset 0
+    ) e
+    group by a.team_id
+  loop
+    perform sync.end_edits(one.team_id, one.users);
+  end loop;
+  return null;
+end
+$$;
+comment on function sync.note_agreed() is 'Ends the edits that both sides agree on once the base has moved.';
+revoke execute on function sync.note_agreed() from public;
+
+-- What made an edit while the triggers were off has no record: it is found by who holds or sends it.
+create or replace function sync.find_edit(team bigint, id bigint, of_field text) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  known sync.edits;
+  was   jsonb;
+  now   jsonb;
+begin
+  select v.base_value, v.mirror_value into was, now
+  from mirror.users u
+  join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+  cross join lateral (values
+    ('name', jsonb_build_object('first', b.first_name, 'last', b.last_name), jsonb_build_object('first', u.first_name, 'last', u.last_name)),
+    ('email', to_jsonb(b.email), to_jsonb(u.email)),
+    ('phone', to_jsonb(b.phone), to_jsonb(u.phone)),
+    ('role_id', to_jsonb(b.role_id), to_jsonb(u.role_id))
+  ) as v (field, base_value, mirror_value)
+  where u.team_id = find_edit.team and u.id = find_edit.id and v.field = of_field;
+  select e.* into known from sync.edits e
+  where e.team_id = find_edit.team and e.user_id = find_edit.id and e.field = of_field and e.ended_at is null;
+  if known.edit_id is not null and known.new_value is not distinct from now then
+    return known.edit_id;
+  end if;
+  if known.edit_id is not null then
+    update sync.edits e set ended_at = clock_timestamp(), ended_how = 'replaced'
+    where e.team_id = find_edit.team and e.user_id = find_edit.id and e.field = of_field and e.ended_at is null;
+  end if;
+  if now is not distinct from was then
+    return null;
+  end if;
+  insert into sync.edits (xid, team_id, user_id, field, old_value, new_value, old_split, edited_at, authors)
+  values (pg_current_xact_id(), find_edit.team, find_edit.id, of_field, case when known.edit_id is null then was else known.new_value end,
+    now, known.old_split, clock_timestamp(), array_remove(known.authors, '') || '{""}')
+  returning edit_id into known.edit_id;
+  return known.edit_id;
+end
+$$;
+comment on function sync.find_edit(bigint,bigint,text) is 'The edit of this field that lasts; recorded now, without an author, if it was made past the triggers. NULL: both sides agree.';
+
+-- Whoever may delete from a table, or update, truncate or maintain it whole, may also lock it: for everybody, and for as long
+-- as they like.
+create or replace function mirror.forget_lookups(team bigint, addresses text[]) returns bigint
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  with forgotten as (
+    delete from mirror.user_lookups l
+    where l.team_id = forget_lookups.team and sync.session_sees(l.team_id)
+      and (l.email = any (forget_lookups.addresses) or l.phone = any (forget_lookups.addresses))
+    returning true
+  )
+  select count(*) from forgotten
+$$;
+comment on function mirror.forget_lookups(bigint,text[]) is 'Removes these email addresses and phone numbers of a team from mirror.user_lookups, and says how many rows that were.';
+revoke execute on function mirror.forget_lookups(bigint,text[]) from public;
+
+create or replace trigger a_no_half before update on mirror.users
+for each statement when (not mirror.is_musterd()) execute function mirror.note_half('none');
+comment on trigger a_no_half on mirror.users is 'Forgets which halves of a name the statement before set.';
+
+create or replace trigger b_first_half before update of first_name on mirror.users
+for each statement when (not mirror.is_musterd()) execute function mirror.note_half('first');
+comment on trigger b_first_half on mirror.users is 'Notes that a statement sets the first name.';
+
+create or replace trigger c_last_half before update of last_name on mirror.users
+for each statement when (not mirror.is_musterd()) execute function mirror.note_half('last');
+comment on trigger c_last_half on mirror.users is 'Notes that a statement sets the last name.';
+
+create or replace trigger check_user_edit before update on mirror.users
+  for each row when (not mirror.is_musterd()) execute function mirror.check_user_edit();
+comment on trigger check_user_edit on mirror.users is 'Refuses edits that could never reach the service.';
+
+create or replace trigger refuse_insert_or_delete before insert or delete on mirror.users
+for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit('Users are created and removed in the service''s web app; the next run brings them here.');
+
+create or replace trigger refuse_truncate before truncate on mirror.users
+for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit('Users are created and removed in the service''s web app.');
+
+create or replace trigger users_note_edits after update on mirror.users
+referencing old table as unedited new table as edited
+for each statement when (not mirror.is_musterd()) execute function mirror.note_edits();
+comment on trigger users_note_edits on mirror.users is 'Keeps each edit.';
+
+create or replace trigger users_tell_of_edits after update on mirror.users
+referencing new table as edited
+for each statement when (not mirror.is_musterd()) execute function mirror.tell_of_edits();
+
+create or replace trigger base_ends_edits after update on sync.user_base
+referencing new table as agreed for each statement execute function sync.note_agreed();
+comment on trigger base_ends_edits on sync.user_base is 'Ends the edits that both sides agree on.';
+
+create or replace trigger new_base_ends_edits after insert on sync.user_base
+referencing new table as agreed for each statement execute function sync.note_agreed();
+comment on trigger new_base_ends_edits on sync.user_base is 'Ends the edits of whoever comes back, if both sides agree on them.';
+
+-- What the service gives no way to change is read-only.
+do $$
+declare
+  place text;
+  what  text;
+  instead text;
+begin
+  for place, what, instead in values ('contact_counts', 'Contact counts', ''), ('contact_fields', 'Contact fields', ''), ('tags', 'Tags', ''),
+    ('teams', 'Teams', ''), ('roles', 'Roles', ': a user gets another one by role_id of mirror.users')
+  loop
+    execute format('create or replace trigger refuse_edit before insert or update or delete on mirror.%I
+      for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit(%L)', place, what || ' are read-only here' || instead || '.');
+    execute format('create or replace trigger refuse_truncate before truncate on mirror.%I
+      for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit(%L)', place, what || ' are read-only here.');
+  end loop;
+end
+$$;

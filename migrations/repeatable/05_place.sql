@@ -1,0 +1,124 @@
+create or replace function sync.place() returns bigint
+language plpgsql stable set search_path = pg_catalog, pg_temp
+as $$
+declare
+  server bigint;
+begin
+  -- Whoever may not ask for the server does without.
+  if has_function_privilege('pg_catalog.pg_control_system()', 'execute') then
+    select c.system_identifier into server from pg_control_system() c;
+  end if;
+  return hashtextextended(concat_ws(' ', (select d.oid from pg_database d where d.datname = current_database()), server), 0);
+end
+$$;
+comment on function sync.place() is 'Stands for this database: numbers of transactions are another one''s once it was restored elsewhere.';
+
+create or replace function sync.known_team(of_team text) returns jsonb
+language plpgsql stable set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select jsonb_build_object('team_id', t.team_id, 'four_eyes', coalesce(t.four_eyes, false),
+      'team', (select jsonb_build_object('name', m.name, 'list_size', m.list_size) from mirror.teams m where m.team_id = t.team_id),
+      'learned', (
+        select jsonb_object_agg(l.topic, jsonb_build_object('value', l.value,
+          'ageMs', extract(epoch from clock_timestamp() - l.learned_at) * 1000))
+        from sync.learned l where l.team = of_team),
+      'missing', array(select r from unnest('{users,tags,contact_fields}'::text[]) r
+        where exists (select from sync.absences a where a.team_id = t.team_id and a.resource = r)),
+      'rejected', array(select distinct r.resource from sync.rejected_rows r where r.team_id = t.team_id),
+      'has_stale', exists (select from sync.stale_rows s where s.team_id = t.team_id),
+      'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open'),
+      'may_lack_roles', coalesce((select r.outcome <> 'complete' or r.run_id <= coalesce((
+          select c.run_id from sync.changes c
+          where c.team_id = r.team_id and c.kind <> 'adopt' and c.new ?| '{role_id,role}'::text[]
+          order by c.run_id desc limit 1), 0)
+        or exists (select from sync.runs n where n.team = r.team and n.run_id > r.run_id and n.command = 'resync')
+        from sync.runs r where r.team = of_team and 'users' = any (r.groups) order by r.run_id desc limit 1), true))
+    from (select of_team as team) k left join sync.teams t on t.team = k.team);
+end
+$$;
+comment on function sync.known_team(text) is 'What is known of a team by its configured name before the service is asked.';
+
+create or replace function sync.take_places(of_team text, wanted float8, capacity float8, burst float8, period_ms float8,
+  latest_ms float8, counted_ms float8, reported jsonb) returns float8
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  due_ms float8;
+begin
+  for tries in 1..2 loop
+    update sync.rate_limits r
+    set (next_at, counted) = (
+      select to_timestamp((d.due + wanted * period_ms) / 1000), d.counted
+      from (select extract(epoch from clock_timestamp())::float8 * 1000) n (now)
+      cross join lateral (
+        select greatest(n.now, least(extract(epoch from r.next_at)::float8 * 1000, n.now + latest_ms),
+            max(c.until + (burst - 1 - greatest(0, capacity + wanted - c.later)) * period_ms)
+              filter (where c.later > capacity and wanted > 0)) as due,
+          coalesce(jsonb_object_agg(c.key, jsonb_build_array(c.places, c.until)), '{}') as counted
+        from (
+          select a.key, a.places, a.until, sum(a.places) over (order by a.until desc)::float8 as later
+          from (
+            select o.key, (o.value ->> 0)::int as places, (o.value ->> 1)::float8 as until
+            from jsonb_each(r.counted) o where not reported ? o.key
+            union all
+            select w.key, (w.value ->> 0)::int, n.now + (w.value ->> 1)::float8
+            from jsonb_each(reported) w) a
+          where a.places > 0 and a.until > n.now and a.until < n.now + counted_ms) c) d)
+    where r.team = of_team
+    returning (extract(epoch from r.next_at)::float8 - extract(epoch from clock_timestamp())::float8) * 1000 - wanted * period_ms
+    into due_ms;
+    exit when found;
+    insert into sync.rate_limits (team, next_at) values (of_team, clock_timestamp()) on conflict do nothing;
+  end loop;
+  return coalesce(due_ms, 0);
+end
+$$;
+comment on function sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb) is 'Takes places of a team at its pace and within its limit, by the database''s clock, and notes what counts of one process. Returns in how many ms the first of them is due.';
+
+-- Page and status ask this as well, with the rights of whoever reads.
+create or replace function mirror.known_place() returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  known  jsonb := (select l.value from sync.learned l where l.team = '' and l.topic = 'place');
+  server text;
+begin
+  -- Whoever may not ask for the server does without.
+  if has_function_privilege('pg_catalog.pg_control_system()', 'execute') then
+    select c.system_identifier::text into server from pg_control_system() c;
+  end if;
+  return jsonb_build_object(
+    'place', known,
+    'identifier', server,
+    'database', (select d.oid::text from pg_database d where d.datname = current_database()),
+    'until', coalesce(known -> 'left', to_jsonb((
+      select r.finished_at from sync.runs r where r.finished_at is not null order by r.run_id desc limit 1))));
+end
+$$;
+comment on function mirror.known_place() is 'Where this mirror is at home as far as it is on record (place), and the server and the database that it is in now. until: the end of the last run that was there.';
+
+-- One place takes the place of another only where nobody was faster. Those who say it are on record with each team.
+create or replace function sync.keep_place(was jsonb, now_at jsonb, moved jsonb) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if pg_trigger_depth() > 0 or not has_table_privilege(session_user, 'sync.user_base', 'UPDATE') then
+    raise exception '% may not say where this mirror is', session_user using errcode = 'insufficient_privilege';
+  end if;
+  if was is null then
+    insert into sync.learned (team, topic, value) values ('', 'place', now_at) on conflict do nothing;
+  else
+    update sync.learned l set value = now_at, learned_at = clock_timestamp()
+    where l.team = '' and l.topic = 'place' and l.value = was;
+  end if;
+  if not found then
+    return false;
+  end if;
+  insert into sync.changes (team_id, kind, old, new, closed_at, decided_by, decided_role, decided_why)
+  select t.team_id, 'place', jsonb_build_object('place', moved -> 'from'), jsonb_build_object('place', moved -> 'to'),
+    clock_timestamp(), sync.decider(), session_user, moved ->> 'why'
+  from sync.teams t where moved is not null order by t.team_id;
+  return true;
+end
+$$;
+comment on function sync.keep_place(jsonb,jsonb,jsonb) is 'Writes down where this mirror is at home, if what is on record is still what it was; with what a person said of it, into the ledger. For roles that may write the bookkeeping.';

@@ -1,0 +1,442 @@
+-- What is held in a batch: as it was held there.
+create or replace function sync.decide(batch text, approves boolean, only_users bigint[], reason text, revert boolean, team bigint, only_edits bigint[])
+returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  hash     constant text := lower(decide.batch);
+  verb     constant text := case when decide.approves then 'approve' else 'reject' end;
+  teams    bigint[];
+  stranger text;
+  seen     jsonb;
+  own      bigint[];
+begin
+  perform sync.require_approver();
+  select array_agg(distinct h.team_id) into teams
+  from sync.held_fields h
+  where h.batch = hash and h.decision is distinct from 'rejected' and (decide.team is null or h.team_id = decide.team)
+    and sync.session_sees(h.team_id);
+  if teams is null then
+    raise exception 'Nothing is held in a batch %', decide.batch
+      using errcode = 'no_data_found', hint = 'report.held has the batches that wait.';
+  end if;
+  if cardinality(teams) > 1 then
+    raise exception 'Batch % is held in % teams', decide.batch, cardinality(teams)
+      using errcode = 'invalid_parameter_value', hint = 'Say which one: team => 41.';
+  end if;
+  select o.what into stranger
+  from (
+    select 'User ' || u.id as what, u.id, null::bigint as edit_id from unnest(decide.only_users) as u (id)
+    union all select 'Edit ' || e.edit_id, null, e.edit_id from unnest(decide.only_edits) as e (edit_id)
+  ) o
+  where not exists (
+    select from sync.held_fields h
+    where h.team_id = teams[1] and h.batch = hash and h.decision is distinct from 'rejected' and (h.user_id = o.id or h.edit_id = o.edit_id)
+  )
+  limit 1;
+  if stranger is not null then
+    raise exception '% is not in batch %', stranger, decide.batch using errcode = 'invalid_parameter_value';
+  end if;
+
+  -- A daemon that listens looks at what may go now. In the order in which a run locks: users, then held fields.
+  update sync.due d set mark = null from sync.teams t
+  where t.team_id = teams[1] and d.team = t.team and d.run_group = 'edits';
+  perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = teams[1];
+  if decide.revert then
+    perform from mirror.users u
+    where u.team_id = teams[1] and u.id in (select h.user_id from sync.held_fields h where h.team_id = teams[1] and h.batch = hash)
+    order by u.id for update;
+  end if;
+  perform from sync.held_fields h where h.team_id = teams[1] and h.batch = hash order by h.user_id, h.field for update;
+  select coalesce(jsonb_agg(jsonb_build_object('user_id', h.user_id, 'field', h.field, 'edit_id', coalesce(h.edit_id, 0),
+    'base', h.base_value, 'mirror', h.mirror_value, 'service', h.shown_value)), '[]') into seen
+  from sync.held_fields h
+  where h.team_id = teams[1] and h.batch = hash and h.decision is distinct from 'rejected'
+    and (decide.only_users is null or h.user_id = any (decide.only_users))
+    and (decide.only_edits is null or h.edit_id = any (decide.only_edits));
+  if decide.approves then
+    select array_agg(distinct d.user_id order by d.user_id) into own
+    from sync.decide_edits(verb, teams[1], seen, decide.reason, hash, only_shown => true) d where d.outcome = 'own';
+  end if;
+  if own is not null then
+    raise exception '% edited what is to be approved, or may have, of % users: %', sync.decider(), cardinality(own),
+      array_to_string(own[1:10], ', ') || case when cardinality(own) > 10 then ', …' else '' end
+      using errcode = 'invalid_parameter_value',
+            hint = 'Somebody else has to approve them (push.fourEyes). What others edited can be approved by itself: only_users, or --only.';
+  end if;
+  return query select * from sync.decide_edits(verb, teams[1], seen, decide.reason, hash, decide.revert);
+end
+$$;
+comment on function sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) is 'Approves or rejects the edits of a batch as they are held in it: what sync.approve() and sync.reject() do.';
+revoke execute on function sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) from public;
+
+create or replace function sync.decide_batch(batch text, approves boolean, only_ids bigint[], reason text, revert boolean, team bigint, only_edits bigint[])
+returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
+language plpgsql set search_path = pg_catalog, pg_temp as $$#variable_conflict use_column
+declare
+  teams    bigint[];
+  missing  text;
+  stranger bigint;
+  decider  constant text := sync.decider();
+  number   constant bigint := sync.new_decision();
+begin
+  perform sync.require_approver();
+  -- A run that looks at these rows ends first; what it replaced no longer waits under this name.
+  perform from sync.absences a
+  where a.batch = lower(decide_batch.batch) and (decide_batch.team is null or a.team_id = decide_batch.team)
+    and sync.session_sees(a.team_id)
+  order by a.team_id, a.resource, a.id for update;
+  select array_agg(distinct a.team_id), min(a.resource) into teams, missing
+  from sync.absences a
+  where a.batch = lower(decide_batch.batch) and (decide_batch.team is null or a.team_id = decide_batch.team)
+    and sync.session_sees(a.team_id);
+  if teams is null then
+    return query select * from sync.decide(decide_batch.batch, approves, only_ids, reason, revert, team, only_edits);
+    return;
+  end if;
+  if cardinality(teams) > 1 then
+    raise exception 'Batch % waits in % teams', decide_batch.batch, cardinality(teams)
+      using errcode = 'invalid_parameter_value', hint = 'Say which one: team => 41.';
+  end if;
+  select o.id into stranger
+  from unnest(decide_batch.only_ids) as o (id)
+  where not exists (
+    select from sync.absences a where a.team_id = teams[1] and a.batch = lower(decide_batch.batch) and a.id = o.id
+  )
+  limit 1;
+  if stranger is not null then
+    raise exception '% is not among the missing % of batch %', stranger, missing, decide_batch.batch
+      using errcode = 'invalid_parameter_value';
+  end if;
+
+  return query
+  with named as materialized (
+    select a.team_id, a.resource, a.id, decide_batch.only_ids is null or a.id = any (decide_batch.only_ids) as is_chosen
+    from sync.absences a where a.team_id = teams[1] and a.batch = lower(decide_batch.batch)
+  ),
+  -- As a run names them that finds nothing else in doubt.
+  rest as (
+    select substr(encode(sha256(convert_to(
+        format('["%s",[%s]]', missing, string_agg(n.id::text, ',' order by n.id)), 'UTF8')), 'hex'), 1, 12) as hash,
+      case count(*) when 1 then '1 missing row was' else count(*) || ' missing rows were' end || ' left out of an approval' as words
+    from named n where not n.is_chosen
+  ),
+  written as (
+    update sync.absences a set
+      verdict = case when n.is_chosen then 'approved' else 'left' end,
+      verdict_scope = case when n.is_chosen then a.scope end,
+      batch = case when not n.is_chosen then r.hash end,
+      detail = case when not n.is_chosen then r.words end,
+      scope = case when not n.is_chosen then a.scope end,
+      withheld_at = case when not n.is_chosen then clock_timestamp() end,
+      decided_at = clock_timestamp(), decided_by = decider, decided_role = session_user,
+      decided_why = coalesce(decide_batch.reason, '')
+    from named n cross join rest r
+    where decide_batch.approves and (a.team_id, a.resource, a.id) = (n.team_id, n.resource, n.id)
+  ),
+  recorded as (
+    insert into sync.changes (team_id, user_id, kind, closed_at, decided_by, decided_role, decided_why, batch, decision_id)
+    select n.team_id, n.id, 'approve', clock_timestamp(), decider, session_user, coalesce(decide_batch.reason, ''),
+      lower(decide_batch.batch), number
+    from named n where decide_batch.approves and n.is_chosen and n.resource = 'users' order by n.id
+  )
+  select n.team_id, n.id, n.resource, case when decide_batch.approves then 'approved' else 'left' end,
+    case when decide_batch.approves and missing = 'users' then number end
+  from named n where n.is_chosen order by n.id;
+end
+$$;
+comment on function sync.decide_batch(text,boolean,bigint[],text,boolean,bigint,bigint[]) is 'Approves or rejects what waits under a name: missing rows, or else held fields. What sync.approve() and sync.reject() do.';
+revoke execute on function sync.decide_batch(text,boolean,bigint[],text,boolean,bigint,bigint[]) from public;
+
+create or replace function sync.approve(batch text, only_users bigint[] default null, reason text default null, team bigint default null, only_edits bigint[] default null)
+returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  select * from sync.decide_batch(batch, true, only_users, reason, false, team, only_edits)
+$$;
+comment on function sync.approve(text,bigint[],text,bigint,bigint[]) is 'Lets the edits of a batch pass the limits, all of them, those of some users or single ones: once, and only as long as it is the same edit over what was seen of the service. Refused where the settings ask for four eyes and whoever decides edited one of them. Says of each row: approved; moved: it is not as it was held, and is left; ended: it is no edit any more; on its way: it is being sent; asked, held: something else holds it; gone: the user has left. Of a batch of missing rows: agrees that they are gone, for as long as they are missing and the settings ask for the same; those that only_users leaves out wait on. user_id is the id of the row then, and field says what it is: users, tags or contact_fields. decision_id is the number of the decision, as in report.decisions; empty: nothing was decided, or nothing about users.';
+revoke execute on function sync.approve(text,bigint[],text,bigint,bigint[]) from public;
+
+create or replace function sync.reject(batch text, only_users bigint[] default null, reason text default null, revert boolean default false, team bigint default null, only_edits bigint[] default null)
+returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  select * from sync.decide_batch(batch, false, only_users, reason, revert, team, only_edits)
+$$;
+comment on function sync.reject(text,bigint[],text,boolean,bigint,bigint[]) is 'Decides that the edits of a batch are not sent, all of them, those of some users or single ones, for as long as these edits last. With revert the mirror is given back what both sides last agreed on. Says of each row: rejected; on its way: it is being sent, and what becomes of it is told by the push; left: nothing is to be rejected, as with missing rows, which stay as they are until they are approved; and what sync.approve() says.';
+revoke execute on function sync.reject(text,bigint[],text,boolean,bigint,bigint[]) from public;
+
+-- What taking a decision back finds, by the fate of each of its edits:
+--
+-- | the edit                                     | approve, resolve | reject      |
+-- |----------------------------------------------|------------------|-------------|
+-- | waits, decided by this and nothing since     | undecided        | undecided   |
+-- | is being sent                                | on its way       | on its way  |
+-- | has arrived, or the service's value was taken | arrived         | moved       |
+-- | was taken back by this                       | –                | given back  |
+-- | anything else                                | moved            | moved       |
+create or replace function sync.undecide(decision bigint, reason text default null, only_shown boolean default false)
+returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  number constant bigint := case when not undecide.only_shown then sync.new_decision() end;
+  taken  record;
+begin
+  if number is not null then
+    perform sync.require_approver();
+  end if;
+  select c.team_id, c.kind into taken from sync.changes c
+  where c.decision_id = undecide.decision and sync.session_sees(c.team_id) order by c.kind = 'undo' limit 1;
+  if not found then
+    raise exception 'There is no decision %', undecide.decision
+      using errcode = 'no_data_found', hint = 'report.decisions has those that were made.';
+  end if;
+  if taken.kind = 'undo' then
+    raise exception 'Decision % took another one back', undecide.decision
+      using errcode = 'invalid_parameter_value', hint = 'What is undecided by that is decided anew: report.held has it.';
+  end if;
+  if number is not null then
+    perform from sync.held_fields h
+    where h.team_id = taken.team_id
+      and h.user_id = any (array(select c.user_id from sync.changes c where c.decision_id = undecide.decision))
+    order by h.user_id, h.field for update;
+  end if;
+  return query
+  with found as materialized (
+    select c.team_id, c.user_id, f.field, c.batch, c.base -> f.field as base, c.old -> f.field as old, c.new -> f.field as new,
+      c.edits -> f.field as edit,
+      case
+        when f.field is null then case when a.verdict = 'approved' then 'undecided' else 'moved' end
+        when c.outcome ->> f.field = 'withdrawn' then 'given back'
+        when exists (
+          select from sync.changes d
+          where d.team_id = c.team_id and d.user_id = c.user_id and d.change_id > c.change_id and d.decision_id is not null
+            and d.edits -> f.field = c.edits -> f.field
+        ) then 'moved'
+        when e.edit_id is null then case when c.kind <> 'reject' and exists (
+            select from sync.changes p
+            where p.team_id = c.team_id and p.user_id = c.user_id and (
+              p.kind = 'push' and p.edits -> f.field = c.edits -> f.field and p.outcome ->> f.field = 'confirmed'
+              or c.kind = 'resolve' and p.kind = 'pull' and p.run_id = c.run_id)
+          ) then 'arrived' else 'moved' end
+        when exists (
+          select from sync.changes p
+          where p.team_id = c.team_id and p.user_id = c.user_id and p.state = 'open' and p.edits -> f.field = c.edits -> f.field
+            and coalesce(p.outcome ->> f.field, 'unknown') = 'unknown'
+        ) then 'on its way'
+        when u.gone_at is null and h.decision = case c.kind when 'reject' then 'rejected' else 'approved' end then 'undecided'
+        else 'moved'
+      end as outcome
+    from sync.changes c
+    left join lateral jsonb_object_keys(c.old || c.new) as f (field) on true
+    left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
+    left join sync.edits e on e.team_id = c.team_id and e.user_id = c.user_id and e.field = f.field and e.ended_at is null
+      and e.edit_id = (c.edits ->> f.field)::bigint
+    left join sync.held_fields h on h.team_id = c.team_id and h.user_id = c.user_id and h.field = f.field and h.edit_id = e.edit_id
+    left join sync.absences a on f.field is null and a.team_id = c.team_id and a.resource = 'users' and a.id = c.user_id
+    where c.decision_id = undecide.decision and c.kind <> 'undo'
+  ),
+  done as (
+    select * from found n where number is not null and n.outcome = 'undecided'
+  ),
+  -- What could not be sent before it was decided can be now, and waits all the same.
+  freed as (
+    update sync.held_fields h set
+      reason = case h.reason when 'unsupported' then 'limit' else h.reason end,
+      batch = coalesce(h.batch, d.batch), detail = 'the decision about it was taken back', decision = null
+    from done d where h.team_id = d.team_id and h.user_id = d.user_id and h.field = d.field
+  ),
+  missed as (
+    update sync.absences a set verdict = 'left', verdict_scope = null, decided_at = clock_timestamp(), decided_by = sync.decider(),
+      decided_role = session_user, decided_why = coalesce(undecide.reason, '')
+    from done d where d.field is null and a.team_id = d.team_id and a.resource = 'users' and a.id = d.user_id
+  ),
+  recorded as (
+    insert into sync.changes (team_id, user_id, kind, base, old, new, edits, closed_at, decided_by, decided_role, decided_why, batch,
+      decision_id)
+    select d.team_id, d.user_id, 'undo', coalesce(jsonb_object_agg(d.field, d.base) filter (where d.field is not null), '{}'),
+      coalesce(jsonb_object_agg(d.field, d.old) filter (where d.field is not null), '{}'),
+      coalesce(jsonb_object_agg(d.field, d.new) filter (where d.field is not null), '{}'),
+      jsonb_object_agg(d.field, d.edit) filter (where d.field is not null), clock_timestamp(), sync.decider(), session_user,
+      coalesce(undecide.reason, ''), max(d.batch), number
+    from done d group by d.team_id, d.user_id
+  )
+  select n.team_id, n.user_id, n.field, n.outcome, number from found n order by n.user_id, n.field;
+end
+$$;
+comment on function sync.undecide(bigint,text,boolean) is 'Takes a decision back, as far as nothing has become of it: what was approved and not sent waits undecided again, and so does what was rejected. Nothing is approved by that. With only_shown nothing is changed. Says of each row: undecided; on its way: it is being sent; arrived: both sides have it; given back: the rejection took the edit back; moved: it is another edit by now, or was decided again. What has arrived or was given back is set back by "musterd undo --decision".';
+revoke execute on function sync.undecide(bigint,text,boolean) from public;
+
+-- Why a field is held, as it is told.
+create or replace function sync.held_because(reason text, decision text, until timestamptz) returns text
+language sql stable parallel safe
+return case when until > clock_timestamp() then 'asked' when decision = 'rejected' then decision else reason end;
+comment on function sync.held_because(text,text,timestamp with time zone) is 'Why a field is held, as report.held tells it: that somebody asked to hold the field for a while, that a person rejected the edit, or else what held it.';
+grant execute on function sync.held_because(text,text,timestamp with time zone) to public;
+
+-- The one function that decides. What it finds of each edit, as it is now and as whoever decides has seen it:
+--
+-- | the edit                                          | approve    | resolve    | reject         |
+-- |---------------------------------------------------|------------|------------|----------------|
+-- | is of a user who has left                         | gone       | gone       | gone           |
+-- | is held on request                                | asked      | asked      | asked          |
+-- | is being sent                                     | on its way | on its way | on its way (†) |
+-- | was rejected, or is held for no batch is about it | held       | ·          | held           |
+-- | has ended, and the field has no other             | ended      | ended      | ended          |
+-- | is another one by now, or is not on record        | moved      | moved      | moved          |
+-- | lasts, and base or service is not as it was seen  | moved      | ·          | rejected       |
+-- | is of whoever decides, or may be, with four eyes  | own        | own (‡)    | ·              |
+-- | lasts, and all is as it was seen                  | approved   | resolved   | rejected       |
+--
+-- † and is rejected if it does not arrive: no part of a request that has not left carries it, and it is not sent again. Nor is
+--   the mirror given back as long as another edit of the field is being sent: it may arrive.
+-- ‡ where it is the mirror's value that is to win.
+--
+-- seen has a row for each edit: user_id, field, edit_id (none: whichever has this value), base, mirror and service; sends:
+-- false, where the service is to get another value; passes: false, where that is carried out already, and only written down;
+-- edited: whoever decides gave the field another value than that of either side.
+create or replace function sync.decide_edits(verb text, team bigint, seen jsonb, reason text, batch text default null, revert boolean default false,
+  run bigint default null, number bigint default null, waits text default 'limit', only_shown boolean default false)
+returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  writing   constant text := coalesce(current_setting('musterd.writing', true), '');
+  as_run    constant text := coalesce(current_setting('musterd.run', true), '');
+  decider   constant text := sync.decider();
+  done_word constant text := case decide_edits.verb when 'approve' then 'approved' when 'resolve' then 'resolved' else 'rejected' end;
+  mine      constant bigint := case when not only_shown then coalesce(decide_edits.number, sync.new_decision()) end;
+begin
+  if not only_shown then
+    perform sync.require_approver();
+    -- In the order in which a run locks: users, then held fields.
+    if decide_edits.revert then
+      perform from mirror.users u
+      where u.team_id = decide_edits.team and u.id in (select (s ->> 'user_id')::bigint from jsonb_array_elements(decide_edits.seen) s)
+      order by u.id for update;
+    end if;
+    perform from sync.held_fields h
+    where h.team_id = decide_edits.team and (h.user_id, h.field) in (
+      select s.user_id, s.field from jsonb_to_recordset(decide_edits.seen) as s (user_id bigint, field text))
+    order by h.user_id, h.field for update;
+    -- What is given back is as it was before: no trigger has to let it pass. No run does it, whatever the session says.
+    perform set_config('musterd.writing', 'on', true), set_config('musterd.run', '', true);
+  end if;
+  return query
+  with judged as materialized (
+    select s.user_id, s.field, s.edit_id as named, s.base, s.mirror, s.service, s.passes, x.edit_id, l.old_split, s.edited, x.is_sent,
+      x.is_there, h.reason, h.detail, h.decision, h.batch, case
+        when s.user_id is null then case decide_edits.verb when 'approve' then 'approved' else 'left' end
+        when not coalesce(s.passes, true) then done_word
+        when u.id is null or u.gone_at is not null then 'gone'
+        when h.until > clock_timestamp() then 'asked'
+        when x.is_sent and (decide_edits.verb <> 'reject' or x.edit_id is not null) then 'on its way'
+        when decide_edits.verb <> 'resolve' and x.is_there
+          and (h.decision = 'rejected' or h.decision is null and (h.batch is null or h.reason not in ('limit', 'review'))) then 'held'
+        when s.edit_id is not null and x.edit_id is null then case when l.edit_id is null then 'ended' else 'moved' end
+        when v.mirror_value is distinct from s.mirror then 'moved'
+        when b.id is null and (decide_edits.revert or decide_edits.verb <> 'reject') then 'moved'
+        when decide_edits.verb = 'reject' then 'rejected'
+        when decide_edits.verb = 'approve' and (v.base_value is distinct from s.base
+          or x.is_there and h.batch = decide_edits.batch and h.service_value is distinct from h.shown_value) then 'moved'
+        when decide_edits.verb = 'approve' and v.mirror_value is not distinct from v.base_value then 'ended'
+        when coalesce(s.sends, true) and (select t.four_eyes from sync.teams t where t.team_id = decide_edits.team)
+          and sync.is_own(case when x.edit_id is null then '{""}' else l.authors end) then 'own'
+        else done_word
+      end as outcome
+    from jsonb_to_recordset(decide_edits.seen) as s (user_id bigint, field text, edit_id bigint, base jsonb, mirror jsonb, service jsonb,
+      sends boolean, passes boolean, edited boolean)
+    left join lateral (select * from mirror.users o where o.team_id = decide_edits.team and o.id = s.user_id offset 0) u on true
+    left join lateral (select * from sync.user_base o where o.team_id = decide_edits.team and o.id = s.user_id offset 0) b on true
+    left join lateral (
+      select * from sync.held_fields o where o.team_id = decide_edits.team and o.user_id = s.user_id and o.field = s.field
+      union all
+      select * from sync.held_fields o where o.team_id = decide_edits.team and o.user_id is null and s.user_id is null and o.field = s.field
+    ) h on true
+    left join lateral (
+      select * from sync.edits o where o.team_id = decide_edits.team and o.user_id = s.user_id and o.field = s.field and o.ended_at is null offset 0
+    ) l on true
+    left join lateral (values
+      ('name', jsonb_build_object('first', u.first_name, 'last', u.last_name), jsonb_build_object('first', b.first_name, 'last', b.last_name)),
+      ('email', to_jsonb(u.email), to_jsonb(b.email)),
+      ('phone', to_jsonb(u.phone), to_jsonb(b.phone)),
+      ('role_id', to_jsonb(u.role_id), to_jsonb(b.role_id))
+    ) as v (field, mirror_value, base_value) on v.field = s.field
+    cross join lateral (
+      select case when case when s.edit_id is null then l.new_value is not distinct from s.mirror else l.edit_id = s.edit_id end
+        then l.edit_id end as edit_id
+    ) m
+    cross join lateral (
+      select m.edit_id, h.field is not null and (decide_edits.verb = 'resolve' or h.edit_id = coalesce(s.edit_id, m.edit_id)) as is_there,
+        exists (
+          select from sync.changes c
+          where c.team_id = decide_edits.team and c.user_id = s.user_id and c.state = 'open'
+            and (decide_edits.revert and c.new ? s.field or (c.edits ->> s.field)::bigint = coalesce(s.edit_id, m.edit_id))
+            and coalesce(c.outcome ->> s.field, 'unknown') = 'unknown'
+        ) as is_sent
+    ) x
+  ),
+  done as materialized (
+    select j.*, case when j.user_id is not null
+        then coalesce(case when coalesce(j.passes, true) then j.edit_id end, sync.find_edit(decide_edits.team, j.user_id, j.field), nullif(j.named, 0)) end as edit
+    from judged j
+    where not only_shown and (j.outcome = done_word or decide_edits.verb = 'reject' and j.outcome = 'on its way')
+      and not (decide_edits.verb = 'approve' and j.is_there and j.decision is not distinct from 'approved' and j.batch is not distinct from decide_edits.batch)
+  ),
+  given as materialized (
+    select d.* from done d where decide_edits.revert and not d.is_sent
+  ),
+  withdrawn as (
+    update mirror.users u set
+      first_name = case when 'name' = any (r.fields) then b.first_name else u.first_name end,
+      last_name = case when 'name' = any (r.fields) then b.last_name else u.last_name end,
+      name_split = case when 'name' = any (r.fields) then coalesce(r.split, 'guessed') else u.name_split end,
+      email = case when 'email' = any (r.fields) then b.email else u.email end,
+      phone = case when 'phone' = any (r.fields) then b.phone else u.phone end,
+      role_id = case when 'role_id' = any (r.fields) then b.role_id else u.role_id end,
+      edited_at = clock_timestamp(), edited_by = session_user
+    from (
+      select g.user_id, array_agg(g.field) as fields, max(g.old_split) filter (where g.field = 'name') as split from given g group by g.user_id
+    ) r, sync.user_base b
+    where u.team_id = decide_edits.team and u.id = r.user_id and b.team_id = u.team_id and b.id = u.id
+  ),
+  ended as (
+    update sync.edits e set ended_at = clock_timestamp(), ended_how = 'withdrawn' from given g
+    where e.team_id = decide_edits.team and e.user_id = g.user_id and e.field = g.field and e.ended_at is null and e.edit_id = g.edit
+  ),
+  freed as (
+    delete from sync.held_fields h using given g
+    where h.team_id = decide_edits.team and h.user_id = g.user_id and h.field = g.field
+  ),
+  written as (
+    insert into sync.held_fields as h (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value,
+      detail, batch, decision)
+    select decide_edits.team, d.user_id, d.field, d.edit, case when d.is_there or d.user_id is null then d.reason else decide_edits.waits end,
+      d.base, d.mirror, d.service, d.service,
+      case when decide_edits.verb = 'reject' then coalesce(decide_edits.reason, '') when d.is_there then d.detail else 'confirmed by who edited it' end,
+      case decide_edits.verb when 'approve' then decide_edits.batch else d.batch end, case decide_edits.verb when 'reject' then done_word else 'approved' end
+    from done d
+    where coalesce(d.passes, true) and (d.is_sent or not decide_edits.revert)
+    on conflict (team_id, user_id, field) do update set edit_id = excluded.edit_id, reason = excluded.reason,
+      base_value = excluded.base_value, mirror_value = excluded.mirror_value, service_value = excluded.service_value,
+      shown_value = excluded.shown_value, detail = excluded.detail, batch = excluded.batch, decision = excluded.decision, until = null,
+      seen_version = case when h.edit_id is not distinct from excluded.edit_id then h.seen_version end
+  ),
+  recorded as (
+    insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, edits, outcome, closed_at, decided_by, decided_role,
+      decided_why, batch, decision_id)
+    select decide_edits.team, d.user_id, decide_edits.run, decide_edits.verb, jsonb_object_agg(d.field, d.base), jsonb_object_agg(d.field, d.service),
+      jsonb_object_agg(d.field, d.mirror), jsonb_strip_nulls(jsonb_object_agg(d.field, d.edit)),
+      coalesce(jsonb_object_agg(d.field, case when d.edited then 'edited' else 'withdrawn' end)
+        filter (where d.edited or decide_edits.revert and not d.is_sent), '{}'), clock_timestamp(),
+      decider, session_user, coalesce(decide_edits.reason, ''), decide_edits.batch, case when d.user_id is not null then mine end
+    from done d group by d.user_id
+  )
+  select decide_edits.team, j.user_id, j.field, j.outcome, case when exists (select from done d where d.user_id is not null) then mine end
+  from judged j order by j.user_id, j.field;
+  if not only_shown then
+    perform set_config('musterd.writing', writing, true), set_config('musterd.run', as_run, true);
+  end if;
+end
+$$;
+comment on function sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,bigint,text,boolean) is 'Approves, rejects or resolves edits as they were seen, or with only_shown says what would become of that: what sync.approve(), sync.reject() and the commands that decide do.';
+revoke execute on function sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,bigint,text,boolean) from public;

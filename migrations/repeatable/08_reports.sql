@@ -1,0 +1,775 @@
+-- A body that is bound needs no path, and becomes a part of the statement that calls it.
+create or replace function mirror.field_text(value jsonb) returns text
+language sql stable parallel safe
+begin atomic
+  select case jsonb_typeof(value) when 'object' then btrim(concat_ws(' ', value ->> 'first', value ->> 'last')) else value #>> '{}' end;
+end;
+comment on function mirror.field_text(jsonb) is 'The value of a field as text, without quotes around it: a name is its two halves, joined.';
+grant execute on function mirror.field_text(jsonb) to public;
+
+-- Nothing that the pattern lets pass is refused by the cast. One expression, so that it becomes a part of the query.
+create or replace function mirror.read_time(value text) returns timestamptz
+language sql stable parallel safe
+begin atomic
+  select case when value ~* '^(?!0000)(\d{4}-(((0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8]))|((0[13-9]|1[0-2])-(29|30))|((0[13578]|1[02])-31))|(\d\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)([T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?( ?(Z|[+-](0\d|1[0-4]):?[0-5]\d))?)?$'
+    then (value || case when value ~* '(Z|[+-]\d\d:?\d\d)$' then '' when length(value) = 10 then ' 00:00Z' else 'Z' end)::timestamptz end;
+end;
+comment on function mirror.read_time(text) is 'The time that a text names by ISO 8601, in UTC where it has no zone; NULL: it names none.';
+grant execute on function mirror.read_time(text) to public;
+
+-- The page asks this with the rights of whoever reads.
+create or replace function mirror.daemons()
+returns table (team text, host text, pid bigint, by_systemd boolean, started_at timestamptz, seen_at timestamptz, ended_at timestamptz, how text)
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select l.team, p.host, p.pid, p.by_systemd, p.started_at, p.seen_at, p.ended_at, p.how
+  from sync.learned l
+  join sync.teams t on t.team = l.team and sync.session_sees(t.team_id)
+  cross join lateral jsonb_each(l.value) e (process, said)
+  cross join lateral jsonb_to_record(e.said)
+    as p (host text, pid bigint, by_systemd boolean, started_at timestamptz, seen_at timestamptz, ended_at timestamptz, how text)
+  where l.topic = 'daemon'
+$$;
+comment on function mirror.daemons() is 'The daemons of the teams that the session sees. seen_at: they say every minute that they run. ended_at and how: asked, somebody asked them to stop; failed, they gave up; both are empty where they run, or ended without a word.';
+
+create or replace view sync.role_names with (security_invoker) as
+select v.team_id, v.role_id, v.name,
+  coalesce(lag(v.valid_to) over (partition by v.team_id, v.role_id order by v.valid_to), '-infinity') as valid_from, v.valid_to
+from (
+  select r.team_id, r.role_id, r.name, 'infinity'::timestamptz as valid_to from mirror.roles r
+  union all
+  select c.team_id, c.id, c.old ->> 'name', c.changed_at from sync.listing_changes c where c.resource = 'roles' and c.old ? 'name'
+) v;
+comment on view sync.role_names is 'What each role was called, and from when to when: a row per role and name (team_id, role_id, valid_from).';
+comment on column sync.role_names.team_id is 'The team.';
+comment on column sync.role_names.role_id is 'The service''s id of the role.';
+comment on column sync.role_names.name is 'Its name; NULL: the service did not say.';
+comment on column sync.role_names.valid_from is 'Since when it was called that; -infinity: since it is known.';
+comment on column sync.role_names.valid_to is 'Until when, itself no longer a part of it; infinity: it is called that now.';
+
+create or replace view report.roster with (security_invoker) as
+select v.* from (
+  select u.team_id, t.name as team, u.id as user_id, u.name, u.first_name, u.last_name, u.email, u.phone, u.role_id,
+    case when u.role_id is null then u.role else r.name end as role, u.resolved, u.created_at, u.updated_at, u.edited_at, u.edited_by,
+    u.name as user_name, b.id is null or u.role_id is not distinct from b.role_id as role_arrived
+  from mirror.users u
+  left join mirror.teams t on t.team_id = u.team_id
+  left join mirror.roles r on r.team_id = u.team_id and r.role_id = u.role_id
+  left join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+  where u.gone_at is null
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.roster is 'The users who are in the team now: a row per user (team_id, user_id).';
+comment on column report.roster.team_id is 'The team. In mirror.teams.team_id.';
+comment on column report.roster.team is 'Name of the team.';
+comment on column report.roster.user_id is 'The service''s id of the user. In mirror.users.id.';
+comment on column report.roster.name is 'The name as the service joins it.';
+comment on column report.roster.first_name is 'First name; a guess where mirror.users.name_split says so.';
+comment on column report.roster.last_name is 'Last name.';
+comment on column report.roster.email is 'Email address.';
+comment on column report.roster.phone is 'Phone number.';
+comment on column report.roster.role_id is 'The service''s id of the role.';
+comment on column report.roster.role is 'Name of the role that role_id says; empty: nobody has had that role yet.';
+comment on column report.roster.resolved is 'False: only the team listing knows this member.';
+comment on column report.roster.created_at is 'When the user joined the team.';
+comment on column report.roster.updated_at is 'Last change on the service.';
+comment on column report.roster.edited_at is 'Last edit in the mirror.';
+comment on column report.roster.edited_by is 'Who made that edit.';
+comment on column report.roster.user_name is 'The name as the service joins it.';
+comment on column report.roster.role_arrived is 'Whether the service has this role; false: it was edited here, and waits.';
+
+create or replace view report.tags with (security_invoker) as
+select v.* from (
+  select t.team_id, t.id as tag_id, t.tag, t.color, t.created, t.updated, t.first_seen_at, t.gone_at, t.gone_at is null as present,
+         mirror.read_time(t.created) as created_at, mirror.read_time(t.updated) as updated_at
+  from mirror.tags t
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.tags is 'All tags ever seen: a row per tag (team_id, tag_id).';
+comment on column report.tags.team_id is 'The team.';
+comment on column report.tags.tag_id is 'The service''s id of the tag. In mirror.tags.id.';
+comment on column report.tags.tag is 'Name of the tag.';
+comment on column report.tags.color is 'Colour, as the service writes it.';
+comment on column report.tags.created is 'Creation time, as the service writes it; created_at is the time.';
+comment on column report.tags.updated is 'Time of the last change, as the service writes it; updated_at is the time.';
+comment on column report.tags.first_seen_at is 'When a run first saw it.';
+comment on column report.tags.gone_at is 'When it was proven gone.';
+comment on column report.tags.present is 'Whether it is still there.';
+comment on column report.tags.created_at is 'Creation time; empty: the service gives none, or none that can be read.';
+comment on column report.tags.updated_at is 'Time of the last change; empty: the service gives none, or none that can be read.';
+
+create or replace view report.contact_fields with (security_invoker) as
+select v.* from (
+  select f.team_id, f.id as contact_field_id, f.title, f.first_seen_at, f.gone_at, f.gone_at is null as present
+  from mirror.contact_fields f
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.contact_fields is 'All custom contact fields ever seen: a row per field (team_id, contact_field_id).';
+comment on column report.contact_fields.team_id is 'The team.';
+comment on column report.contact_fields.contact_field_id is 'The service''s id of the field. In mirror.contact_fields.id.';
+comment on column report.contact_fields.title is 'Title of the field.';
+comment on column report.contact_fields.first_seen_at is 'When a run first saw it.';
+comment on column report.contact_fields.gone_at is 'When it was proven gone.';
+comment on column report.contact_fields.present is 'Whether it is still there.';
+
+-- A day without a count is there, with nothing in it, as in report.tag_growth.
+create or replace view report.contact_counts_daily with (security_invoker) as
+select t.team_id, s.segment, d.day, a.count, a.lowest, a.highest, a.samples, a.count - earlier.count as change,
+       a.first, a.count as last, case when a.samples > 0 then (earlier.counted_at at time zone 'UTC')::date end as previous_day
+from unnest(case when (select mirror.sees_all_teams()) then array(
+  with recursive every as (
+    (select c.team_id from mirror.contact_counts c order by c.team_id limit 1)
+    union all
+    select (select c.team_id from mirror.contact_counts c where c.team_id > e.team_id order by c.team_id limit 1)
+    from every e where e.team_id is not null
+  )
+  select e.team_id from every e where e.team_id is not null
+) else array(select distinct mirror.seen_teams()) end) as t (team_id)
+cross join lateral unnest(array(
+  with recursive named as (
+    (select c.segment from mirror.contact_counts c where c.team_id = t.team_id order by c.segment limit 1)
+    union all
+    select (
+      select c.segment from mirror.contact_counts c
+      where c.team_id = t.team_id and c.segment > n.segment order by c.segment limit 1
+    ) from named n where n.segment is not null
+  )
+  select n.segment from named n where n.segment is not null
+)) as s (segment)
+cross join lateral unnest(array(
+  select b.first + n from (
+    select (select (c.counted_at at time zone 'UTC')::date from mirror.contact_counts c
+            where c.team_id = t.team_id and c.segment = s.segment order by c.counted_at limit 1) as first,
+           (select (c.counted_at at time zone 'UTC')::date from mirror.contact_counts c
+            where c.team_id = t.team_id and c.segment = s.segment order by c.counted_at desc limit 1) as last
+    offset 0
+  ) b cross join lateral generate_series(0, b.last - b.first) n
+)) as d (day)
+cross join lateral (
+  select (array_agg(c.count order by c.counted_at desc))[1] as count, (array_agg(c.count order by c.counted_at))[1] as first,
+         min(c.count) as lowest, max(c.count) as highest, count(*) as samples
+  from mirror.contact_counts c
+  where c.team_id = t.team_id and c.segment = s.segment
+    and c.counted_at >= d.day::timestamp at time zone 'UTC' and c.counted_at < (d.day + 1)::timestamp at time zone 'UTC'
+) a
+left join lateral (
+  select c.count, c.counted_at from mirror.contact_counts c
+  where c.team_id = t.team_id and c.segment = s.segment and c.counted_at < d.day::timestamp at time zone 'UTC'
+  order by c.counted_at desc limit 1
+) earlier on true;
+comment on view report.contact_counts_daily is 'How many contacts each segment had: a row per segment and day, in UTC (team_id, segment, day), from its first count to its last. A day without a count has no numbers.';
+comment on column report.contact_counts_daily.team_id is 'The team.';
+comment on column report.contact_counts_daily.segment is 'Name of the segment.';
+comment on column report.contact_counts_daily.day is 'The day, in UTC.';
+comment on column report.contact_counts_daily.count is 'The last count of the day, as "last"; empty: nothing was counted that day.';
+comment on column report.contact_counts_daily.lowest is 'The lowest count of the day.';
+comment on column report.contact_counts_daily.highest is 'The highest count of the day.';
+comment on column report.contact_counts_daily.samples is 'How often was counted that day; 0: there is nothing to say of it.';
+comment on column report.contact_counts_daily.change is 'Difference of the last count to the last one before the day: of previous_day.';
+comment on column report.contact_counts_daily.first is 'The first count of the day.';
+comment on column report.contact_counts_daily.last is 'The last count of the day.';
+comment on column report.contact_counts_daily.previous_day is 'The last day before it with a count, against which it is compared; more than a day ago: days between were not counted.';
+
+create or replace view report.pending with (security_invoker) as
+select v.*, mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mirror_value) as mirror_text, v.name as user_name from (
+  select u.team_id, u.id as user_id, u.name, f.field, f.base_value, f.mirror_value,
+         case when w.field is not null and not w.is_refused then 'held'
+              when u.gone_at is not null then 'gone'
+              when not u.resolved then 'unresolved'
+              when exists (
+                select from sync.changes c where c.team_id = u.team_id and c.user_id = u.id and c.state = 'open'
+              ) then 'sent'
+              when w.is_refused then 'refused'
+              else 'waiting' end as state,
+         w.reason as held_because, u.edited_at, u.edited_by
+  from mirror.users u
+  join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+  cross join lateral (values
+    ('name', jsonb_build_object('first', b.first_name, 'last', b.last_name), jsonb_build_object('first', u.first_name, 'last', u.last_name)),
+    ('email', to_jsonb(b.email), to_jsonb(u.email)),
+    ('phone', to_jsonb(b.phone), to_jsonb(u.phone)),
+    ('role_id', to_jsonb(b.role_id), to_jsonb(u.role_id))
+  ) as f (field, base_value, mirror_value)
+  left join (
+    select h.team_id, h.user_id, h.field, r.reason, h.batch is not null and r.reason in ('limit', 'review') as is_refused
+    from sync.held_fields h cross join lateral (select sync.held_because(h.reason, h.decision, h.until)) r (reason)
+    where h.decision is distinct from 'approved'
+  ) w on w.team_id = u.team_id and w.user_id = u.id and w.field = f.field
+  where (u.first_name, u.last_name, u.email, u.phone, u.role_id)
+        is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
+    and f.base_value is distinct from f.mirror_value
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.pending is 'Edits in the mirror that are not yet on the service: a row per field of a user (team_id, user_id, field).';
+comment on column report.pending.team_id is 'The team.';
+comment on column report.pending.user_id is 'The service''s id of the user. In mirror.users.id.';
+comment on column report.pending.name is 'The name as the service joins it.';
+comment on column report.pending.field is 'The edited field: name is the pair of first and last name.';
+comment on column report.pending.base_value is 'The value that the service had when both sides last agreed.';
+comment on column report.pending.mirror_value is 'The value that it was edited to.';
+comment on column report.pending.state is 'waiting: the next run sends it. refused: it is held in a batch until somebody approves or rejects that. sent: its outcome is not known yet. held: it is held for another reason. unresolved: no lookup answers for the user. gone: the user has left.';
+comment on column report.pending.held_because is 'Why it is held.';
+comment on column report.pending.edited_at is 'When the user was last edited.';
+comment on column report.pending.edited_by is 'Who edited it.';
+comment on column report.pending.base_text is 'The value when both sides last agreed, as text; of a name its two halves, joined.';
+comment on column report.pending.mirror_text is 'The value that it was edited to, as text; of a name its two halves, joined.';
+comment on column report.pending.user_name is 'The name as the service joins it.';
+
+-- With what comes back, and who asked; a hold that is over and leaves nothing is not there any more.
+create or replace view report.held with (security_invoker) as
+select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_value, v.service_value,
+  case when v.reason = 'asked' then coalesce(v.asked_why, '') else v.detail end
+    || case when v.batch is not null and v.reason in ('limit', 'review') and v.service_value is distinct from v.service_value_then
+            then '; the service has changed it since' else '' end as detail,
+  v.since, v.run_id, case when v.reason = 'asked' then v.until end as until, v.mirror_value_then, v.service_value_then,
+  v.batch, v.decided_at, v.decided_by, v.decided_why,
+  mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mirror_value) as mirror_text,
+  mirror.field_text(v.service_value) as service_text, mirror.field_text(v.mirror_value_then) as mirror_text_then,
+  mirror.field_text(v.service_value_then) as service_text_then, v.edit_id, v.name as user_name,
+  case when v.reason = 'asked' then nullif(v.beneath, 'asked') end as held_before, case when v.reason = 'asked' then v.asked_by end as asked_by
+from (
+  select h.team_id, h.user_id, u.name, h.field, sync.held_because(h.reason, h.decision, h.until) as reason, h.base_value,
+    case when u.id is not null then
+      case h.field when 'name' then jsonb_build_object('first', u.first_name, 'last', u.last_name)
+                   when 'email' then to_jsonb(u.email)
+                   when 'phone' then to_jsonb(u.phone)
+                   when 'role_id' then to_jsonb(u.role_id) end
+    end as mirror_value,
+    h.shown_value as service_value, h.detail, h.since, h.run_id, h.until, h.asked_by, h.asked_why,
+    sync.held_because(h.reason, h.decision, null) as beneath, h.mirror_value as mirror_value_then, h.service_value as service_value_then,
+    case when h.decision is null then h.batch end as batch, c.closed_at as decided_at, c.decided_by, c.decided_why, h.edit_id
+  from sync.held_fields h
+  left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+  left join lateral (
+    select r.closed_at, r.decided_by, r.decided_why from sync.changes r
+    where (h.decision = 'rejected' or h.shown_value is distinct from h.service_value)
+      and r.team_id = h.team_id and r.user_id = h.user_id and r.decision_id is not null and (r.edits ->> h.field)::bigint = h.edit_id
+    order by r.change_id desc limit 1
+  ) c on true
+  where h.decision is distinct from 'approved' and not (h.reason = 'asked' and h.until <= clock_timestamp())
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.held is 'What waits for a person, with the values of both sides, now and when the hold began: a row per field of a user (team_id, user_id, field). What was approved waits for nobody, and is not here.';
+comment on column report.held.team_id is 'The team.';
+comment on column report.held.user_id is 'The service''s id of the user; empty: the field of all users, of whom too many no longer have it. In mirror.users.id.';
+comment on column report.held.name is 'The name as the service joins it.';
+comment on column report.held.field is 'The field.';
+comment on column report.held.reason is 'Why it is held: conflict, refused, ineffective, unsupported, gone, limit, review, asked or rejected.';
+comment on column report.held.base_value is 'The value last agreed on.';
+comment on column report.held.mirror_value is 'The mirror''s value now.';
+comment on column report.held.service_value is 'The service''s value as a run last saw it.';
+comment on column report.held.detail is 'What happened, in words.';
+comment on column report.held.since is 'Since when it waits.';
+comment on column report.held.run_id is 'The run that held it; empty if a person did. In report.runs.run_id.';
+comment on column report.held.until is 'When a hold that a person asked for ends.';
+comment on column report.held.mirror_value_then is 'The mirror''s value when the hold began.';
+comment on column report.held.service_value_then is 'The service''s value when the hold began.';
+comment on column report.held.batch is 'What was stopped together: what "musterd approve" and sync.approve() are given. Empty: each field is decided by itself ("musterd resolve").';
+comment on column report.held.decided_at is 'When a person rejected it, or approved it before the service changed it.';
+comment on column report.held.decided_by is 'Who did.';
+comment on column report.held.decided_why is 'The reason that was given.';
+comment on column report.held.base_text is 'The value last agreed on, as text; of a name its two halves, joined.';
+comment on column report.held.mirror_text is 'The mirror''s value now, as text; of a name its two halves, joined.';
+comment on column report.held.service_text is 'The service''s value as a run last saw it, as text; of a name its two halves, joined.';
+comment on column report.held.mirror_text_then is 'The mirror''s value when the hold began, as text; of a name its two halves, joined.';
+comment on column report.held.service_text_then is 'The service''s value when the hold began, as text; of a name its two halves, joined.';
+comment on column report.held.edit_id is 'The edit that is held: what "musterd resolve --edit" is given. Empty: none, as where a person asked to hold the field.';
+comment on column report.held.user_name is 'The name as the service joins it.';
+comment on column report.held.held_before is 'Where a person asked for the hold: why the field was held before, and will be again when that is over; empty: it was not.';
+comment on column report.held.asked_by is 'Who asked for the hold; empty: nobody, or it is not known.';
+
+create or replace view report.runs with (security_invoker) as
+select v.* from (
+  select r.run_id, r.team, r.team_id, r.command, r.started_at, r.finished_at, r.finished_at - r.started_at as duration, r.outcome,
+         r.reasons, r.counts, r.waiting, r.requests, r.request_ids, r.groups, r.endpoints,
+         extract(epoch from r.finished_at - r.started_at)::float8 as duration_seconds,
+         (select string_agg(k.key || ' ' || (k.value #>> '{}'), ', ' order by k.key) from jsonb_each(r.counts) k) as counts_text
+  from sync.runs r
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.runs is 'All runs, with what each one moved: a row per run (run_id).';
+comment on column report.runs.run_id is 'Number of the run.';
+comment on column report.runs.team is 'Name of the team in the configuration.';
+comment on column report.runs.team_id is 'The service''s id of the team.';
+comment on column report.runs.command is 'reconcile, daemon, resolve or resync.';
+comment on column report.runs.started_at is 'When it began.';
+comment on column report.runs.finished_at is 'When it ended.';
+comment on column report.runs.duration is 'How long it took.';
+comment on column report.runs.outcome is 'complete, partial, failed, refused, or running.';
+comment on column report.runs.reasons is 'Why it is not complete.';
+comment on column report.runs.counts is 'How many rows were read and moved, by kind.';
+comment on column report.runs.waiting is 'What waited for a person when it ended: held fields, and users in a batch.';
+comment on column report.runs.requests is 'Requests that it sent, retries included.';
+comment on column report.runs.request_ids is 'X-Request-Id of each write.';
+comment on column report.runs.groups is 'What the run did: users, listings, counts, or edits alone.';
+comment on column report.runs.endpoints is 'By endpoint: requests, of these throttled (429) and failed, ms of all of them, slowest_ms, and the slowest one''s X-Request-Id. report.usage has it as columns.';
+comment on column report.runs.duration_seconds is 'How long it took, in seconds.';
+comment on column report.runs.counts_text is 'How many rows were read and moved, as text.';
+
+-- Columns are added behind the others, so that the view keeps whoever was granted it. A text has no quotes around it: a
+-- name is its two halves, joined.
+create or replace view report.changes with (security_invoker) as
+select v.*, mirror.field_text(v.base_value) as base_text, v.name as user_name from (
+  select c.change_id, c.team_id, c.user_id, u.name, c.run_id, c.kind, f.field, c.base -> f.field as base_value,
+         c.old -> f.field as old_value, c.new -> f.field as new_value,
+         case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
+         c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why,
+         c.edited_by ->> f.field as edited_by,
+         case when jsonb_typeof(c.old -> f.field) = 'object'
+           then btrim(concat_ws(' ', c.old #>> '{name,first}', c.old #>> '{name,last}')) else c.old ->> f.field end as old_text,
+         case when jsonb_typeof(c.new -> f.field) = 'object'
+           then btrim(concat_ws(' ', c.new #>> '{name,first}', c.new #>> '{name,last}')) else c.new ->> f.field end as new_text
+  from sync.changes c
+  left join lateral jsonb_object_keys(c.old || c.new) as f (field) on true
+  left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.changes is 'The ledger: a row per field that moved (change_id, field); a change without a field has one as well.';
+comment on column report.changes.change_id is 'Number of the change.';
+comment on column report.changes.team_id is 'The team.';
+comment on column report.changes.user_id is 'The user; empty where it is about the mirror itself.';
+comment on column report.changes.name is 'The name as the service joins it today.';
+comment on column report.changes.run_id is 'The run that moved it; empty where a person decided outside of any run. In report.runs.run_id.';
+comment on column report.changes.kind is 'adopt, return, pull, push, settle, hold, tombstone or forget; approve, reject or resolve: a person decided.';
+comment on column report.changes.field is 'The field; empty of a tombstone or forget, which stands for the whole user.';
+comment on column report.changes.base_value is 'The value last agreed on before.';
+comment on column report.changes.old_value is 'The value that was replaced.';
+comment on column report.changes.new_value is 'The value that replaced it.';
+comment on column report.changes.outcome is 'Of a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. Of a rejection: withdrawn, where the mirror was given back. Of a resolved field: edited, where it was given another value than that of either side.';
+comment on column report.changes.request_id is 'X-Request-Id of the answer.';
+comment on column report.changes.opened_at is 'When it was written down.';
+comment on column report.changes.closed_at is 'When its outcome was known.';
+comment on column report.changes.decided_by is 'Who decided.';
+comment on column report.changes.decided_why is 'The reason that was given.';
+comment on column report.changes.edited_by is 'Of a push: who made the edit that it carries, the person for whom it was done where a command of musterd was told so, else the role that was connected. "role for person": another role said for whom. Empty: nobody knows.';
+comment on column report.changes.old_text is 'The value that was replaced, as text; of a name its two halves, joined.';
+comment on column report.changes.new_text is 'The value that replaced it, as text; of a name its two halves, joined.';
+comment on column report.changes.base_text is 'The value last agreed on before, as text; of a name its two halves, joined.';
+comment on column report.changes.user_name is 'The name as the service joins it today.';
+
+create or replace view report.roster_history with (security_invoker) as
+select p.team_id, t.name as team, p.user_id, p.valid_from, p.valid_to, p.name, p.first_name, p.last_name, p.email, p.phone,
+       p.role_id, case when p.role_id is null then p.role else r.name end as role, p.resolved, p.created_at, p.updated_at,
+       p.edited_at, p.edited_by, p.name as user_name, p.role_arrived_at < p.valid_to as role_arrived
+from sync.user_periods p
+left join mirror.teams t on t.team_id = p.team_id
+left join sync.role_names r on r.team_id = p.team_id and r.role_id = p.role_id and r.valid_from < p.valid_to and r.valid_to >= p.valid_to
+where p.present and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
+comment on view report.roster_history is 'The users of the team as they were: a row per user and period in which nothing of the row changed (team_id, user_id, valid_from). It begins with the first run, or with the last change of the user before the history was recorded.';
+comment on column report.roster_history.team_id is 'The team.';
+comment on column report.roster_history.team is 'Name of the team today.';
+comment on column report.roster_history.user_id is 'The service''s id of the user.';
+comment on column report.roster_history.valid_from is 'Since when it was so.';
+comment on column report.roster_history.valid_to is 'Until when it was so, itself no longer a part of it; infinity: it is so now.';
+comment on column report.roster_history.name is 'The name as the service joined it.';
+comment on column report.roster_history.first_name is 'First name.';
+comment on column report.roster_history.last_name is 'Last name.';
+comment on column report.roster_history.email is 'Email address.';
+comment on column report.roster_history.phone is 'Phone number.';
+comment on column report.roster_history.role_id is 'The service''s id of the role.';
+comment on column report.roster_history.role is 'Name of the role that role_id says, as it was called at the end of the period; empty: nobody had that role yet.';
+comment on column report.roster_history.resolved is 'False: only the team listing knew this member.';
+comment on column report.roster_history.created_at is 'When the user joined the team.';
+comment on column report.roster_history.updated_at is 'Last change on the service, as it was known then.';
+comment on column report.roster_history.edited_at is 'Last edit in the mirror until then.';
+comment on column report.roster_history.edited_by is 'Who made that edit.';
+comment on column report.roster_history.user_name is 'The name as the service joined it.';
+comment on column report.roster_history.role_arrived is 'Whether the service had this role by the end of the period; false: it was an edit that waited. Empty: not known, the edit is older than the record.';
+
+create or replace view report.roster_changes with (security_invoker) as
+select p.team_id, p.user_id, p.name as user_name, p.valid_from as changed_at, f.field, f.old_value, f.new_value, p.side,
+       coalesce(p.actor, p.changed_by) as edited_by, p.changed_by as connected_as, p.run_id
+from sync.user_periods p
+left join lateral (
+  select o.present, o.name, o.first_name, o.last_name, o.email, o.phone, o.role_id, o.role, o.resolved from sync.user_periods o
+  where o.team_id = p.team_id and o.user_id = p.user_id and o.valid_from < p.valid_from order by o.valid_from desc limit 1
+) o on true
+cross join lateral (values
+  ('present', coalesce(o.present, false)::text, p.present::text, true),
+  ('name', o.name, p.name, o.present and p.present),
+  ('first_name', o.first_name, p.first_name, o.present and p.present),
+  ('last_name', o.last_name, p.last_name, o.present and p.present),
+  ('email', o.email, p.email, o.present and p.present),
+  ('phone', o.phone, p.phone, o.present and p.present),
+  ('role_id', o.role_id::text, p.role_id::text, o.present and p.present),
+  ('role', o.role, p.role, o.present and p.present),
+  ('resolved', o.resolved::text, p.resolved::text, o.present and p.present)
+) as f (field, old_value, new_value, counts)
+where p.side is not null and f.counts and f.old_value is distinct from f.new_value
+  and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
+comment on view report.roster_changes is 'Who changed what in the roster: a row per field and change (team_id, user_id, changed_at, field). One who came or went has one row, of the field present. Who was there when the mirror began did not come.';
+comment on column report.roster_changes.team_id is 'The team.';
+comment on column report.roster_changes.user_id is 'The service''s id of the user.';
+comment on column report.roster_changes.user_name is 'The name as the service joined it then.';
+comment on column report.roster_changes.changed_at is 'Since when the new value was in the mirror.';
+comment on column report.roster_changes.field is 'The column of report.roster, or present: whether the user was in the team. role is the name that the service gave with the user: after an edit of role_id it follows once a run has read it.';
+comment on column report.roster_changes.old_value is 'The value before, as text; NULL: none.';
+comment on column report.roster_changes.new_value is 'The value from then on, as text; NULL: none.';
+comment on column report.roster_changes.side is 'From which side it came. mirror: somebody edited it here. service: it was changed there, and musterd brought it.';
+comment on column report.roster_changes.edited_by is 'Who changed it here: the person for whom it was done where a command of musterd was told so, else the role that was connected. "role for person": another role said for whom. NULL: a run did.';
+comment on column report.roster_changes.connected_as is 'The database role that was connected; NULL: a run did.';
+comment on column report.roster_changes.run_id is 'The run that brought it. In report.runs.run_id.';
+
+create or replace view report.role_changes with (security_invoker) as
+select p.team_id, p.user_id, p.name as user_name, p.valid_from as changed_at, o.role_id as old_role_id,
+       case when o.role_id is null then o.role else b.name end as old_role, p.role_id as new_role_id,
+       case when p.role_id is null then p.role else a.name end as new_role, p.side, coalesce(p.actor, p.changed_by) as edited_by,
+       p.changed_by as connected_as, p.run_id, p.role_arrived_at < 'infinity' as role_arrived
+from sync.user_periods p
+cross join lateral (
+  select o.role_id, o.role from sync.user_periods o
+  where o.team_id = p.team_id and o.user_id = p.user_id and o.valid_from < p.valid_from order by o.valid_from desc limit 1
+) o
+left join sync.role_names b on b.team_id = p.team_id and b.role_id = o.role_id and b.valid_from <= p.valid_from and b.valid_to > p.valid_from
+left join sync.role_names a on a.team_id = p.team_id and a.role_id = p.role_id and a.valid_from <= p.valid_from and a.valid_to > p.valid_from
+where p.role_moved and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
+comment on view report.role_changes is 'Who got another role: a row per user and change (team_id, user_id, changed_at).';
+comment on column report.role_changes.team_id is 'The team.';
+comment on column report.role_changes.user_id is 'The service''s id of the user.';
+comment on column report.role_changes.user_name is 'The name as the service joined it then.';
+comment on column report.role_changes.changed_at is 'Since when the new role was in the mirror.';
+comment on column report.role_changes.old_role_id is 'The service''s id of the role before.';
+comment on column report.role_changes.old_role is 'Name of the role before, as it was called then.';
+comment on column report.role_changes.new_role_id is 'The service''s id of the role from then on.';
+comment on column report.role_changes.new_role is 'Its name, as it was called then; empty: nobody had that role yet.';
+comment on column report.role_changes.side is 'From which side it came. mirror: somebody edited it here. service: it was changed there, and musterd brought it.';
+comment on column report.role_changes.edited_by is 'Who changed it here: the person for whom it was done where a command of musterd was told so, else the role that was connected. "role for person": another role said for whom. NULL: a run did.';
+comment on column report.role_changes.connected_as is 'The database role that was connected; NULL: a run did.';
+comment on column report.role_changes.run_id is 'The run that brought it. In report.runs.run_id.';
+comment on column report.role_changes.role_arrived is 'Whether the service has had the new role. False: an edit that waits, was taken back or was replaced before it arrived. Empty: not known, the edit is older than the record.';
+
+create or replace view report.roles with (security_invoker) as
+select v.* from (
+  select r.team_id, r.role_id, r.name as role, r.members, r.first_seen_at, r.gone_at, r.gone_at is null as present
+  from mirror.roles r
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.roles is 'All roles that anybody has had: a row per role (team_id, role_id).';
+comment on column report.roles.team_id is 'The team.';
+comment on column report.roles.role_id is 'The service''s id of the role: what role_id of mirror.users is set to.';
+comment on column report.roles.role is 'Name of the role.';
+comment on column report.roles.members is 'How many users have it.';
+comment on column report.roles.first_seen_at is 'When a run first saw somebody with it.';
+comment on column report.roles.gone_at is 'Since when nobody has it.';
+comment on column report.roles.present is 'Whether somebody has it.';
+
+-- Of what was there when the mirror began nothing has become yet.
+create or replace view report.listing_history with (security_invoker) as
+select v.* from (
+  select t.team_id, 'tags' as resource, t.id, t.tag as name, 'added' as kind, 'tag' as field, null::text as old_value,
+         case when e.id is null then t.tag else e.old ->> 'tag' end as new_value, t.first_seen_at as changed_at
+  from mirror.tags t
+  join (select b.team_id, min(b.first_seen_at) as at from mirror.tags b group by b.team_id) f on f.team_id = t.team_id and f.at < t.first_seen_at
+  left join lateral (
+    select c.id, c.old from sync.listing_changes c
+    where c.team_id = t.team_id and c.resource = 'tags' and c.id = t.id and c.old ? 'tag' order by c.change_id limit 1
+  ) e on true
+  union all
+  select t.team_id, 'contact_fields', t.id, t.title, 'added', 'title', null,
+         case when e.id is null then t.title else e.old ->> 'title' end, t.first_seen_at
+  from mirror.contact_fields t
+  join (select b.team_id, min(b.first_seen_at) as at from mirror.contact_fields b group by b.team_id) f on f.team_id = t.team_id and f.at < t.first_seen_at
+  left join lateral (
+    select c.id, c.old from sync.listing_changes c
+    where c.team_id = t.team_id and c.resource = 'contact_fields' and c.id = t.id and c.old ? 'title' order by c.change_id limit 1
+  ) e on true
+  union all
+  select t.team_id, 'roles', t.role_id, t.name, 'added', 'name', null,
+         case when e.id is null then t.name else e.old ->> 'name' end, t.first_seen_at
+  from mirror.roles t
+  join (select b.team_id, min(b.first_seen_at) as at from mirror.roles b group by b.team_id) f on f.team_id = t.team_id and f.at < t.first_seen_at
+  left join lateral (
+    select c.id, c.old from sync.listing_changes c
+    where c.team_id = t.team_id and c.resource = 'roles' and c.id = t.role_id and c.old ? 'name' order by c.change_id limit 1
+  ) e on true
+  union all
+  select c.team_id, c.resource, c.id, coalesce(t.tag, n.title, r.name, o.name), c.kind, f.field, c.old ->> f.field,
+         c.new ->> f.field, c.changed_at
+  from sync.listing_changes c
+  left join lateral jsonb_object_keys(c.new) as f (field) on true
+  left join mirror.tags t on c.resource = 'tags' and t.team_id = c.team_id and t.id = c.id
+  left join mirror.contact_fields n on c.resource = 'contact_fields' and n.team_id = c.team_id and n.id = c.id
+  left join mirror.roles r on c.resource = 'roles' and r.team_id = c.team_id and r.role_id = c.id
+  left join mirror.teams o on c.resource = 'teams' and o.team_id = c.team_id
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.listing_history is 'What became of tags, contact fields, roles and the name of the team: a row per column that moved, and one where it went or came back as it was. What was there when the mirror began was not added.';
+comment on column report.listing_history.team_id is 'The team.';
+comment on column report.listing_history.resource is 'tags, contact_fields, roles or teams.';
+comment on column report.listing_history.id is 'The service''s id of the tag, field, role or team.';
+comment on column report.listing_history.name is 'What it is called now.';
+comment on column report.listing_history.kind is 'added, changed, gone or back.';
+comment on column report.listing_history.field is 'The column that moved: tag, color, title or name; empty where it went or came back as it was.';
+comment on column report.listing_history.old_value is 'The value that was replaced.';
+comment on column report.listing_history.new_value is 'The value that replaced it; of what was added, its name then.';
+comment on column report.listing_history.changed_at is 'When a run saw it.';
+
+create or replace view report.tag_history with (security_invoker) as
+select h.team_id, h.id as tag_id, h.name as tag, h.kind, h.field, h.old_value, h.new_value, h.changed_at
+from report.listing_history h
+where h.resource = 'tags' and ((select mirror.sees_all_teams()) or h.team_id in (select mirror.seen_teams()));
+comment on view report.tag_history is 'What became of each tag: a row per column that moved, and one where it went or came back as it was. What was there when the mirror began was not added.';
+comment on column report.tag_history.team_id is 'The team.';
+comment on column report.tag_history.tag_id is 'The service''s id of the tag. In report.tags.tag_id.';
+comment on column report.tag_history.tag is 'What it is called now.';
+comment on column report.tag_history.kind is 'added, changed, gone or back.';
+comment on column report.tag_history.field is 'The column that moved: tag or color; empty where it went or came back as it was.';
+comment on column report.tag_history.old_value is 'The value that was replaced.';
+comment on column report.tag_history.new_value is 'The value that replaced it; of what was added, its name then.';
+comment on column report.tag_history.changed_at is 'When a run saw it.';
+
+create or replace view report.tag_growth with (security_invoker) as
+select v.* from (
+  with moves as (
+    select m.team_id, m.day, sum(m.found) as found, sum(m.added) as added, sum(m.changed) as changed, sum(m.gone) as gone, sum(m.back) as back
+    from (
+      select t.team_id, (t.first_seen_at at time zone 'UTC')::date as day, (t.first_seen_at = f.at)::int as found,
+        (t.first_seen_at > f.at)::int as added, 0 as changed, 0 as gone, 0 as back
+      from mirror.tags t
+      join (select b.team_id, min(b.first_seen_at) as at from mirror.tags b group by b.team_id) f on f.team_id = t.team_id
+      union all
+      select c.team_id, (c.changed_at at time zone 'UTC')::date, 0, 0, (c.kind = 'changed')::int, (c.kind = 'gone')::int, (c.kind = 'back')::int
+      from sync.listing_changes c where c.resource = 'tags'
+    ) m group by m.team_id, m.day
+  ),
+  looks as (
+    select r.team_id, (r.finished_at at time zone 'UTC')::date as day from sync.runs r
+    where r.outcome = 'complete' and 'listings' = any (r.groups) and r.team_id is not null
+    group by 1, 2
+  ),
+  days as (
+    select f.team_id, f.first + n as day
+    from (select m.team_id, min(m.day) as first from moves m group by m.team_id) f
+    cross join lateral generate_series(0, (now() at time zone 'UTC')::date - f.first) n
+  )
+  select d.team_id, d.day,
+    case when s.seen then (sum(coalesce(m.found + m.added + m.back - m.gone, 0)) over (partition by d.team_id order by d.day))::bigint end as tags,
+    case when s.seen then coalesce(m.added, 0) end as added, case when s.seen then coalesce(m.changed, 0) end as changed,
+    case when s.seen then coalesce(m.gone, 0) end as gone, case when s.seen then coalesce(m.back, 0) end as back
+  from days d
+  left join moves m on m.team_id = d.team_id and m.day = d.day
+  left join looks l on l.team_id = d.team_id and l.day = d.day
+  cross join lateral (select m.day is not null or l.day is not null) as s (seen)
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.tag_growth is 'How many tags there were at the end of each day (UTC), and how it came to that: a row per team and day (team_id, day), from the first tag to today. A day on which nobody looked has no numbers.';
+comment on column report.tag_growth.team_id is 'The team.';
+comment on column report.tag_growth.day is 'The day.';
+comment on column report.tag_growth.tags is 'How many there were at its end; empty: no run read them that day.';
+comment on column report.tag_growth.added is 'How many were seen for the first time; those that were there when the mirror began were not added.';
+comment on column report.tag_growth.changed is 'How often one got another name or colour.';
+comment on column report.tag_growth.gone is 'How many were proven gone.';
+comment on column report.tag_growth.back is 'How many were shown again after having been gone.';
+
+create or replace view report.freshness with (security_invoker) as
+select v.* from (
+  select t.team_id, d.team, d.run_group, nullif(d.schedule, '') as schedule, d.started_at as last_attempt, d.outcome as last_outcome,
+         d.complete_at as last_success, floor(a.age)::bigint as age_seconds,
+         extract(epoch from d.stale_after)::bigint as stale_after_seconds, a.age <= extract(epoch from d.stale_after) as fresh,
+         case when a.age > extract(epoch from d.stale_after) then a.since + d.stale_after end as stale_since,
+         nullif(d.due_at, 'infinity') as next_run, d.failures
+  from sync.due d
+  left join sync.teams t on t.team = d.team
+  -- A run that was complete in the future was so before the clock was set back: it tells nothing any more.
+  cross join lateral (select case when d.complete_at <= now() + interval '1 minute' then d.complete_at else d.since end as since) s
+  cross join lateral (select s.since, greatest(0, extract(epoch from now() - s.since)) as age) a
+  where d.run_group <> 'edits'
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.freshness is 'How old the mirror is: a row per team and group of what it holds (team, run_group).';
+comment on column report.freshness.team_id is 'The team; empty: no run has got as far as to know it.';
+comment on column report.freshness.team is 'Name of the team in the configuration.';
+comment on column report.freshness.run_group is 'users, listings (tags and contact fields) or counts.';
+comment on column report.freshness.schedule is 'The daemon''s schedule for it, with its time zone; empty: no daemon has one.';
+comment on column report.freshness.last_attempt is 'When its last run began.';
+comment on column report.freshness.last_outcome is 'How that run ended: complete, partial, failed or refused.';
+comment on column report.freshness.last_success is 'When its last complete run ended; empty: there was none.';
+comment on column report.freshness.age_seconds is 'Seconds since then; where there was none, since the group became known.';
+comment on column report.freshness.stale_after_seconds is 'It is stale when older than this: three times the longest time between two runs of the schedule.';
+comment on column report.freshness.fresh is 'Whether it is not older than that; empty: no daemon has a schedule for it, so nobody promised anything.';
+comment on column report.freshness.stale_since is 'Since when it is stale; empty: it is not.';
+comment on column report.freshness.next_run is 'When it is done next; empty: nobody has set a time.';
+comment on column report.freshness.failures is 'How many of its runs in a row have failed.';
+
+create or replace view report.sync_health with (security_invoker) as
+select t.team_id, t.team, d.started_at as last_attempt,
+       case when d.started_at > coalesce(d.finished_at, '-infinity') then 'running' else d.outcome end as last_outcome,
+       d.complete_at as last_success, coalesce(w.runs, 0) as runs, coalesce(w.complete_runs, 0) as complete_runs,
+       round(w.complete_runs::numeric / nullif(w.runs, 0), 4)::float8 as success_rate, w.p50_seconds, w.p95_seconds,
+       coalesce(w.requests, 0) as requests, coalesce(w.throttled, 0) as throttled
+from sync.teams t
+left join sync.due d on d.team = t.team and d.run_group = 'users'
+left join (
+  select r.team, count(*) filter (where k.counts) as runs,
+    count(*) filter (where k.counts and r.outcome = 'complete') as complete_runs,
+    percentile_cont(0.5) within group (order by k.seconds) filter (where k.counts) as p50_seconds,
+    percentile_cont(0.95) within group (order by k.seconds) filter (where k.counts) as p95_seconds,
+    sum(r.requests) as requests, sum(e.throttled)::bigint as throttled
+  from sync.runs r
+  cross join lateral (
+    select r.command in ('reconcile', 'daemon') and 'users' = any (r.groups) and r.finished_at is not null as counts,
+      extract(epoch from r.finished_at - r.started_at)::float8 as seconds
+  ) k
+  cross join lateral (select sum((j.value ->> 'throttled')::bigint) as throttled from jsonb_each(r.endpoints) j) e
+  where r.started_at > now() - interval '7 days'
+  group by r.team
+) w on w.team = t.team
+where (select mirror.sees_all_teams()) or t.team_id in (select mirror.seen_teams());
+comment on view report.sync_health is 'How well the runs of the last seven days went: a row per team (team).';
+comment on column report.sync_health.team_id is 'The team.';
+comment on column report.sync_health.team is 'Name of the team in the configuration.';
+comment on column report.sync_health.last_attempt is 'When the last run of the users began, however long ago.';
+comment on column report.sync_health.last_outcome is 'How it ended: complete, partial, failed or refused; running: it has not.';
+comment on column report.sync_health.last_success is 'When the last complete run of the users ended, however long ago.';
+comment on column report.sync_health.runs is 'How many runs of the users (reconcile or daemon) ended, of those that began in the last seven days.';
+comment on column report.sync_health.complete_runs is 'How many of these were complete.';
+comment on column report.sync_health.success_rate is 'The share of these, from 0 to 1; empty: there was no run.';
+comment on column report.sync_health.p50_seconds is 'Half of these runs took no longer than this.';
+comment on column report.sync_health.p95_seconds is '95 of 100 of these runs took no longer than this.';
+comment on column report.sync_health.requests is 'Requests of all runs of these days, retries included.';
+comment on column report.sync_health.throttled is 'How many of them the service answered with 429: too many.';
+
+-- What a run before the record of endpoints sent is said without one, rather than guessed.
+create or replace view report.usage with (security_invoker) as
+select v.* from (
+  select r.team_id, r.team, (r.started_at at time zone 'UTC')::date as day, e.endpoint, count(*) as runs,
+    sum(e.requests)::bigint as requests, sum(e.throttled)::bigint as throttled, sum(e.failed)::bigint as failed,
+    round(sum(e.ms) / nullif(sum(e.requests), 0))::bigint as mean_ms, max(e.slowest_ms) as slowest_ms
+  from sync.runs r
+  cross join lateral (
+    select j.key as endpoint, (j.value ->> 'requests')::bigint as requests, (j.value ->> 'throttled')::bigint as throttled,
+      (j.value ->> 'failed')::bigint as failed, (j.value ->> 'ms')::numeric as ms, (j.value ->> 'slowest_ms')::bigint as slowest_ms
+    from jsonb_each(r.endpoints) j
+    union all
+    select null, r.requests, null, null, null, null where r.endpoints = '{}' and r.requests > 0
+  ) e
+  group by r.team_id, r.team, (r.started_at at time zone 'UTC')::date, e.endpoint
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.usage is 'What the runs asked of the service: a row per team, day and endpoint (team, day, endpoint); days in UTC. Of what is no run, such as musterd plan, nothing is recorded.';
+comment on column report.usage.team_id is 'The team.';
+comment on column report.usage.team is 'Name of the team in the configuration.';
+comment on column report.usage.day is 'The day, in UTC, on which the runs began.';
+comment on column report.usage.endpoint is 'Method and path, such as "GET /v1/users/get"; empty: requests of runs before this was recorded.';
+comment on column report.usage.runs is 'How many runs sent any of them.';
+comment on column report.usage.requests is 'Requests, retries included.';
+comment on column report.usage.throttled is 'How many of them were answered with 429: too many.';
+comment on column report.usage.failed is 'How many got another error, or no answer.';
+comment on column report.usage.mean_ms is 'How long one took on average, in ms.';
+comment on column report.usage.slowest_ms is 'How long the slowest took, in ms.';
+
+-- What people decided about what waits, and what became of it.
+create or replace view report.decisions with (security_invoker) as
+select v.*, v.name as user_name from (
+  select c.change_id, c.team_id, c.opened_at as decided_at, c.kind as decision, c.user_id, u.name, f.field,
+         c.base -> f.field as base_value, c.new -> f.field as mirror_value, c.old -> f.field as service_value,
+         mirror.field_text(c.base -> f.field) as base_text, mirror.field_text(c.new -> f.field) as mirror_text,
+         mirror.field_text(c.old -> f.field) as service_text,
+         c.decided_by, c.decided_role, c.decided_why, c.batch, c.run_id,
+         c.decision_id, (c.edits ->> f.field)::bigint as edit_id,
+         case
+           when f.field is null then case when u.gone_at is not null then 'confirmed' when a.id is not null then 'waiting' else 'withdrawn' end
+           when c.kind = 'resolve' and exists (
+             select from sync.changes t where t.team_id = c.team_id and t.user_id = c.user_id and t.kind = 'pull' and t.run_id = c.run_id
+           ) then 'confirmed'
+           when o.ended_how = 'agreed' then 'confirmed'
+           when o.edit_id is not null then 'withdrawn'
+           when l.edit_id is null then null
+           when p.outcome = 'unknown' then 'unknown'
+           when r.reason is null or p.state = 'open' then 'waiting'
+           when r.reason = 'refused' then 'refused'
+           when c.kind in ('approve', 'resolve') then 'void'
+           else 'held' end as state,
+         case
+           when o.ended_how = 'overruled' then 'the value of the service was taken in its place'
+           when o.ended_how = 'replaced' then 'somebody has edited the field again'
+           when o.ended_how = 'forgotten' then 'the user is in the team no longer'
+           when o.ended_how = 'withdrawn' then 'it was taken back here'
+           when p.outcome = 'unknown' then 'it was sent, and no answer came: a run reads it back'
+           when p.state = 'open' then 'it is being sent'
+           when r.reason is not null then r.reason || coalesce(': ' || nullif(case r.reason when 'asked' then h.asked_why else h.detail end, ''), '')
+             || coalesce(' (batch ' || case when h.decision is null then h.batch end || ')', '') end as detail
+  from sync.changes c
+  left join lateral jsonb_object_keys(c.old || c.new) as f (field) on true
+  left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
+  left join sync.edits l on l.team_id = c.team_id and l.user_id = c.user_id and l.field = f.field and l.ended_at is null
+    and l.edit_id = (c.edits ->> f.field)::bigint
+  left join sync.edits o on o.team_id = c.team_id and o.edit_id = (c.edits ->> f.field)::bigint and o.ended_at is not null
+  left join sync.held_fields h on h.team_id = l.team_id and h.user_id = l.user_id and h.field = l.field
+    and h.decision is distinct from 'approved' and (h.edit_id = l.edit_id or h.until > clock_timestamp())
+  left join lateral (select sync.held_because(h.reason, h.decision, h.until)) r (reason) on true
+  left join sync.absences a on f.field is null and a.team_id = c.team_id and a.resource = 'users' and a.id = c.user_id
+    and a.verdict = 'approved'
+  left join lateral (
+    select s.state, s.outcome ->> f.field as outcome from sync.changes s
+    where s.team_id = l.team_id and s.user_id = l.user_id and s.state = 'open' and s.kind = 'push'
+      and (s.edits ->> f.field)::bigint = l.edit_id limit 1
+  ) p on true
+  where c.kind in ('approve', 'reject', 'resolve', 'undo') and c.user_id is not null
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.decisions is 'What people decided about what was held, and what became of it: a row per field of a user (change_id, field).';
+comment on column report.decisions.change_id is 'Number of the change in the ledger. In report.changes.change_id.';
+comment on column report.decisions.team_id is 'The team.';
+comment on column report.decisions.decided_at is 'When it was decided.';
+comment on column report.decisions.decision is 'approve: it may pass. reject: it is not sent. resolve: which value it is to have. undo: one of these was taken back; it is undecided again, or the field was set back by an edit of whoever took it back.';
+comment on column report.decisions.user_id is 'The service''s id of the user.';
+comment on column report.decisions.name is 'The name as the service joins it today.';
+comment on column report.decisions.field is 'The field: name is the pair of first and last name. Empty: a person agreed that the user has left.';
+comment on column report.decisions.base_value is 'The value last agreed on, then.';
+comment on column report.decisions.mirror_value is 'The mirror''s value then.';
+comment on column report.decisions.service_value is 'The service''s value then.';
+comment on column report.decisions.base_text is 'The value last agreed on, as text; of a name its two halves, joined.';
+comment on column report.decisions.mirror_text is 'The mirror''s value, as text; of a name its two halves, joined.';
+comment on column report.decisions.service_text is 'The service''s value, as text; of a name its two halves, joined.';
+comment on column report.decisions.decided_by is 'Who decided: for whom it was done where that was said, else the role that was connected.';
+comment on column report.decisions.decided_role is 'The role that was connected.';
+comment on column report.decisions.decided_why is 'The reason that was given.';
+comment on column report.decisions.batch is 'The batch, import, undo or plan that it was about; empty: the field alone.';
+comment on column report.decisions.run_id is 'The run that applied a plan; empty: a person decided outside of any run. In report.runs.run_id.';
+comment on column report.decisions.decision_id is 'Number of the decision: what was decided at once has the same. What "musterd undo --decision" is given.';
+comment on column report.decisions.edit_id is 'The edit that it is about; empty: none, or it is from before edits had numbers.';
+comment on column report.decisions.state is 'What became of the edit by now. confirmed: both sides have it. waiting: it is sent by the next run, or is being sent. unknown: it was sent, and not answered. refused: the service does not take it. void: what was approved is held again. held: it waits, or was rejected. withdrawn: it was taken back or edited again. Empty: nobody knows.';
+comment on column report.decisions.detail is 'Why, in words.';
+comment on column report.decisions.user_name is 'The name as the service joins it today.';
+
+create or replace view report.missing with (security_invoker) as
+select a.team_id, a.batch, a.resource, count(*) as rows, min(a.detail) as detail, min(a.withheld_at) as since
+from sync.absences a
+where a.batch is not null and ((select mirror.sees_all_teams()) or a.team_id in (select mirror.seen_teams()))
+group by a.team_id, a.batch, a.resource;
+comment on view report.missing is 'What no run calls gone before a person agrees: a row per batch (team_id, batch, resource).';
+comment on column report.missing.team_id is 'The team.';
+comment on column report.missing.batch is 'What "musterd approve" and sync.approve() are given.';
+comment on column report.missing.resource is 'users, tags or contact_fields.';
+comment on column report.missing.rows is 'How many rows it is about.';
+comment on column report.missing.detail is 'Why no run decides it by itself.';
+comment on column report.missing.since is 'Since when it waits.';
+
+create or replace view report.contact_counts with (security_invoker) as
+select v.* from (
+  select c.team_id, c.segment, c.counted_at, c.count from mirror.contact_counts c
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.contact_counts is 'How many contacts each segment had: a row per count (team_id, segment, counted_at).';
+comment on column report.contact_counts.team_id is 'The team.';
+comment on column report.contact_counts.segment is 'Name of the segment in the configuration.';
+comment on column report.contact_counts.counted_at is 'When the service answered.';
+comment on column report.contact_counts.count is 'Number of contacts.';
+
+create or replace function report.roster_as_of(at timestamptz)
+returns table (team_id bigint, team text, user_id bigint, name text, first_name text, last_name text, email text, phone text,
+  role_id bigint, role text, resolved boolean, created_at timestamptz, updated_at timestamptz, edited_at timestamptz, edited_by text,
+  user_name text, role_arrived boolean)
+language sql stable parallel safe
+begin atomic
+  select p.team_id, t.name, p.user_id, p.name, p.first_name, p.last_name, p.email, p.phone, p.role_id,
+    case when p.role_id is null then p.role else r.name end, p.resolved, p.created_at, p.updated_at, p.edited_at, p.edited_by,
+    p.name, p.role_arrived_at <= at
+  from sync.user_periods p
+  left join mirror.teams t on t.team_id = p.team_id
+  left join sync.role_names r on r.team_id = p.team_id and r.role_id = p.role_id and r.valid_from <= at and r.valid_to > at
+  where p.present and p.team_id = any (array(select s.team_id from mirror.teams s)) and p.valid_from <= at and p.valid_to > at
+    and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
+end;
+comment on function report.roster_as_of(timestamp with time zone) is 'The users who were in the team at that time, as report.roster showed them then; the name of the team is today''s, and a role that nobody had had yet is called by the first name that it got. Of times before the history was recorded it shows only users who have not changed since: see report.roster_history. A change counts from when it was made, also where its transaction was committed later: what is asked about a time at which a transaction was still open can be answered otherwise once it has ended.';
+grant execute on function report.roster_as_of(timestamp with time zone) to public;

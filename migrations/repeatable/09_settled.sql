@@ -1,0 +1,102 @@
+-- What became of the edits of a transaction by now. Of several edits of one field the last counts.
+create or replace function sync.edit_states(of_xid xid8)
+returns table (user_id bigint, field text, state text, detail text, request_id text)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select e.user_id, e.field,
+    case
+      when e.ended_how = 'agreed' then 'confirmed'
+      when e.ended_at is not null then 'withdrawn'
+      when h.reason = 'refused' then 'refused'
+      when h.reason is not null then 'held'
+      when p.outcome = 'unknown' then 'unknown'
+      else 'waiting' end,
+    case
+      when e.ended_how = 'agreed' then null
+      when e.ended_how = 'overruled' then 'the value of the service was taken in its place'
+      when e.ended_how = 'replaced' then 'somebody has edited the field again'
+      when e.ended_how = 'forgotten' then 'the user is in the team no longer'
+      when e.ended_at is not null then 'it was taken back here'
+      when h.reason is not null then h.reason || coalesce(': ' || nullif(h.detail, ''), '') || coalesce(' (batch ' || h.batch || ')', '')
+      when p.outcome = 'unknown' then 'it was sent, and no answer came: a run reads it back'
+      when p.change_id is not null then 'it is being sent'
+      when u.gone_at is not null then 'the user has left the team'
+      when not u.resolved then 'no lookup of the service answers for the user'
+      when l.expires_at > clock_timestamp() then 'a run is under way'
+      when r.next_at > clock_timestamp() + interval '1 s'
+        then 'the rate limit of the service lets the next request leave in ' || ceil(extract(epoch from r.next_at - clock_timestamp())) || ' s'
+      when not exists (
+        select from pg_stat_activity a where a.datname = current_database() and a.application_name like 'musterd listen%')
+        then 'no daemon listens here: the next run sends it'
+      else 'the daemon sends it in a moment' end,
+    coalesce(p.request_id, case when h.reason = 'refused' then (
+      select c.request_id from sync.changes c
+      where c.team_id = e.team_id and c.user_id = e.user_id and c.kind = 'push' and (c.edits ->> e.field)::bigint = e.edit_id
+      order by c.change_id desc limit 1) end)
+  from (
+    select distinct on (s.team_id, s.user_id, s.field) s.*
+    from (select t.team_id from sync.teams t where sync.session_sees(t.team_id)) t
+    cross join lateral (
+      select * from sync.edits l where l.team_id = t.team_id and l.ended_at is null and l.xid = edit_states.of_xid
+      union all
+      select * from sync.edits o where o.team_id = t.team_id and o.ended_at is not null and o.xid = edit_states.of_xid
+    ) s
+    where s.field <> 'name_split'
+    order by s.team_id, s.user_id, s.field, s.edit_id desc
+  ) e
+  left join mirror.users u on u.team_id = e.team_id and u.id = e.user_id
+  left join sync.teams t on t.team_id = e.team_id
+  left join sync.leases l on l.team = t.team
+  left join sync.rate_limits r on r.team = t.team
+  left join report.held h on h.team_id = e.team_id and h.user_id = e.user_id and h.field = e.field
+    and e.ended_at is null and (h.edit_id = e.edit_id or h.until > clock_timestamp())
+  left join lateral (
+    select c.change_id, c.request_id, case when c.state = 'open' then c.outcome ->> e.field end as outcome
+    from sync.changes c
+    where c.team_id = e.team_id and c.user_id = e.user_id and c.kind = 'push' and (c.edits ->> e.field)::bigint = e.edit_id
+      and (c.state = 'open' or e.ended_how = 'agreed' and c.outcome ->> e.field = 'confirmed')
+    order by c.change_id desc limit 1
+  ) p on true
+  order by e.user_id, e.field
+$$;
+comment on function sync.edit_states(xid8) is 'What became of each edit of a transaction by now: see sync.settled().';
+revoke execute on function sync.edit_states(xid8) from public;
+
+create or replace function sync.settled(timeout interval default '10 s', raise boolean default false, xid xid8 default null)
+returns table (user_id bigint, field text, state text, detail text, request_id text)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  wanted  constant xid8 := coalesce(settled.xid, nullif(current_setting('musterd.last_edit', true), '')::xid8);
+  ends_at constant timestamptz := clock_timestamp() + settled.timeout;
+  left_over text;
+begin
+  if wanted is null then
+    return;
+  end if;
+  if wanted = pg_current_xact_id_if_assigned() then
+    raise exception 'These edits are not committed yet: no run can see them'
+      using errcode = 'active_sql_transaction', hint = 'Commit first; sync.settled() is a transaction of its own.';
+  end if;
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'sync.settled() waits for what others commit, and this transaction sees nothing of that'
+      using errcode = 'active_sql_transaction', hint = 'Call it with isolation level read committed.';
+  end if;
+  -- Each look has a snapshot of its own. Nothing is locked.
+  while clock_timestamp() < ends_at
+    and exists (select from sync.edit_states(wanted) s where s.state in ('waiting', 'unknown')) loop
+    perform pg_sleep(least(0.1, extract(epoch from ends_at - clock_timestamp())));
+  end loop;
+  if settled.raise then
+    select string_agg(format('%s of user %s: %s%s', s.field, s.user_id, s.state, coalesce(', ' || s.detail, '')), '; ')
+    into left_over
+    from (select * from sync.edit_states(wanted) w where w.state <> 'confirmed' limit 5) s;
+    if left_over is not null then
+      raise exception 'Not everything is on the service: %', left_over
+        using errcode = 'raise_exception', hint = 'select * from sync.settled() lists all of it.';
+    end if;
+  end if;
+  return query select s.user_id, s.field, s.state, s.detail, s.request_id from sync.edit_states(wanted) s;
+end
+$$;
+comment on function sync.settled(interval,boolean,xid8) is 'Waits until it is known what became of each edit of the last transaction in which this session edited users, or of the transaction xid: confirmed; held, with reason and batch; refused, with what the service said and its X-Request-Id; unknown: sent, and not answered; withdrawn: taken back or edited again; waiting, with what for. Gives up at the timeout. With raise anything but confirmed is an error. To be called after the commit.';
+revoke execute on function sync.settled(interval,boolean,xid8) from public;

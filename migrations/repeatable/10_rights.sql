@@ -1,0 +1,71 @@
+-- Roles to grant to people. They belong to the whole server, so they may be there already; where the migrating role may not
+-- make any, the guide says how.
+do $$
+declare
+  one text;
+begin
+  foreach one in array array['musterd_reader', 'musterd_editor', 'musterd_role_editor', 'musterd_approver'] loop
+    if not exists (select from pg_roles where rolname = one) then
+      execute format('create role %I nologin', one);
+    end if;
+  end loop;
+exception
+  when insufficient_privilege then
+    raise notice 'The roles for people were not created: this role may not create roles';
+  when duplicate_object or unique_violation then
+    null; -- another database of this server was migrated in the same moment
+end
+$$;
+
+-- A role that is new here gets its rights; what an administrator took from one stays taken.
+do $$
+declare
+  reading constant text[] := array['usage on schema mirror, report, sync', 'select on all tables in schema report',
+    'select on mirror.teams, mirror.users, mirror.tags, mirror.contact_fields, mirror.contact_counts, mirror.roles, sync.role_names',
+    'select (team_id, email, phone, added_at) on mirror.user_lookups', 'execute on function sync.settled(interval, boolean, xid8)'];
+  one  record;
+  what text;
+begin
+  for one in
+    select r.rolname, v.rights
+    from (values
+      ('musterd_reader', array[]::text[]),
+      ('musterd_editor', array['update (first_name, last_name, name_split, email, phone) on mirror.users',
+        'insert (team_id, email, phone) on mirror.user_lookups', 'execute on function mirror.forget_lookups(bigint, text[])']),
+      ('musterd_role_editor', array['update (role_id) on mirror.users']),
+      ('musterd_approver', array['execute on function sync.approve(text, bigint[], text, bigint, bigint[])',
+        'execute on function sync.reject(text, bigint[], text, boolean, bigint, bigint[])',
+        'execute on function sync.undecide(bigint, text, boolean)'])
+    ) as v (name, rights)
+    join pg_roles r on r.rolname = v.name
+    where not exists (select from pg_namespace n, aclexplode(n.nspacl) a where n.nspname = 'mirror' and a.grantee = r.oid)
+  loop
+    foreach what in array reading || one.rights loop
+      execute format('grant %s to %I', what, one.rolname);
+    end loop;
+  end loop;
+end
+$$;
+
+-- The views of report read with the rights of the caller: whoever may read one is granted the columns behind it.
+do $$
+declare
+  granted text;
+begin
+  for granted in
+    select format('grant select (%s) on %s to %s', string_agg(distinct quote_ident(t.attname), ', '), t.attrelid::regclass,
+                  case a.grantee when 0 then 'public' else a.grantee::regrole::text end)
+    from pg_class v
+    cross join lateral aclexplode(v.relacl) a
+    join pg_rewrite r on r.ev_class = v.oid
+    join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass
+    join pg_attribute t on t.attrelid = d.refobjid and t.attnum = d.refobjsubid
+    where v.relnamespace = 'report'::regnamespace and v.relkind = 'v' and a.privilege_type = 'SELECT' and a.grantee <> v.relowner
+      and d.refobjid <> v.oid
+      and not has_table_privilege(case a.grantee when 0 then 'public' else a.grantee::regrole::name end, d.refobjid, 'select')
+    group by t.attrelid, a.grantee
+  loop
+    execute granted;
+  end loop;
+end
+$$;

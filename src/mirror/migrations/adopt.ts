@@ -1,0 +1,41 @@
+/** A mirror that was made by the numbered files which there were before the baseline. */
+import { CompiledQuery } from 'kysely';
+import { MusterdError } from '../../errors.ts';
+import type { Transaction } from '../database.ts';
+import { MIGRATOR_TABLES, runFiles, TABLES } from './apply.ts';
+import { catalogDifferences, readCatalogs } from './catalogs.ts';
+import type { MigrationFiles } from './files.ts';
+
+/**
+ * Takes a mirror that earlier files made for one that the baseline made, if its catalogs say the same as those of a new
+ * one: both are made and read here and now, by the same server. As long as this is here, the repeatable files have to
+ * fit the baseline alone.
+ * @throws MusterdError with what differs
+ */
+export async function adopt(tx: Transaction, { numbered, repeatable }: MigrationFiles): Promise<void> {
+  const [baseline] = numbered;
+  if (baseline === undefined) throw new Error('there is no baseline');
+  const run = (text: string) => tx.executeQuery(CompiledQuery.raw(text));
+  const there = await readCatalogs(tx);
+  await run('savepoint as_it_is');
+  for (const name of ['mirror', 'sync', 'report'])
+    await run(`alter schema ${name} rename to ${name}_as_it_is`);
+  await run(`create schema sync;${MIGRATOR_TABLES}${TABLES}`);
+  await runFiles(tx, [baseline, ...repeatable]);
+  const made = await readCatalogs(tx);
+  await run('rollback to savepoint as_it_is');
+  const differing = catalogDifferences(there, made);
+  if (differing.length > 0) {
+    throw new MusterdError(
+      'mirror',
+      `The schema is not as musterd made it: ${differing.slice(0, 3).join('; ')}`,
+      {
+        hint: `Nothing was changed. Put back what was changed by hand (${differing.length} in all), or load a dump of an unchanged mirror into an empty database, then migrate again.`,
+      },
+    );
+  }
+  await tx.deleteFrom('sync.migrations').execute();
+  const { name, checksum } = baseline;
+  const timestamp = new Date().toISOString();
+  await tx.insertInto('sync.migrations').values({ name, checksum, timestamp }).execute();
+}

@@ -1,0 +1,91 @@
+/** What was applied to a database, and what is missing there. */
+import { sql } from 'kysely';
+import { MusterdError } from '../../errors.ts';
+import type { Queryable } from '../database.ts';
+import type { MigrationFiles } from './files.ts';
+
+export interface AppliedFiles {
+  /** Numbered files, by name. */
+  readonly numbered: ReadonlyMap<string, string | null>;
+  /** Of repeatable files, by name: the text that the database has, and every one that it had. */
+  readonly repeatable: ReadonlyMap<string, { readonly now: string; readonly ever: ReadonlySet<string> }>;
+}
+
+/** The first and the last of the numbered files that were there before the baseline. */
+const [firstNumber, lastNumber] = ['0001_mirror', '0070_known_rows'];
+export const isOfNumbers = (applied: Pick<AppliedFiles, 'numbered'>) => applied.numbered.has(firstNumber);
+
+export function missingOf(files: MigrationFiles, applied: AppliedFiles): string[] {
+  requireKnown(files, applied);
+  const { numbered, repeatable } = applied;
+  return [
+    ...files.numbered.filter(({ name }) => !numbered.has(name)),
+    ...files.repeatable.filter(({ name, checksum }) => repeatable.get(name)?.now !== checksum),
+  ].map(({ name }) => name);
+}
+
+export async function isThere(db: Queryable): Promise<boolean> {
+  const { rows } = await sql<{ there: boolean }>`
+    select to_regclass('sync.migrations') is not null as there`.execute(db);
+  return rows[0]?.there === true;
+}
+
+/** What was applied; empty if nothing ever was. */
+export async function readApplied(db: Queryable): Promise<AppliedFiles> {
+  const { rows: tables } = await sql<{ numbered: boolean; repeatable: boolean }>`
+    select to_regclass('sync.migrations') is not null as numbered, to_regclass('sync.repeatables') is not null as repeatable`.execute(
+    db,
+  );
+  const [there] = tables;
+  const numbered = there?.numbered
+    ? await db.selectFrom('sync.migrations').select(['name', 'checksum']).orderBy('name').execute()
+    : [];
+  const texts = there?.repeatable
+    ? await db.selectFrom('sync.repeatables').select(['name', 'checksum']).orderBy('applied_nr').execute()
+    : [];
+  const byName = Map.groupBy(texts, ({ name }) => name);
+  return {
+    numbered: new Map(numbered.map(({ name, checksum }) => [name, checksum])),
+    repeatable: new Map(
+      [...byName].map(([name, rows]) => [
+        name,
+        { now: rows.at(-1)?.checksum ?? '', ever: new Set(rows.map(({ checksum }) => checksum)) },
+      ]),
+    ),
+  };
+}
+
+const newer = (what: string) =>
+  new MusterdError('mirror', `The schema is newer than this musterd: it has ${what}.`, {
+    hint: 'Update musterd. There is no way back for a schema, except a backup.',
+  });
+
+function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
+  if (isOfNumbers(applied)) {
+    if (applied.numbered.has(lastNumber)) return;
+    throw new MusterdError(
+      'mirror',
+      `The schema is of an earlier musterd: its last migration is ${[...applied.numbered.keys()].at(-1)}.`,
+      {
+        hint: `Nothing was changed. Take the last version that has migrations/${lastNumber}.sql, run its "musterd migrate", then this one.`,
+      },
+    );
+  }
+  const known = new Map(files.numbered.map((file) => [file.name, file]));
+  const foreign = [...applied.numbered.keys()].filter((name) => !known.has(name));
+  if (foreign.length > 0) throw newer(foreign.join(', '));
+  const changed = files.numbered.find(
+    ({ name, checksum }) => (applied.numbered.get(name) ?? checksum) !== checksum,
+  );
+  if (changed !== undefined) {
+    throw new MusterdError('mirror', `The migration ${changed.name} was changed after it was applied.`, {
+      hint: 'Put the file back as it was, and make the change in a new migration.',
+    });
+  }
+  // A text that the database had, and has no more, is that of an earlier version.
+  const overtaken = files.repeatable.find(({ name, checksum }) => {
+    const texts = applied.repeatable.get(name);
+    return texts !== undefined && texts.now !== checksum && texts.ever.has(checksum);
+  });
+  if (overtaken !== undefined) throw newer(`another text of ${overtaken.name}`);
+}

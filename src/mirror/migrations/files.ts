@@ -1,0 +1,46 @@
+/** The files of the migrations: what they are named, and what they say. */
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { MusterdError } from '../../errors.ts';
+
+export interface MigrationFile {
+  /** Such as `0001_baseline`, or `repeatable/01_sessions`. */
+  readonly name: string;
+  readonly text: string;
+  readonly checksum: string;
+}
+
+/** Numbered files make tables, once and for ever. Repeatable ones make all the rest, again whenever one of them changes. */
+export interface MigrationFiles {
+  readonly numbered: readonly MigrationFile[];
+  readonly repeatable: readonly MigrationFile[];
+}
+
+const REPEATABLE = 'repeatable';
+
+export function readMigrations(folder: string): MigrationFiles {
+  const numbered = readFolder(folder, '');
+  return { numbered, repeatable: existsSync(join(folder, REPEATABLE)) ? readFolder(folder, REPEATABLE) : [] };
+}
+
+function readFolder(folder: string, under: string): readonly MigrationFile[] {
+  let names: readonly string[];
+  try {
+    names = readdirSync(join(folder, under)).filter((name) => name.endsWith('.sql'));
+  } catch (error) {
+    throw new MusterdError('mirror', `The migrations are missing: ${folder}.`, { cause: error });
+  }
+  return names.toSorted().map((name) => {
+    if (!/^\d{2,4}_[a-z0-9_]+\.sql$/.test(name)) {
+      throw new MusterdError(
+        'mirror',
+        `${name} is no name for a migration; it has to be like 0001_name.sql.`,
+      );
+    }
+    // A checkout on Windows may have other line ends, which do not count as a change.
+    const text = readFileSync(join(folder, under, name), 'utf8').replaceAll('\r\n', '\n');
+    const checksum = createHash('sha256').update(text).digest('hex');
+    return { name: posix.join(under, name.slice(0, -'.sql'.length)), text, checksum };
+  });
+}
