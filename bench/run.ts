@@ -20,7 +20,6 @@ import type { RowResult } from './results.ts';
 import { reportViews } from './report-views.ts';
 import { reports } from './reports.ts';
 import { startUp } from './start-up.ts';
-import { statement } from './statement.ts';
 import { rows } from './table.ts';
 import { unchanged } from './unchanged.ts';
 import { users } from './users.ts';
@@ -32,7 +31,6 @@ const groups: readonly (readonly Group[])[] = [
   [listing],
   [decode],
   [edits],
-  [statement],
   [unchanged],
   [drain, rate],
   [reports],

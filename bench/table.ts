@@ -47,7 +47,6 @@ const table: readonly (readonly [what: string, before: string, goal: string])[] 
   ['examples of the report views, CPU of Postgres', '–', '≤ 200 ms'],
   ['from an edit in SQL to `confirmed` by `sync.settled()`', '–', '≤ 250 ms'],
   ['the same in a large team', '–', '≤ 500 ms'],
-  ['one statement that edits many users, CPU of its backend, against edits without numbers', '–', '≤ 1.15×'],
   ['views of the page on a large history', '–', '≤ 150 ms'],
 ];
 
