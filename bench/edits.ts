@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { configSchema } from '../src/config/config.ts';
 import { createTeamMemories } from '../src/daemon/team-memory.ts';
-import { createDatabase } from '../src/mirror/database.ts';
-import { runSqlText } from '../src/mirror/sql-text.ts';
+import { createDatabase } from '../src/mirror/db/database.ts';
+import { runSqlText } from '../src/mirror/db/sql-text.ts';
 import { eventually } from '../test/support/eventually.ts';
 import { type Bench, type Group, inWords } from './bench.ts';
 import { configOf, runHere } from './in-process.ts';

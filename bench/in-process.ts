@@ -1,7 +1,7 @@
 /** What is measured of a run within this process, where a start-up would drown it. */
 import { configSchema, type Config } from '../src/config/config.ts';
 import { createLog } from '../src/log.ts';
-import type { Database } from '../src/mirror/database.ts';
+import type { Database } from '../src/mirror/db/database.ts';
 import { type RunGroup, scheduledGroups } from '../src/model/run-group.ts';
 import { runReconcile } from '../src/runs/reconcile-team.ts';
 import type { RunReport } from '../src/runs/run-record.ts';

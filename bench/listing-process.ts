@@ -5,10 +5,10 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { sql } from 'kysely';
-import { createDatabase } from '../src/mirror/database.ts';
-import { publishListing, tagTable } from '../src/mirror/listings.ts';
-import { readListingRests } from '../src/mirror/read-rest.ts';
-import { createSpool, type Spool } from '../src/mirror/spool.ts';
+import { createDatabase } from '../src/mirror/db/database.ts';
+import { publishListing, tagTable } from '../src/mirror/listings/listings.ts';
+import { readListingRests } from '../src/mirror/team/read-rest.ts';
+import { createSpool, type Spool } from '../src/mirror/db/spool.ts';
 import type { Listing, ListingMemory } from '../src/model/listing.ts';
 import type { Tag } from '../src/model/tag.ts';
 import { createListingEndpoints } from '../src/service/listing-endpoints.ts';

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbedded } from '../src/embedded/embedded.ts';
 import { findPostmaster } from '../src/embedded/postmaster.ts';
-import { createDatabase, type Database } from '../src/mirror/database.ts';
-import { addressOf } from '../src/mirror/address.ts';
-import { readConnectionUrl } from '../src/mirror/database-url.ts';
+import { createDatabase, type Database } from '../src/mirror/db/database.ts';
+import { addressOf } from '../src/mirror/db/address.ts';
+import { readConnectionUrl } from '../src/mirror/db/database-url.ts';
 import { migrate } from '../src/mirror/migrations.ts';
-import { runSqlText } from '../src/mirror/sql-text.ts';
+import { runSqlText } from '../src/mirror/db/sql-text.ts';
 import { countStatements } from '../test/support/sent-statements.ts';
 
 /** What was sent to Postgres, as `test/system/statements.test.ts` counts it. */

@@ -1,6 +1,6 @@
 /** Sends as much as the limit lets it, for so many seconds. Its environment names the database and the service. */
 import { createLog } from '../src/log.ts';
-import { createDatabase } from '../src/mirror/database.ts';
+import { createDatabase } from '../src/mirror/db/database.ts';
 import { createService, sharePace } from '../src/runs/open-service.ts';
 import { configOf } from './in-process.ts';
 

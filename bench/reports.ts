@@ -1,5 +1,5 @@
 /** What people and the program ask of a large history: row 21. */
-import { readStatus } from '../src/mirror/read-status.ts';
+import { readStatus } from '../src/mirror/runs/read-status.ts';
 import { fillMirror, largeTeam } from '../test/support/large-mirror.ts';
 import { type Bench, type Group, inWords } from './bench.ts';
 import type { BenchDatabase } from './postgres.ts';

@@ -2,7 +2,7 @@
  * Many teams on several daemons, one of them killed: `node bench/scale-out.ts [teams] [users] [replicas]`.
  * What it prints stands in docs/scale-out.md.
  */
-import { createDatabase } from '../src/mirror/database.ts';
+import { createDatabase } from '../src/mirror/db/database.ts';
 import { openEmbedded } from '../src/embedded/embedded.ts';
 import { migrate } from '../src/mirror/migrations.ts';
 import { playScaleOut } from '../test/support/scale-out.ts';

@@ -1,5 +1,5 @@
 import { MusterdError } from '../errors.ts';
-import { readPlacing } from '../mirror/known-place.ts';
+import { readPlacing } from '../mirror/team/known-place.ts';
 import { printable } from '../model/in-words.ts';
 import { addressesInWords, placeInWords, type Placing } from '../model/place.ts';
 import { type Adopted, type AdoptAs, adoptPlace, planAdoption } from '../runs/adopt-place.ts';

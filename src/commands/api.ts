@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { MusterdError, ServiceError } from '../errors.ts';
-import { createDatabase } from '../mirror/database.ts';
-import { requireHome } from '../mirror/known-place.ts';
+import { createDatabase } from '../mirror/db/database.ts';
+import { requireHome } from '../mirror/team/known-place.ts';
 import { type Mirror, openMirror, requireSchema } from '../runs/open.ts';
 import { createService, requireService, sharePace } from '../runs/open-service.ts';
 import { type Effect, findOperation } from '../service/operation.ts';

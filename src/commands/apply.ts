@@ -1,5 +1,5 @@
 import { readBytes } from '../files/read-table.ts';
-import { readPlanKey } from '../mirror/applied-plans.ts';
+import { readPlanKey } from '../mirror/users/applied-plans.ts';
 import { columnOf } from '../model/field-values.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { type Applied, applyPlanFile } from '../runs/apply-plan.ts';

@@ -1,7 +1,7 @@
 import { MusterdError } from '../errors.ts';
-import { findUsers } from '../mirror/find-user.ts';
-import { type LedgerFilter, type LedgerRow, readLedger } from '../mirror/ledger.ts';
-import { readTeamId } from '../mirror/pinned-teams.ts';
+import { findUsers } from '../mirror/users/find-user.ts';
+import { type LedgerFilter, type LedgerRow, readLedger } from '../mirror/users/ledger.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { pushOutcomes } from '../model/intent.ts';
 import { changeFields, ledgerKinds } from '../model/ledger-words.ts';
 import { readUserQuery } from '../model/user-query.ts';

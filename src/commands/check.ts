@@ -1,4 +1,4 @@
-import { writeProbes } from '../mirror/probes.ts';
+import { writeProbes } from '../mirror/team/probes.ts';
 import { checkDatabase } from '../runs/check/check-database.ts';
 import { checkPage } from '../runs/check/check-page.ts';
 import { createReport, type Report } from '../runs/check/check-report.ts';

@@ -1,7 +1,7 @@
 /** The plot of the demo: who is edited on which side, and how the two sides compare. */
 import type { UserRecord } from '../emulator/played-team.ts';
-import type { Database } from '../mirror/database.ts';
-import { runSqlText } from '../mirror/sql-text.ts';
+import type { Database } from '../mirror/db/database.ts';
+import { runSqlText } from '../mirror/db/sql-text.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 
 /** A user as the demo sees it on the service's side. */

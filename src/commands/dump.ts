@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { MusterdError } from '../errors.ts';
 import { writeWholeFile } from '../files/write-file.ts';
-import { writeDump } from '../mirror/write-dump.ts';
+import { writeDump } from '../mirror/tools/write-dump.ts';
 import { plural } from '../model/in-words.ts';
 import { requireSchema } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';

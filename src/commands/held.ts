@@ -1,4 +1,4 @@
-import { type HeldRow, readHeldFields } from '../mirror/held.ts';
+import { type HeldRow, readHeldFields } from '../mirror/users/held.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showTime, showValue } from '../model/field-values.ts';
 import { readHeldTogether } from '../runs/held-together.ts';

@@ -1,5 +1,5 @@
 import { MusterdError } from '../errors.ts';
-import type { AskedHolds, HoldEnd } from '../mirror/held.ts';
+import type { AskedHolds, HoldEnd } from '../mirror/users/held.ts';
 import { showTime } from '../model/field-values.ts';
 import { fields } from '../model/user.ts';
 import { endHold, holdFields, readUntil } from '../runs/hold-fields.ts';

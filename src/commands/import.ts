@@ -1,5 +1,5 @@
 import { MusterdError } from '../errors.ts';
-import type { Confirmation } from '../mirror/decide-edits.ts';
+import type { Confirmation } from '../mirror/users/decide-edits.ts';
 import { readFormat } from '../files/format.ts';
 import { readBytes, readTable } from '../files/read-table.ts';
 import { plural } from '../model/in-words.ts';
@@ -14,7 +14,7 @@ import type { Setup } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { askAtTerminal, confirmationOf, noteFourEyes } from './confirmation.ts';
 import { leaseWait } from './lease-wait.ts';
-import { readSettled } from '../mirror/settled.ts';
+import { readSettled } from '../mirror/users/settled.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
 import { codeOfSettled, printSettled, settledWaitMs } from './show-settled.ts';

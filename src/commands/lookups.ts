@@ -1,6 +1,6 @@
 import { MusterdError } from '../errors.ts';
-import { addLookups } from '../mirror/addresses.ts';
-import { readTeamId } from '../mirror/pinned-teams.ts';
+import { addLookups } from '../mirror/users/addresses.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { decodeText } from '../files/decode-text.ts';
 import { eachRow, linesOf } from '../files/each-row.ts';
 import { readBytes } from '../files/read-table.ts';

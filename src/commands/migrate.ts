@@ -1,7 +1,7 @@
 import { migrate } from '../mirror/migrations.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { noteDatabase } from '../mirror/known-place.ts';
-import { missingRoles } from '../mirror/missing-roles.ts';
+import { noteDatabase } from '../mirror/team/known-place.ts';
+import { missingRoles } from '../mirror/users/missing-roles.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirrorOf } from './setup.ts';
 

@@ -1,5 +1,5 @@
 import { writeWholeFile } from '../files/write-file.ts';
-import { readDatabaseTime, readPlanKey } from '../mirror/applied-plans.ts';
+import { readDatabaseTime, readPlanKey } from '../mirror/users/applied-plans.ts';
 import { columnOf } from '../model/field-values.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { hasMovedSince } from '../model/push-values.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { prune } from '../mirror/retention.ts';
+import { prune } from '../mirror/runs/retention.ts';
 import { plural } from '../model/in-words.ts';
 import { agesOf, prunable, type Pruned } from '../model/ages.ts';
 import { requireSchema } from '../runs/open.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { servePage } from '../daemon/serve-page.ts';
 import { MusterdError } from '../errors.ts';
-import { sqlState } from '../mirror/database-errors.ts';
-import { pageName } from '../mirror/page-reader.ts';
+import { sqlState } from '../mirror/db/database-errors.ts';
+import { pageName } from '../mirror/page/page-reader.ts';
 import { requireSchema } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printLine } from './output.ts';

@@ -1,7 +1,7 @@
 /** `\d`, as in psql. */
 import { MusterdError } from '../errors.ts';
-import type { Database } from '../mirror/database.ts';
-import { describeRelation, readRelations } from '../mirror/sql-catalog.ts';
+import type { Database } from '../mirror/db/database.ts';
+import { describeRelation, readRelations } from '../mirror/db/sql-catalog.ts';
 import { printable } from '../model/in-words.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';

@@ -1,5 +1,5 @@
-import { readPlacing } from '../mirror/known-place.ts';
-import { readStatus, type TeamStatus } from '../mirror/read-status.ts';
+import { readPlacing } from '../mirror/team/known-place.ts';
+import { readStatus, type TeamStatus } from '../mirror/runs/read-status.ts';
 import { adviceOn, placeInWords, type Placing } from '../model/place.ts';
 import { namesInWords } from '../model/intent.ts';
 import { type Reach, requireSchema } from '../runs/open.ts';

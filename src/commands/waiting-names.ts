@@ -1,8 +1,8 @@
 /** Batches that wait and runs that were, for a shell that asks at TAB: read in a moment, or not at all. */
-import { createDatabase } from '../mirror/database.ts';
-import { readBatches } from '../mirror/held-batches.ts';
-import { readTeamId } from '../mirror/pinned-teams.ts';
-import { readLatestRuns } from '../mirror/runs.ts';
+import { createDatabase } from '../mirror/db/database.ts';
+import { readBatches } from '../mirror/users/held-batches.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
+import { readLatestRuns } from '../mirror/runs/runs.ts';
 
 export interface WaitingNames {
   readonly batches: readonly string[];

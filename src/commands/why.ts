@@ -1,4 +1,4 @@
-import { readPlacing } from '../mirror/known-place.ts';
+import { readPlacing } from '../mirror/team/known-place.ts';
 import { printable } from '../model/in-words.ts';
 import { adviceOn, placeInWords, stillOf } from '../model/place.ts';
 import { explainUser } from '../runs/explain-user.ts';

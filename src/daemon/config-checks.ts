@@ -7,7 +7,7 @@ import { readCallUrl } from './call-url.ts';
 import { readSigningKey } from './signing-key.ts';
 import { isTimeZone, validateSchedule } from './schedule.ts';
 import { MusterdError } from '../errors.ts';
-import { readConnectionUrl } from '../mirror/database-url.ts';
+import { readConnectionUrl } from '../mirror/db/database-url.ts';
 import { scheduledGroups } from '../model/run-group.ts';
 import { checkBaseUrl } from '../service/base-url.ts';
 

@@ -2,9 +2,9 @@
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import { createRowWriter } from '../files/write-rows.ts';
-import type { Database } from '../mirror/database.ts';
-import { ofDatabase } from '../mirror/known-place.ts';
-import { type PageFrame, type PageReader, readPageFrame, readPulse } from '../mirror/page-reader.ts';
+import type { Database } from '../mirror/db/database.ts';
+import { ofDatabase } from '../mirror/team/known-place.ts';
+import { type PageFrame, type PageReader, readPageFrame, readPulse } from '../mirror/page/page-reader.ts';
 import { stillOf } from '../model/place.ts';
 import { readAssets } from '../page/assets.ts';
 import { layout } from '../page/layout.ts';

@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import type { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { PageFrame } from '../mirror/page-reader.ts';
+import type { PageFrame } from '../mirror/page/page-reader.ts';
 import { isCopy } from '../page/banner.ts';
 import { mayDecide, refusedPage, whyBarred } from '../page/decide.ts';
 import type { PageContext, PageShown, Tab } from '../page/view.ts';

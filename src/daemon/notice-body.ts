@@ -1,5 +1,5 @@
 /** The body of a notice: fields for a program, or a message for people. Personal data is only in `details`. */
-import type { FailedRun, HeldDetail, RefusedCredentials, WaitingBatch } from '../mirror/told.ts';
+import type { FailedRun, HeldDetail, RefusedCredentials, WaitingBatch } from '../mirror/runs/told.ts';
 import { showValue } from '../model/field-values.ts';
 import { plural, printable, quoted } from '../model/in-words.ts';
 import { toJson } from '../model/json.ts';

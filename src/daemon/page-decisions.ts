@@ -1,9 +1,9 @@
 /** Decisions on the page: confirmed once, then carried out by the code of the commands, in the name of who logged in. */
 import { MusterdError } from '../errors.ts';
-import type { PageFrame } from '../mirror/page-reader.ts';
-import { type PageField, readHeldRows } from '../mirror/page-waiting.ts';
-import { readWaitingView } from '../mirror/page-waiting-view.ts';
-import { readFourEyes } from '../mirror/pinned-teams.ts';
+import type { PageFrame } from '../mirror/page/page-reader.ts';
+import { type PageField, readHeldRows } from '../mirror/page/page-waiting.ts';
+import { readWaitingView } from '../mirror/page/page-waiting-view.ts';
+import { readFourEyes } from '../mirror/team/pinned-teams.ts';
 import { refusedPage, shownKey, type Verb, whyBarred } from '../page/decide.ts';
 import { href } from '../page/links.ts';
 import { confirmation } from '../page/question.ts';

@@ -1,8 +1,8 @@
 /** Holds on the page of a person: asked for and ended there, in the name of who logged in. */
 import { MusterdError } from '../errors.ts';
-import type { HoldEnd } from '../mirror/held.ts';
-import { type PersonRead, readPerson } from '../mirror/page-person.ts';
-import type { PageReader } from '../mirror/page-reader.ts';
+import type { HoldEnd } from '../mirror/users/held.ts';
+import { type PersonRead, readPerson } from '../mirror/page/page-person.ts';
+import type { PageReader } from '../mirror/page/page-reader.ts';
 import { fields } from '../model/user.ts';
 import { refusedPage } from '../page/decide.ts';
 import { type HoldAsked, isHoldField } from '../page/hold-form.ts';

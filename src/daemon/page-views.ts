@@ -1,12 +1,12 @@
 /** All views of the page in the order of the tabs, each with its query and its rendering. */
-import { readChanges } from '../mirror/page-changes.ts';
-import { readCounts } from '../mirror/page-counts.ts';
-import { readGlance } from '../mirror/page-glance.ts';
-import { readPeople } from '../mirror/page-people.ts';
-import { readPerson } from '../mirror/page-person.ts';
-import { readOneRun, readRuns } from '../mirror/page-runs.ts';
-import { readTags } from '../mirror/page-tags.ts';
-import { readWaitingView } from '../mirror/page-waiting-view.ts';
+import { readChanges } from '../mirror/page/page-changes.ts';
+import { readCounts } from '../mirror/page/page-counts.ts';
+import { readGlance } from '../mirror/page/page-glance.ts';
+import { readPeople } from '../mirror/page/page-people.ts';
+import { readPerson } from '../mirror/page/page-person.ts';
+import { readOneRun, readRuns } from '../mirror/page/page-runs.ts';
+import { readTags } from '../mirror/page/page-tags.ts';
+import { readWaitingView } from '../mirror/page/page-waiting-view.ts';
 import { changesAsked } from '../page/changes-asked.ts';
 import { counts, countsAsked } from '../page/counts.ts';
 import { glance } from '../page/glance.ts';

@@ -1,7 +1,7 @@
 /** Says in the mirror that this daemon runs, every minute, and at its end that it does no longer: for whoever looks at the page. */
 import type { Log } from '../log.ts';
-import type { Database } from '../mirror/database.ts';
-import { noteDaemon } from '../mirror/known-daemons.ts';
+import type { Database } from '../mirror/db/database.ts';
+import { noteDaemon } from '../mirror/team/known-daemons.ts';
 import { type DaemonEnd, sayEveryMs } from '../model/daemons.ts';
 import { createBell } from './bell.ts';
 import { withTimeout } from './with-timeout.ts';

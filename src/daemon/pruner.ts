@@ -1,8 +1,8 @@
 /** Deletes rows past their retention, once a day and team, in parallel to the runs and at half speed. */
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
-import type { Database } from '../mirror/database.ts';
-import { notePruneTurn, prune, takePruneTurn } from '../mirror/retention.ts';
+import type { Database } from '../mirror/db/database.ts';
+import { notePruneTurn, prune, takePruneTurn } from '../mirror/runs/retention.ts';
 import { agesOf } from '../model/ages.ts';
 import { createBell } from './bell.ts';
 

@@ -26,7 +26,7 @@ export interface TeamWorkload {
   readonly edits: FreshEdits | undefined;
 }
 
-/** The loop's state in the database, by the database's clock (`mirror/due.ts`). */
+/** The loop's state in the database, by the database's clock (`mirror/team/due.ts`). */
 export interface LoopStore {
   registerGroups(all: readonly ScheduledRun[], now: boolean): Promise<void>;
   readDue(teams: readonly string[]): Promise<ReadonlyMap<string, readonly DueGroup[]>>;

@@ -10,8 +10,8 @@ import type { LoopStore, LoopTeam, RunEnd } from './run-due.ts';
 import { createTeamMemories } from './team-memory.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Database } from '../mirror/database.ts';
-import { connectionOptions, readConnectionUrl } from '../mirror/database-url.ts';
+import type { Database } from '../mirror/db/database.ts';
+import { connectionOptions, readConnectionUrl } from '../mirror/db/database-url.ts';
 import {
   runSooner,
   registerGroups,
@@ -20,9 +20,9 @@ import {
   readNextDueMs,
   readStandings,
   readTeamNames,
-} from '../mirror/due.ts';
-import { noteEdits, readFreshEdits } from '../mirror/fresh-edits.ts';
-import { createListener } from '../mirror/listen.ts';
+} from '../mirror/team/due.ts';
+import { noteEdits, readFreshEdits } from '../mirror/users/fresh-edits.ts';
+import { createListener } from '../mirror/team/listen.ts';
 import type { RunGroup } from '../model/run-group.ts';
 import type { Mirror } from '../runs/open.ts';
 import { requireService } from '../runs/open-service.ts';

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
-import type { Database } from '../mirror/database.ts';
+import type { Database } from '../mirror/db/database.ts';
 import {
   readHeldDetails,
   readReasons,
@@ -14,7 +14,7 @@ import {
   replaceNotice,
   type TeamsNow,
   type Told,
-} from '../mirror/told.ts';
+} from '../mirror/runs/told.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import {
   accepted,

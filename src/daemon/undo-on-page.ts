@@ -1,10 +1,10 @@
 /** Takes a decision back on the page: asked once more, and then done by the code of the command. */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import { readDecided } from '../mirror/page-decided.ts';
-import type { PageFrame } from '../mirror/page-reader.ts';
-import { readSending } from '../mirror/page-waiting-view.ts';
-import { readFourEyes } from '../mirror/pinned-teams.ts';
+import { readDecided } from '../mirror/page/page-decided.ts';
+import type { PageFrame } from '../mirror/page/page-reader.ts';
+import { readSending } from '../mirror/page/page-waiting-view.ts';
+import { readFourEyes } from '../mirror/team/pinned-teams.ts';
 import { columnOf } from '../model/field-values.ts';
 import type { UndoQuestion } from '../page/undo-question.ts';
 import { type LeftAlone, undoKeys, type UndoPlan } from '../runs/inverse.ts';

@@ -69,7 +69,7 @@ async function openClient(cluster: Cluster, port: number): Promise<pg.Client> {
     connectionTimeoutMillis: 5_000,
   });
   const { connection } = client;
-  // By SCRAM alone, as everywhere (mirror/database-client.ts): after a crash anybody could listen there.
+  // By SCRAM alone, as everywhere (mirror/db/database-client.ts): after a crash anybody could listen there.
   Object.assign(connection, { password: () => connection.emit('error', new Error('it is not ours')) });
   // If the server dies, the work that needs it reports that.
   client.on('error', () => undefined);

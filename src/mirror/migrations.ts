@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
-import type { Database, Transaction } from './database.ts';
-import { sqlState } from './database-errors.ts';
+import type { Database, Transaction } from './db/database.ts';
+import { sqlState } from './db/database-errors.ts';
 import { adopt } from './migrations/adopt.ts';
 import { isOfNumbers, isThere, missingOf, readApplied } from './migrations/applied.ts';
 import {
@@ -15,7 +15,7 @@ import {
   UNCHECKED,
 } from './migrations/apply.ts';
 import { type MigrationFiles, readMigrations } from './migrations/files.ts';
-import { rolesWithoutRights } from './roles-for-people.ts';
+import { rolesWithoutRights } from './db/roles-for-people.ts';
 
 export interface MigrateOptions {
   /** The folder of the `.sql` files; musterd's own by default. */

@@ -14,16 +14,16 @@ import type { ListingRest, RestingListing, RestingUsers } from '../model/rest.ts
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import type { RoleNames, ShownUsers, UserState } from '../model/user-state.ts';
-import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap } from './absences.ts';
-import { readAddresses, readLookups } from './addresses.ts';
-import type { Database, Queryable } from './database.ts';
-import { applyResults } from './apply-results.ts';
-import { markSent, openIntents, readIntents } from './intents.ts';
-import { readEditedUsers } from './fresh-edits.ts';
-import { isKnown, isSameTeam, type KnownTeam } from './known-team.ts';
-import { readLastEdits } from './last-edits.ts';
-import type { Learned } from './learned.ts';
-import { fenced, type Lease, type LeasedWork } from './lease.ts';
+import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap } from './users/absences.ts';
+import { readAddresses, readLookups } from './users/addresses.ts';
+import type { Database, Queryable } from './db/database.ts';
+import { applyResults } from './users/apply-results.ts';
+import { markSent, openIntents, readIntents } from './users/intents.ts';
+import { readEditedUsers } from './users/fresh-edits.ts';
+import { isKnown, isSameTeam, type KnownTeam } from './team/known-team.ts';
+import { readLastEdits } from './users/last-edits.ts';
+import type { Learned } from './team/learned.ts';
+import { fenced, type Lease, type LeasedWork } from './team/lease.ts';
 import {
   compareListing,
   contactFieldTable,
@@ -34,15 +34,15 @@ import {
   tagTable,
   writeContactCounts,
   writeRejectedRows,
-} from './listings.ts';
-import { keepsNameProbe, nameSafetyOf, readNameSafety } from './name-safety.ts';
-import { readGuardHistory, writeStopped } from './held-batches.ts';
-import { newShape, takeUsers } from './new-users.ts';
-import { recordUsers } from './periods.ts';
-import { writeTeam } from './pinned-teams.ts';
-import { countPresentUsers, readPresentUsers } from './present-users.ts';
-import { countIneffective, readUnanswered } from './push-history.ts';
-import { createSpool, type Spool, withSpool } from './spool.ts';
+} from './listings/listings.ts';
+import { keepsNameProbe, nameSafetyOf, readNameSafety } from './team/name-safety.ts';
+import { readGuardHistory, writeStopped } from './users/held-batches.ts';
+import { newShape, takeUsers } from './users/new-users.ts';
+import { recordUsers } from './users/periods.ts';
+import { writeTeam } from './team/pinned-teams.ts';
+import { countPresentUsers, readPresentUsers } from './users/present-users.ts';
+import { countIneffective, readUnanswered } from './runs/push-history.ts';
+import { createSpool, type Spool, withSpool } from './db/spool.ts';
 import {
   learnedOfRest,
   readListingRests,
@@ -50,13 +50,13 @@ import {
   readRowHashes,
   readTaken,
   toResting,
-} from './read-rest.ts';
-import { movesRole, writeRoles } from './roles.ts';
-import { noteStale } from './stale.ts';
-import { compareAtFirstSight, compareShownUsers, readDifferingUsers } from './users-compare.ts';
-import { readUnseenUsers } from './users-read.ts';
-import { applyUsers, forgetUsers, isNothingToWrite } from './users-write.ts';
-import { noteMovedAlone } from './versions.ts';
+} from './team/read-rest.ts';
+import { movesRole, writeRoles } from './users/roles.ts';
+import { noteStale } from './team/stale.ts';
+import { compareAtFirstSight, compareShownUsers, readDifferingUsers } from './users/users-compare.ts';
+import { readUnseenUsers } from './users/users-read.ts';
+import { applyUsers, forgetUsers, isNothingToWrite } from './users/users-write.ts';
+import { noteMovedAlone } from './db/versions.ts';
 
 /** Called with edited users found along with another read. */
 type Look = (users: readonly UserState[]) => void;

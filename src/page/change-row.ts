@@ -1,5 +1,5 @@
 /** One change of the ledger as a row: from over to, who made it, and its outcome. */
-import type { ChangeRow } from '../mirror/page-changes.ts';
+import type { ChangeRow } from '../mirror/page/page-changes.ts';
 import { kindsOf } from '../model/ledger-words.ts';
 import { person, type TableRow } from './components.ts';
 import { type Html, html, none } from './html.ts';

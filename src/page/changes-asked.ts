@@ -1,5 +1,5 @@
 /** What is asked of the ledger, as a link says it, and as SQL does. */
-import type { ChangesAsked } from '../mirror/page-changes.ts';
+import type { ChangesAsked } from '../mirror/page/page-changes.ts';
 import { changeFields, directions, kindsOf } from '../model/ledger-words.ts';
 import type { PageAsked, PageContext } from './view.ts';
 

@@ -1,5 +1,5 @@
 /** Counts: contacts over time with their table, segments side by side, tags, contact fields and roles. */
-import type { CountedStep, CountsRead } from '../mirror/page-counts.ts';
+import type { CountedStep, CountsRead } from '../mirror/page/page-counts.ts';
 import { drawChart } from './chart.ts';
 import { csvChip, empty, heading, section, table } from './components.ts';
 import { listings, teamsSideBySide } from './growth.ts';

@@ -1,5 +1,5 @@
 /** What a form that decides is made of. It counts only where it comes from here; `question.ts` asks once more. */
-import type { PageField, WaitingList } from '../mirror/page-waiting.ts';
+import type { PageField, WaitingList } from '../mirror/page/page-waiting.ts';
 import { shownDigest } from '../model/shown-field.ts';
 import { heading } from './components.ts';
 import { type Html, html, none } from './html.ts';

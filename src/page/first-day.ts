@@ -1,6 +1,6 @@
 /** What is said of a mirror that is not a day old yet: nothing of a whole one, and what was there before did not come. */
-import type { Glance } from '../mirror/page-glance.ts';
-import type { PageRun } from '../mirror/page-runs.ts';
+import type { Glance } from '../mirror/page/page-glance.ts';
+import type { PageRun } from '../mirror/page/page-runs.ts';
 import type { Id } from '../model/id.ts';
 import { type Html, html, none } from './html.ts';
 import type { PageContext } from './view.ts';

@@ -1,7 +1,7 @@
 /** How the teams stand: one of them in four facts, a day of runs and its counts; several as a row each. */
-import type { Glance, GlanceGroup, GlanceTotals } from '../mirror/page-glance.ts';
-import type { SeenTeam } from '../mirror/page-reader.ts';
-import type { PageRun } from '../mirror/page-runs.ts';
+import type { Glance, GlanceGroup, GlanceTotals } from '../mirror/page/page-glance.ts';
+import type { SeenTeam } from '../mirror/page/page-reader.ts';
+import type { PageRun } from '../mirror/page/page-runs.ts';
 import { daemonsUp, isCopy } from './banner.ts';
 import { meter, section, table } from './components.ts';
 import { asTheyWere, busiestOf, countedSoFar, sinceItBegan } from './first-day.ts';

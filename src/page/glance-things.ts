@@ -1,6 +1,6 @@
 /** What somebody must do: stale teams first, then batches, then single fields. */
-import type { Glance, GlanceGroup } from '../mirror/page-glance.ts';
-import type { SeenTeam } from '../mirror/page-reader.ts';
+import type { Glance, GlanceGroup } from '../mirror/page/page-glance.ts';
+import type { SeenTeam } from '../mirror/page/page-reader.ts';
 import type { Id } from '../model/id.ts';
 import { isCopy } from './banner.ts';
 import type { Thing } from './components.ts';

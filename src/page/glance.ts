@@ -1,5 +1,5 @@
 /** At a glance: the first line says whether somebody has to do something. */
-import type { Glance, GlanceMove } from '../mirror/page-glance.ts';
+import type { Glance, GlanceMove } from '../mirror/page/page-glance.ts';
 import { hasBanner, isCopy, sayWhere } from './banner.ts';
 import { commandBox, empty, person, section, table, things, verdict } from './components.ts';
 import { beginning } from './first-day.ts';

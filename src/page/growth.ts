@@ -1,5 +1,5 @@
 /** What grows beside the contacts, each with its file: tags, contact fields and roles; and the contacts of several teams. */
-import type { CountsRead, ListedRead } from '../mirror/page-counts.ts';
+import type { CountsRead, ListedRead } from '../mirror/page/page-counts.ts';
 import { drawMoves } from './chart.ts';
 import { empty, section, table } from './components.ts';
 import { contactsOf } from './glance-teams.ts';

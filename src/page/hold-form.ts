@@ -1,6 +1,6 @@
 /** To leave fields of somebody alone for a while, and to end that: both open in place, since nothing is sent by them. */
-import type { HeldRow } from '../mirror/held.ts';
-import type { PersonRead } from '../mirror/page-person.ts';
+import type { HeldRow } from '../mirror/users/held.ts';
+import type { PersonRead } from '../mirror/page/page-person.ts';
 import { choice } from './components.ts';
 import { hidden, mayDecide } from './decide.ts';
 import { fieldName } from './hold-words.ts';

@@ -1,5 +1,5 @@
 /** What waits for a person, in words. */
-import type { PageField, WaitingList } from '../mirror/page-waiting.ts';
+import type { PageField, WaitingList } from '../mirror/page/page-waiting.ts';
 import { type Html, html } from './html.ts';
 import { capital, count, listed, many, named } from './words.ts';
 

@@ -1,5 +1,5 @@
 /** The document around a view: head, header with teams and tabs, foot. */
-import type { SeenTeam } from '../mirror/page-reader.ts';
+import type { SeenTeam } from '../mirror/page/page-reader.ts';
 import { banner, isCopy } from './banner.ts';
 import { type Html, html, none, raw } from './html.ts';
 import { href, to } from './links.ts';

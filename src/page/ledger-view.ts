@@ -1,5 +1,5 @@
 /** Changes: the ledger by day, filtered, each with from over to. */
-import type { ChangeRow, ChangesRead } from '../mirror/page-changes.ts';
+import type { ChangeRow, ChangesRead } from '../mirror/page/page-changes.ts';
 import { changeFields, directions } from '../model/ledger-words.ts';
 import { commandBox, csvChip, empty, heading, table, type TableRow } from './components.ts';
 import { actorOf, fieldWord, rowOf, teamOf, whenOf } from './change-row.ts';

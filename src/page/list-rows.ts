@@ -1,7 +1,7 @@
 /** The rows of a list: one edit of one field each, with a tick where it can be decided about. */
-import type { SeenTeam } from '../mirror/page-reader.ts';
-import type { PageField, WaitingList } from '../mirror/page-waiting.ts';
-import type { ListRead, PageWaiting } from '../mirror/page-waiting-view.ts';
+import type { SeenTeam } from '../mirror/page/page-reader.ts';
+import type { PageField, WaitingList } from '../mirror/page/page-waiting.ts';
+import type { ListRead, PageWaiting } from '../mirror/page/page-waiting-view.ts';
 import { mostWhole, ownKey } from '../model/waiting-page.ts';
 import { person, type TableRow, table } from './components.ts';
 import { mayDecide, shownKey, type Verb } from './decide.ts';

@@ -1,6 +1,6 @@
 /** People: the roster, who needs somebody first, searched and filtered. */
-import type { PeopleAsked, PeopleRead, RosterRow } from '../mirror/page-people.ts';
-import type { OpenField } from '../mirror/page-standings.ts';
+import type { PeopleAsked, PeopleRead, RosterRow } from '../mirror/page/page-people.ts';
+import type { OpenField } from '../mirror/page/page-standings.ts';
 import { printable } from '../model/in-words.ts';
 import { type PeopleState, peopleSorts, standings, type UserStanding } from '../model/standing.ts';
 import { type Column, chips, csvChip, empty, heading, person, table } from './components.ts';

@@ -1,6 +1,6 @@
 /** What became of one person: values over time as lanes, and all that happened as a list. */
-import type { ChangeRow } from '../mirror/page-changes.ts';
-import type { PersonPeriod, PersonRead } from '../mirror/page-person.ts';
+import type { ChangeRow } from '../mirror/page/page-changes.ts';
+import type { PersonPeriod, PersonRead } from '../mirror/page/page-person.ts';
 import { printable } from '../model/in-words.ts';
 import { fromAndTo } from './change-row.ts';
 import { section } from './components.ts';

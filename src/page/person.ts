@@ -1,6 +1,6 @@
 /** One person: three versions of each field, why and what is next, what can be decided, and what was. */
-import type { HeldRow } from '../mirror/held.ts';
-import type { PersonRead } from '../mirror/page-person.ts';
+import type { HeldRow } from '../mirror/users/held.ts';
+import type { PersonRead } from '../mirror/page/page-person.ts';
 import { printable, quoted } from '../model/in-words.ts';
 import type { NamePair } from '../model/name.ts';
 import { isCopy } from './banner.ts';

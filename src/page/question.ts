@@ -2,8 +2,8 @@
 import type { Id } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
 import { perRequest } from '../model/waiting-page.ts';
-import type { PageField } from '../mirror/page-waiting.ts';
-import type { Sending } from '../mirror/page-waiting-view.ts';
+import type { PageField } from '../mirror/page/page-waiting.ts';
+import type { Sending } from '../mirror/page/page-waiting-view.ts';
 import { heading, person, table } from './components.ts';
 import { deedWords, hidden, type Verb } from './decide.ts';
 import { fieldName, fieldsOf, fieldTitle, fieldWords, rowsInWords } from './hold-words.ts';

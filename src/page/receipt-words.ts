@@ -1,6 +1,6 @@
 /** What became of a decision, in words. */
-import type { Decided } from '../mirror/page-decided.ts';
-import type { Sending } from '../mirror/page-waiting-view.ts';
+import type { Decided } from '../mirror/page/page-decided.ts';
+import type { Sending } from '../mirror/page/page-waiting-view.ts';
 import { type Deed, type Fate, fates, perRequest } from '../model/waiting-page.ts';
 import { fieldTitle, fieldWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';

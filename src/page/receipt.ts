@@ -1,6 +1,6 @@
 /** What became of a decision: above the list once it was made, and of the last ones in a table below. */
-import type { Decided } from '../mirror/page-decided.ts';
-import type { PageWaiting } from '../mirror/page-waiting-view.ts';
+import type { Decided } from '../mirror/page/page-decided.ts';
+import type { PageWaiting } from '../mirror/page/page-waiting-view.ts';
 import { hasNotLeft, undoable } from '../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
 import { meter, section, table } from './components.ts';

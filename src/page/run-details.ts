@@ -1,5 +1,5 @@
 /** All that is known of one run: why it ended, what it moved, what it asked for. */
-import type { OpenRun, RunMove } from '../mirror/page-runs.ts';
+import type { OpenRun, RunMove } from '../mirror/page/page-runs.ts';
 import { person } from './components.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';

@@ -1,5 +1,5 @@
 /** Runs over time as ticks: a picture of the list, which is the truth. Geometry in attributes, paint in classes. */
-import type { PageRun } from '../mirror/page-runs.ts';
+import type { PageRun } from '../mirror/page/page-runs.ts';
 import { type Html, html } from './html.ts';
 import { movedBy, type Weight, weightOf } from './run-words.ts';
 import { many } from './words.ts';

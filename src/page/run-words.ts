@@ -1,5 +1,5 @@
 /** Runs in words. */
-import type { PageRun } from '../mirror/page-runs.ts';
+import type { PageRun } from '../mirror/page/page-runs.ts';
 import { type Html, html } from './html.ts';
 import { pill } from './pills.ts';
 import { many } from './words.ts';

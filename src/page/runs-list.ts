@@ -1,5 +1,5 @@
 /** Runs: six hours in lanes, and the list, which folds what moved nothing. */
-import type { OpenRun, PageRun, RunsRead } from '../mirror/page-runs.ts';
+import type { OpenRun, PageRun, RunsRead } from '../mirror/page/page-runs.ts';
 import { chips, csvChip, empty, heading, section, table, type TableRow } from './components.ts';
 import { sinceItBegan } from './first-day.ts';
 import { type Html, html, none } from './html.ts';

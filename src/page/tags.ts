@@ -1,5 +1,5 @@
 /** Tags: how they grew, and each of them. */
-import type { TagsAsked, TagsRead } from '../mirror/page-tags.ts';
+import type { TagsAsked, TagsRead } from '../mirror/page/page-tags.ts';
 import { printable } from '../model/in-words.ts';
 import { chips, csvChip, empty, heading, section, table } from './components.ts';
 import { cameOrWent, monthsChart } from './growth.ts';

@@ -1,6 +1,6 @@
 /** Asks before a decision is taken back: what is set back, what waits again, and what has moved since and is left. */
-import type { Decided } from '../mirror/page-decided.ts';
-import type { Sending } from '../mirror/page-waiting-view.ts';
+import type { Decided } from '../mirror/page/page-decided.ts';
+import type { Sending } from '../mirror/page/page-waiting-view.ts';
 import type { Id } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
 import { mostOfDecision, perRequest } from '../model/waiting-page.ts';

@@ -1,6 +1,6 @@
 /** What a view of the page is: how it is read, how it is shown, and what it knows of the page around it. */
-import type { PersonRead } from '../mirror/page-person.ts';
-import type { PageFrame, PageReader, SeenTeam } from '../mirror/page-reader.ts';
+import type { PersonRead } from '../mirror/page/page-person.ts';
+import type { PageFrame, PageReader, SeenTeam } from '../mirror/page/page-reader.ts';
 import type { Placing } from '../model/place.ts';
 import type { Html } from './html.ts';
 

@@ -1,7 +1,7 @@
 /** Waiting: a list for each reason, batches first; evidence, then one decision about the rows that have a tick. */
-import type { SeenTeam } from '../mirror/page-reader.ts';
-import type { MissingRows, WaitingList } from '../mirror/page-waiting.ts';
-import type { ListRead, PageWaiting } from '../mirror/page-waiting-view.ts';
+import type { SeenTeam } from '../mirror/page/page-reader.ts';
+import type { MissingRows, WaitingList } from '../mirror/page/page-waiting.ts';
+import type { ListRead, PageWaiting } from '../mirror/page/page-waiting-view.ts';
 import { mostWhole, ownKey } from '../model/waiting-page.ts';
 import { hasBanner, isCopy, nothingDecided } from './banner.ts';
 import { chips, choice, csvChip, empty, heading } from './components.ts';

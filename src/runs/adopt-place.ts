@@ -1,11 +1,11 @@
 /** A person says where this mirror is at home, or that it is a copy. */
 import { MusterdError } from '../errors.ts';
-import { actFor, readDecider } from '../mirror/decide-edits.ts';
-import { homeAt, moveOf, readPlacing, writePlace } from '../mirror/known-place.ts';
-import type { Database, Transaction } from '../mirror/database.ts';
-import { readTeamNames } from '../mirror/due.ts';
-import { type Lease, type LeaseOptions, takeLease } from '../mirror/lease.ts';
-import { wakeForEdits } from '../mirror/wake.ts';
+import { actFor, readDecider } from '../mirror/users/decide-edits.ts';
+import { homeAt, moveOf, readPlacing, writePlace } from '../mirror/team/known-place.ts';
+import type { Database, Transaction } from '../mirror/db/database.ts';
+import { readTeamNames } from '../mirror/team/due.ts';
+import { type Lease, type LeaseOptions, takeLease } from '../mirror/team/lease.ts';
+import { wakeForEdits } from '../mirror/team/wake.ts';
 import {
   folderPrefix,
   isSameAddress,

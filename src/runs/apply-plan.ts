@@ -1,8 +1,8 @@
 /** Sends exactly what a plan file says, as far as it is unchanged since. Applying the file is the approval. */
 
-import { readPushed, readUse, type Use } from '../mirror/applied-plans.ts';
-import { approveEdits, type SeenEdit } from '../mirror/decide-edits.ts';
-import type { Transaction } from '../mirror/database.ts';
+import { readPushed, readUse, type Use } from '../mirror/users/applied-plans.ts';
+import { approveEdits, type SeenEdit } from '../mirror/users/decide-edits.ts';
+import type { Transaction } from '../mirror/db/database.ts';
 import type { Id } from '../model/id.ts';
 import { type Team, wholeTeam } from '../model/team.ts';
 import type { Field } from '../model/user.ts';

@@ -1,8 +1,8 @@
 /** A person decides about a batch of held fields, or about missing rows. */
 import { MusterdError } from '../errors.ts';
-import { readWaitingAbsences } from '../mirror/absences.ts';
-import type { Transaction } from '../mirror/database.ts';
-import { type FoundUser, findUsers } from '../mirror/find-user.ts';
+import { readWaitingAbsences } from '../mirror/users/absences.ts';
+import type { Transaction } from '../mirror/db/database.ts';
+import { type FoundUser, findUsers } from '../mirror/users/find-user.ts';
 import {
   type BatchField,
   type Choice,
@@ -10,10 +10,10 @@ import {
   decideBatch,
   readBatches,
   readBatchFields,
-} from '../mirror/held-batches.ts';
-import { type LeaseOptions, underLease } from '../mirror/lease.ts';
-import { readShownEdits } from '../mirror/page-waiting.ts';
-import { readTeamId } from '../mirror/pinned-teams.ts';
+} from '../mirror/users/held-batches.ts';
+import { type LeaseOptions, underLease } from '../mirror/team/lease.ts';
+import { readShownEdits } from '../mirror/page/page-waiting.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import type { MirroredResource } from '../model/absence.ts';
 import { type Id, maxId } from '../model/id.ts';
 import { plural, printable } from '../model/in-words.ts';

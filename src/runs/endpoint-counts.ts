@@ -1,5 +1,5 @@
 /** Counts a run's requests by endpoint. */
-import type { EndpointCount } from '../mirror/runs.ts';
+import type { EndpointCount } from '../mirror/runs/runs.ts';
 import type { RequestEvent, ServiceEvent } from '../service/event.ts';
 
 const nothing: EndpointCount = {

@@ -7,12 +7,12 @@ import {
   readHeldSince,
   readLastEdit,
   readOpenPush,
-} from '../mirror/explain-read.ts';
-import { findUsers } from '../mirror/find-user.ts';
-import { type LedgerRow, readLedger } from '../mirror/ledger.ts';
-import { readTeamId } from '../mirror/pinned-teams.ts';
-import { readDifferingUsers } from '../mirror/users-compare.ts';
-import { readUserState } from '../mirror/users-read.ts';
+} from '../mirror/users/explain-read.ts';
+import { findUsers } from '../mirror/users/find-user.ts';
+import { type LedgerRow, readLedger } from '../mirror/users/ledger.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
+import { readDifferingUsers } from '../mirror/users/users-compare.ts';
+import { readUserState } from '../mirror/users/users-read.ts';
 import { showTime } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
 import { seconds } from '../model/in-words.ts';

@@ -1,9 +1,9 @@
 /** Passes on all rows of one kind of a team. */
-import { type Exported, exportColumns, type ExportRow, readPages } from '../mirror/export-read.ts';
+import { type Exported, exportColumns, type ExportRow, readPages } from '../mirror/tools/export-read.ts';
 import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';
 
-export { type Exported, exportable, isBeforeRecord, isKnownAsOf } from '../mirror/export-read.ts';
+export { type Exported, exportable, isBeforeRecord, isKnownAsOf } from '../mirror/tools/export-read.ts';
 
 /** Receives the rows. */
 export interface RowSink {

@@ -1,9 +1,9 @@
 /** Four eyes: nobody decides about their own edits (`push.fourEyes`). */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import type { Database, Transaction } from '../mirror/database.ts';
-import { actFor, decideEdits, type EditDecision, type SeenEdit } from '../mirror/decide-edits.ts';
-import { readFourEyes, writeFourEyes } from '../mirror/pinned-teams.ts';
+import type { Database, Transaction } from '../mirror/db/database.ts';
+import { actFor, decideEdits, type EditDecision, type SeenEdit } from '../mirror/users/decide-edits.ts';
+import { readFourEyes, writeFourEyes } from '../mirror/team/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
 import { plural } from '../model/in-words.ts';
 

@@ -1,6 +1,6 @@
 /** What a person has to see of a held field before they decide about it. */
-import { readLastEdits } from '../mirror/last-edits.ts';
-import { readUserState } from '../mirror/users-read.ts';
+import { readLastEdits } from '../mirror/users/last-edits.ts';
+import { readUserState } from '../mirror/users/users-read.ts';
 import { columnOf } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';

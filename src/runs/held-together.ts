@@ -1,6 +1,6 @@
 /** Edits of one transaction that are held one by one for the same reason: a person may decide about all of them at once. */
-import type { Queryable } from '../mirror/database.ts';
-import { type HeldEdit, readHeldEdits } from '../mirror/held-edits.ts';
+import type { Queryable } from '../mirror/db/database.ts';
+import { type HeldEdit, readHeldEdits } from '../mirror/users/held-edits.ts';
 import type { Id } from '../model/id.ts';
 import { hashOf } from '../reconcile/guard/batch-hash.ts';
 

@@ -1,7 +1,7 @@
 /** A person asks for fields of somebody to be left alone on both sides for a while, or for the end of that. */
 import { MusterdError } from '../errors.ts';
-import { type AskedHolds, askHolds, endAskedHolds, type HoldEnd } from '../mirror/held.ts';
-import { type LeaseOptions, underLease } from '../mirror/lease.ts';
+import { type AskedHolds, askHolds, endAskedHolds, type HoldEnd } from '../mirror/users/held.ts';
+import { type LeaseOptions, underLease } from '../mirror/team/lease.ts';
 import type { Id } from '../model/id.ts';
 import { momentMs } from '../model/moment.ts';
 import type { Field } from '../model/user.ts';

@@ -1,6 +1,6 @@
 /** What sets back fields that moved, as far as nothing has changed since. */
-import type { UserEdit } from '../mirror/edits.ts';
-import type { MovedField } from '../mirror/moved-fields.ts';
+import type { UserEdit } from '../mirror/users/edits.ts';
+import type { MovedField } from '../mirror/users/moved-fields.ts';
 import { isEmailAddress } from '../model/canonical.ts';
 import { columnOf } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';

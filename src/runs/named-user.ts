@@ -1,7 +1,7 @@
 /** Finds the user and the field that a command names. */
 import { MusterdError } from '../errors.ts';
-import { type FoundUser, findUsers } from '../mirror/find-user.ts';
-import { readTeamId } from '../mirror/pinned-teams.ts';
+import { type FoundUser, findUsers } from '../mirror/users/find-user.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { readUserQuery } from '../model/user-query.ts';
 import type { Id } from '../model/id.ts';
 import { type Field, fields } from '../model/user.ts';

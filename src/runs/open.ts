@@ -2,10 +2,10 @@
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { checkServer } from '../mirror/check-server.ts';
-import { folderAddress } from '../mirror/address.ts';
-import { createDatabase, type Database, type DatabaseOptions } from '../mirror/database.ts';
-import { reachOf } from '../mirror/database-url.ts';
+import { checkServer } from '../mirror/db/check-server.ts';
+import { folderAddress } from '../mirror/db/address.ts';
+import { createDatabase, type Database, type DatabaseOptions } from '../mirror/db/database.ts';
+import { reachOf } from '../mirror/db/database-url.ts';
 import { migrate, pendingMigrations } from '../mirror/migrations.ts';
 import { plural } from '../model/in-words.ts';
 import { createSecret, type Secret } from '../secret.ts';

@@ -1,8 +1,8 @@
 /** A run of one team in both directions, and its plan. */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import type { Database } from '../mirror/database.ts';
-import { readWaitingFields } from '../mirror/holds.ts';
+import type { Database } from '../mirror/db/database.ts';
+import { readWaitingFields } from '../mirror/users/holds.ts';
 import { paceOf } from '../model/pace.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';

@@ -1,7 +1,7 @@
 /** A held field that a person may decide about, or why not. */
 import { MusterdError } from '../errors.ts';
-import type { Queryable } from '../mirror/database.ts';
-import { type EditAnswer, decideEdits } from '../mirror/decide-edits.ts';
+import type { Queryable } from '../mirror/db/database.ts';
+import { type EditAnswer, decideEdits } from '../mirror/users/decide-edits.ts';
 import { columnOf } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';

@@ -1,12 +1,12 @@
 /** A person decides about one held field; the next run carries that out. */
 import { MusterdError } from '../errors.ts';
-import type { Transaction } from '../mirror/database.ts';
-import { decideEdits } from '../mirror/decide-edits.ts';
-import { editUsers } from '../mirror/edits.ts';
-import { type LeaseOptions, underLease } from '../mirror/lease.ts';
-import { recordStep } from '../mirror/runs.ts';
-import { readUserState } from '../mirror/users-read.ts';
-import { applyDecisions } from '../mirror/users-write.ts';
+import type { Transaction } from '../mirror/db/database.ts';
+import { decideEdits } from '../mirror/users/decide-edits.ts';
+import { editUsers } from '../mirror/users/edits.ts';
+import { type LeaseOptions, underLease } from '../mirror/team/lease.ts';
+import { recordStep } from '../mirror/runs/runs.ts';
+import { readUserState } from '../mirror/users/users-read.ts';
+import { applyDecisions } from '../mirror/users/users-write.ts';
 import { columnOf } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
 import { shownDigest } from '../model/shown-field.ts';

@@ -1,6 +1,6 @@
 /** Takes everything of one team from the service, as a separate run or only as a plan. Nothing is ever sent. */
 import type { Config } from '../config/config.ts';
-import type { Database } from '../mirror/database.ts';
+import type { Database } from '../mirror/db/database.ts';
 import { type Team, wholeTeam } from '../model/team.ts';
 import type { UserPlan } from '../model/user-plan.ts';
 import { applyPulls } from '../reconcile/apply-users.ts';

@@ -1,6 +1,6 @@
 /** Finds the one user that a person means. */
 import { MusterdError } from '../errors.ts';
-import type { FoundUser } from '../mirror/find-user.ts';
+import type { FoundUser } from '../mirror/users/find-user.ts';
 import { printable } from '../model/in-words.ts';
 
 /** How many of several matching users are listed. */

@@ -1,10 +1,10 @@
 /** Takes a decision back, as far as nothing has moved since: what it let wait is undecided again, the rest is edited back. */
 import { MusterdError } from '../errors.ts';
-import type { Queryable } from '../mirror/database.ts';
-import { readDecision, type UndecidedEdit, undecide } from '../mirror/decision-read.ts';
-import { ofDecision, readMovedFields } from '../mirror/moved-fields.ts';
-import { readTeamId } from '../mirror/pinned-teams.ts';
-import { fieldOfSql, valueFromJson } from '../mirror/users-read.ts';
+import type { Queryable } from '../mirror/db/database.ts';
+import { readDecision, type UndecidedEdit, undecide } from '../mirror/users/decision-read.ts';
+import { ofDecision, readMovedFields } from '../mirror/users/moved-fields.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
+import { fieldOfSql, valueFromJson } from '../mirror/users/users-read.ts';
 import type { Id } from '../model/id.ts';
 import { inverseOf, type UndoPlan } from './inverse.ts';
 

@@ -1,13 +1,13 @@
 /** Undoes one run or one decision: writes the inverse of its changes as edits, which the next run pushes through all guards. */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import { approveEdits, type Confirmation, type EditDecision } from '../mirror/decide-edits.ts';
-import type { Database, Queryable, Transaction } from '../mirror/database.ts';
-import { editUsers } from '../mirror/edits.ts';
-import { type LeaseOptions, underLease } from '../mirror/lease.ts';
-import { recordSetBack } from '../mirror/decision-read.ts';
-import { hasRun, ofRun, readMovedFields } from '../mirror/moved-fields.ts';
-import { readTeamId } from '../mirror/pinned-teams.ts';
+import { approveEdits, type Confirmation, type EditDecision } from '../mirror/users/decide-edits.ts';
+import type { Database, Queryable, Transaction } from '../mirror/db/database.ts';
+import { editUsers } from '../mirror/users/edits.ts';
+import { type LeaseOptions, underLease } from '../mirror/team/lease.ts';
+import { recordSetBack } from '../mirror/users/decision-read.ts';
+import { hasRun, ofRun, readMovedFields } from '../mirror/users/moved-fields.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
 import { hashOf } from '../reconcile/guard/batch-hash.ts';
 import { decideFor, waitsFor } from './four-eyes.ts';

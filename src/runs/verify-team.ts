@@ -1,5 +1,5 @@
 /** Compares service and mirror with separate code: only the client and `withReading` are shared with runs. */
-import { readKnownAddresses, readSnapshot } from '../mirror/verify-read.ts';
+import { readKnownAddresses, readSnapshot } from '../mirror/users/verify-read.ts';
 import { judgeOverlap } from '../reconcile/overlap.ts';
 import { type Comparison, compare } from '../verify/compare.ts';
 import { readService } from '../verify/service-side.ts';

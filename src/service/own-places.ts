@@ -1,4 +1,4 @@
-/** The places of a process that shares its limit with no other; `mirror/rate-limits.ts` does the same in SQL. */
+/** The places of a process that shares its limit with no other; `mirror/team/rate-limits.ts` does the same in SQL. */
 import type { Clock } from '../clock.ts';
 import type { Places } from '../model/pace.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { describeNotice, describeProbe, type TeamFacts, writeBody } from '../../src/daemon/notice-body.ts';
 import { stepsOf } from '../../src/daemon/tell.ts';
-import type { TeamsNow } from '../../src/mirror/told.ts';
+import type { TeamsNow } from '../../src/mirror/runs/told.ts';
 import type { TeamFreshness } from '../../src/model/freshness.ts';
 import { type Notice, type TeamEvent, teamEvents } from '../../src/model/notices.ts';
 import type { Placing } from '../../src/model/place.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TeamQueue } from '../../src/daemon/queue.ts';
 import { createSharedQueue } from '../../src/daemon/shared-queue.ts';
-import { connectionOptions, readConnectionUrl } from '../../src/mirror/database-url.ts';
+import { connectionOptions, readConnectionUrl } from '../../src/mirror/db/database-url.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { countStatements, type SentStatements } from '../support/sent-statements.ts';

@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { addressOf, folderAddress, machineFrom } from '../../src/mirror/address.ts';
-import { readConnectionUrl } from '../../src/mirror/database-url.ts';
+import { addressOf, folderAddress, machineFrom } from '../../src/mirror/db/address.ts';
+import { readConnectionUrl } from '../../src/mirror/db/database-url.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 
 const of = (url: string, environment: Readonly<Record<string, string>> = {}) =>

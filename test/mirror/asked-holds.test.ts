@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { askHolds, endAskedHolds, readHeldFields } from '../../src/mirror/held.ts';
-import { readBatches } from '../../src/mirror/held-batches.ts';
-import { noteShown, readWaitingFields, waitingOf, writeHolds } from '../../src/mirror/holds.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
-import { readUserState } from '../../src/mirror/users-read.ts';
+import { askHolds, endAskedHolds, readHeldFields } from '../../src/mirror/users/held.ts';
+import { readBatches } from '../../src/mirror/users/held-batches.ts';
+import { noteShown, readWaitingFields, waitingOf, writeHolds } from '../../src/mirror/users/holds.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { readUserState } from '../../src/mirror/users/users-read.ts';
 import { decideEach, holdField, type HoldReason } from '../../src/model/user-plan.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createBlocks } from '../../src/mirror/blocks.ts';
+import { createBlocks } from '../../src/mirror/db/blocks.ts';
 
 describe('text that is kept for a while', () => {
   let folder: string;

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import pg from 'pg';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { connectionOptions, readConnectionUrl } from '../../src/mirror/database-url.ts';
+import { connectionOptions, readConnectionUrl } from '../../src/mirror/db/database-url.ts';
 
 /** What pg makes of it: no TLS, or TLS with or without proof. */
 function taken(text: string, environment: Record<string, string> = {}): string {

@@ -8,17 +8,17 @@ import { createSharedQueue } from '../../src/daemon/shared-queue.ts';
 import { enter } from '../../src/embedded/attachment.ts';
 import type { Cluster } from '../../src/embedded/cluster.ts';
 import { MusterdError } from '../../src/errors.ts';
-import { checkServer } from '../../src/mirror/check-server.ts';
+import { checkServer } from '../../src/mirror/db/check-server.ts';
 import {
   createDatabase,
   type Database,
   type DatabaseOptions,
   ping,
   type Queryable,
-} from '../../src/mirror/database.ts';
-import { connectionOptions, readConnectionUrl } from '../../src/mirror/database-url.ts';
-import { createListener } from '../../src/mirror/listen.ts';
-import { sqlState } from '../../src/mirror/database-errors.ts';
+} from '../../src/mirror/db/database.ts';
+import { connectionOptions, readConnectionUrl } from '../../src/mirror/db/database-url.ts';
+import { createListener } from '../../src/mirror/team/listen.ts';
+import { sqlState } from '../../src/mirror/db/database-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdTimers } from '../support/hold-timers.ts';

@@ -1,7 +1,7 @@
 import { sql as text } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { decideEdits, type EditAnswer } from '../../src/mirror/decide-edits.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { decideEdits, type EditAnswer } from '../../src/mirror/users/decide-edits.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 

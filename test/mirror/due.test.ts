@@ -9,8 +9,8 @@ import {
   readDue,
   readNextDueMs,
   readStandings,
-} from '../../src/mirror/due.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+} from '../../src/mirror/team/due.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { RunGroup, RunOutcome } from '../../src/model/run-group.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createDumpReader } from '../../src/mirror/dump-reader.ts';
+import { createDumpReader } from '../../src/mirror/tools/dump-reader.ts';
 
 afterEach(() => vi.restoreAllMocks());
 

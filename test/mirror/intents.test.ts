@@ -1,8 +1,8 @@
 import { CompiledQuery, sql as text } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { applyResults } from '../../src/mirror/apply-results.ts';
-import { markSent, openIntents, readIntents } from '../../src/mirror/intents.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { applyResults } from '../../src/mirror/users/apply-results.ts';
+import { markSent, openIntents, readIntents } from '../../src/mirror/users/intents.ts';
 import type { FieldValue, Hold, UserPlan } from '../../src/model/user-plan.ts';
 import type { Intent, IntentResult } from '../../src/model/intent.ts';
 import type { Id } from '../../src/model/id.ts';

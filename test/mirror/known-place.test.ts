@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { placeToNote } from '../../src/mirror/known-place.ts';
+import { placeToNote } from '../../src/mirror/team/known-place.ts';
 import { type Here, type KnownPlace, type PlaceVerdict, stillOf } from '../../src/model/place.ts';
 
 const now = new Date('2026-03-11T02:10:00.000Z');

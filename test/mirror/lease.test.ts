@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { fenced, type Lease, takeLease, underLease } from '../../src/mirror/lease.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { fenced, type Lease, takeLease, underLease } from '../../src/mirror/team/lease.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { patient } from '../support/limits.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compareListing, publishListing, tagTable } from '../../src/mirror/listings.ts';
-import { createSpool } from '../../src/mirror/spool.ts';
+import { compareListing, publishListing, tagTable } from '../../src/mirror/listings/listings.ts';
+import { createSpool } from '../../src/mirror/db/spool.ts';
 import type { Tag } from '../../src/model/tag.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';

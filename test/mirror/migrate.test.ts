@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { CompiledQuery, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
-import { createDatabase } from '../../src/mirror/database.ts';
+import { createDatabase } from '../../src/mirror/db/database.ts';
 import { migrate, pendingMigrations } from '../../src/mirror/migrations.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';

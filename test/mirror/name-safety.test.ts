@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { takeLeaseFor } from '../../src/mirror/lease.ts';
+import { takeLeaseFor } from '../../src/mirror/team/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
-import { beginRun } from '../../src/mirror/runs.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
-import { pinTeam } from '../../src/mirror/pinned-teams.ts';
+import { beginRun } from '../../src/mirror/runs/runs.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { pinTeam } from '../../src/mirror/team/pinned-teams.ts';
 import type { Intent } from '../../src/model/intent.ts';
 import type { UserPlan } from '../../src/model/user-plan.ts';
 import type { Id } from '../../src/model/id.ts';

@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { pageViews } from '../../src/daemon/page-views.ts';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { readPageFrame, readPulse } from '../../src/mirror/page-reader.ts';
-import { rolesForPeople } from '../../src/mirror/roles-for-people.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { readPageFrame, readPulse } from '../../src/mirror/page/page-reader.ts';
+import { rolesForPeople } from '../../src/mirror/db/roles-for-people.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { fillMirror, largeTeam } from '../support/large-mirror.ts';

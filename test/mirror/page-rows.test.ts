@@ -2,9 +2,9 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pageViews } from '../../src/daemon/page-views.ts';
-import { readPeople } from '../../src/mirror/page-people.ts';
-import { readPageFrame } from '../../src/mirror/page-reader.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { readPeople } from '../../src/mirror/page/page-people.ts';
+import { readPageFrame } from '../../src/mirror/page/page-reader.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { fillMirror, largeTeam } from '../support/large-mirror.ts';
 

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { choosePort } from '../../src/embedded/choose-port.ts';
-import { reachOf } from '../../src/mirror/database-url.ts';
+import { reachOf } from '../../src/mirror/db/database-url.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;

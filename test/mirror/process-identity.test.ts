@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { isRunning, thisProcess } from '../../src/mirror/process-identity.ts';
+import { isRunning, thisProcess } from '../../src/mirror/db/process-identity.ts';
 import { eventually } from '../support/eventually.ts';
 
 describe('a process of this host', () => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { createSharedPlaces, learnedOfRate, readLesson } from '../../src/mirror/rate-limits.ts';
-import { writeLearned } from '../../src/mirror/learned.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { createSharedPlaces, learnedOfRate, readLesson } from '../../src/mirror/team/rate-limits.ts';
+import { writeLearned } from '../../src/mirror/team/learned.ts';
 import { createOwnPlaces } from '../../src/service/own-places.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';

@@ -1,15 +1,15 @@
 /** What the database tells of the time since a record was made. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Queryable } from '../../src/mirror/database.ts';
+import type { Queryable } from '../../src/mirror/db/database.ts';
 import {
   readListingRests,
   readRest,
   readRowHashes,
   readTaken,
   toResting,
-} from '../../src/mirror/read-rest.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+} from '../../src/mirror/team/read-rest.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { RestingUsers } from '../../src/model/rest.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { takeLease, takeLeaseFor } from '../../src/mirror/lease.ts';
-import { beginRun, finishRun } from '../../src/mirror/runs.ts';
+import { takeLease, takeLeaseFor } from '../../src/mirror/team/lease.ts';
+import { beginRun, finishRun } from '../../src/mirror/runs/runs.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 describe('the record of a run', () => {

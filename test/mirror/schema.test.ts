@@ -8,7 +8,7 @@ import { servers } from '../support/servers.ts';
 
 /** Both are made with `UPDATE_SCHEMA=1 npx vitest run test/mirror/schema.test.ts`; read the diff. */
 const FILE = fileURLToPath(new URL('schema.txt', import.meta.url));
-const TYPES = fileURLToPath(new URL('../../src/mirror/schema.ts', import.meta.url));
+const TYPES = fileURLToPath(new URL('../../src/mirror/db/schema.ts', import.meta.url));
 
 describe.each(servers())('the schema on $name', (server) => {
   let database: TestDatabase;

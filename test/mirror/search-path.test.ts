@@ -9,9 +9,9 @@ import { checkDatabase } from '../../src/runs/check/check-database.ts';
 import { createReport } from '../../src/runs/check/check-report.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { createLog } from '../../src/log.ts';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 import { castShadows } from '../support/shadows.ts';
@@ -25,11 +25,11 @@ it('nothing is sent as a person typed it, but what a person typed', () => {
   const files = globSync('**/*.ts', { cwd: src }).toSorted();
   const naming = (word: string) =>
     files.filter((name) => readFileSync(join(src, name), 'utf8').includes(word));
-  expect(naming('asTyped')).toEqual(['mirror/database.ts', 'mirror/sql-text.ts']);
+  expect(naming('asTyped')).toEqual(['mirror/db/database.ts', 'mirror/db/sql-text.ts']);
   expect(naming('runSqlText(')).toEqual([
     'commands/demo-data.ts',
     'commands/demo-stage.ts',
-    'mirror/sql-text.ts',
+    'mirror/db/sql-text.ts',
   ]);
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createSpool, type StageShape, spoolToJson } from '../../src/mirror/spool.ts';
+import { createSpool, type StageShape, spoolToJson } from '../../src/mirror/db/spool.ts';
 import { fromJson, toJson } from '../../src/model/json.ts';
 
 interface Row {

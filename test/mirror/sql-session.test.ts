@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
-import { openSqlSession, type SqlRow, type SqlSession } from '../../src/mirror/sql-session.ts';
+import { openSqlSession, type SqlRow, type SqlSession } from '../../src/mirror/db/sql-session.ts';
 import { splitSql } from '../../src/model/sql-statements.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';

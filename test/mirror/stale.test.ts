@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isOlder, noteStale } from '../../src/mirror/stale.ts';
-import { readDifferingUsers } from '../../src/mirror/users-compare.ts';
+import { isOlder, noteStale } from '../../src/mirror/team/stale.ts';
+import { readDifferingUsers } from '../../src/mirror/users/users-compare.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type KnownTeam, readKnownTeam } from '../../src/mirror/known-team.ts';
-import { takeLease } from '../../src/mirror/lease.ts';
+import { type KnownTeam, readKnownTeam } from '../../src/mirror/team/known-team.ts';
+import { takeLease } from '../../src/mirror/team/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { Id } from '../../src/model/id.ts';
 import { hasUnreadable, type ServiceUser } from '../../src/model/user.ts';
 import { takeNew } from '../../src/reconcile/apply-users.ts';

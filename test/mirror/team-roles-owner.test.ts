@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { createLog } from '../../src/log.ts';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { servers } from '../support/servers.ts';
 import { configFor } from '../system/stage.ts';
 

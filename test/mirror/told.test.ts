@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readHeldDetails, readReasons, readTeamsNow, replaceNotice } from '../../src/mirror/told.ts';
+import { readHeldDetails, readReasons, readTeamsNow, replaceNotice } from '../../src/mirror/runs/told.ts';
 import type { Notice } from '../../src/model/notices.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';

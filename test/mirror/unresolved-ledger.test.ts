@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { takeLease } from '../../src/mirror/lease.ts';
+import { takeLease } from '../../src/mirror/team/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
-import { ofRun, readMovedFields } from '../../src/mirror/moved-fields.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import type { TeamMember } from '../../src/model/team.ts';
 import { countPlans } from '../../src/reconcile/apply-users.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';

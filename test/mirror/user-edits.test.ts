@@ -1,12 +1,12 @@
 import { CompiledQuery, sql as kyselySql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { editUsers } from '../../src/mirror/edits.ts';
-import { noteEdits, readEditedUsers, readFreshEdits } from '../../src/mirror/fresh-edits.ts';
-import { takeLease } from '../../src/mirror/lease.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { editUsers } from '../../src/mirror/users/edits.ts';
+import { noteEdits, readEditedUsers, readFreshEdits } from '../../src/mirror/users/fresh-edits.ts';
+import { takeLease } from '../../src/mirror/team/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
-import { beginRun } from '../../src/mirror/runs.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { beginRun } from '../../src/mirror/runs/runs.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { everyEdit } from '../../src/model/due-groups.ts';
 import type { RunGroup } from '../../src/model/run-group.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

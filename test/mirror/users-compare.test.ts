@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import {
   compareAtFirstSight,
   compareShownUsers,
   readDifferingUsers,
-} from '../../src/mirror/users-compare.ts';
-import { readUnseenUsers } from '../../src/mirror/users-read.ts';
+} from '../../src/mirror/users/users-compare.ts';
+import { readUnseenUsers } from '../../src/mirror/users/users-read.ts';
 import { toJson } from '../../src/model/json.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import type { UserState } from '../../src/model/user-state.ts';

@@ -1,8 +1,8 @@
 import { CompiledQuery, sql as text } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { writeHolds } from '../../src/mirror/holds.ts';
-import { applyUsers, forgetUsers } from '../../src/mirror/users-write.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { writeHolds } from '../../src/mirror/users/holds.ts';
+import { applyUsers, forgetUsers } from '../../src/mirror/users/users-write.ts';
 import type {
   Hold,
   HoldReason,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { readLastEdits } from '../../src/mirror/last-edits.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { readLastEdits } from '../../src/mirror/users/last-edits.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { servers } from '../support/servers.ts';

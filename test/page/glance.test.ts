@@ -1,8 +1,8 @@
 /** The first view, and what others say of a first day. */
 import { describe, expect, it } from 'vitest';
-import type { CountsRead } from '../../src/mirror/page-counts.ts';
-import type { Glance, GlanceGroup } from '../../src/mirror/page-glance.ts';
-import type { PageRun } from '../../src/mirror/page-runs.ts';
+import type { CountsRead } from '../../src/mirror/page/page-counts.ts';
+import type { Glance, GlanceGroup } from '../../src/mirror/page/page-glance.ts';
+import type { PageRun } from '../../src/mirror/page/page-runs.ts';
 import type { SeenDaemon } from '../../src/model/daemons.ts';
 import { counts as countsView, countsAsked } from '../../src/page/counts.ts';
 import { glance } from '../../src/page/glance.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { HeaderStanding, SeenTeam } from '../../src/mirror/page-reader.ts';
+import type { HeaderStanding, SeenTeam } from '../../src/mirror/page/page-reader.ts';
 import type { SeenDaemon } from '../../src/model/daemons.ts';
 import type { KnownPlace } from '../../src/model/place.ts';
 import { html } from '../../src/page/html.ts';

@@ -1,7 +1,7 @@
 /** What is said of a decision, state by state: the parts add up to the first number. */
 import { describe, expect, it } from 'vitest';
-import type { Decided } from '../../src/mirror/page-decided.ts';
-import type { PageWaiting, Sending } from '../../src/mirror/page-waiting-view.ts';
+import type { Decided } from '../../src/mirror/page/page-decided.ts';
+import type { PageWaiting, Sending } from '../../src/mirror/page/page-waiting-view.ts';
 import { decidedLast, receiptCard } from '../../src/page/receipt.ts';
 import type { PageContext } from '../../src/page/view.ts';
 import { fates, hasNotLeft, undoable } from '../../src/model/waiting-page.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ChangeRow } from '../../src/mirror/page-changes.ts';
-import type { RosterRow } from '../../src/mirror/page-people.ts';
+import type { ChangeRow } from '../../src/mirror/page/page-changes.ts';
+import type { RosterRow } from '../../src/mirror/page/page-people.ts';
 import { changesAsked, inSql } from '../../src/page/changes-asked.ts';
 import { changes, changesCsv } from '../../src/page/ledger-view.ts';
 import { html } from '../../src/page/html.ts';

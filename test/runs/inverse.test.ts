@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { MovedField } from '../../src/mirror/moved-fields.ts';
+import type { MovedField } from '../../src/mirror/users/moved-fields.ts';
 import { inverseOf } from '../../src/runs/inverse.ts';
 
 const values = { name: { first: 'Ada', last: 'Berg' }, email: 'new@example.com', phone: null, roleId: 2n };

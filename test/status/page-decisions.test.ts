@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Config, configSchema } from '../../src/config/config.ts';
 import { createPage } from '../../src/daemon/create-page.ts';
 import { pageViews } from '../../src/daemon/page-views.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { approve, reject } from '../../src/runs/approve-batch.ts';
 import { checkPage } from '../../src/runs/check/check-page.ts';
 import { createReport } from '../../src/runs/check/check-report.ts';

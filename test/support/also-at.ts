@@ -1,6 +1,6 @@
-import { addressOf } from '../../src/mirror/address.ts';
-import type { Database } from '../../src/mirror/database.ts';
-import { readConnectionUrl } from '../../src/mirror/database-url.ts';
+import { addressOf } from '../../src/mirror/db/address.ts';
+import type { Database } from '../../src/mirror/db/database.ts';
+import { readConnectionUrl } from '../../src/mirror/db/database-url.ts';
 import { adoptPlace } from '../../src/runs/adopt-place.ts';
 
 /** Lets a mirror be reached by a proxy as well, which answers under a port of its own. */

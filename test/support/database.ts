@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { patient } from './limits.ts';
 import { embeddedServer, type TestServer } from './servers.ts';
 

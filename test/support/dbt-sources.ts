@@ -1,7 +1,7 @@
 /** The tables and views of `mirror` and `report` as sources of dbt, made from the catalogs and their comments. */
 import { sql } from 'kysely';
 import { stringify } from 'yaml';
-import type { Database } from '../../src/mirror/database.ts';
+import type { Database } from '../../src/mirror/db/database.ts';
 
 interface Column {
   readonly schema: string;

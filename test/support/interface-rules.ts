@@ -62,7 +62,7 @@ const general: readonly Row[] = [
 
 const fields: readonly Row[] = [
   rule('Resources', 'timestamps of users: ISO 8601, UTC', {
-    client: ['mirror/timestamp.ts', 'asTimestamp', 'kept as written, with all its digits'],
+    client: ['mirror/db/timestamp.ts', 'asTimestamp', 'kept as written, with all its digits'],
     emulator: ['emulator/show-timestamp.ts', 'formatMoment'],
     tests: [
       conforms('a user has the documented fields, of the documented types'),

@@ -1,6 +1,6 @@
 /** A mirror as large as one grows, with a year of history: made by SQL, without a service. */
-import type { Database } from '../../src/mirror/database.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import type { Database } from '../../src/mirror/db/database.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 
 /** One team of it. */
 export interface LargeTeam {

@@ -119,7 +119,7 @@ export function measureStructure(root = here): readonly Figure[] {
     figure('optional members of types', nodes.filter(isOptional).length, 500),
     figure('spreads of an object or nothing', nodes.filter(isSpreadOrNothing).length, 100),
     figure('branches of one function, most', most, 35),
-    figure('files on one level of mirror/', onOneLevel.length, 100),
+    figure('files on one level of mirror/', onOneLevel.length, 5),
     figure('settings', settingsOf(root), 75),
     figure('rooms', arrows.size, 25),
     figure('floors', countFloors(arrows), 7),

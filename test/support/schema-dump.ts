@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../../src/mirror/database.ts';
+import type { Database } from '../../src/mirror/db/database.ts';
 import { DEFINITION, readCatalogs, SCHEMAS } from '../../src/mirror/migrations/catalogs.ts';
 
 /** The schema as text for people and for diffs, so that a change to it is seen in review whatever SQL made it. */

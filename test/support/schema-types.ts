@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../../src/mirror/database.ts';
+import type { Database } from '../../src/mirror/db/database.ts';
 
 interface Column {
   readonly relation: string;
@@ -13,7 +13,7 @@ interface Column {
   readonly allowed: string | null;
 }
 
-/** What the type parsers of `src/mirror/database-pool.ts` make of a value. */
+/** What the type parsers of `src/mirror/db/database-pool.ts` make of a value. */
 const parsed: Readonly<Record<string, string>> = {
   bigint: 'bigint',
   'bigint[]': 'readonly bigint[]',

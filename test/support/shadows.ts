@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CompiledQuery } from 'kysely';
-import type { Database } from '../../src/mirror/database.ts';
+import type { Database } from '../../src/mirror/db/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { createDatabase } from '../../src/mirror/database.ts';
+import { createDatabase } from '../../src/mirror/db/database.ts';
 import { type SeenMessages, seeMessages } from './postgres-proxy.ts';
 
 /** One step of a plan, and how many rows it looked at in all its loops, whether they were of use or not. */

@@ -1,6 +1,6 @@
 /** A year of a team as people, pages and reports look at it, made by SQL in seconds: `large-mirror.ts`, and what became of it. */
-import type { Database } from '../../src/mirror/database.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import type { Database } from '../../src/mirror/db/database.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { fillMirror, type LargeTeam, largeTeam } from './large-mirror.ts';
 
 export interface YearTeam extends LargeTeam {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { takeLease } from '../../src/mirror/lease.ts';
+import { takeLease } from '../../src/mirror/team/lease.ts';
 import { openMirror } from '../../src/runs/open.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createLog } from '../../src/log.ts';
-import { createDatabase } from '../../src/mirror/database.ts';
+import { createDatabase } from '../../src/mirror/db/database.ts';
 import { createPostgresProxy } from '../support/postgres-proxy.ts';
 import { createSmallStage, editBothSides, expectRepaired } from './edit-both-sides.ts';
 import type { Stage } from './stage.ts';

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { runMusterd } from './run-musterd.ts';
 
 /** A folder on a file system of this size, or nothing where we may not mount one. */

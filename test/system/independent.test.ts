@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { byText } from '../support/by-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createIndependentService, type IndependentService } from './independent-service.ts';

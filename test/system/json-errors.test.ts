@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { carryOut, exitCodes } from '../../src/commands/command-line.ts';
 import { errorInJson } from '../../src/commands/error-in-json.ts';
 import { MusterdError } from '../../src/errors.ts';
-import { takeLease } from '../../src/mirror/lease.ts';
+import { takeLease } from '../../src/mirror/team/lease.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { eventually } from '../support/eventually.ts';
 import { everyCommand, wellUsed } from './every-command.ts';

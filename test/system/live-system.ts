@@ -1,4 +1,4 @@
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Ended, type Running, spawnMusterd, startMusterd } from './run-musterd.ts';

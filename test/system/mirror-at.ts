@@ -1,6 +1,6 @@
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
-import { createDatabase } from '../../src/mirror/database.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createDatabase } from '../../src/mirror/db/database.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { runMusterd } from './run-musterd.ts';
 
 type Environment = Readonly<Record<string, string>>;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDatabase } from '../../src/mirror/database.ts';
+import { createDatabase } from '../../src/mirror/db/database.ts';
 import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
-import { rolesForPeople } from '../../src/mirror/roles-for-people.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { rolesForPeople } from '../../src/mirror/db/roles-for-people.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { runMusterd } from './run-musterd.ts';
 
 /** Of its own: roles are of a server, and those of the tests have them. */

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { takeLease } from '../../src/mirror/lease.ts';
+import { takeLease } from '../../src/mirror/team/lease.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { wellUsed } from './every-command.ts';
 import { runMusterd } from './run-musterd.ts';

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { parseFaults } from '../../src/emulator/faults.ts';
-import { createDatabase } from '../../src/mirror/database.ts';
+import { createDatabase } from '../../src/mirror/db/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { runMusterd } from './run-musterd.ts';
 
 /** D16: an old copy of the data directory, put in place of a newer mirror. */

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { createPage } from '../../src/daemon/create-page.ts';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { Setup } from '../../src/runs/open.ts';
 import { createPageServer, type StatusServer } from '../../src/status/server.ts';
 import { launchBrowser, type OwnBrowser, openPage, shoot, violationsOn } from '../support/browser.ts';

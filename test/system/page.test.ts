@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { pageViews } from '../../src/daemon/page-views.ts';
 import { servePage } from '../../src/daemon/serve-page.ts';
-import type { Database } from '../../src/mirror/database.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import type { Database } from '../../src/mirror/db/database.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import {
   type Look,
   launchBrowser,

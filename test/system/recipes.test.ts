@@ -5,7 +5,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDatabase } from '../../src/mirror/database.ts';
+import { createDatabase } from '../../src/mirror/db/database.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { MUSTERD } from '../support/built.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { askHolds, endAskedHolds } from '../../src/mirror/held.ts';
+import { askHolds, endAskedHolds } from '../../src/mirror/users/held.ts';
 import { keepFourEyes } from '../../src/runs/four-eyes.ts';
 import { applyUndo } from '../../src/runs/undo-run.ts';
 import { byText } from '../support/by-text.ts';

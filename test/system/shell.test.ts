@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { knownValues } from '../../src/commands/complete.ts';
 import { examples } from '../../src/commands/help.ts';
 import { createProgram } from '../../src/commands/program.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { MUSTERD } from '../support/built.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';

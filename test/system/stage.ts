@@ -4,8 +4,8 @@ import { type Config, configSchema } from '../../src/config/config.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import type { EmulatorOptions } from '../../src/emulator/options.ts';
 import { createLog } from '../../src/log.ts';
-import type { Database } from '../../src/mirror/database.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import type { Database } from '../../src/mirror/db/database.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase } from '../support/database.ts';
 import type { TestServer } from '../support/servers.ts';
 

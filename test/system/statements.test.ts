@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { createDatabase, type Database } from '../../src/mirror/database.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { scheduledGroups } from '../../src/model/run-group.ts';
 import { serve } from '../../src/daemon/serve.ts';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';

@@ -79,6 +79,9 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['commands'],
 };
 
+/** The wings of the mirror, from the ground up: each may import those before it, and `mirror.ts` all of them. */
+const wings = ['db', 'team', 'users', 'listings', 'runs', 'page', 'tools'];
+
 /** The only places of each package. */
 const fences: Readonly<Record<string, readonly string[]>> = {
   pg: ['mirror', 'embedded'],
@@ -145,6 +148,18 @@ describe('the structure of src', () => {
           .map((target) => `${path} → ${target}`),
       );
     expect(strangers).toEqual([]);
+  });
+
+  it('has a mirror in wings, of which none imports a later one', () => {
+    const wingOf = (path: string) => /^mirror\/([^/]+)\/(?!.*\/)/.exec(path)?.[1];
+    const inWings = files.filter(({ path }) => wings.includes(wingOf(path) ?? ''));
+    expect(new Set(inWings.map(({ path }) => wingOf(path)))).toEqual(new Set(wings));
+    const rising = inWings.flatMap(({ path, inside }) =>
+      inside
+        .filter((target) => wings.indexOf(wingOf(target) ?? '') > wings.indexOf(wingOf(path) ?? ''))
+        .map((target) => `${path} → ${target}`),
+    );
+    expect(rising).toEqual([]);
   });
 
   it('has each package in its room', () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { canonicalName } from '../../src/model/name.ts';
 import { runResync } from '../../src/runs/resync-team.ts';
 import { byText } from '../support/by-text.ts';

@@ -8,7 +8,7 @@ import { resyncCommand } from '../../src/commands/resync.ts';
 import { undoCommand } from '../../src/commands/undo.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
-import { type Lease, takeLease } from '../../src/mirror/lease.ts';
+import { type Lease, takeLease } from '../../src/mirror/team/lease.ts';
 import { alsoAt } from '../support/also-at.ts';
 import { eventually } from '../support/eventually.ts';
 import { hungAfterMs } from '../support/limits.ts';

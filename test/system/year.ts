@@ -1,5 +1,5 @@
 /** What a year leaves behind in the bookkeeping of one team: made by SQL, in a few seconds. */
-import { runSqlText } from '../../src/mirror/sql-text.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { Stage } from './stage.ts';
 
 /** Tables that only ever grow. */

@@ -1,7 +1,7 @@
 /** A mirror that was made by the numbered files which there were before the baseline. */
 import { CompiledQuery } from 'kysely';
 import { MusterdError } from '../../errors.ts';
-import type { Transaction } from '../database.ts';
+import type { Transaction } from '../db/database.ts';
 import { MIGRATOR_TABLES, runFiles, TABLES } from './apply.ts';
 import { catalogDifferences, readCatalogs } from './catalogs.ts';
 import type { MigrationFiles } from './files.ts';

@@ -1,7 +1,7 @@
 /** What was applied to a database, and what is missing there. */
 import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
-import type { Queryable } from '../database.ts';
+import type { Queryable } from '../db/database.ts';
 import type { MigrationFiles } from './files.ts';
 
 export interface AppliedFiles {

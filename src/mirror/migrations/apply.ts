@@ -2,7 +2,7 @@
 import { CompiledQuery, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import { MusterdError } from '../../errors.ts';
-import type { Transaction } from '../database.ts';
+import type { Transaction } from '../db/database.ts';
 import { isThere } from './applied.ts';
 import type { MigrationFile } from './files.ts';
 

@@ -1,6 +1,6 @@
 /** What Postgres's catalogs say of musterd's schemas. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Queryable } from '../database.ts';
+import type { Queryable } from '../db/database.ts';
 
 /** The schemas that belong to musterd. */
 export const SCHEMAS = ['mirror', 'sync', 'report'];

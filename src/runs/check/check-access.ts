@@ -1,10 +1,10 @@
 import { defaultClockSkewSettings } from '../../service/clock-skew.ts';
 import type { Config } from '../../config/config.ts';
-import { readCredentials, writeCredentials } from '../../mirror/credentials.ts';
-import type { Database } from '../../mirror/database.ts';
-import { checkTeam } from '../../mirror/pinned-teams.ts';
-import { readNameSafety } from '../../mirror/name-safety.ts';
-import { readSlowdowns } from '../../mirror/read-slowdowns.ts';
+import { readCredentials, writeCredentials } from '../../mirror/team/credentials.ts';
+import type { Database } from '../../mirror/db/database.ts';
+import { checkTeam } from '../../mirror/team/pinned-teams.ts';
+import { readNameSafety } from '../../mirror/team/name-safety.ts';
+import { readSlowdowns } from '../../mirror/runs/read-slowdowns.ts';
 import { namesInWords } from '../../model/intent.ts';
 import { sayWhatSlows } from '../../model/slowdowns.ts';
 import type { Team } from '../../model/team.ts';

@@ -1,11 +1,11 @@
-import type { Database } from '../../mirror/database.ts';
-import { readPlacing } from '../../mirror/known-place.ts';
+import type { Database } from '../../mirror/db/database.ts';
+import { readPlacing } from '../../mirror/team/known-place.ts';
 import { pendingMigrations } from '../../mirror/migrations.ts';
-import { missingPrivileges, openSchemas, readServer } from '../../mirror/probes.ts';
+import { missingPrivileges, openSchemas, readServer } from '../../mirror/team/probes.ts';
 import { adviceOn, placeInWords } from '../../model/place.ts';
 import type { Report } from './check-report.ts';
 import { inShort } from '../open.ts';
-import { missingRoles } from '../../mirror/missing-roles.ts';
+import { missingRoles } from '../../mirror/users/missing-roles.ts';
 
 /** Whether this is where the mirror is at home: nothing is sent from anywhere else. */
 async function checkPlace(db: Database, report: Report): Promise<void> {

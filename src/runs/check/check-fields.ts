@@ -1,6 +1,6 @@
 /** Checks that the service shows the writable fields of users, and that they can be read. */
-import type { Database } from '../../mirror/database.ts';
-import { readKnownAddresses } from '../../mirror/verify-read.ts';
+import type { Database } from '../../mirror/db/database.ts';
+import { readKnownAddresses } from '../../mirror/users/verify-read.ts';
 import type { Team } from '../../model/team.ts';
 import { fields, type Said, type ServiceUser, saidOf } from '../../model/user.ts';
 import { isRefusal } from '../../reconcile/read/ask.ts';

@@ -1,7 +1,7 @@
 /** Finds out what the interface leaves open, only by reading. */
 import type { Config } from '../../config/config.ts';
 import { ServiceError } from '../../errors.ts';
-import type { Database } from '../../mirror/database.ts';
+import type { Database } from '../../mirror/db/database.ts';
 import type { Id } from '../../model/id.ts';
 import { type Listing, nothingLearned } from '../../model/listing.ts';
 import type { Team } from '../../model/team.ts';

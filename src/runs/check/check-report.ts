@@ -1,6 +1,6 @@
 import { MusterdError } from '../../errors.ts';
 import { describeError } from '../../log.ts';
-import type { Probe } from '../../mirror/probes.ts';
+import type { Probe } from '../../mirror/team/probes.ts';
 
 /** One line of the doctor's report. */
 export interface Finding {

@@ -2,8 +2,8 @@
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { Database } from '../../mirror/database.ts';
-import { requireHome } from '../../mirror/known-place.ts';
+import type { Database } from '../../mirror/db/database.ts';
+import { requireHome } from '../../mirror/team/known-place.ts';
 import { createService, sharePace } from '../open-service.ts';
 import {
   checkClock,

@@ -2,11 +2,11 @@
 import type { SendOptions } from '../../model/service-request.ts';
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
-import { readAddresses } from '../../mirror/addresses.ts';
-import type { Database } from '../../mirror/database.ts';
-import { takeLease } from '../../mirror/lease.ts';
-import { keepsNameProbe } from '../../mirror/name-safety.ts';
-import { readName } from '../../mirror/users-read.ts';
+import { readAddresses } from '../../mirror/users/addresses.ts';
+import type { Database } from '../../mirror/db/database.ts';
+import { takeLease } from '../../mirror/team/lease.ts';
+import { keepsNameProbe } from '../../mirror/team/name-safety.ts';
+import { readName } from '../../mirror/users/users-read.ts';
 import type { Id } from '../../model/id.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../../model/name.ts';
 import type { Team } from '../../model/team.ts';

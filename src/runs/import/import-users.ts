@@ -1,12 +1,12 @@
 /** Imports a file of people as edits of the mirror, which the next run sends: planned first, then written as planned. */
 import { createHash } from 'node:crypto';
-import { approveEdits, type Confirmation } from '../../mirror/decide-edits.ts';
-import { editUsers } from '../../mirror/edits.ts';
-import { readGuardHistory } from '../../mirror/held-batches.ts';
-import { readRoles, readTeamUsers } from '../../mirror/import-read.ts';
-import { type LeaseOptions, underLease } from '../../mirror/lease.ts';
+import { approveEdits, type Confirmation } from '../../mirror/users/decide-edits.ts';
+import { editUsers } from '../../mirror/users/edits.ts';
+import { readGuardHistory } from '../../mirror/users/held-batches.ts';
+import { readRoles, readTeamUsers } from '../../mirror/users/import-read.ts';
+import { type LeaseOptions, underLease } from '../../mirror/team/lease.ts';
 import { createMirrorReader } from '../../mirror/mirror.ts';
-import { readTransactionId } from '../../mirror/settled.ts';
+import { readTransactionId } from '../../mirror/users/settled.ts';
 import type { FileTable } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
 import type { Field } from '../../model/user.ts';

@@ -2,7 +2,7 @@
  * What a file changes for the users in the mirror. Several rows of one user: if all say the same, they are one; if not,
  * none counts.
  */
-import type { UserEdit } from '../../mirror/edits.ts';
+import type { UserEdit } from '../../mirror/users/edits.ts';
 import { canonicalPhone } from '../../model/canonical.ts';
 import { columnOf } from '../../model/field-values.ts';
 import type { FileTable, FileTableRow, RowProblem } from '../../model/file-table.ts';

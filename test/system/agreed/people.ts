@@ -1,7 +1,7 @@
 /** A team, and people who edit and decide with roles of their own: what they may do, they do in SQL. */
 import { randomBytes } from 'node:crypto';
-import { createDatabase } from '../../../src/mirror/database.ts';
-import { runSqlText } from '../../../src/mirror/sql-text.ts';
+import { createDatabase } from '../../../src/mirror/db/database.ts';
+import { runSqlText } from '../../../src/mirror/db/sql-text.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { embeddedServer } from '../../support/servers.ts';
 import { runMusterd } from '../run-musterd.ts';

@@ -3,7 +3,7 @@ import { runReconcile } from '../../../src/runs/reconcile-team.ts';
 import { resolve, type SeenField, type Take } from '../../../src/runs/resolve-field.ts';
 import { MusterdError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
-import { createDatabase } from '../../../src/mirror/database.ts';
+import { createDatabase } from '../../../src/mirror/db/database.ts';
 import type { LoggedRequest } from '../../../src/emulator/request-log.ts';
 import type { UserRecord } from '../../../src/emulator/played-team.ts';
 import { createPostgresProxy } from '../../support/postgres-proxy.ts';

@@ -1,0 +1,93 @@
+import { MusterdError } from '../../errors.ts';
+import { asksForPassword } from './database-client.ts';
+
+/** The SQLSTATE of an error from Postgres, or of its cause. */
+export function sqlState(error: unknown): string | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    // System errors have a code too (`ECONNRESET`, `EPIPE`), but only errors from Postgres have a severity.
+    if ('severity' in at && 'code' in at && typeof at.code === 'string') return at.code;
+  }
+  return undefined;
+}
+
+/** States after which the connection is useless, or any further statement would fail too. */
+const OUT_OF_ORDER: Readonly<Record<string, string>> = {
+  '25006':
+    'It takes no writes: a standby, or default_transaction_read_only. Point DATABASE_URL at the primary.',
+  '25P03': 'A transaction stood still for too long and was ended; it is tried again at the next run.',
+  '53100': 'Its disk is full. Make room; musterd goes on by itself at the next run.',
+  '53200': 'It is out of memory.',
+  '53300': 'It has no connection to spare. Raise max_connections, or put PgBouncer before it.',
+  '57P01': 'It was told to end the connection, or is shutting down.',
+  '57P02': 'It crashed and is recovering.',
+  '57P03': 'It is starting or shutting down. Try again in a moment.',
+};
+
+/** Whether after this error the connection must not go back to the pool. */
+export function spoilsConnection(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === undefined || state in OUT_OF_ORDER || state.startsWith('08');
+}
+
+/**
+ * The error of a statement, for its caller. Errors about the statement (a constraint, a
+ * lock, a syntax error) are returned unchanged; if Postgres is away, it becomes a `MusterdError`.
+ */
+export function describeStatementError(error: unknown, shown: string): unknown {
+  const state = sqlState(error);
+  if (state !== undefined && !(state in OUT_OF_ORDER) && !state.startsWith('08')) return error;
+  const words = error instanceof Error ? error.message : String(error);
+  return new MusterdError('mirror', `Postgres at ${shown} failed in the middle of work: ${words}`, {
+    hint:
+      (state === undefined ? undefined : OUT_OF_ORDER[state]) ?? 'Nothing was lost; run the command again.',
+    cause: error,
+  });
+}
+
+/** All connections were busy for too long; the server itself is up. */
+export function noneFree(
+  shown: string,
+  { maxConnections, freeTimeoutMs }: { readonly maxConnections: number; readonly freeTimeoutMs: number },
+): MusterdError {
+  return new MusterdError(
+    'mirror',
+    `None of the ${maxConnections} connections to Postgres at ${shown} was free within ${freeTimeoutMs / 1000} s`,
+    {
+      hint: 'They wait for something in the database (pg_stat_activity and pg_locks say for what), or daemon.concurrency is too high for it.',
+    },
+  );
+}
+
+/** Why connecting failed. Never contains the password: neither pg nor Node puts it in a message. */
+export function describeConnectError(error: unknown, shown: string): MusterdError {
+  const words = firstWords(error);
+  return new MusterdError('mirror', `Could not connect to Postgres at ${shown}: ${words}`, {
+    hint: connectHint(error, words),
+    cause: error,
+  });
+}
+
+function connectHint(error: unknown, words: string): string {
+  const state = sqlState(error);
+  if (state === '28P01' || state === '28000') return 'Check user and password in DATABASE_URL.';
+  if (state === '3D000') return 'Create the database first, or correct its name in DATABASE_URL.';
+  if (state !== undefined && OUT_OF_ORDER[state] !== undefined) return OUT_OF_ORDER[state];
+  if (words.includes('does not support SSL')) {
+    return 'To a host other than this machine musterd encrypts. Switch TLS on in Postgres, or add sslmode=disable to DATABASE_URL where the network itself is safe.';
+  }
+  if (/certificate|self.signed|altnames|issuer/i.test(words)) {
+    return 'The server could not prove who it is. Name its certificate authority with sslrootcert=<file> in DATABASE_URL (sslmode=no-verify encrypts without any proof).';
+  }
+  if (words === asksForPassword) {
+    return "Without TLS a password is given by SCRAM alone. Set the role's password again with password_encryption = 'scram-sha-256', or use TLS (sslmode=verify-full).";
+  }
+  if (words.includes('SASL') || words.includes('password')) return 'DATABASE_URL needs a password.';
+  return 'Check that Postgres runs and that DATABASE_URL names its host and port.';
+}
+
+/** Node's AggregateError (one failure per address of a host) has no message. */
+function firstWords(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return firstWords(error.errors[0]);
+  if (!(error instanceof Error)) return String(error);
+  return error.message || ('code' in error ? String(error.code) : error.name);
+}

@@ -1,0 +1,257 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  CompiledQuery,
+  type Dialect,
+  type IsolationLevel,
+  isAbortedTransactionError,
+  Kysely,
+  type Transaction as KyselyTransaction,
+  type LogEvent,
+  PostgresAdapter,
+  PostgresDialect,
+  type PostgresPool,
+  type Selectable,
+  sql,
+} from 'kysely';
+import { MusterdError } from '../../errors.ts';
+import type { Address } from '../../model/place.ts';
+import { addressOf } from './address.ts';
+import { sqlState } from './database-errors.ts';
+import { createPool, safePath, transactionTerms, withOwnTransactions } from './database-pool.ts';
+import { readConnectionUrl } from './database-url.ts';
+import type { Schema } from './schema.ts';
+
+/** Where a statement can be sent: the pool, for single reads, or a transaction. */
+export type Queryable = Kysely<Schema>;
+export type Transaction = KyselyTransaction<Schema>;
+
+/** The columns of a table or view, as read. */
+export type Row<Table extends keyof Schema, Column extends keyof Selectable<Schema[Table]>> = Readonly<
+  Pick<Selectable<Schema[Table]>, Column>
+>;
+
+/** The current time; `now()` would be the start of the transaction. */
+export const databaseTime = sql<Date>`clock_timestamp()`;
+
+export interface DatabaseOptions {
+  /** postgres://…; see `readConnectionUrl` for its `sslmode`. */
+  readonly url: string;
+  /** Where this is, if the URL does not say it. */
+  readonly address?: Address | undefined;
+  /** Shown in pg_stat_activity. Begins with `musterd`, so that an embedded server waits for it. */
+  readonly applicationName?: string;
+  readonly maxConnections?: number;
+  /** Time limit for a new connection, in ms. */
+  readonly connectTimeoutMs?: number;
+  /** Time limit for a connection to become free if all are busy, in ms. */
+  readonly freeTimeoutMs?: number;
+  /** Time limit for one statement of a transaction on the server, in ms. */
+  readonly statementTimeoutMs?: number;
+  /** Time limit for waiting for a lock, such as an analyst's, in ms. */
+  readonly lockTimeoutMs?: number;
+  /** Time limit for a pause between two statements of a transaction, in ms. */
+  readonly idleTimeoutMs?: number;
+  /**
+   * Time limit in ms for the answer to any statement, against servers that hang. In a
+   * transaction with a longer statement limit: half a minute more than that.
+   */
+  readonly queryTimeoutMs?: number;
+  /** Called for connections that broke, idle or in use. */
+  readonly onConnectionError?: (error: Error) => void;
+  /** Called with the duration of each statement, successful or not. Must not throw. */
+  readonly onQuery?: ((ms: number) => void) | undefined;
+}
+
+export interface TransactionOptions {
+  /** Read committed if left out, whatever the server's default is. */
+  readonly isolationLevel?: IsolationLevel;
+  /** 0: no limit, for this and the next one. */
+  readonly statementTimeoutMs?: number;
+  readonly lockTimeoutMs?: number;
+  /** Writing is refused. */
+  readonly isReadOnly?: boolean;
+}
+
+export interface Database {
+  /** How the settings name it. */
+  readonly address: Address;
+  /** For single reads, each in its own transaction. Writes go through `transaction`. */
+  readonly kysely: Queryable;
+  /** For SQL that a person wrote (`runSqlText`): sent unchanged, with the search_path of the session. */
+  readonly asTyped: Queryable;
+  /**
+   * Runs `work` in one transaction and resolves once Postgres has confirmed the commit. `work` is
+   * repeated from the start after a deadlock or serialization failure (at most 5 times) and after a lock or
+   * statement timeout (at most twice), so it must do nothing but SQL. Rejects with the error of `work`, with
+   * that of Postgres, or with a `MusterdError('mirror')`. If the connection breaks during the commit,
+   * it is unknown whether it happened, and the error says so: read again before writing again.
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /** Waits for running transactions, then closes all connections. */
+  close(): Promise<void>;
+}
+
+/** How often a transaction is repeated after this error. */
+const RETRIES: Readonly<Record<string, number>> = { '40001': 5, '40P01': 5, '55P03': 2, '57014': 2 };
+
+/** Connects lazily: the first statement, or `checkServer`, shows whether the server answers. */
+export function createDatabase(options: DatabaseOptions): Database {
+  const statementTimeoutMs = options.statementTimeoutMs ?? 60_000;
+  const lockTimeoutMs = options.lockTimeoutMs ?? 10_000;
+  const queryTimeoutMs = options.queryTimeoutMs ?? 90_000;
+  const connection = readConnectionUrl(options.url);
+  const pool = createPool(connection, {
+    applicationName: options.applicationName ?? 'musterd',
+    maxConnections: options.maxConnections ?? 8,
+    connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
+    freeTimeoutMs: options.freeTimeoutMs ?? 120_000,
+    queryTimeoutMs,
+    onConnectionError: options.onConnectionError,
+  });
+  const { onQuery } = options;
+  const log = onQuery === undefined ? {} : { log: (event: LogEvent) => onQuery(event.queryDurationMillis) };
+  const open = (own: PostgresPool) =>
+    new Kysely<Schema>({ dialect: createDialect(new PostgresDialect({ pool: own })), ...log });
+  const limitsOf = (own: TransactionOptions) => ({
+    statement_timeout: own.statementTimeoutMs ?? statementTimeoutMs,
+    lock_timeout: own.lockTimeoutMs ?? lockTimeoutMs,
+    idle_in_transaction_session_timeout: options.idleTimeoutMs ?? 30_000,
+  });
+  const beginSingle = beginning({}, limitsOf({}));
+  const [kysely, asTyped] = [open(withOwnTransactions(pool, beginSingle, retry)), open(pool)];
+  return {
+    address: options.address ?? addressOf(connection.parts),
+    kysely,
+    asTyped,
+    transaction: async (work, own = {}) => {
+      const terms = {
+        begin: beginning(own, limitsOf(own)),
+        patienceMs: patienceFor(own.statementTimeoutMs, queryTimeoutMs),
+      };
+      return await transactionTerms.run(terms, () => retry(() => runOnce(asTyped, work)));
+    },
+    close: async () => {
+      await Promise.all([kysely.destroy(), asTyped.destroy()]);
+      await pool.end();
+    },
+  };
+}
+
+/** A transaction with a longer limit gets a longer time for its answers, too. */
+function patienceFor(statementTimeoutMs: number | undefined, queryTimeoutMs: number): number {
+  if (statementTimeoutMs === undefined) return queryTimeoutMs;
+  return statementTimeoutMs === 0 ? 0 : Math.max(queryTimeoutMs, statementTimeoutMs + 30_000);
+}
+
+/** One text of several statements, so that the settings cost no extra round trip. */
+function beginning(
+  { isolationLevel = 'read committed', isReadOnly }: TransactionOptions,
+  limits: Readonly<Record<string, number>>,
+): string {
+  const settings = Object.entries(limits).map(([name, ms]) => `set local ${name} = ${Math.round(ms)}`);
+  // Always set: with a stricter default of server or role, statements would fail that only wait for others here.
+  const begin = `begin isolation level ${isolationLevel}${isReadOnly === true ? ' read only' : ''}`;
+  return [begin, `set local search_path = ${safePath}`, ...settings].join('; ');
+}
+
+/**
+ * Kysely's dialect, but with our own `begin`, and without a lock for the Migrator: `migrate` sees to that.
+ */
+function createDialect(dialect: PostgresDialect): Dialect {
+  return {
+    createDriver: () => {
+      const driver = dialect.createDriver();
+      const begin = driver.beginTransaction.bind(driver);
+      driver.beginTransaction = async (connection, settings) => {
+        const terms = transactionTerms.getStore();
+        if (terms === undefined) return await begin(connection, settings);
+        try {
+          await connection.executeQuery(CompiledQuery.raw(terms.begin));
+        } catch (error) {
+          // The transaction may have begun. On a broken connection this fails too; the first error says more.
+          await driver.rollbackTransaction(connection).catch(() => {});
+          throw error;
+        }
+      };
+      return driver;
+    },
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+    createAdapter: () => {
+      const adapter = new PostgresAdapter();
+      adapter.acquireMigrationLock = async () => {};
+      adapter.releaseMigrationLock = async () => {};
+      return adapter;
+    },
+  };
+}
+
+async function retry<T>(once: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await once();
+    } catch (error) {
+      const state = sqlState(error);
+      const retries = state === undefined ? undefined : RETRIES[state];
+      if (retries === undefined || error instanceof MusterdError) throw error;
+      if (tries > retries) {
+        const words = error instanceof Error ? error.message : String(error);
+        throw new MusterdError('mirror', `Postgres broke off a transaction ${tries} times: ${words}`, {
+          hint:
+            state === '57014'
+              ? 'A statement took longer than it may: the server is busy, or its statistics are old ("analyze" renews them).'
+              : 'Another session holds locks on the same tables for a long time; see pg_stat_activity and pg_locks.',
+          cause: error,
+        });
+      }
+    }
+    // Jitter, so that two transactions do not collide again; longer after each collision.
+    await delay(Math.random() * 20 * 2 ** tries);
+  }
+}
+
+async function runOnce<T>(kysely: Queryable, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  let failure: { readonly error: unknown } | undefined;
+  let worked = false;
+  try {
+    return await kysely.transaction().execute(async (tx) => {
+      try {
+        const result = await work(tx);
+        worked = true;
+        return result;
+      } catch (error) {
+        failure = { error };
+        throw error;
+      }
+    });
+  } catch (error) {
+    // The first error counts: on a broken connection the ROLLBACK fails too, with another message.
+    if (failure !== undefined) throw failure.error;
+    throw worked ? describeCommitError(error) : error;
+  }
+}
+
+function describeCommitError(error: unknown): unknown {
+  if (isAbortedTransactionError(error)) {
+    return new MusterdError(
+      'mirror',
+      'A statement failed inside a transaction and its error was swallowed.',
+      {
+        hint: 'Postgres undid the whole transaction. This is a mistake in musterd; please report it.',
+        cause: error,
+      },
+    );
+  }
+  const state = sqlState(error);
+  const unknown = error instanceof MusterdError || state === undefined || state === '40003';
+  if (!unknown) return error;
+  return new MusterdError('mirror', 'The connection to Postgres broke during a commit.', {
+    hint: 'Whether it happened is unknown; the next run reads again and goes on from what it finds.',
+    cause: error,
+  });
+}
+
+/** Rejects if the server does not answer. */
+export async function ping({ kysely }: Database): Promise<void> {
+  await sql`select 1`.execute(kysely);
+}

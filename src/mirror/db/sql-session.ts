@@ -1,0 +1,237 @@
+/** A connection for SQL that a person wrote: one statement at a time, its rows page by page. */
+import pg from 'pg';
+import Cursor from 'pg-cursor';
+import { createPostgresClient } from './database-client.ts';
+import { MusterdError } from '../../errors.ts';
+import type { SqlStatement } from '../../model/sql-statements.ts';
+import { describeConnectError, describeStatementError } from './database-errors.ts';
+import { connectionOptions, readConnectionUrl } from './database-url.ts';
+import { columnsInAnswer, type SqlColumn } from './sql-values.ts';
+
+/** Values as text from Postgres. */
+export type SqlRow = readonly (string | null)[];
+
+export interface AnswerSink {
+  /** Called once if the result has columns, even without rows. */
+  readonly begin: (columns: readonly SqlColumn[]) => Promise<void>;
+  /** @returns whether more is wanted */
+  readonly take: (rows: readonly SqlRow[]) => Promise<boolean>;
+}
+
+export interface SqlSession {
+  /** @returns the command tag, such as `UPDATE 3` @throws MusterdError with the position, as in psql */
+  run(statement: SqlStatement, sink: AnswerSink): Promise<string>;
+  /** Cancels the current statement, if any. */
+  cancel(): Promise<void>;
+  /** Whether a transaction is still open. */
+  isInTransaction(): boolean;
+  /** Rolls back what is not committed. */
+  close(): Promise<void>;
+}
+
+export interface SqlSessionOptions {
+  readonly url: string;
+  /** Without it each statement is a read-only transaction. */
+  readonly isWriting: boolean;
+  /** Called with warnings and notices. */
+  readonly onNotice: (words: string) => void;
+}
+
+const rowsOfPage = 1_000;
+
+/** Statements that begin, end or divide a transaction. */
+export const transactionWords: ReadonlySet<string> = new Set(
+  'begin start commit end rollback abort savepoint release'.split(' '),
+);
+
+/** Session formats: times as in the rest of the program, numbers in full precision. */
+const terms = `set timezone to 'UTC'; set datestyle to 'ISO, YMD'; set extra_float_digits to 1`;
+
+/**
+ * A first read fixes the transaction as read-only: after it no statement can change that.
+ * Each statement uses the extended protocol, which accepts only one, so that none can end the transaction and go on.
+ */
+const beginReading =
+  'begin isolation level read committed read only; select pg_catalog.pg_backend_pid() as pid';
+
+async function connect({ url, onNotice }: SqlSessionOptions): Promise<pg.Client> {
+  const connection = readConnectionUrl(url);
+  const client = createPostgresClient({
+    ...connectionOptions(connection),
+    application_name: 'musterd sql',
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+    types: { getTypeParser: () => (text: string | Buffer) => text },
+  });
+  // The current statement reports it.
+  client.on('error', () => {});
+  client.on('notice', ({ severity = 'NOTICE', message = '' }) => onNotice(`${severity}:  ${message}`));
+  try {
+    await client.connect();
+    await client.query(terms);
+    return client;
+  } catch (error) {
+    throw describeConnectError(error, connection.shown);
+  }
+}
+
+/** Opens it, and reads the backend's pid, which cancelling a statement needs. */
+export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSession> {
+  const { isWriting } = options;
+  const { shown } = readConnectionUrl(options.url);
+  const client = await connect(options);
+  const readPid = async (text: string) => {
+    const said: unknown = await client.query(text);
+    const results = (Array.isArray(said) ? said : [said]) as readonly pg.QueryResult<{ pid: string }>[];
+    return results.at(-1)?.rows[0]?.pid;
+  };
+  let pid = await readPid('select pg_catalog.pg_backend_pid() as pid');
+  let underWay = false;
+
+  const run = async (statement: SqlStatement, sink: AnswerSink) => {
+    refuse(statement, isWriting);
+    const asked = async <T>(work: Promise<T>) =>
+      work.catch((error: unknown) => {
+        throw describeSqlError(error, statement, isWriting) ?? describeStatementError(error, shown);
+      });
+    underWay = true;
+    try {
+      // Behind a pooler each transaction may run in another backend.
+      if (!isWriting) pid = await asked(readPid(beginReading));
+      const tag = await answer(client, statement, sink, asked);
+      if (!isWriting) await asked(client.query('commit'));
+      return tag;
+    } catch (error) {
+      // On a broken connection this fails too; the first error says more.
+      if (!isWriting) await client.query('rollback').catch(() => {});
+      throw error;
+    } finally {
+      underWay = false;
+    }
+  };
+
+  const cancel = async () => {
+    if (!underWay || pid === undefined) return;
+    const other = await connect({ ...options, onNotice: () => {} });
+    try {
+      await other.query('select pg_catalog.pg_cancel_backend($1::int)', [pid]);
+    } finally {
+      await other.end();
+    }
+  };
+
+  return {
+    run,
+    cancel,
+    isInTransaction: () => client.getTransactionStatus() !== 'I',
+    close: () => client.end(),
+  };
+}
+
+/** Statements that would not do what they seem to. */
+function refuse({ keyword }: SqlStatement, isWriting: boolean): void {
+  if (keyword === 'copy')
+    throw new MusterdError('usage', 'COPY does not go through musterd sql', {
+      hint: 'Select the rows and give --format csv; or use psql, whose line "musterd status" prints.',
+    });
+  if (!isWriting && (transactionWords.has(keyword) || keyword === 'prepare'))
+    throw new MusterdError(
+      'usage',
+      `${keyword.toUpperCase()}: each statement is a read-only transaction of its own here`,
+      { hint: 'Leave it out; or start with --write, where transactions are yours.' },
+    );
+}
+
+/** Waits until each page is taken, so that only one is in memory. */
+async function answer(
+  client: pg.Client,
+  { text, values = [] }: SqlStatement,
+  sink: AnswerSink,
+  asked: <T>(work: Promise<T>) => Promise<T>,
+): Promise<string> {
+  const types = { getTypeParser: () => (value: string | Buffer) => value };
+  const cursor = new Cursor<string[]>(text, [...values], { rowMode: 'array', types });
+  client.query(Object.assign(cursor, { handleCopyInResponse: failCopy, handleCopyData: () => {} }));
+  const read = () =>
+    new Promise<{ readonly rows: readonly SqlRow[]; readonly result: pg.QueryResult }>((resolve, reject) => {
+      cursor.read(rowsOfPage, (error, rows, result) => {
+        // pg says "null" for "no error".
+        if (error instanceof Error) reject(error);
+        else resolve({ rows, result });
+      });
+    });
+  let isBegun = false;
+  try {
+    for (;;) {
+      const { rows, result } = await asked(read());
+      const hasColumns = result.fields.length > 0;
+      if (!isBegun && hasColumns) await sink.begin(columnsInAnswer(result.fields));
+      isBegun = true;
+      const isWanted = rows.length === 0 || !hasColumns || (await sink.take(rows));
+      if (rows.length < rowsOfPage || !isWanted)
+        return [result.command, result.rowCount].filter(isSaid).join(' ');
+    }
+  } finally {
+    await cursor.close().catch(() => {});
+  }
+}
+
+const isSaid = (part: unknown) => part !== null && part !== undefined;
+
+function failCopy(connection: { sendCopyFail(words: string): void }): void {
+  connection.sendCopyFail('there is nothing to copy from');
+}
+
+const windowBefore = 50;
+const windowAfter = 30;
+
+/** The line with the position, and a caret below. @param position in characters, from 1 */
+function showPlace({ text, line }: SqlStatement, position: number): readonly string[] {
+  const characters = Array.from(text);
+  const before = characters
+    .slice(0, position - 1)
+    .join('')
+    .split('\n');
+  const column = Array.from(before.at(-1) ?? '').length;
+  const whole = Array.from(text.split('\n')[before.length - 1] ?? '');
+  const from = Math.max(0, column - windowBefore);
+  const to = Math.min(whole.length, column + windowAfter);
+  const [left, right] = [from > 0 ? '…' : '', to < whole.length ? '…' : ''];
+  const label = `LINE ${line + before.length - 1}: ${left}`;
+  return [
+    `${label}${whole.slice(from, to).join('')}${right}`,
+    `${' '.repeat(Array.from(label).length + column - from)}^`,
+  ];
+}
+
+/** Undefined: the error is not about this statement. */
+function describeSqlError(
+  error: unknown,
+  statement: SqlStatement,
+  isWriting: boolean,
+): MusterdError | undefined {
+  if (!(error instanceof pg.DatabaseError) || error.severity !== 'ERROR') return undefined;
+  const { code, message, detail, hint, position } = error;
+  if (code === '25006' && !isWriting)
+    return new MusterdError('mirror', `Refused: ${message}`, {
+      hint: 'Add --write to allow it.',
+      cause: error,
+    });
+  const place = position === undefined ? [] : showPlace(statement, Number(position));
+  const more = detail === undefined ? [] : [`DETAIL:  ${detail}`];
+  const missing = /\b(mirror|report|sync)\b/.test(message) && (code === '42P01' || code === '3F000');
+  const hints = [
+    hint,
+    missing
+      ? '"musterd sql" and \\d list what there is; a new database has its tables after "musterd migrate".'
+      : undefined,
+    code === '42501' && statement.keyword === 'delete' && message.includes('user_lookups')
+      ? 'Addresses are removed by "select mirror.forget_lookups(<team>, array[<address>, …])", with --write.'
+      : undefined,
+  ];
+  const said = hints.filter((one) => one !== undefined).join(' ');
+  return new MusterdError('mirror', [`ERROR:  ${message}`, ...place, ...more].join('\n'), {
+    ...(said === '' ? {} : { hint: said }),
+    cause: error,
+  });
+}

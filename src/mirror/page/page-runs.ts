@@ -1,0 +1,145 @@
+/** Runs for the status page. */
+import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import type { PageReader } from './page-reader.ts';
+
+export interface PageRun {
+  readonly runId: bigint;
+  readonly team: string;
+  readonly teamId: Id | null;
+  readonly command: string;
+  readonly startedAt: Date;
+  readonly finishedAt: Date | null;
+  readonly outcome: string;
+  readonly reasons: readonly string[];
+  readonly counts: Readonly<Record<string, number>>;
+  readonly waiting: number;
+  readonly requests: number;
+  readonly groups: readonly string[];
+}
+
+const columns = sql`
+  run_id as "runId", team, team_id as "teamId", command, started_at as "startedAt", finished_at as "finishedAt", outcome,
+  reasons, counts, waiting, requests, groups`;
+
+/** Most runs per team and day to read: one every 30 s. */
+const mostOfTeam = 3_000;
+
+/** The runs that began in the last hours, newest first. */
+export async function readRecentRuns(
+  { db, teams }: Pick<PageReader, 'db' | 'teams'>,
+  hours: number,
+): Promise<readonly PageRun[]> {
+  const names = teams.map(({ team }) => team);
+  const { rows } = await sql<PageRun>`
+    select r.* from unnest(${names}::text[]) t (name)
+    cross join lateral (
+      select ${columns} from report.runs where team = t.name order by run_id desc limit ${mostOfTeam}
+    ) r
+    where r."startedAt" > now() - ${hours} * interval '1 hour'
+    order by r."runId" desc`.execute(db);
+  return rows;
+}
+
+/** When the first run began; `null`: there was none, or it was more than a day ago. */
+export async function readBegun({ db, teamIds, now }: PageReader): Promise<Date | null> {
+  const { rows } = await sql<{ at: Date }>`
+    select started_at as at from report.runs where team_id = any (${teamIds}::bigint[]) order by run_id limit 1`.execute(
+    db,
+  );
+  const at = rows[0]?.at ?? null;
+  return at !== null && now.getTime() - at.getTime() < 86_400_000 ? at : null;
+}
+
+export interface EndpointUse {
+  readonly endpoint: string;
+  readonly requests: number;
+  readonly throttled: number;
+  readonly failed: number;
+  readonly slowestMs: number;
+  readonly slowestRequestId: string | null;
+}
+
+export interface RunMove {
+  readonly userId: Id;
+  readonly name: string | null;
+  readonly kind: string;
+  readonly field: string | null;
+  readonly old: unknown;
+  readonly new: unknown;
+  readonly outcome: string | null;
+  readonly by: string | null;
+}
+
+export interface OpenRun extends PageRun {
+  readonly requestIds: readonly string[];
+  readonly endpoints: readonly EndpointUse[];
+  /** The first of them. */
+  readonly moves: readonly RunMove[];
+}
+
+export interface RunsRead {
+  /** The newest first. */
+  readonly runs: readonly PageRun[];
+  readonly open: OpenRun | null;
+  /** Whether the list covers the last 24 hours, not older runs. */
+  readonly isRecent: boolean;
+  /** As `readBegun`. */
+  readonly beganAt: Date | null;
+}
+
+const runsShown = 400;
+const movesShown = 50;
+
+async function readOlderRuns({ db, teams }: PageReader, before: bigint): Promise<readonly PageRun[]> {
+  const names = teams.map(({ team }) => team);
+  const { rows } = await sql<PageRun>`
+    select ${columns} from report.runs where team = any (${names}::text[]) and run_id < ${before}
+    order by run_id desc limit ${runsShown}`.execute(db);
+  return rows;
+}
+
+/** One run with all details. */
+export async function readOpenRun({ db, teams }: PageReader, runId: bigint): Promise<OpenRun | null> {
+  const names = teams.map(({ team }) => team);
+  const { rows } = await sql<Omit<OpenRun, 'moves'>>`
+    select ${columns}, request_ids as "requestIds", (
+      select coalesce(jsonb_agg(jsonb_build_object('endpoint', e.key, 'requests', e.value -> 'requests',
+        'throttled', e.value -> 'throttled', 'failed', e.value -> 'failed', 'slowestMs', e.value -> 'slowest_ms',
+        'slowestRequestId', e.value -> 'slowest_request_id') order by e.key), '[]')
+      from jsonb_each(endpoints) e) as endpoints
+    from report.runs where run_id = ${runId} and team = any (${names}::text[])`.execute(db);
+  const [run] = rows;
+  if (run === undefined) return null;
+  const { rows: moves } = await sql<RunMove>`
+    select user_id as "userId", name, kind, field, old_text as old, new_text as new, outcome, edited_by as by
+    from report.changes where run_id = ${runId} and team_id = ${run.teamId}
+    order by change_id, field limit ${movesShown}`.execute(db);
+  return { ...run, moves };
+}
+
+const idOf = (text: string | null | undefined): bigint | null =>
+  text !== null && text !== undefined && /^\d{1,18}$/.test(text) ? BigInt(text) : null;
+
+/** The list, and the run that `?open=` names. */
+export async function readRuns(
+  reader: PageReader,
+  { query }: { readonly query: URLSearchParams },
+): Promise<RunsRead> {
+  const before = idOf(query.get('before'));
+  const open = idOf(query.get('open'));
+  return {
+    runs: before === null ? await readRecentRuns(reader, 24) : await readOlderRuns(reader, before),
+    open: open === null ? null : await readOpenRun(reader, open),
+    isRecent: before === null,
+    beganAt: await readBegun(reader),
+  };
+}
+
+export async function readOneRun(
+  reader: PageReader,
+  { params }: { readonly params: Readonly<Record<string, string>> },
+): Promise<OpenRun | null> {
+  const id = idOf(params['id']);
+  return id === null ? null : await readOpenRun(reader, id);
+}

@@ -1,0 +1,75 @@
+/** The figures of the mirror for each scrape: one statement per figure, for all teams. */
+import { sql } from 'kysely';
+import type { HoldReason } from '../../model/user-plan.ts';
+import type { Queryable } from '../db/database.ts';
+import { heldBecause, isInBatch, isLetPass } from '../users/holds.ts';
+import { paceOf, type PaceSettings } from '../../model/pace.ts';
+
+export interface HeldByReason {
+  readonly team: string;
+  readonly reason: HoldReason;
+  readonly count: number;
+  /** When the oldest hold began, in ms since 1970. */
+  readonly sinceMs: number;
+}
+
+/** Held fields by reason, of users that are not gone, without batches. `asked` waits for nobody. */
+export async function readHeldByReason(
+  db: Queryable,
+  teams: readonly string[],
+): Promise<readonly HeldByReason[]> {
+  const { rows } = await sql<HeldByReason>`
+    select t.team, ${heldBecause} as reason, count(*)::int as count, min(round(extract(epoch from h.since) * 1000)::float8) as "sinceMs"
+    from sync.teams t
+    join sync.held_fields h on h.team_id = t.team_id
+    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+    where t.team = any (${teams}::text[]) and u.gone_at is null and (${heldBecause} = 'asked' or not ${isInBatch}) and not ${isLetPass}
+    group by 1, 2 order by 1, 2`.execute(db);
+  return rows;
+}
+
+export interface UsersInBatches {
+  readonly team: string;
+  /** Number of users whose pushes wait; 1 if only a field waits that many users lack. */
+  readonly users: number;
+}
+
+/** Number of users that wait in batches. Only teams that have any. */
+export async function readUsersInBatches(
+  db: Queryable,
+  teams: readonly string[],
+): Promise<readonly UsersInBatches[]> {
+  const { rows } = await sql<UsersInBatches>`
+    select t.team, greatest(1, count(distinct h.user_id))::int as users
+    from sync.teams t
+    join sync.held_fields h on h.team_id = t.team_id
+    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+    where t.team = any (${teams}::text[]) and u.gone_at is null and ${isInBatch}
+    group by t.team order by t.team`.execute(db);
+  return rows;
+}
+
+export interface TokensLeft {
+  readonly team: string;
+  /** Requests that may leave at once; 0 during a pause. */
+  readonly tokens: number;
+}
+
+/** The remaining pace of each team, for all processes together. */
+export async function readTokensLeft(
+  db: Queryable,
+  paces: ReadonlyMap<string, PaceSettings>,
+): Promise<readonly TokensLeft[]> {
+  const buckets = [...paces].map(([team, pace]) => ({ team, ...paceOf(pace) }));
+  const { rows } = await sql<TokensLeft>`
+    select p.team, greatest(0, least(p.burst, p.capacity - coalesce(c.places, 0), p.burst
+        - coalesce(extract(epoch from r.next_at - clock_timestamp())::float8 * 1000 / p."periodMs", 0))) as tokens
+    from jsonb_to_recordset(${JSON.stringify(buckets)}::jsonb)
+      p (team text, burst float8, capacity float8, "periodMs" float8)
+    left join sync.rate_limits r on r.team = p.team
+    left join lateral (
+      select sum((value ->> 0)::float8) as places from jsonb_each(r.counted)
+      where (value ->> 1)::float8 > extract(epoch from clock_timestamp()) * 1000) c on true
+    order by p.team`.execute(db);
+  return rows;
+}

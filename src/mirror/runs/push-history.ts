@@ -1,0 +1,63 @@
+/** What the ledger shows about earlier pushes: those without effect, and those without an answer. */
+import { sql } from 'kysely';
+import type { Intent, PushTries } from '../../model/intent.ts';
+import type { Id } from '../../model/id.ts';
+import { toJson } from '../../model/json.ts';
+import type { Field } from '../../model/user.ts';
+import type { Queryable } from '../db/database.ts';
+import { patchInSql } from '../users/patch-in-sql.ts';
+import { fieldOfSql } from '../users/users-read.ts';
+
+/**
+ * How often each of these values was pushed without effect, by user and field, since the last push of
+ * that field that had an effect.
+ */
+export async function countIneffective(
+  db: Queryable,
+  teamId: Id,
+  intents: readonly Intent[],
+): Promise<ReadonlyMap<Id, PushTries>> {
+  const asked = intents.map(({ userId, changeId, sent }) => ({
+    id: userId,
+    change_id: changeId,
+    sent: patchInSql(sent),
+  }));
+  const { rows } = await sql<{ user_id: Id; field: string; count: bigint }>`
+    select s.id as user_id, f.key as field, tried.count
+    from jsonb_to_recordset(${toJson(asked)}::jsonb) as s (id bigint, change_id bigint, sent jsonb)
+    cross join lateral jsonb_each(s.sent) as f (key, value)
+    cross join lateral (
+      select count(*) as count from sync.changes c
+      where c.team_id = ${teamId} and c.user_id = s.id and c.kind = 'push' and c.change_id < s.change_id
+        and c.change_id > coalesce((
+          select k.change_id from sync.changes k
+          where k.team_id = ${teamId} and k.user_id = s.id and k.kind = 'push' and k.change_id < s.change_id
+            and k.outcome ->> f.key = 'confirmed'
+          order by k.change_id desc limit 1
+        ), 0)
+        and c.new -> f.key = f.value and c.outcome ->> f.key in ('ineffective', 'missing', 'unanswered')
+    ) tried
+    where tried.count > 0`.execute(db);
+  const tries = new Map<Id, Partial<Record<Field, number>>>();
+  for (const { user_id, field, count } of rows) {
+    tries.set(user_id, { ...tries.get(user_id), [fieldOfSql(field)]: Number(count) });
+  }
+  return tries;
+}
+
+/** Those of these users whose last push was sent and got no answer. */
+export async function readUnanswered(
+  db: Queryable,
+  teamId: Id,
+  ids: readonly Id[],
+): Promise<ReadonlySet<Id>> {
+  const { rows } = await sql<{ user_id: Id }>`
+    select w.id as user_id
+    from unnest(${ids}::bigint[]) as w (id)
+    cross join lateral (
+      select c.outcome from sync.changes c
+      where c.team_id = ${teamId} and c.user_id = w.id and c.kind = 'push' order by c.change_id desc limit 1
+    ) last
+    where last.outcome::text like '%"unanswered"%'`.execute(db);
+  return new Set(rows.map(({ user_id }) => user_id));
+}

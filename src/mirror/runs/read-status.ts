@@ -1,0 +1,136 @@
+/** The data of `musterd status` for one team, in a handful of statements. */
+import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import type { NameSafety } from '../../model/intent.ts';
+import { readWaitingAbsences, type WaitingAbsence } from '../users/absences.ts';
+import type { HeldBatch } from '../../model/waiting.ts';
+import type { Slowdowns } from '../../model/slowdowns.ts';
+import { readBatches } from '../users/held-batches.ts';
+import { type Database, databaseTime, type Queryable, type Row } from '../db/database.ts';
+import { readNameSafety } from '../team/name-safety.ts';
+import { idsOfSuspects, pendingOf, readNotAtRest } from '../users/not-at-rest.ts';
+import { readTeamId } from '../team/pinned-teams.ts';
+import { readSlowdowns } from './read-slowdowns.ts';
+import { heldBecause, isInBatch, isLetPass } from '../users/holds.ts';
+import { type RunRow, readLastRuns } from './runs.ts';
+import { segmentsOf } from '../listings/segments.ts';
+
+export interface TeamStatus {
+  readonly team: string;
+  readonly teamId: Id | null;
+  readonly name: string | null;
+  readonly lastAttempt: RunRow | null;
+  readonly lastSuccess: RunRow | null;
+  /** The current run, if any. */
+  readonly running: (Row<'sync.leases', 'host' | 'pid'> & { readonly since: Date }) | null;
+  readonly rows: Readonly<Record<'users' | 'unresolved' | 'gone' | 'tags' | 'contact_fields', number>>;
+  /** Edits not yet on the service, by state. */
+  readonly pending: Readonly<Record<string, number>>;
+  /** `pending` covers only users whose edits the triggers recorded. */
+  readonly isNotedOnly: boolean;
+  /** Fields that wait for a person, by reason. */
+  readonly held: Readonly<Record<string, number>>;
+  readonly openPushes: number;
+  /** Batches that wait for a person, oldest first. */
+  readonly batches: readonly HeldBatch[];
+  /** Missing rows that are not marked as gone before a person approves it. */
+  readonly withheld: readonly WaitingAbsence[];
+  readonly names: NameSafety;
+  /** What makes each run read everything. */
+  readonly slowdowns: Slowdowns;
+  readonly counts: readonly Row<'mirror.contact_counts', 'segment' | 'counted_at' | 'count'>[];
+}
+
+/** With more users than this, comparing all of them takes too long for a status command. */
+const mostCompared = 20_000;
+
+async function readListed(db: Queryable, teamId: Id) {
+  const { rows } = await sql<Pick<TeamStatus['rows'], 'tags' | 'contact_fields'> & { openPushes: number }>`
+    select
+      (select count(*)::int from mirror.tags where team_id = ${teamId} and gone_at is null) as tags,
+      (select count(*)::int from mirror.contact_fields where team_id = ${teamId} and gone_at is null) as contact_fields,
+      (select count(*)::int from sync.changes where team_id = ${teamId} and state = 'open') as "openPushes"`.execute(
+    db,
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('a select without a table returned no row');
+  return row;
+}
+
+async function readTally(db: Queryable, query: ReturnType<typeof sql<{ word: string; count: number }>>) {
+  const { rows } = await query.execute(db);
+  return Object.fromEntries(rows.map(({ word, count }) => [word, count]));
+}
+
+/** The last count of each segment: one index lookup per segment, however many counts there are. */
+async function readLastCounts(db: Queryable, teamId: Id): Promise<TeamStatus['counts']> {
+  const { rows } = await sql<TeamStatus['counts'][number]>`
+    with recursive ${segmentsOf(teamId)}
+    select s.segment, last.counted_at, last.count from segments s
+    cross join lateral (
+      select c.counted_at, c.count from mirror.contact_counts c
+      where c.team_id = ${teamId} and c.segment = s.segment order by c.counted_at desc limit 1
+    ) last
+    order by s.segment`.execute(db);
+  return rows;
+}
+
+/** Read in one snapshot. */
+export async function readStatus(
+  db: Database,
+  team: string,
+  most: number = mostCompared,
+): Promise<TeamStatus> {
+  return await db.transaction((tx) => readStatusIn(tx, team, most), { isolationLevel: 'repeatable read' });
+}
+
+async function readStatusIn(db: Queryable, team: string, most: number): Promise<TeamStatus> {
+  const teamId = await readTeamId(db, team);
+  const { attempt, success } = await readLastRuns(db, team);
+  const lease = await db
+    .selectFrom('sync.leases')
+    .select(['pid', 'taken_at as since', sql<string>`split_part(host, ' ', 1)`.as('host')])
+    .where('team', '=', team)
+    .where('expires_at', '>', databaseTime)
+    .executeTakeFirst();
+  const id = teamId ?? 0n;
+  const [counted] = await readNotAtRest(db, [id]);
+  const { present = 0, left = 0, edited = [], unresolved = [] } = counted ?? {};
+  const { openPushes, ...listed } = await readListed(db, id);
+  const mirrored = await db
+    .selectFrom('mirror.teams')
+    .select('name')
+    .where('team_id', '=', id)
+    .executeTakeFirst();
+  const suspects = edited.length + unresolved.length + left;
+  const isNotedOnly = present + left > most && suspects <= mostCompared;
+  return {
+    team,
+    teamId,
+    name: mirrored?.name ?? null,
+    lastAttempt: attempt,
+    lastSuccess: success,
+    running: lease ?? null,
+    rows: { users: present, unresolved: unresolved.length, gone: left, ...listed },
+    pending: await readTally(
+      db,
+      sql`
+        select state as word, count(*)::int as count
+        from ${isNotedOnly ? pendingOf(id, idsOfSuspects(id)) : sql`report.pending p where p.team_id = ${id}`}
+        group by state`,
+    ),
+    isNotedOnly,
+    held: await readTally(
+      db,
+      sql`
+        select ${heldBecause} as word, count(*)::int as count from sync.held_fields h
+        where team_id = ${id} and (${heldBecause} = 'asked' or not ${isInBatch}) and not ${isLetPass} group by 1`,
+    ),
+    openPushes,
+    batches: await readBatches(db, id),
+    withheld: await readWaitingAbsences(db, id),
+    names: await readNameSafety(db, id),
+    slowdowns: await readSlowdowns(db, id),
+    counts: await readLastCounts(db, id),
+  };
+}

@@ -1,0 +1,147 @@
+/** The record of runs. */
+import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import type { RunGroup, RunOutcome } from '../../model/run-group.ts';
+import { type Database, databaseTime, type Queryable, type Row, type Transaction } from '../db/database.ts';
+import { noteBegin, noteEnd } from '../team/due.ts';
+import { endWithdrawn } from '../users/edits.ts';
+import { readEditedUsers } from '../users/fresh-edits.ts';
+import { type Waiting, waitingOf } from '../users/holds.ts';
+import { type KnownRow, type KnownTeam, toKnown } from '../team/known-team.ts';
+
+/** The counts of one endpoint, as stored in `sync.runs.endpoints`. */
+export interface EndpointCount {
+  /** All requests, including retries. */
+  readonly requests: number;
+  /** Answered 429. */
+  readonly throttled: number;
+  /** Got another error, or no answer. */
+  readonly failed: number;
+  /** All of them together. */
+  readonly ms: number;
+  readonly slowest_ms: number;
+  readonly slowest_request_id: string | null;
+}
+
+export interface FinishedRun {
+  readonly outcome: RunOutcome;
+  readonly reasons: readonly string[];
+  readonly counts: Readonly<Record<string, number>>;
+  /** In addition to what waits for a person in the team; `null`: not known. */
+  readonly waiting: { readonly teamId: Id; readonly departures: number; readonly atLeast: number } | null;
+  readonly requests: number;
+  readonly endpoints: Readonly<Record<string, EndpointCount>>;
+  readonly requestIds: readonly string[];
+  /** Of the error that ended it early. */
+  readonly errorCode?: string | undefined;
+}
+
+/**
+ * Records a new run, in the transaction that takes the team's lease, so that an open run belongs to the lease's holder.
+ * A run that its process did not finish is closed as failed.
+ */
+export async function beginRun(
+  tx: Transaction,
+  team: string,
+  command: string,
+  groups: readonly RunGroup[],
+): Promise<{ readonly runId: bigint; readonly known: KnownTeam }> {
+  const begun = sql<KnownRow & { run_id: bigint }>`
+    with closed as (
+      update sync.runs set outcome = 'failed', finished_at = clock_timestamp(),
+        reasons = reasons || array['the process ended before the run did']
+      where team = ${team} and outcome = 'running'
+    ),
+    begun as (
+      insert into sync.runs (team, team_id, command, groups)
+      values (${team}, (select team_id from sync.teams where team = ${team}), ${command}, ${groups}::text[])
+      returning run_id
+    ),
+    due as (${noteBegin(team, groups)})
+    select run_id, sync.known_team(${team}) as known, mirror.known_place() as place from begun`;
+  const isOfEdits = groups.every((group) => group === 'edits');
+  const [row] = (await begun.execute(tx)).rows;
+  if (row === undefined) throw new Error('insert of one row returned none');
+  const known = toKnown(row);
+  // A run of the edits reads them first: this saves it a transaction.
+  const edits = isOfEdits && known.teamId !== null ? { edited: await readEditedUsers(tx, known.teamId) } : {};
+  return { runId: row.run_id, known: { ...known, ...edits } };
+}
+
+/** Records the team's id, unless the run began with it. */
+export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise<void> {
+  await db.transaction((tx) =>
+    tx.updateTable('sync.runs').set({ team_id: teamId }).where('run_id', '=', runId).execute(),
+  );
+}
+
+const nothingAsked = sql<Waiting>`select 0 as held, 0 as "inBatches"`;
+
+/** @returns what waits for a person, and whether the end was written: not if another run has already closed this one */
+export async function finishRun(
+  tx: Transaction,
+  runId: bigint,
+  run: FinishedRun,
+): Promise<Pick<Waiting, 'held'> & { readonly waiting: number; readonly isNoted: boolean }> {
+  const { outcome, reasons, counts, waiting, requests, endpoints, requestIds, errorCode = null } = run;
+  const { departures, atLeast } = waiting ?? { departures: 0, atLeast: 0 };
+  const closed = sql`
+    update sync.runs set finished_at = clock_timestamp(), outcome = ${outcome}, reasons = ${reasons}::text[],
+      counts = ${JSON.stringify(counts)}::jsonb, requests = ${requests},
+      endpoints = ${JSON.stringify(endpoints)}::jsonb,
+      waiting = (select greatest(${atLeast}, held + "inBatches" + ${departures}) from waits),
+      request_ids = ${requestIds}::text[], error_code = ${errorCode}
+    where run_id = ${runId} and outcome = 'running' returning team, groups`;
+  const waits = waiting === null ? nothingAsked : waitingOf(waiting.teamId);
+  const withdrawn = waiting === null ? undefined : endWithdrawn(waiting.teamId);
+  const end = noteEnd(closed, outcome, waits, withdrawn);
+  const [row] = (await end.execute(tx)).rows;
+  const { held, inBatches, isNoted } = row ?? { held: 0, inBatches: 0, isNoted: false };
+  return { held, waiting: Math.max(atLeast, held + inBatches + departures), isNoted };
+}
+
+/** Records a person's action as a finished run, so that the ledger can refer to it. */
+export async function recordStep(
+  tx: Transaction,
+  step: { readonly team: string; readonly teamId: Id; readonly command: string },
+): Promise<bigint> {
+  const { team, teamId, command } = step;
+  const { run_id: runId } = await tx
+    .insertInto('sync.runs')
+    .values({ team, team_id: teamId, command, outcome: 'complete', finished_at: databaseTime })
+    .returning('run_id')
+    .executeTakeFirstOrThrow();
+  await sql`select set_config('musterd.run', ${String(runId)}, true)`.execute(tx);
+  return runId;
+}
+
+export type RunRow = Row<
+  'sync.runs',
+  'run_id' | 'command' | 'started_at' | 'finished_at' | 'outcome' | 'reasons' | 'waiting' | 'requests'
+> &
+  Pick<FinishedRun, 'counts'>;
+
+/** The newest complete run in both directions, and the newest attempt, without `resolve` and `resync`. */
+export async function readLastRuns(
+  db: Queryable,
+  team: string,
+): Promise<{ readonly attempt: RunRow | null; readonly success: RunRow | null }> {
+  const newest = async (onlyComplete: boolean) => {
+    const { rows } = await sql<RunRow>`
+      select run_id, command, started_at, finished_at, outcome, reasons, counts, waiting, requests from sync.runs
+      where team = ${team} and command in ('reconcile', 'daemon') and 'users' = any (groups) and (not ${onlyComplete} or outcome = 'complete')
+      order by run_id desc limit 1`.execute(db);
+    return rows[0] ?? null;
+  };
+  return { attempt: await newest(false), success: await newest(true) };
+}
+
+/** The numbers of the newest runs of these teams that changed something, newest first. */
+export async function readLatestRuns(db: Queryable, teams: readonly string[]): Promise<readonly bigint[]> {
+  const { rows } = await sql<{ run_id: bigint }>`
+    select r.run_id from unnest(${teams}::text[]) t (team)
+    cross join lateral (select run_id from sync.runs where team = t.team order by run_id desc limit 20) r
+    where exists (select from sync.changes c where c.run_id = r.run_id)
+    order by r.run_id desc limit 20`.execute(db);
+  return rows.map(({ run_id }) => run_id);
+}

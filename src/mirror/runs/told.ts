@@ -1,0 +1,198 @@
+/** The state of the teams for notices, and the notices already sent, in one snapshot. */
+import { sql } from 'kysely';
+import { toJson } from '../../model/json.ts';
+import type { Notice, Pile, TeamEvent } from '../../model/notices.ts';
+import type { Placing } from '../../model/place.ts';
+import type { GroupStatus } from '../../model/run-group.ts';
+import type { Database, Queryable } from '../db/database.ts';
+import { readStandings } from '../team/due.ts';
+import { type HeldByReason, readHeldByReason } from './metrics-read.ts';
+import { heldBecause, isInBatch } from '../users/holds.ts';
+import { readPlacing } from '../team/known-place.ts';
+
+/** Prefix of the topics of notices. */
+const prefix = 'notice ';
+/** Number of runs per team to search for the beginning of a problem: a few hours' worth. */
+const runsLookedAt = 200;
+
+/** A batch that waits for an approval. */
+export interface WaitingBatch extends Pile {
+  readonly team: string;
+  readonly hash: string;
+  /** The unit of `count`. */
+  readonly of: 'users' | 'tags' | 'contact_fields';
+}
+
+export interface RefusedCredentials {
+  readonly team: string;
+  /** When the first of the refused runs ended. */
+  readonly sinceMs: number;
+  readonly runId: bigint;
+}
+
+/** The last run of a group that failed or was partial. */
+export interface FailedRun {
+  readonly team: string;
+  readonly group: string;
+  readonly runId: bigint;
+  readonly errorCode: string | null;
+}
+
+export interface Told {
+  readonly team: string;
+  readonly event: TeamEvent;
+  readonly notice: Notice;
+}
+
+export interface TeamsNow {
+  /** By the database's clock, in ms since 1970. */
+  readonly nowMs: number;
+  readonly standings: readonly GroupStatus[];
+  readonly refused: readonly RefusedCredentials[];
+  readonly failedRuns: readonly FailedRun[];
+  readonly batches: readonly WaitingBatch[];
+  readonly held: readonly HeldByReason[];
+  readonly told: readonly Told[];
+  /** Of all teams. */
+  readonly placing: Placing;
+}
+
+const ms = (moment: ReturnType<typeof sql>) =>
+  sql<number>`round(extract(epoch from ${moment}) * 1000)::float8`;
+
+/** The newest finished runs of each team, without people's actions. */
+const lastRuns = (teams: readonly string[]) => sql`
+  unnest(${teams}::text[]) t (team)
+  cross join lateral (
+    select run_id, groups, outcome, error_code, finished_at from sync.runs
+    where sync.runs.team = t.team and finished_at is not null and command in ('reconcile', 'daemon', 'resync')
+    order by run_id desc limit ${runsLookedAt}
+  ) r`;
+
+/** A run that ended for another reason says nothing about the credentials. */
+async function readRefused(db: Queryable, teams: readonly string[]): Promise<readonly RefusedCredentials[]> {
+  const { rows } = await sql<RefusedCredentials>`
+    with told as (
+      select t.team, r.run_id, r.finished_at, coalesce(r.error_code = 'credentials', false) as refused
+      from ${lastRuns(teams)} where r.error_code = 'credentials' or r.error_code is null and r.outcome <> 'failed'
+    ),
+    taken as (select team, max(run_id) filter (where not refused) as run_id from told group by team)
+    select told.team, min(${ms(sql`told.finished_at`)}) as "sinceMs", max(told.run_id) as "runId"
+    from told join taken on taken.team = told.team and told.run_id > coalesce(taken.run_id, 0)
+    group by told.team order by told.team`.execute(db);
+  return rows;
+}
+
+async function readFailedRuns(db: Queryable, teams: readonly string[]): Promise<readonly FailedRun[]> {
+  const { rows } = await sql<FailedRun>`
+    select distinct on (t.team, d.run_group) t.team, d.run_group as "group", r.run_id as "runId", r.error_code as "errorCode"
+    from ${lastRuns(teams)}
+    join sync.due d on d.team = t.team and d.run_group = any (r.groups) and d.outcome = r.outcome
+    where r.outcome in ('failed', 'partial')
+    order by t.team, d.run_group, r.run_id desc`.execute(db);
+  return rows;
+}
+
+async function readBatches(db: Queryable, teams: readonly string[]): Promise<readonly WaitingBatch[]> {
+  const { rows } = await sql<WaitingBatch>`
+    select t.team, h.batch as hash, 'users' as of, greatest(1, count(distinct h.user_id))::int as count,
+      min(${ms(sql`h.since`)}) as "sinceMs"
+    from sync.teams t
+    join sync.held_fields h on h.team_id = t.team_id
+    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+    where t.team = any (${teams}::text[]) and u.gone_at is null and ${isInBatch}
+    group by t.team, h.batch
+    union all
+    select t.team, a.batch, a.resource, count(*)::int, min(${ms(sql`a.withheld_at`)})
+    from sync.teams t join sync.absences a using (team_id)
+    where t.team = any (${teams}::text[]) and a.batch is not null
+    group by t.team, a.batch, a.resource
+    order by team, "sinceMs", hash`.execute(db);
+  return rows;
+}
+
+async function readTold(db: Queryable, teams: readonly string[]): Promise<readonly Told[]> {
+  const { rows } = await sql<Told>`
+    select team, substr(topic, length(${prefix}) + 1) as event, value as notice from sync.learned
+    where team = any (${teams}::text[]) and starts_with(topic, ${prefix})`.execute(db);
+  return rows;
+}
+
+export async function readTeamsNow(db: Database, teams: readonly string[]): Promise<TeamsNow> {
+  return db.transaction(
+    async (tx) => {
+      const { rows } = await sql<{ nowMs: number }>`
+        select ${ms(sql`clock_timestamp()`)} as "nowMs"`.execute(tx);
+      return {
+        nowMs: rows[0]?.nowMs ?? 0,
+        standings: await readStandings(tx, teams),
+        refused: await readRefused(tx, teams),
+        failedRuns: await readFailedRuns(tx, teams),
+        batches: await readBatches(tx, teams),
+        held: await readHeldByReason(tx, teams),
+        told: await readTold(tx, teams),
+        placing: await readPlacing(db, tx),
+      };
+    },
+    { isolationLevel: 'repeatable read' },
+  );
+}
+
+/**
+ * Replaces a notice if it is still as it was read, so that only one of several processes succeeds.
+ * @returns whether this one did
+ */
+export async function replaceNotice(
+  db: Database,
+  { team, event }: Pick<Told, 'team' | 'event'>,
+  before: Notice | undefined,
+  notice: Notice,
+): Promise<boolean> {
+  const was = before === undefined ? null : toJson(before);
+  const topic = prefix + event;
+  const write =
+    was === null
+      ? sql`
+        insert into sync.learned (team, topic, value) values (${team}, ${topic}, ${toJson(notice)}::jsonb)
+        on conflict do nothing returning team`
+      : sql`
+        update sync.learned set value = ${toJson(notice)}::jsonb, learned_at = clock_timestamp()
+        where team = ${team} and topic = ${topic} and value = ${was}::jsonb returning team`;
+  return (await db.transaction((tx) => write.execute(tx))).rows.length > 0;
+}
+
+/** A held field with its values and its user. */
+export interface HeldDetail {
+  readonly user_id: bigint | null;
+  readonly name: string | null;
+  readonly field: string;
+  readonly reason: string;
+  readonly mirror_value: unknown;
+  readonly service_value: unknown;
+}
+
+const detailsAtMost = 20;
+
+/** The oldest fields that wait for a person, in batches or alone. */
+export async function readHeldDetails(
+  db: Queryable,
+  team: string,
+  inBatches: boolean,
+): Promise<readonly HeldDetail[]> {
+  const { rows } = await sql<HeldDetail>`
+    select h.user_id, u.name, h.field, ${heldBecause} as reason, h.mirror_value, h.shown_value as service_value
+    from sync.teams t
+    join sync.held_fields h on h.team_id = t.team_id
+    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+    where t.team = ${team} and u.gone_at is null and ${isInBatch} = ${inBatches}
+      and h.decision is null and (${inBatches} or ${heldBecause} <> 'asked')
+    order by h.since, h.user_id, h.field limit ${detailsAtMost}`.execute(db);
+  return rows;
+}
+
+/** Why a run failed or was partial, as recorded. */
+export async function readReasons(db: Queryable, runId: bigint): Promise<readonly string[]> {
+  const { rows } = await sql<{ reasons: readonly string[] }>`
+    select reasons from sync.runs where run_id = ${runId}`.execute(db);
+  return rows[0]?.reasons ?? [];
+}

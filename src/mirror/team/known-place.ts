@@ -1,0 +1,160 @@
+/** Where this mirror is at home, and whether this is there: the topic `place` of `sync.learned`. */
+import { sql } from 'kysely';
+import { MusterdError } from '../../errors.ts';
+import { toJson } from '../../model/json.ts';
+import {
+  addressesInWords,
+  adviceOn,
+  type Here,
+  judgePlace,
+  maybeAlso,
+  type KnownPlace,
+  placeInWords,
+  type Placing,
+  stillOf,
+} from '../../model/place.ts';
+import type { Database, Queryable, Transaction } from '../db/database.ts';
+
+/** As `mirror.known_place()` has it. */
+export interface KnownPlaceRow {
+  readonly place: KnownPlace | null;
+  readonly identifier: string | null;
+  readonly database: string;
+  readonly until: string | null;
+}
+
+export function placingOf(
+  { place: known, identifier, database, until }: KnownPlaceRow,
+  { address }: Pick<Database, 'address'>,
+): Placing {
+  const here = { identifier, database, address };
+  return {
+    verdict: judgePlace(known, here),
+    known,
+    here,
+    until: until === null ? null : new Date(until),
+  };
+}
+
+/** @param db the database as the settings name it; its transaction, if there is one */
+export async function readPlacing(
+  db: Pick<Database, 'address' | 'kysely'>,
+  within: Queryable = db.kysely,
+): Promise<Placing> {
+  const { rows } = await sql<{ known: KnownPlaceRow }>`select mirror.known_place() as known`.execute(within);
+  const [row] = rows;
+  if (row === undefined) throw new Error('a select without a table returned no row');
+  return placingOf(row.known, db);
+}
+
+/** What the ledger says of a move. */
+export interface PlaceMove {
+  readonly from: string;
+  readonly to: string;
+  readonly why: string;
+}
+
+/** @returns whether it is still `was` that this takes the place of */
+export async function writePlace(
+  tx: Transaction,
+  was: KnownPlace | null,
+  place: KnownPlace,
+  move: PlaceMove | null = null,
+): Promise<boolean> {
+  const { rows } = await sql<{ kept: boolean }>`
+    select sync.keep_place(${was === null ? null : toJson(was)}::jsonb, ${toJson(place)}::jsonb,
+      ${move === null ? null : toJson(move)}::jsonb) as kept`.execute(tx);
+  return rows[0]?.kept === true;
+}
+
+export const moveOf = (was: KnownPlace | null, now: KnownPlace, why: string): PlaceMove => {
+  const inWords = (place: KnownPlace | null) =>
+    place === null ? 'nowhere' : `${place.kind === 'copy' ? 'copy at ' : ''}${addressesInWords(place)}`;
+  return { from: inWords(was), to: inWords(now), why };
+};
+
+/** The present place as the only one, nobody having said so. */
+export const homeAt = ({ identifier, database, address }: Here, now: Date): KnownPlace => ({
+  kind: 'home',
+  identifier,
+  database,
+  addresses: [address],
+  since: now.toISOString(),
+  by: null,
+  why: null,
+});
+
+/**
+ * What a run has to write down of its place; `undefined`: nothing.
+ *
+ * | verdict    | is written down                                                                    |
+ * |------------|------------------------------------------------------------------------------------|
+ * | unrecorded | this place                                                                         |
+ * | here, copy | the identifier, where it was not known; that no run was elsewhere meanwhile        |
+ * | elsewhere  | until when runs were at home, the first time                                       |
+ */
+export function placeToNote({ verdict, known, here, until }: Placing, now: Date): KnownPlace | undefined {
+  if (known === null || verdict === 'unrecorded') {
+    const home = homeAt(here, now);
+    return known === null ? home : { ...known, identifier: here.identifier, addresses: home.addresses };
+  }
+  const { left, ...rest } = known;
+  if (verdict === 'elsewhere')
+    return left === undefined && until !== null ? { ...known, left: until.toISOString() } : undefined;
+  const isNews = left !== undefined || (known.identifier === null && here.identifier !== null);
+  return isNews ? { ...rest, identifier: here.identifier ?? known.identifier } : undefined;
+}
+
+/** Notes what a run finds of its place. Of several processes that are the first, one is at home. */
+export async function notePlace(db: Database, placing: Placing): Promise<Placing> {
+  const place = placeToNote(placing, new Date());
+  if (place === undefined) return placing;
+  return await db.transaction(async (tx) =>
+    (await writePlace(tx, placing.known, place))
+      ? { ...placing, known: place, verdict: judgePlace(place, placing.here) }
+      : await readPlacing(db, tx),
+  );
+}
+
+/** A fresh schema is known by its database alone: whoever migrates may reach it by another address than the runs. */
+export async function noteDatabase(db: Database): Promise<void> {
+  const placing = await readPlacing(db);
+  if (placing.known !== null) return;
+  const place = { ...homeAt(placing.here, new Date()), addresses: [] };
+  await db.transaction((tx) => writePlace(tx, null, place));
+}
+
+/** What was dumped before places were on record is from somewhere else, wherever that was. */
+export async function noteRestored(tx: Transaction): Promise<void> {
+  const { rows } = await sql<{ known: KnownPlaceRow; seen: boolean }>`
+    select mirror.known_place() as known, exists (select from sync.teams) as seen`.execute(tx);
+  const [row] = rows;
+  if (row === undefined || row.known.place !== null || !row.seen) return;
+  const address = { at: '', machine: null };
+  const here = { ...homeAt({ identifier: null, database: '', address }, new Date()), database: null };
+  await writePlace(tx, null, { ...here, addresses: [] });
+}
+
+export const notHome = (placing: Placing): MusterdError =>
+  new MusterdError(
+    'copy',
+    placing.verdict === 'copy'
+      ? 'Nothing is decided or sent in a copy'
+      : `Nothing is decided or sent here: ${placeInWords(placing)}`,
+    {
+      hint: `${placing.verdict === 'copy' ? `T${placeInWords(placing).slice(1)}. ` : ''}${adviceOn(placing)}`,
+    },
+  );
+
+/** For whatever is sent, or decides what is. @throws MusterdError `copy` */
+export async function requireHome(db: Pick<Database, 'address' | 'kysely'>): Promise<void> {
+  const placing = await readPlacing(db);
+  if (stillOf(placing) !== undefined) throw notHome(placing);
+}
+
+/** As far as the database can tell: whoever only reads may reach it by any name. */
+export function ofDatabase(placing: Placing): Placing {
+  const { known } = placing;
+  if (known === null || !maybeAlso(placing) || known.addresses.length === 0) return placing;
+  return { ...placing, verdict: known.kind === 'copy' ? 'copy' : 'here' };
+}

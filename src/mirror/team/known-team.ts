@@ -1,0 +1,116 @@
+/** What the database knows about a team before the service is read, in one statement. */
+import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import { toJson } from '../../model/json.ts';
+import type { EditedUser } from '../../model/plan.ts';
+import type { Team } from '../../model/team.ts';
+import type { Queryable } from '../db/database.ts';
+import type { KnownPlaceRow } from './known-place.ts';
+import type { Learned, LearnedValue } from './learned.ts';
+
+/** While a run holds the lease, only `musterd check` changes anything of this. */
+export interface KnownTeam {
+  /** `null`: no run of this team has read it yet. */
+  readonly teamId: Id | null;
+  /** From `mirror.teams`. */
+  readonly team: { readonly name: string | null; readonly listSize: bigint | null } | null;
+  /** By topic. */
+  readonly learned: ReadonlyMap<string, LearnedValue>;
+  /** Whether the service shows users with older versions than before. */
+  readonly hasStale: boolean;
+  /** Resources with missing rows. */
+  readonly missing: ReadonlySet<string>;
+  /** Resources with rejected rows. */
+  readonly rejected: ReadonlySet<string>;
+  /** Whether a push is open. */
+  readonly hasIntents: boolean;
+  /**
+   * Whether `mirror.roles` may be outdated: the last run of the users did not finish, or a role changed since, by
+   * its own pushes, which come after the count, or by a resync. Users adopted by that run are counted already.
+   */
+  readonly mayLackRoles: boolean;
+  /** Whether people may not approve their own edits (`push.fourEyes`). */
+  readonly fourEyes: boolean;
+  /** Of the whole database. */
+  readonly place: KnownPlaceRow;
+  /** The edited users, if requested. */
+  readonly edited?: readonly EditedUser[];
+}
+
+/** The raw row, in two columns. */
+export interface KnownRow {
+  readonly place: KnownPlaceRow;
+  readonly known: {
+    readonly team_id: Id | null;
+    readonly team: { readonly name: string | null; readonly list_size: number | bigint | null } | null;
+    readonly learned: Readonly<Record<string, LearnedValue>> | null;
+    readonly missing: readonly string[];
+    readonly rejected: readonly string[];
+    readonly has_intents: boolean;
+    readonly has_stale: boolean;
+    readonly may_lack_roles: boolean;
+    readonly four_eyes: boolean;
+  };
+}
+
+export function toKnown({ known, place }: KnownRow): KnownTeam {
+  const {
+    team_id: teamId,
+    team,
+    learned,
+    missing,
+    rejected,
+    has_intents: hasIntents,
+    has_stale: hasStale,
+    may_lack_roles: mayLackRoles,
+    four_eyes: fourEyes,
+  } = known;
+  const size = team?.list_size ?? null;
+  return {
+    teamId: teamId === null ? null : BigInt(teamId),
+    team: team === null ? null : { name: team.name, listSize: size === null ? null : BigInt(size) },
+    learned: new Map(Object.entries(learned ?? {})),
+    missing: new Set(missing),
+    rejected: new Set(rejected),
+    hasIntents,
+    hasStale,
+    mayLackRoles,
+    fourEyes,
+    place,
+  };
+}
+
+export async function readKnownTeam(db: Queryable, team: string): Promise<KnownTeam> {
+  const { rows } = await sql<KnownRow>`
+    select sync.known_team(${team}) as known, mirror.known_place() as place`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new Error('select of one row returned none');
+  return toKnown(row);
+}
+
+export function isSameTeam({ team }: KnownTeam, { name, listSize }: Team): boolean {
+  return team !== null && team.name === name && team.listSize === listSize;
+}
+
+/** Whether this is the known value of the topic. */
+export function isKnown({ learned }: Pick<KnownTeam, 'learned'>, topic: string, value: unknown): boolean {
+  const known = learned.get(topic)?.value;
+  return known !== undefined && inOrder(known) === inOrder(value);
+}
+
+/** A time that changes with each run is written only in steps of this. */
+const timeIsNewsMs = 3_600_000;
+
+/** The values that are new, or whose time is old enough to be updated. */
+export function newsOf(known: Pick<KnownTeam, 'learned'>, learned: readonly Learned[]): readonly Learned[] {
+  return learned.filter(({ topic, value, atMs }) => {
+    const ageMs = known.learned.get(topic)?.ageMs ?? 0;
+    return !isKnown(known, topic, value) || (atMs !== undefined && ageMs > timeIsNewsMs);
+  });
+}
+
+/** The same text for the same value, whatever the order of its keys; jsonb has its own order. */
+function inOrder(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return toJson(value);
+  return toJson(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,64 @@
+/** What is known about a team's deployment, kept between runs: `sync.learned`, one row per topic. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import { toJson } from '../../model/json.ts';
+import type { Queryable, Row, Transaction } from '../db/database.ts';
+
+export interface Learned {
+  readonly topic: string;
+  readonly value: unknown;
+  /** Ms since 1970; absent: now. An earlier time never replaces a later one. */
+  readonly atMs?: number;
+  /** Of the rows of an answer; absent: those kept so far stay. */
+  readonly hashes?: Buffer;
+}
+
+/** A team's name in the configuration, or the service's id of it. */
+type Team = string | Id;
+
+const named = (team: Team): RawBuilder<string> =>
+  typeof team === 'string'
+    ? sql`${team}::text`
+    : sql`(select t.team from sync.teams t where t.team_id = ${team})`;
+
+/** Written only if the known value differs or is absent. */
+const isNews = sql`not exists (
+  select from sync.learned o where o.team = k.team and o.topic = s.topic and o.value = s.value)`;
+
+/** Stores what was found out, unless the team has had no run yet. */
+export async function writeLearned(
+  tx: Transaction,
+  team: Team,
+  learned: readonly Learned[],
+  onlyNews = false,
+): Promise<void> {
+  const hashed = learned.find(({ hashes }) => hashes !== undefined);
+  const values = learned.map(({ topic, value, atMs }) => ({ topic, value, atMs }));
+  await sql`
+    insert into sync.learned as l (team, topic, value, hashes, learned_at)
+    select k.team, s.topic, s.value, case s.topic when ${hashed?.topic ?? ''} then ${hashed?.hashes ?? null}::bytea end, coalesce(to_timestamp(s."atMs" / 1000.0), clock_timestamp())
+    from (select ${named(team)}) k (team)
+    cross join jsonb_to_recordset(${toJson(values)}::jsonb) s (topic text, value jsonb, "atMs" float8)
+    where k.team is not null and (${!onlyNews} or ${isNews})
+    on conflict (team, topic) do update
+      set value = excluded.value, hashes = coalesce(excluded.hashes, l.hashes), learned_at = least(greatest(l.learned_at, excluded.learned_at), clock_timestamp())`.execute(
+    tx,
+  );
+}
+
+/** The known value of a topic, and its age by the database's clock. */
+export interface LearnedValue {
+  readonly value: unknown;
+  readonly ageMs: number;
+}
+
+export async function readLearned(
+  db: Queryable,
+  team: Team,
+  topic: string,
+): Promise<LearnedValue | undefined> {
+  const { rows } = await sql<Row<'sync.learned', 'value'> & { ageMs: number }>`
+    select value, (extract(epoch from clock_timestamp() - learned_at) * 1000)::float8 as "ageMs"
+    from sync.learned where team = ${named(team)} and topic = ${topic}`.execute(db);
+  return rows[0];
+}

@@ -1,0 +1,41 @@
+/** Who holds a team's lease. */
+import { sql } from 'kysely';
+import { MusterdError } from '../../errors.ts';
+import type { Queryable, Row } from '../db/database.ts';
+import { thisProcess } from '../db/process-identity.ts';
+
+/** Far longer than any lease: a later end was written before the clock was set back. */
+const longestMs = 15 * 60_000;
+
+export interface Holder
+  extends Row<'sync.leases', 'lease_id' | 'host' | 'pid' | 'process' | 'taken_at' | 'expires_at'> {
+  readonly expired: boolean;
+  /** Whether the end is further ahead than any lease lasts. */
+  readonly unbelievable: boolean;
+}
+
+export const isUnbelievable = (ttlMs: number) =>
+  sql`expires_at > clock_timestamp() + ${Math.max(longestMs, ttlMs)} * interval '1 ms'`;
+
+export async function readHolder(db: Queryable, team: string, ttlMs: number): Promise<Holder | undefined> {
+  const { rows } = await sql<Holder>`
+    select lease_id, host, pid, process, taken_at, expires_at, expires_at <= clock_timestamp() as expired,
+      ${isUnbelievable(ttlMs)} as unbelievable
+    from sync.leases where team = ${team}`.execute(db);
+  return rows[0];
+}
+
+export function inWords({ host, pid, taken_at }: Holder): string {
+  const where = host === thisProcess().host ? `process ${pid}` : `process ${pid} on ${host}`;
+  return `${where}, since ${taken_at.toISOString()}`;
+}
+
+export function held(team: string, holder: Holder | undefined, isLocked: boolean): MusterdError {
+  const who = holder === undefined ? 'it began a moment ago' : inWords(holder);
+  const expiry = holder?.expires_at.toISOString();
+  return new MusterdError('lease-held', `Another run of team "${team}" is under way: ${who}`, {
+    hint: isLocked
+      ? 'It is in the middle of a transaction, or somebody else holds its row of sync.leases; see pg_stat_activity and pg_locks.'
+      : `Wait for it to end. If its machine is gone, the lease expires by itself at ${expiry}.`,
+  });
+}

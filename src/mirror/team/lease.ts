@@ -1,0 +1,299 @@
+/**
+ * One run of a team at a time. The lease is a row with a random id and an expiry, renewed while the run
+ * lives. It is checked before each write to the service and within each transaction, so that a process
+ * that stalled past the expiry can neither send nor commit. A transaction of the run
+ * locks the row, and with it keeps the lease, however long it takes. There are no session-level locks, so this also
+ * works behind a PgBouncer in transaction mode.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type RawBuilder, sql } from 'kysely';
+import { MusterdError } from '../../errors.ts';
+import { type Database, databaseTime, type Transaction } from '../db/database.ts';
+import { requireHome } from './known-place.ts';
+import { held, inWords, isUnbelievable, readHolder } from './lease-holder.ts';
+import { isRunning, thisProcess } from '../db/process-identity.ts';
+import { wakeForEdits } from './wake.ts';
+
+export interface Lease {
+  readonly team: string;
+  readonly leaseId: string;
+  readonly ttlMs: number;
+  /** Throws `lease-lost` if another run has taken the lease. */
+  check(): Promise<void>;
+  /** Throws `lease-lost` if the lease may have expired by this process's clock. Makes no query. */
+  require(): void;
+  /** Records that a statement has extended it, which began at this time by `performance.now()`. */
+  extended(sinceMs: number): void;
+  /** Whether it may expire within half its length, by this process's clock. */
+  isLate(): boolean;
+  /**
+   * Gives it back once, if it is still ours.
+   * @param last done in the same transaction, even if the lease is lost
+   */
+  release(last?: LeasedWork<void>): Promise<void>;
+}
+
+type OwnLease = Pick<Lease, 'team' | 'leaseId' | 'ttlMs'>;
+
+export interface LeaseOptions {
+  /** Ms for which the lease is valid after its last renewal. */
+  readonly ttlMs: number;
+  /** How long to wait for another run to end, in ms; absent: not at all. */
+  readonly waitMs?: number;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called once, when the wait begins, with the current holder. */
+  readonly onWait?: ((who: string) => void) | undefined;
+}
+
+/** How often to try for a lease that another run holds, in ms. */
+const askEveryMs = 250;
+/** How long to try at least for a free lease whose row a transaction still has locked, in ms. */
+const lockedMs = 2_000;
+const lost = (team: string) =>
+  new MusterdError(
+    'lease-lost',
+    `This run of team "${team}" lost its lease: it stalled, or the database was away`,
+    {
+      hint: 'Nothing is lost: the next run takes up where this one stopped.',
+    },
+  );
+
+/** @throws MusterdError `stopped` */
+function endIfStopped(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return;
+  throw new MusterdError('stopped', 'Asked to stop before anything was written', { cause: signal.reason });
+}
+
+/**
+ * Takes the team's lease. A dead holder on this host is noticed at once, one on another host when
+ * its lease expires. The statement that takes the lease decides whether it is free: a lease that was
+ * just renewed stays with its holder, and so does one whose row a transaction of the holder has locked.
+ * @throws MusterdError `lease-held`; `stopped` if asked to stop during the wait
+ */
+export async function takeLease(db: Database, team: string, options: LeaseOptions): Promise<Lease> {
+  return (await takeLeaseFor(db, team, options, async () => {})).lease;
+}
+
+/** As `takeLease`, with the first work under it in the same transaction. */
+export async function takeLeaseFor<R>(
+  db: Database,
+  team: string,
+  { ttlMs, waitMs = 0, signal, onWait }: LeaseOptions,
+  work: LeasedWork<R>,
+): Promise<{ readonly lease: Lease; readonly result: R }> {
+  const own = { team, leaseId: randomUUID(), ttlMs };
+  const { host } = thisProcess();
+  const startMs = performance.now();
+  const takeFrom = async (found: string | undefined, dead: boolean) => {
+    const sinceMs = performance.now();
+    const done = await db.transaction(async (tx) => {
+      const { rows } = await taking(own, found, dead).execute(tx);
+      return rows.length > 0 ? { result: await work(tx) } : undefined;
+    });
+    return done === undefined ? undefined : { lease: createLease(db, own, sinceMs), ...done };
+  };
+  let waits = false;
+  let taken = await takeFrom(undefined, false);
+  while (taken === undefined) {
+    if (waits) endIfStopped(signal);
+    const holder = await readHolder(db.kysely, team, ttlMs);
+    const dead = holder !== undefined && holder.host === host && !isRunning(holder);
+    const isFree = holder === undefined || holder.expired || dead;
+    if (isFree) taken = await takeFrom(holder?.lease_id, dead);
+    if (taken !== undefined) break;
+    if (holder?.unbelievable === true) await db.transaction((tx) => shorten(tx, own));
+    // It was free a moment ago: either another process was faster, or a transaction has locked its row.
+    const patienceMs = isFree ? Math.max(waitMs, lockedMs) : waitMs;
+    if (performance.now() >= startMs + patienceMs) throw held(team, holder, isFree);
+    if (!waits && waitMs > 0 && holder !== undefined)
+      onWait?.(`another run of team "${team}": ${inWords(holder)}`);
+    waits = true;
+    await sleep(askEveryMs, undefined, { signal }).catch(() => {});
+  }
+  return taken;
+}
+
+/** Takes a lease that is free, has expired or has a dead holder. Does not wait for a row lock. */
+function taking(
+  { team, leaseId, ttlMs }: OwnLease,
+  found: string | undefined,
+  dead: boolean,
+): RawBuilder<unknown> {
+  const { host, pid, process } = thisProcess();
+  const expiry = sql`clock_timestamp() + ${ttlMs} * interval '1 ms'`;
+  return found === undefined
+    ? sql`
+      insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
+      values (${team}, ${leaseId}, ${host}, ${pid}, ${process}, clock_timestamp(), ${expiry})
+      on conflict (team) do nothing returning team`
+    : sql`
+      with free as (
+        select team from sync.leases
+        where team = ${team} and lease_id = ${found} and (${dead} or expires_at <= clock_timestamp())
+        for update skip locked
+      )
+      update sync.leases l set lease_id = ${leaseId}, host = ${host}, pid = ${pid}, process = ${process},
+        taken_at = clock_timestamp(), expires_at = ${expiry}
+      from free where l.team = free.team returning l.team`;
+}
+
+/** A live holder renews its lease; at the latest, the lease of a dead one ends as if it had just been renewed. */
+async function shorten(tx: Transaction, { team, ttlMs }: OwnLease): Promise<void> {
+  await sql`
+    with far as (
+      select team from sync.leases where team = ${team} and ${isUnbelievable(ttlMs)} for update skip locked
+    )
+    update sync.leases l set expires_at = clock_timestamp() + ${ttlMs} * interval '1 ms'
+    from far where l.team = far.team`.execute(tx);
+}
+
+function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
+  const { team, leaseId, ttlMs } = own;
+  let renewing = false;
+  let isReleased = false;
+  /** It lasts at least until then. */
+  let knownUntilMs = sinceMs + ttlMs;
+  const extended = (atMs: number) => {
+    knownUntilMs = Math.max(knownUntilMs, atMs + ttlMs);
+  };
+  const renew = async () => {
+    // Only one renewal at a time while the database does not answer.
+    if (renewing) return;
+    renewing = true;
+    try {
+      const startMs = performance.now();
+      if (await db.transaction((tx) => prolong(tx, own))) extended(startMs);
+    } finally {
+      renewing = false;
+    }
+  };
+  // The next check shows the result of a failed renewal: the lease has expired by then, or not.
+  const timer = setInterval(() => void renew().catch(() => {}), ttlMs / 4);
+  timer.unref();
+  return {
+    ...own,
+    extended,
+    isLate: () => performance.now() > knownUntilMs - ttlMs / 2,
+    require: () => {
+      if (performance.now() >= knownUntilMs) throw lost(team);
+    },
+    check: async () => {
+      const own = await db.kysely
+        .selectFrom('sync.leases')
+        .select('team')
+        .where((eb) => eb.and({ team, lease_id: leaseId }))
+        .where('expires_at', '>', databaseTime)
+        .executeTakeFirst();
+      if (own === undefined) throw lost(team);
+    },
+    release: async (last) => {
+      if (isReleased) return;
+      clearInterval(timer);
+      await db.transaction(async (tx) => {
+        await tx.deleteFrom('sync.leases').where('team', '=', team).where('lease_id', '=', leaseId).execute();
+        await last?.(tx);
+      });
+      isReleased = true;
+    },
+  };
+}
+
+/** Does not wait for our own transactions that have locked the row: they extend the lease themselves. */
+async function prolong(tx: Transaction, { team, leaseId, ttlMs }: OwnLease): Promise<boolean> {
+  const { rows } = await sql`
+    with mine as (
+      select team from sync.leases
+      where team = ${team} and lease_id = ${leaseId} and expires_at > clock_timestamp() for update skip locked
+    )
+    update sync.leases l set expires_at = clock_timestamp() + ${ttlMs} * interval '1 ms'
+    from mine where l.team = mine.team returning l.team`.execute(tx);
+  return rows.length > 0;
+}
+
+/** The result of `holding`. */
+interface HeldRow {
+  readonly extended: boolean;
+}
+
+/**
+ * Locks the lease's row until the end of the transaction, extends the lease if half of it is over, lets the rest of the
+ * transaction pass the triggers, and tells them the run. Returns no row for an expired lease, unless our own lock
+ * has kept it. It is the weakest lock that keeps others from taking the lease: two transactions of one run
+ * can hold it together, and each can extend the lease.
+ */
+function holding(
+  { team, leaseId, ttlMs }: OwnLease,
+  isLocked: boolean,
+  runId: bigint | undefined,
+): RawBuilder<HeldRow> {
+  const after = (ms: number) => sql`clock_timestamp() + ${ms} * interval '1 ms'`;
+  return sql<HeldRow>`
+    with mine as materialized (
+      select team, expires_at from sync.leases
+      where team = ${team} and lease_id = ${leaseId} and (${isLocked} or expires_at > clock_timestamp())
+      for key share
+    ),
+    extended as (
+      update sync.leases l set expires_at = ${after(ttlMs)} from mine
+      where l.team = mine.team and mine.expires_at < ${after(ttlMs / 2)} returning l.team
+    )
+    select exists (select from extended) as extended, set_config('musterd.writing', 'on', true),
+      set_config('musterd.run', ${runId?.toString() ?? ''}, true) from mine`;
+}
+
+/** Work for one transaction, by a caller without access to the database. */
+export type LeasedWork<R> = (tx: Transaction) => Promise<R>;
+
+/**
+ * A person's decision: one transaction under its own lease, for which it waits, so that no run goes on meanwhile.
+ * @throws MusterdError `copy` where nothing is decided; `lease-held`; `stopped` if asked to stop before it begins to write
+ */
+export async function underLease<R>(
+  db: Database,
+  { team, lease: options }: { readonly team: string; readonly lease: LeaseOptions },
+  work: LeasedWork<R>,
+): Promise<R> {
+  await requireHome(db);
+  const lease = await takeLease(db, team, options);
+  try {
+    endIfStopped(options.signal);
+    return await fenced(db, lease, async (tx) => {
+      await wakeForEdits(tx, team);
+      return work(tx);
+    });
+  } finally {
+    await lease.release();
+  }
+}
+
+/**
+ * One transaction of a run: it keeps the lease to its end, and the triggers on the mirror let it through. The lease is
+ * extended if half of it or more is over, and again before the commit, even past its expiry, because nobody can take it
+ * meanwhile.
+ * @throws MusterdError `lease-lost`
+ */
+export async function fenced<R>(
+  db: Database,
+  lease: Lease,
+  work: (tx: Transaction) => Promise<R>,
+  runId?: bigint,
+): Promise<R> {
+  let extendedMs: number | undefined;
+  const hold = async (tx: Transaction, isLocked: boolean) => {
+    const sentMs = performance.now();
+    const { rows } = await holding(lease, isLocked, runId).execute(tx);
+    if (rows[0] === undefined) throw lost(lease.team);
+    if (rows[0].extended) extendedMs = sentMs;
+  };
+  const result = await db.transaction(async (tx) => {
+    extendedMs = undefined;
+    await hold(tx, false);
+    const done = await work(tx);
+    if (lease.isLate()) await hold(tx, true);
+    return done;
+  });
+  if (extendedMs !== undefined) lease.extended(extendedMs);
+  return result;
+}

@@ -1,0 +1,72 @@
+/** What an update without a name does to the name on this deployment. */
+import { sql } from 'kysely';
+import type { IntentResult, NameSafety } from '../../model/intent.ts';
+import type { Id } from '../../model/id.ts';
+import { canonicalName } from '../../model/name.ts';
+import { readable } from '../../model/user.ts';
+import type { Queryable, Transaction } from '../db/database.ts';
+import { type LearnedValue, readLearned, writeLearned } from './learned.ts';
+
+/** The topic of `musterd check --write-probe`, which pushes without a name update too. */
+export const keepsNameProbe = 'an email alone keeps the name';
+
+/** Whether an update that left the name out had an effect, and its answer shows the name; any other proves nothing. */
+const showsKeptName = ({ intent, outcomes, seen }: IntentResult): boolean =>
+  intent.sent.name === undefined &&
+  intent.along === undefined &&
+  Object.values(outcomes).includes('confirmed') &&
+  canonicalName(readable(seen?.name) ?? '') !== '';
+
+/**
+ * Records that names are kept, unless something is known already. If the fields of a push are settled one after another,
+ * the rest may lack the name that was sent, so it proves nothing.
+ */
+export async function noteKeptName(tx: Transaction, teamId: Id, changeIds: readonly bigint[]): Promise<void> {
+  await sql`
+    insert into sync.learned (team, topic, value)
+    select team, ${keepsNameProbe}, '{"keeps_name": true}' from sync.teams where team_id = ${teamId}
+      and exists (
+        select from sync.changes c where c.change_id = any (${changeIds}::bigint[]) and not c.new ? 'name'
+          and c.state = 'closed' and c.outcome::text like '%"confirmed"%'
+      )
+    on conflict (team, topic) do nothing`.execute(tx);
+}
+
+/**
+ * Records what these results show.
+ *
+ * | known before | a name is harmed | a name is kept without being sent |
+ * |--------------|------------------|-----------------------------------|
+ * | *unknown*    | *clears*         | *keeps*                           |
+ * | *keeps*      | *clears*         | ·                                 |
+ * | *clears*     | ·                | ·                                 |
+ *
+ * Only `musterd check --write-probe` ends *clears*.
+ *
+ * @param wereKept it was *keeps* when the run began: until a name is harmed there is nothing to learn
+ */
+export async function noteNames(
+  tx: Transaction,
+  teamId: Id,
+  results: readonly IntentResult[],
+  wereKept: boolean,
+): Promise<void> {
+  if (results.some(({ harmed }) => harmed))
+    return await writeLearned(tx, teamId, [{ topic: keepsNameProbe, value: { keeps_name: false } }]);
+  const kept = wereKept ? [] : results.filter(showsKeptName);
+  if (kept.length === 0) return;
+  await noteKeptName(
+    tx,
+    teamId,
+    kept.map(({ intent }) => intent.changeId),
+  );
+}
+
+export async function readNameSafety(db: Queryable, teamId: Id): Promise<NameSafety> {
+  return nameSafetyOf(await readLearned(db, teamId, keepsNameProbe));
+}
+
+export function nameSafetyOf(learned: Pick<LearnedValue, 'value'> | undefined): NameSafety {
+  const { keeps_name: keeps } = (learned?.value ?? {}) as { keeps_name?: boolean };
+  return keeps === undefined ? 'unknown' : keeps ? 'keeps' : 'clears';
+}

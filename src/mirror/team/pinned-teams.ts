@@ -1,0 +1,78 @@
+/** The service's team behind a configured name, and its row in the mirror. */
+import { sql } from 'kysely';
+import { MusterdError } from '../../errors.ts';
+import type { Id } from '../../model/id.ts';
+import { toJson } from '../../model/json.ts';
+import type { Team } from '../../model/team.ts';
+import type { Database, Queryable, Transaction } from '../db/database.ts';
+
+/** `null`: no run of this team has read it yet. */
+export async function readTeamId(db: Queryable, team: string): Promise<Id | null> {
+  const row = await db.selectFrom('sync.teams').select('team_id').where('team', '=', team).executeTakeFirst();
+  return row?.team_id ?? null;
+}
+
+/** @throws MusterdError `wrong-team` if this mirror holds another team under that name, or this team under another */
+export async function checkTeam(db: Queryable, team: string, teamId: Id): Promise<void> {
+  const rows = await db
+    .selectFrom('sync.teams')
+    .select(['team', 'team_id'])
+    .where((eb) => eb.or({ team, team_id: teamId }))
+    .execute();
+  const other = rows.find((row) => row.team !== team || row.team_id !== teamId);
+  if (other === undefined) return;
+  throw new MusterdError(
+    'wrong-team',
+    other.team === team
+      ? `The credentials are those of team ${teamId}, but this mirror holds team ${other.team_id} as "${team}"`
+      : `This mirror already holds team ${teamId} as "${other.team}"`,
+    {
+      hint: 'Nothing more was read, and neither side was written to. Use the credentials of the mirrored team, or another database.',
+    },
+  );
+}
+
+/** Records the team in its first run. @throws MusterdError `wrong-team` */
+export async function pinTeam(db: Database, team: string, teamId: Id): Promise<void> {
+  await checkTeam(db.kysely, team, teamId);
+  if ((await readTeamId(db.kysely, team)) !== null) return;
+  await db.transaction(async (tx) => {
+    await tx
+      .insertInto('sync.teams')
+      .values({ team, team_id: teamId })
+      .onConflict((oc) => oc.doNothing())
+      .execute();
+    await checkTeam(tx, team, teamId);
+  });
+}
+
+export async function writeTeam(tx: Transaction, { id, name, listSize, raw }: Team): Promise<void> {
+  const json = toJson(raw);
+  await sql`
+    insert into mirror.teams as t (team_id, name, list_size, raw)
+    select ${id}::bigint, ${name}::text, ${listSize}::bigint, ${json}::jsonb
+    where not exists (
+      select from mirror.teams t where t.team_id = ${id}
+        and (t.name, t.list_size) is not distinct from (${name}::text, ${listSize}::bigint)
+    )
+    on conflict (team_id) do update set name = excluded.name, list_size = excluded.list_size, raw = excluded.raw,
+      changed_at = clock_timestamp()`.execute(tx);
+}
+
+/** Whether four eyes were asked for last; `null`: nobody has said. */
+export async function readFourEyes(db: Queryable, team: string): Promise<boolean | null> {
+  const row = await db
+    .selectFrom('sync.teams')
+    .select('four_eyes')
+    .where('team', '=', team)
+    .executeTakeFirst();
+  return row?.four_eyes ?? null;
+}
+
+/** Stores `push.fourEyes` for all who decide, in SQL too. */
+export async function writeFourEyes(tx: Transaction, team: string, fourEyes: boolean): Promise<void> {
+  await sql`
+    update sync.teams set four_eyes = ${fourEyes} where team = ${team} and four_eyes <> ${fourEyes}`.execute(
+    tx,
+  );
+}

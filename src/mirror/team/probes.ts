@@ -1,0 +1,64 @@
+/** Findings of `musterd check` about the service, kept between checks. */
+import { sql } from 'kysely';
+import type { Database } from '../db/database.ts';
+import { writeLearned } from './learned.ts';
+
+export interface Probe {
+  /** Such as `users/get without a filter`. */
+  readonly probe: string;
+  /** What the service did, as text and values. */
+  readonly answer: unknown;
+}
+
+export async function writeProbes(db: Database, team: string, probes: readonly Probe[]): Promise<void> {
+  const learned = probes.map(({ probe, answer }) => ({ topic: probe, value: answer }));
+  if (learned.length > 0) await db.transaction((tx) => writeLearned(tx, team, learned));
+}
+
+/** What the role of this connection may not do, of what a run has to. */
+export async function missingPrivileges({ kysely }: Database): Promise<readonly string[]> {
+  const { rows } = await sql<{ missing: string }>`
+    select format('%s on %s.%s', p.privilege, n.nspname, c.relname) as missing
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    cross join lateral (values ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')) p (privilege)
+    where n.nspname in ('mirror', 'sync') and c.relkind in ('r', 'p')
+      and not has_table_privilege(c.oid, p.privilege)
+    order by 1`.execute(kysely);
+  return rows.map(({ missing }) => missing);
+}
+
+/** The schemas of the search_path in which somebody else may create functions, the owner of the database apart. */
+export async function openSchemas({ kysely }: Database): Promise<readonly string[]> {
+  const { rows } = await sql<{ schema: string }>`
+    select distinct n.nspname as schema
+    from pg_settings s
+    join pg_namespace n on n.nspname = any (
+      regexp_split_to_array(replace(replace(s.reset_val, '"$user"', current_user), '"', ''), '\\s*,\\s*'))
+    cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+    left join pg_roles r on r.oid = a.grantee
+    where s.name = 'search_path' and a.privilege_type = 'CREATE'
+      and (a.grantee = 0 or (not r.rolsuper and r.rolname not in ('pg_database_owner', current_user)))
+    order by 1`.execute(kysely);
+  return rows.map(({ schema }) => schema);
+}
+
+export async function readServer({
+  kysely,
+}: Database): Promise<{ readonly version: string; readonly encoding: string; readonly user: string }> {
+  const { rows } = await sql<{ version: string; encoding: string; user: string }>`
+    select current_setting('server_version') as version, current_setting('server_encoding') as encoding, current_user as "user"`.execute(
+    kysely,
+  );
+  return rows[0] ?? { version: 'unknown', encoding: 'unknown', user: 'unknown' };
+}
+
+/** Whether the connected role may run programs on the server, or read or write files there. A superuser may. */
+export async function reachesBeyondTables({ kysely }: Database): Promise<boolean> {
+  const { rows } = await sql<{ may: boolean }>`
+    select bool_or(pg_has_role(rolname, 'member')) as may from pg_roles
+    where rolname in ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')`.execute(
+    kysely,
+  );
+  return rows[0]?.may === true;
+}

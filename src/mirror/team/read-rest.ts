@@ -1,0 +1,101 @@
+/** What the database says of the time since a run recorded who is at rest, and that record. */
+import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import type { ListedResource, MirroredResource } from '../../model/absence.ts';
+import type { ListingRest, Mark, Rest, RestingListing, RestingUsers } from '../../model/rest.ts';
+import type { TeamBefore } from '../../model/team.ts';
+import type { Queryable, Row } from '../db/database.ts';
+import type { KnownTeam } from './known-team.ts';
+import type { Learned, LearnedValue } from './learned.ts';
+
+const topicOf = (resource: MirroredResource) => `${resource} at rest`;
+/** After this everybody is read again, whatever is known. */
+const longestMs = 86_400_000;
+
+function onlyRow<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error('an aggregate returned no row');
+  return row;
+}
+
+export async function readRest(db: Queryable, teamId: Id): Promise<Rest> {
+  const { rows } = await sql<Rest>`
+    select mark, schema, since, written, noted, present from sync.rest(${teamId})`.execute(db);
+  return onlyRow(rows);
+}
+
+/** Of all listings at once. */
+export async function readListingRests(
+  db: Queryable,
+  teamId: Id,
+): Promise<Readonly<Record<ListedResource, ListingRest>>> {
+  const { rows } = await sql<ListingRest & { readonly resource: ListedResource }>`
+    select resource, mark, schema, since, present, "isLacking" from sync.listing_rests(${teamId})`.execute(
+    db,
+  );
+  const of = (resource: ListedResource) => onlyRow(rows.filter((row) => row.resource === resource));
+  return { tags: of('tags'), contact_fields: of('contact_fields') };
+}
+
+/**
+ * The state after a first run has taken everybody, and which rows are not as it took them: a row that it took has the
+ * transaction of its entry in the ledger.
+ */
+export async function readTaken(
+  db: Queryable,
+  teamId: Id,
+  runId: bigint,
+): Promise<Pick<Mark, 'mark'> & { readonly written: readonly Id[] }> {
+  const { rows } = await sql<Pick<Mark, 'mark'> & { readonly written: readonly Id[] }>`
+    with taken as materialized (
+      select c.xmin as xid from sync.changes c
+      where c.team_id = ${teamId} and c.run_id = ${runId} and c.kind = 'adopt' group by c.xmin)
+    select sync.mark() as mark, array(
+      select u.id from mirror.users u where u.team_id = ${teamId} and u.xmin <> all (array(select xid from taken))
+      union
+      select b.id from sync.user_base b where b.team_id = ${teamId} and b.xmin <> all (array(select xid from taken))
+    ) as written`.execute(db);
+  return onlyRow(rows);
+}
+
+/** What was learned of a resource; `null`: it is too old, or the clock was set back since. */
+export function toResting<Resting>(
+  learned: ReadonlyMap<string, LearnedValue>,
+  resource: MirroredResource,
+): Resting | null {
+  const known = learned.get(topicOf(resource));
+  return known === undefined || known.ageMs < 0 || known.ageMs >= longestMs ? null : (known.value as Resting);
+}
+
+/**
+ * To be kept with the end of the run.
+ * @param isWhole whether all rows were compared: only then the day begins anew
+ */
+export const learnedOfRest = (
+  resource: MirroredResource,
+  value: RestingUsers | RestingListing,
+  isWhole = true,
+): Learned => ({ topic: topicOf(resource), value, ...(isWhole ? {} : { atMs: 0 }) });
+
+/** The hashes that were kept with this very record. */
+export async function readRowHashes(
+  db: Queryable,
+  teamId: Id,
+  { mark }: RestingUsers,
+): Promise<Buffer | undefined> {
+  const { rows } = await sql<Row<'sync.learned', 'hashes'>>`
+    select l.hashes from sync.learned l join sync.teams t on t.team = l.team
+    where t.team_id = ${teamId} and l.topic = ${topicOf('users')} and l.value ->> 'mark' = ${mark}`.execute(
+    db,
+  );
+  return rows[0]?.hashes ?? undefined;
+}
+
+/** The team of the record. If the answer is the same and so is the mirror, the answer need not be read. */
+export function toTeamBefore({ teamId, team, learned }: KnownTeam): TeamBefore | undefined {
+  const resting = toResting<RestingUsers>(learned, 'users');
+  if (resting === null || teamId === null || team === null) return undefined;
+  const { name, listSize, team: digest } = resting;
+  return name === team.name && listSize === (team.listSize?.toString() ?? null)
+    ? { id: teamId, ...team, digest }
+    : undefined;
+}

@@ -1,0 +1,179 @@
+/** Rows that are missing from complete listings: since when, which are withheld, and people's decisions. */
+import { sql } from 'kysely';
+import type {
+  AbsenceDecision,
+  AbsenceGrounds,
+  AbsenceVerdict,
+  DecidedAbsence,
+  MirroredResource,
+  Overlap,
+  WithheldAbsence,
+} from '../../model/absence.ts';
+import type { Id } from '../../model/id.ts';
+import { idArray } from '../db/by-key.ts';
+import type { Queryable, Transaction } from '../db/database.ts';
+import { isKnown, type KnownTeam } from '../team/known-team.ts';
+import { readLearned, writeLearned } from '../team/learned.ts';
+import { type RunOf, writeLedger } from './users-write.ts';
+
+const scopeTopic = (resource: MirroredResource) => `scope ${resource}`;
+
+export async function readAbsenceGrounds(
+  db: Queryable,
+  teamId: Id,
+  resource: MirroredResource,
+): Promise<AbsenceGrounds> {
+  const scope = await readLearned(db, teamId, scopeTopic(resource));
+  const { rows } = await sql<DecidedAbsence & { id: Id }>`
+    select id, verdict, verdict_scope as scope from sync.absences
+    where team_id = ${teamId} and resource = ${resource} and verdict is not null
+    order by decided_at, id`.execute(db);
+  return {
+    scope: (scope?.value as string | undefined) ?? null,
+    decided: new Map(rows.map(({ id, ...decided }) => [id, decided])),
+  };
+}
+
+/** @param scope what the settings select: an approval for another scope does not count */
+export async function readOverlap(
+  db: Queryable,
+  teamId: Id,
+  listed: readonly Id[],
+  scope: string,
+): Promise<Overlap> {
+  const { rows } = await sql<Overlap>`
+    select count(*) filter (where p.listed)::int as known,
+      count(*) filter (where p.counts)::int as population,
+      coalesce(array_agg(u.id order by u.id) filter (where p.counts and not p.listed), '{}') as unlisted,
+      (select name from mirror.teams where team_id = ${teamId}) as name
+    from mirror.users u
+    left join sync.absences a on a.team_id = u.team_id and a.resource = 'users' and a.id = u.id
+      and a.verdict = 'approved' and coalesce(a.verdict_scope = ${scope}::text, true)
+    cross join lateral (
+      select u.id = any (${idArray(listed)}) as listed, u.gone_at is null and a.id is null as counts
+    ) p
+    where u.team_id = ${teamId}`.execute(db);
+  return rows[0] ?? { known: 0, population: 0, unlisted: [], name: null };
+}
+
+/** Replaces the withheld rows, unless they are the same. @returns whether they differ */
+async function writeWithheld(
+  tx: Transaction,
+  teamId: Id,
+  resource: MirroredResource,
+  { withheld, scope }: Pick<AbsenceDecision, 'withheld' | 'scope'>,
+): Promise<boolean> {
+  await sql`
+    update sync.absences set batch = null, detail = null, scope = null, withheld_at = null
+    where team_id = ${teamId} and resource = ${resource} and batch is not null
+      and id <> all (${withheld?.ids ?? []}::bigint[])`.execute(tx);
+  if (withheld === null) return false;
+  const { hash, reason, ids } = withheld;
+  const { rows } = await sql`
+    update sync.absences set batch = ${hash}, detail = ${reason}, scope = ${scope},
+      withheld_at = case when batch = ${hash} then withheld_at else clock_timestamp() end
+    where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])
+      and (batch, detail, scope) is distinct from (${hash}::text, ${reason}::text, ${scope}::text)
+    returning id`.execute(tx);
+  return rows.length > 0;
+}
+
+/**
+ * Withholds rows that no complete pass has missed yet, so that a person can decide about them.
+ * @returns whether these differ from the rows that waited before
+ */
+export async function applyWithheld(
+  tx: Transaction,
+  run: RunOf,
+  resource: MirroredResource,
+  withheld: WithheldAbsence,
+  scope: string,
+): Promise<boolean> {
+  await sql`
+    insert into sync.absences (team_id, resource, id, missing_since, passes)
+    select ${run.teamId}, ${resource}, m.id, clock_timestamp(), 0 from unnest(${withheld.ids}::bigint[]) m (id)
+    on conflict do nothing`.execute(tx);
+  return writeWithheld(tx, run.teamId, resource, { withheld, scope });
+}
+
+/** Sets the verdict of these missing rows. Rows that were shown again meanwhile are not among them. */
+async function writeVerdict(
+  tx: Transaction,
+  { teamId, resource }: { readonly teamId: Id; readonly resource: MirroredResource },
+  ids: readonly Id[],
+  { verdict, scope }: { readonly verdict: AbsenceVerdict | null; readonly scope: string | null },
+): Promise<void> {
+  if (ids.length === 0) return;
+  await sql`
+    update sync.absences set verdict = ${verdict}::text, verdict_scope = ${scope}::text,
+      decided_at = case when ${verdict}::text is not null then clock_timestamp() end, decided_by = null, decided_role = null,
+        decided_why = null
+    where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])`.execute(tx);
+}
+
+/** Whether there is nothing to write: no row is or was missing, and the scope is the default. */
+export function isNoNews(
+  known: KnownTeam,
+  resource: MirroredResource,
+  { missing, scope, scopeIsUsual }: AbsenceDecision,
+): boolean {
+  const isUsual = !scopeIsUsual || isKnown(known, scopeTopic(resource), scope);
+  return missing.length === 0 && !known.missing.has(resource) && isUsual;
+}
+
+/**
+ * Records a complete pass for the missing rows, and marks the proven ones as gone.
+ * @returns rows that an editor has locked: they stay missing, and a later run marks them as gone
+ */
+export async function applyAbsences(
+  tx: Transaction,
+  run: RunOf,
+  resource: MirroredResource,
+  { missing, gone, found, lost, withheld, scope, scopeIsUsual }: AbsenceDecision,
+): Promise<readonly Id[]> {
+  const { teamId } = run;
+  if (scopeIsUsual) await writeLearned(tx, teamId, [{ topic: scopeTopic(resource), value: scope }], true);
+  if (missing.length > 0)
+    await sql`
+    insert into sync.absences as a (team_id, resource, id, missing_since)
+    select ${teamId}, ${resource}, m.id, clock_timestamp() from unnest(${missing}::bigint[]) m (id)
+    on conflict (team_id, resource, id) do update set passes = a.passes + 1,
+      missing_since = case when a.passes = 0 then excluded.missing_since else a.missing_since end`.execute(
+      tx,
+    );
+  await writeWithheld(tx, teamId, resource, { withheld, scope });
+  await writeVerdict(tx, { teamId, resource }, found, { verdict: 'found', scope });
+  await writeVerdict(tx, { teamId, resource }, lost, { verdict: null, scope: null });
+  if (gone.length === 0) return [];
+  const table = sql.table(`mirror.${resource}`);
+  const free = await sql<{ id: Id }>`
+    select id from ${table} where team_id = ${teamId} and id = any (${gone}::bigint[]) and gone_at is null
+    order by id for update skip locked`.execute(tx);
+  const ids = free.rows.map(({ id }) => id);
+  const called = new Set(ids);
+  await sql`
+    update ${table} set gone_at = clock_timestamp()
+    where team_id = ${teamId} and id = any (${ids}::bigint[])`.execute(tx);
+  await sql`
+    delete from sync.absences
+    where team_id = ${teamId} and resource = ${resource} and id = any (${ids}::bigint[])`.execute(tx);
+  if (resource === 'users') {
+    const rows = ids.map((id) => ({ user_id: id, kind: 'tombstone', base: {}, old: {}, new: {} }));
+    await writeLedger(tx, run, rows);
+  }
+  return gone.filter((id) => !called.has(id));
+}
+
+/** Missing rows that wait for a person. */
+export interface WaitingAbsence extends WithheldAbsence {
+  readonly resource: MirroredResource;
+  readonly made_at: Date;
+}
+
+export async function readWaitingAbsences(db: Queryable, teamId: Id): Promise<readonly WaitingAbsence[]> {
+  const { rows } = await sql<WaitingAbsence>`
+    select resource, batch as hash, min(detail) as reason, array_agg(id order by id) as ids, min(withheld_at) as made_at
+    from sync.absences where team_id = ${teamId} and batch is not null
+    group by resource, batch order by resource`.execute(db);
+  return rows;
+}

@@ -1,0 +1,73 @@
+/** The addresses to look users up by on the service. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import type { Addresses } from '../../model/user.ts';
+import { byKey, idArray } from '../db/by-key.ts';
+import type { Database, Queryable, Row } from '../db/database.ts';
+
+/**
+ * Addresses in mirror and base, in held service values, and in pushes with an unknown outcome.
+ * @param wanted a query of `id`
+ */
+export const addressesOf = (teamId: Id, wanted: RawBuilder<unknown>): RawBuilder<Addresses> => sql<Addresses>`
+    with wanted as materialized (${wanted}),
+    known as (
+      select u.id, u.email, u.phone from wanted w cross join lateral ${byKey('mirror.users', teamId, sql`w.id`)} u
+      union all
+      select b.id, b.email, b.phone from wanted w cross join lateral ${byKey('sync.user_base', teamId, sql`w.id`)} b
+      union all
+      select w.id, case h.field when 'email' then h.shown_value #>> '{}' end,
+             case h.field when 'phone' then h.shown_value #>> '{}' end
+      from sync.held_fields h join wanted w on w.id = h.user_id where h.team_id = ${teamId}
+      union all
+      select w.id, c.new ->> 'email', c.new ->> 'phone'
+      from sync.changes c join wanted w on w.id = c.user_id where c.team_id = ${teamId} and c.state = 'open'
+    )
+    select id, coalesce(array_agg(distinct email) filter (where email <> ''), '{}') as emails,
+           coalesce(array_agg(distinct phone) filter (where phone <> ''), '{}') as phones
+    from known group by id`;
+
+export async function readAddresses(
+  db: Queryable,
+  teamId: Id,
+  ids: readonly Id[],
+): Promise<readonly Addresses[]> {
+  const wanted = sql`select id from unnest(${idArray(ids)}) as w (id)`;
+  return (await addressesOf(teamId, wanted).execute(db)).rows;
+}
+
+/** The addresses in mirror.user_lookups for this team. */
+export async function readLookups(
+  db: Queryable,
+  teamId: Id,
+): Promise<{ readonly emails: readonly string[]; readonly phones: readonly string[] }> {
+  const rows = await db
+    .selectFrom('mirror.user_lookups')
+    .select(['email', 'phone'])
+    .where('team_id', '=', teamId)
+    .orderBy('lookup_id')
+    .execute();
+  return {
+    emails: rows.flatMap(({ email }) => email || []),
+    phones: rows.flatMap(({ phone }) => phone || []),
+  };
+}
+
+/** Adds new addresses. @returns how many were added */
+export async function addLookups(
+  db: Database,
+  teamId: Id,
+  lookups: readonly Row<'mirror.user_lookups', 'email' | 'phone'>[],
+): Promise<number> {
+  const add = sql<Row<'mirror.user_lookups', 'lookup_id'>>`
+    insert into mirror.user_lookups (team_id, email, phone)
+    select distinct ${teamId}::bigint, s.email, s.phone
+    from jsonb_to_recordset(${JSON.stringify(lookups)}::jsonb) as s (email text, phone text)
+    where not exists (
+      select from mirror.user_lookups l
+      where l.team_id = ${teamId} and (l.email, l.phone) is not distinct from (s.email, s.phone)
+    )
+    returning lookup_id`;
+  const { rows } = await db.transaction((tx) => add.execute(tx));
+  return rows.length;
+}

@@ -1,0 +1,165 @@
+/** Writes the results of pushes to mirror, base, ledger and holds. */
+import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import type { IntentResult } from '../../model/intent.ts';
+import { toJson } from '../../model/json.ts';
+import type { Field } from '../../model/user.ts';
+import { anyOf, byKey } from '../db/by-key.ts';
+import type { Row, Transaction } from '../db/database.ts';
+import { endArrived, writeHolds } from './holds.ts';
+import { noteNames } from '../team/name-safety.ts';
+import { isOlder } from '../team/stale.ts';
+import { asTimestamp } from '../db/timestamp.ts';
+import { sqlField } from './users-read.ts';
+import type { RunOf } from './users-write.ts';
+import { isInDoubt } from '../db/versions.ts';
+
+function stageResult(result: IntentResult) {
+  const { intent, outcomes, seen, taken, joined, harmed, closed, requestId } = result;
+  const took = (field: Field) => outcomes[field] === 'confirmed';
+  const { sent } = intent;
+  return {
+    change_id: intent.changeId,
+    id: intent.userId,
+    outcome: Object.fromEntries(
+      Object.entries(outcomes).map(([field, outcome]) => [sqlField(field as Field), outcome]),
+    ),
+    closed,
+    request_id: requestId,
+    took_name: took('name'),
+    took_email: took('email'),
+    took_phone: took('phone'),
+    took_role_id: took('roleId'),
+    harmed,
+    sent_first: sent.name?.first,
+    sent_last: sent.name?.last,
+    sent_email: sent.email,
+    sent_phone: sent.phone,
+    sent_role_id: sent.roleId,
+    first_name: taken.name.first,
+    last_name: taken.name.last,
+    joined,
+    email: taken.email,
+    phone: taken.phone,
+    role_id: taken.roleId,
+    is_known: seen !== null && !isInDoubt(result),
+    created_at: asTimestamp(seen?.createdAt),
+    updated_at: asTimestamp(seen?.updatedAt),
+    user_created_at: asTimestamp(seen?.userCreatedAt),
+    user_updated_at: asTimestamp(seen?.userUpdatedAt),
+    raw: seen?.raw ?? {},
+  };
+}
+
+const stagedAs = (json: string) => sql`
+  select * from jsonb_to_recordset(${json}::jsonb) as s (change_id bigint, id bigint, outcome jsonb, closed boolean, request_id text,
+    took_name boolean, took_email boolean, took_phone boolean, took_role_id boolean, harmed boolean, sent_first text, sent_last text,
+    sent_email text, sent_phone text, sent_role_id bigint, first_name text, last_name text, joined text, email text,
+    phone text, role_id bigint, is_known boolean, created_at timestamptz, updated_at timestamptz,
+    user_created_at timestamptz, user_updated_at timestamptz, raw jsonb)`;
+
+/** Closes the intents of users whose row no longer exists: there is nothing left to send. */
+async function closeLost(
+  tx: Transaction,
+  teamId: Id,
+  results: readonly IntentResult[],
+): Promise<ReadonlySet<Id>> {
+  const { rows } = await sql<{ user_id: Id }>`
+    update sync.changes c set state = 'closed', closed_at = clock_timestamp(),
+      outcome = (select jsonb_object_agg(key, 'missing') from jsonb_object_keys(c.new) as key)
+    where c.change_id = any (${results.map(({ intent }) => intent.changeId)}::bigint[])
+      and not exists (select from mirror.users u where u.team_id = ${teamId} and u.id = c.user_id)
+    returning c.user_id`.execute(tx);
+  return new Set(rows.map(({ user_id }) => user_id));
+}
+
+/**
+ * What was taken back here while its push was under way, and did not arrive, is no edit any more. Of what has arrived the
+ * base moves, and a trigger on it does the same.
+ */
+async function endWithdrawn(tx: Transaction, teamId: Id, results: readonly IntentResult[]): Promise<void> {
+  const isOver = (outcome: string) => outcome !== 'confirmed' && outcome !== 'unknown';
+  const ids = results
+    .filter(({ outcomes }) => Object.values(outcomes).some(isOver))
+    .map(({ intent }) => intent.userId);
+  if (ids.length > 0) await sql`select sync.end_edits(${teamId}, ${ids}::bigint[])`.execute(tx);
+}
+
+/**
+ * Stores the service's own values of confirmed fields: always in the base, in the mirror if it
+ * still holds what was sent (a later edit stays, and is pushed next).
+ * @returns the users whose row an editor has locked: nothing was written for them, and their intent stays open
+ */
+export async function applyResults(
+  tx: Transaction,
+  run: RunOf,
+  results: readonly IntentResult[],
+  wereNamesKept = false,
+): Promise<readonly Id[]> {
+  const { teamId } = run;
+  const ids = results.map(({ intent }) => intent.userId);
+  const { rows } = await sql<Row<'mirror.users', 'id'>>`
+    select id from mirror.users where team_id = ${teamId} and id = any (${ids}::bigint[])
+    order by id for update skip locked`.execute(tx);
+  const free = new Set(rows.map(({ id }) => id));
+  const lost = free.size === new Set(ids).size ? new Set<Id>() : await closeLost(tx, teamId, results);
+  const applied = results.filter(({ intent }) => free.has(intent.userId));
+  if (applied.length === 0) return ids.filter((id) => !lost.has(id));
+  const json = toJson(applied.map(stageResult));
+  // Compares only these few rows, never the whole team, whatever the statistics say.
+  const these = anyOf(applied.map(({ intent }) => intent.userId));
+  const changes = applied.map(({ intent }) => intent.changeId);
+  await sql`
+    with staged as materialized (${stagedAs(json)}),
+    in_mirror as (update mirror.users u set
+      first_name = case when s.took_name and pair_is_sent then s.first_name else u.first_name end,
+      last_name = case when s.took_name and pair_is_sent then s.last_name else u.last_name end,
+      name_split = case when s.took_name and pair_is_sent then 'known' else u.name_split end,
+      name = case when s.took_name then s.joined else u.name end,
+      email = case when s.took_email and u.email is not distinct from s.sent_email then s.email else u.email end,
+      phone = case when s.took_phone and u.phone is not distinct from s.sent_phone then s.phone else u.phone end,
+      role_id = case when s.took_role_id and u.role_id is not distinct from s.sent_role_id then s.role_id else u.role_id end,
+      created_at = case when is_news then s.created_at else u.created_at end,
+      updated_at = case when is_news then s.updated_at else u.updated_at end,
+      user_created_at = case when is_news then s.user_created_at else u.user_created_at end,
+      user_updated_at = case when is_news then s.user_updated_at else u.user_updated_at end,
+      raw = case when is_news then s.raw else u.raw end
+    from staged s
+    cross join lateral ${byKey('mirror.users', teamId, sql`s.id`)} m
+    cross join lateral (
+      select (m.first_name, m.last_name) is not distinct from (s.sent_first, s.sent_last),
+        s.is_known and not ${isOlder(sql`m`)}
+    ) p (pair_is_sent, is_news)
+    where u.team_id = ${teamId} and u.id = s.id and u.id = ${these}
+      and (is_news or s.took_name or s.took_email or s.took_phone or s.took_role_id)),
+    in_base as (update sync.user_base b set
+      name = case when takes_name then s.joined else b.name end,
+      first_name = case when takes_name then s.first_name else b.first_name end,
+      last_name = case when takes_name then s.last_name else b.last_name end,
+      email = case when s.took_email then s.email else b.email end,
+      phone = case when s.took_phone then s.phone else b.phone end,
+      role_id = case when s.took_role_id then s.role_id else b.role_id end,
+      agreed_at = clock_timestamp()
+    from staged s
+    cross join lateral (
+      select s.took_name or s.harmed and not exists (
+        select from sync.held_fields h where h.team_id = ${teamId} and h.user_id = s.id and h.field = 'name')
+    ) n (takes_name)
+    where b.team_id = ${teamId} and b.id = s.id and b.id = ${these}
+      and (takes_name or s.took_email or s.took_phone or s.took_role_id)),
+    arrived as (${endArrived(teamId, sql`staged s`)})
+    update sync.changes c set outcome = c.outcome || s.outcome, request_id = coalesce(s.request_id, c.request_id),
+      state = case when s.closed then 'closed' else 'open' end,
+      closed_at = case when s.closed then clock_timestamp() end
+    from staged s where c.change_id = s.change_id and c.change_id = ${anyOf(changes)}
+      and (s.closed or not c.outcome @> s.outcome)`.execute(tx);
+  await writeHolds(
+    tx,
+    run,
+    applied.flatMap(({ intent, holds }) => holds.map((hold) => ({ id: intent.userId, hold }))),
+    'push',
+  );
+  await endWithdrawn(tx, teamId, applied);
+  await noteNames(tx, teamId, applied, wereNamesKept);
+  return ids.filter((id) => !free.has(id) && !lost.has(id));
+}

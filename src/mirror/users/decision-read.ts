@@ -1,0 +1,93 @@
+/** What became of a decision, and what can be taken back of it. */
+import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import { toJson } from '../../model/json.ts';
+import type { Field } from '../../model/user.ts';
+import { byKey } from '../db/by-key.ts';
+import type { Queryable, Transaction } from '../db/database.ts';
+import { describeRefusal } from './held-batches.ts';
+import { valuesToHold } from './holds.ts';
+import { sqlField } from './users-read.ts';
+
+/** One field of a user that was decided about, as it is by now. */
+export interface DecidedEdit {
+  readonly userId: Id;
+  readonly name: string | null;
+  /** `null`: a person agreed that the user has left. */
+  readonly field: string | null;
+  /** The edit; `null`: none, or it has no number. */
+  readonly edit: Id | null;
+  /** The mirror's then, which it has as long as the edit lasts. */
+  readonly value: unknown;
+  /** `null`: nobody knows. */
+  readonly state: 'confirmed' | 'waiting' | 'unknown' | 'refused' | 'void' | 'held' | 'withdrawn' | null;
+  readonly detail: string | null;
+}
+
+/** Of each edit of a decision what became of it. */
+export async function readDecision(
+  db: Queryable,
+  teamId: Id,
+  decision: bigint,
+): Promise<readonly DecidedEdit[]> {
+  const { rows } = await sql<DecidedEdit>`
+    select user_id as "userId", name, field, edit_id as edit, mirror_value as value, state, detail from report.decisions
+    where team_id = ${teamId} and decision_id = ${decision} order by user_id, field`.execute(db);
+  return rows;
+}
+
+/** What taking a decision back does to one of its edits. */
+export interface UndecidedEdit {
+  readonly userId: Id;
+  readonly field: string | null;
+  readonly outcome: 'undecided' | 'on its way' | 'arrived' | 'given back' | 'moved';
+  /** The number of the decision that takes it back; `null`: it is only shown. */
+  readonly number: bigint | null;
+}
+
+/** Makes the edits of a decision undecided again that wait still. @throws MusterdError `usage` if there is no such decision */
+export async function undecide(
+  db: Queryable,
+  decision: bigint,
+  { why, isShown }: { readonly why: string | undefined; readonly isShown: boolean },
+): Promise<readonly UndecidedEdit[]> {
+  const undone = sql<UndecidedEdit>`
+    select user_id as "userId", field, outcome, decision_id as number
+    from sync.undecide(${decision}, ${why ?? null}, ${isShown})`;
+  return (
+    await undone.execute(db).catch((error: unknown) => {
+      throw describeRefusal(error);
+    })
+  ).rows;
+}
+
+/**
+ * Writes down which fields a person has set back by taking a decision back: those are edits of theirs by now. What only
+ * waits again, `undecide` has written down.
+ */
+export async function recordSetBack(
+  tx: Transaction,
+  teamId: Id,
+  {
+    number,
+    why,
+    fields,
+  }: {
+    readonly number: bigint;
+    readonly why: string | undefined;
+    readonly fields: readonly { readonly userId: Id; readonly field: Field }[];
+  },
+): Promise<void> {
+  const staged = fields.map(({ userId, field }) => ({ user_id: userId, field: sqlField(field) }));
+  await sql`
+    insert into sync.changes (team_id, user_id, kind, base, old, new, edits, closed_at, decided_by, decided_role, decided_why,
+      decision_id)
+    select ${teamId}, s.user_id, 'undo', jsonb_object_agg(s.field, v.base_value), jsonb_object_agg(s.field, v.service_value),
+      jsonb_object_agg(s.field, v.mirror_value), jsonb_object_agg(s.field, sync.find_edit(${teamId}, s.user_id, s.field)),
+      clock_timestamp(), sync.decider(), session_user, ${why ?? ''}, ${number}
+    from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (user_id bigint, field text)
+    cross join lateral ${byKey('mirror.users', teamId, sql`s.user_id`)} u
+    cross join lateral ${byKey('sync.user_base', teamId, sql`s.user_id`)} b
+    cross join lateral ${valuesToHold} as v (field, base_value, mirror_value, service_value)
+    where v.field = s.field group by s.user_id`.execute(tx);
+}

@@ -1,0 +1,146 @@
+/** Edits that a person makes through a command: the same triggers check and stamp them as in psql. */
+import { sql } from 'kysely';
+import { MusterdError } from '../../errors.ts';
+import type { Id } from '../../model/id.ts';
+import { toJson } from '../../model/json.ts';
+import type { MirrorUser, UserPatch } from '../../model/user.ts';
+import { byKey } from '../db/by-key.ts';
+import type { Row, Transaction } from '../db/database.ts';
+import { sqlState } from '../db/database-errors.ts';
+import { valuesToHold } from './holds.ts';
+import { patchInSql } from './patch-in-sql.ts';
+
+export interface UserEdit {
+  readonly id: Id;
+  /** The value of the mirror when it was read; if it has changed, the edit is not made. */
+  readonly expected: MirrorUser;
+  /** The new value. A name counts as known, even if it was split by a guess before. */
+  readonly values: UserPatch;
+  /** The split of this name is a guess. */
+  readonly isGuess?: true;
+}
+
+const checkViolation = '23514';
+
+/** The error of the trigger for a value that could never reach the service. */
+function describeRefusal(error: unknown): unknown {
+  if (!(error instanceof Error) || sqlState(error) !== checkViolation) return error;
+  const hint = 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : {};
+  return new MusterdError('usage', error.message, { ...hint, cause: error });
+}
+
+function stage({ id, expected, values }: UserEdit) {
+  return {
+    id,
+    was_first: expected.name.first,
+    was_last: expected.name.last,
+    was_split: expected.split,
+    was_email: expected.email,
+    was_phone: expected.phone,
+    was_role_id: expected.roleId,
+    edit: patchInSql(values),
+  };
+}
+
+/** Edits that all contain a name, or none does: a statement that sets the halves of a name accepts them. */
+async function writeEdits(
+  tx: Transaction,
+  teamId: Id,
+  edits: readonly UserEdit[],
+  areNamed: boolean,
+): Promise<readonly Id[]> {
+  if (edits.length === 0) return [];
+  const staged = sql`
+    jsonb_to_recordset(${toJson(edits.map(stage))}::jsonb) as s (id bigint, was_first text, was_last text,
+      was_split text, was_email text, was_phone text, was_role_id bigint, edit jsonb)`;
+  const name = sql`
+    first_name = s.edit -> 'name' ->> 'first', last_name = s.edit -> 'name' ->> 'last', name_split = 'known',`;
+  const { rows } = await sql<Row<'mirror.users', 'id'>>`
+    with mine as materialized (
+      select u.id from mirror.users u join ${staged} on s.id = u.id
+      where u.team_id = ${teamId} and u.gone_at is null
+        and (u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id)
+            is not distinct from (s.was_first, s.was_last, s.was_split, s.was_email, s.was_phone, s.was_role_id)
+      order by u.id
+      for update of u skip locked
+    )
+    update mirror.users u set ${areNamed ? name : sql``}
+      email = case when s.edit ? 'email' then s.edit ->> 'email' else u.email end,
+      phone = case when s.edit ? 'phone' then s.edit ->> 'phone' else u.phone end,
+      role_id = case when s.edit ? 'role_id' then (s.edit ->> 'role_id')::bigint else u.role_id end
+    from ${staged}
+    where u.team_id = ${teamId} and u.id = s.id and u.id in (select id from mine)
+    returning u.id`.execute(tx);
+  return rows.map(({ id }) => id);
+}
+
+/** A statement that sets both halves makes the split known. */
+async function markGuesses(tx: Transaction, teamId: Id, edits: readonly UserEdit[]): Promise<void> {
+  if (edits.length === 0) return;
+  await sql`
+    update mirror.users set name_split = 'guessed'
+    where team_id = ${teamId} and id = any (${edits.map(({ id }) => id)}::bigint[])`.execute(tx);
+}
+
+/**
+ * Edits these users as an editor would, in musterd's own transaction.
+ * @returns the edited users; the others are gone, were changed since, or are being edited
+ * @throws MusterdError `usage` if one of the values could never reach the service
+ */
+export async function editUsers(
+  tx: Transaction,
+  teamId: Id,
+  edits: readonly UserEdit[],
+): Promise<ReadonlySet<Id>> {
+  if (edits.length === 0) return new Set();
+  await sql`select set_config('musterd.writing', 'off', true)`.execute(tx);
+  try {
+    const { named = [], others = [] } = Object.groupBy(edits, ({ values }) =>
+      values.name === undefined ? 'others' : 'named',
+    );
+    const ids = [
+      ...(await writeEdits(tx, teamId, named, true)),
+      ...(await writeEdits(tx, teamId, others, false)),
+    ];
+    await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
+    const edited = new Set(ids);
+    await markGuesses(
+      tx,
+      teamId,
+      edits.filter(({ id, isGuess }) => isGuess === true && edited.has(id)),
+    );
+    return edited;
+  } catch (error) {
+    throw describeRefusal(error);
+  }
+}
+
+/** Ends edits in whose place this transaction has put the service's value: nobody has agreed on them. */
+export async function endPulled(
+  tx: Transaction,
+  teamId: Id,
+  pulled: readonly { readonly user_id: Id; readonly field: string }[],
+): Promise<void> {
+  if (pulled.length === 0) return;
+  await sql`
+    update sync.edits e set ended_at = coalesce(e.ended_at, clock_timestamp()), ended_how = 'overruled'
+    from jsonb_to_recordset(${toJson(pulled)}::jsonb) as s (user_id bigint, field text)
+    where e.team_id = ${teamId} and e.user_id = s.user_id and e.field = s.field
+      and (e.ended_at is null or e.ended_how = 'agreed' and e.ended_at >= transaction_timestamp())`.execute(
+    tx,
+  );
+}
+
+/** Ends edits that were taken back past the triggers. */
+export const endWithdrawn = (teamId: Id) => sql`
+  update sync.edits e set ended_at = clock_timestamp(), ended_how = 'withdrawn'
+  from (
+    select l.user_id, l.field from sync.edits l
+    cross join lateral ${byKey('mirror.users', teamId, sql`l.user_id`)} u
+    cross join lateral ${byKey('sync.user_base', teamId, sql`l.user_id`)} b
+    cross join lateral ${valuesToHold} as v (field, base_value, mirror_value)
+    where l.team_id = ${teamId} and l.ended_at is null and v.field = l.field
+      and v.mirror_value is not distinct from v.base_value
+      and not sync.is_under_way(l.team_id, l.user_id, l.field)
+  ) w
+  where e.team_id = ${teamId} and e.user_id = w.user_id and e.field = w.field and e.ended_at is null`;

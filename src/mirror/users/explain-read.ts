@@ -1,0 +1,65 @@
+/** What waits for one user, and why: facts for people, which a plan does not need. */
+import { sql } from 'kysely';
+import type { HoldReason } from '../../model/user-plan.ts';
+import type { Intent } from '../../model/intent.ts';
+import type { Id } from '../../model/id.ts';
+import type { Field } from '../../model/user.ts';
+import type { Queryable } from '../db/database.ts';
+import { readIntents } from './intents.ts';
+import { fieldOfSql } from './users-read.ts';
+
+/** Since when and until when a field is held, and by which run (`null`: by a person). */
+export interface HeldSince {
+  readonly field: Field;
+  readonly reason: HoldReason;
+  readonly detail: string;
+  readonly since: Date;
+  readonly until: Date | null;
+  readonly runId: bigint | null;
+  readonly batch: string | null;
+  /** The edit that is held; `null`: none. */
+  readonly edit: Id | null;
+  readonly mirrorValue: unknown;
+  readonly serviceValue: unknown;
+}
+
+export async function readHeldSince(db: Queryable, teamId: Id, id: Id): Promise<readonly HeldSince[]> {
+  const { rows } = await sql<Omit<HeldSince, 'field'> & { field: string }>`
+    select field, reason, detail, since, until, run_id as "runId", batch, edit_id as edit, mirror_value_then as "mirrorValue",
+           service_value_then as "serviceValue"
+    from report.held where team_id = ${teamId} and user_id = ${id} order by field`.execute(db);
+  return rows.map((row) => ({ ...row, field: fieldOfSql(row.field) }));
+}
+
+/** An open push. */
+export interface OpenPush {
+  readonly intent: Intent;
+  readonly runId: bigint | null;
+  readonly requestId: string | null;
+  readonly openedAt: Date;
+}
+
+export async function readOpenPush(db: Queryable, teamId: Id, id: Id): Promise<OpenPush | null> {
+  const row = await db
+    .selectFrom('sync.changes')
+    .select(['run_id as runId', 'request_id as requestId', 'opened_at as openedAt'])
+    .where((eb) => eb.and({ team_id: teamId, user_id: id, state: 'open' }))
+    .executeTakeFirst();
+  const intent = (await readIntents(db, teamId)).find(({ userId }) => userId === id);
+  return row === undefined || intent === undefined ? null : { ...row, intent };
+}
+
+/** Who last edited the mirror's row, and when. */
+export interface LastEdit {
+  readonly at: Date;
+  readonly by: string;
+}
+
+export async function readLastEdit(db: Queryable, teamId: Id, id: Id): Promise<LastEdit | null> {
+  const user = await db
+    .selectFrom('mirror.users')
+    .select(['edited_at as at', 'edited_by as by'])
+    .where((eb) => eb.and({ team_id: teamId, id }))
+    .executeTakeFirst();
+  return user === undefined || user.at === null ? null : { at: user.at, by: user.by ?? '' };
+}

@@ -1,0 +1,131 @@
+/**
+ * Edits that no push has handled yet: found in `sync.edits`, by transaction id. A time would not do: a transaction
+ * can edit before a look and commit after it. Edits made while the triggers were off are found by a run of the users.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import type { FreshEdits } from '../../model/due-groups.ts';
+import type { Id } from '../../model/id.ts';
+import type { EditedUser } from '../../model/plan.ts';
+import { addressesOf } from './addresses.ts';
+import type { Database, Queryable, Row } from '../db/database.ts';
+
+/** Condition on the row d of `sync.due`: it has a mark, made on this server. */
+const isOfHere = sql`coalesce(pg_snapshot_xmax(d.mark) <= pg_snapshot_xmax(pg_current_snapshot()), false)`;
+
+/**
+ * Condition on the row d of `sync.due`: all edits have to be looked at, because it is unknown which were seen, the last
+ * push did not finish, or the transaction ids are those of another server (after a restore).
+ */
+const looksAtAll = sql`coalesce(d.failures > 0 or not ${isOfHere}, true)`;
+
+/** Rows of `sync.edits` that `d.mark` did not see. A transaction id in the future is another server's. */
+const editsSince = (teamId: RawBuilder<unknown>) => sql`(
+  select s.user_id
+  from (
+    select l.user_id, l.xid from sync.edits l where l.team_id = ${teamId} and l.ended_at is null
+    union all
+    select o.user_id, o.xid from sync.edits o
+    where o.team_id = ${teamId} and o.ended_at is not null and o.xid >= pg_snapshot_xmin(d.mark)
+  ) s
+  where s.xid >= pg_snapshot_xmin(d.mark) and s.xid < pg_snapshot_xmax(pg_current_snapshot())
+    and not pg_visible_in_snapshot(s.xid, d.mark))`;
+
+/** Condition on mirror u and base b: the edit was not taken back and is not on the service yet. */
+const isDirty = sql`u.gone_at is null and (u.first_name, u.last_name, u.email, u.phone, u.role_id)
+  is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)`;
+
+/**
+ * Users, not gone, whose mirror differs from the base: those edited since the last push, or all. If one of them has an
+ * edited role, all users with an edited role are included, because one administrator must remain. Each with
+ * the addresses to look it up by.
+ */
+export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readonly EditedUser[]> {
+  // The next two conditions are evaluated once, not for each user.
+  const differingUsers = sql`
+    select u.id, u.resolved from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+    where u.team_id = ${teamId} and ${isDirty}`;
+  const { rows } = await sql<EditedUser>`
+    with marked as materialized (
+      select d.mark from sync.due d join sync.teams t on t.team = d.team
+      where t.team_id = ${teamId} and d.run_group = 'edits' and not ${looksAtAll}
+    ),
+    since as materialized (
+      select u.id, u.resolved, u.role_id is distinct from b.role_id as has_role
+      from (select distinct e.user_id as id from marked d cross join lateral ${editsSince(sql`${teamId}`)} e) s
+      join mirror.users u on u.team_id = ${teamId} and u.id = s.id
+      join sync.user_base b on b.team_id = ${teamId} and b.id = s.id
+      where ${isDirty}
+    ),
+    edited as materialized (
+      select id, resolved from since
+      union
+      ${differingUsers} and not exists (select from marked)
+      union
+      ${differingUsers} and u.role_id is distinct from b.role_id and exists (select from since where has_role)
+    )
+    select e.id, e.resolved, coalesce(a.emails, '{}') as emails, coalesce(a.phones, '{}') as phones
+    from edited e left join (${addressesOf(teamId, sql`select id from edited`)}) a on a.id = e.id
+    order by e.id`.execute(db);
+  return rows;
+}
+
+/** For each of these teams, whether there are edits that the last push did not handle. */
+export async function readFreshEdits(
+  db: Queryable,
+  teams: readonly string[],
+): Promise<readonly FreshEdits[]> {
+  const { rows } = await sql<FreshEdits & { team_id: Id; looks_at_all: boolean }>`
+    select t.team_id, t.team, pg_current_snapshot()::text as mark, ${isOfHere} as "isMarked",
+      ${looksAtAll} as looks_at_all, coalesce(d.failures, 0) as failures,
+      extract(epoch from clock_timestamp() - d.started_at)::float8 * 1000 as "triedForMs",
+      not ${looksAtAll} and exists (
+        select from ${editsSince(sql`t.team_id`)} e
+        join mirror.users u on u.team_id = t.team_id and u.id = e.user_id
+        join sync.user_base b on b.team_id = t.team_id and b.id = e.user_id
+        where ${isDirty}
+      ) as "isFresh"
+    from sync.teams t left join sync.due d on d.team = t.team and d.run_group = 'edits'
+    where t.team = any (${teams}::text[])`.execute(db);
+  const all = rows.flatMap((row) => (row.looks_at_all ? [row.team_id] : []));
+  const waiting = await readTeamsWithWaiting(db, all);
+  return rows.map(({ team_id, team, mark, isMarked, triedForMs, failures, isFresh }) => ({
+    team,
+    mark,
+    isMarked,
+    triedForMs,
+    failures,
+    isFresh: isFresh || waiting.has(team_id),
+  }));
+}
+
+/** Teams with an edit that is not held. */
+async function readTeamsWithWaiting(db: Queryable, teamIds: readonly Id[]): Promise<ReadonlySet<Id>> {
+  if (teamIds.length === 0) return new Set();
+  const { rows } = await sql<Row<'sync.teams', 'team_id'>>`
+    select distinct team_id from report.pending
+    where team_id = any (${teamIds}::bigint[]) and state = 'waiting'`.execute(db);
+  return new Set(rows.map(({ team_id }) => team_id));
+}
+
+/**
+ * Stores which edits a push has handled, so that edits that cannot be sent do not trigger a push again and again.
+ * @param mark `null`: all waiting edits are to be tried again
+ * @param wasMarked whether there was a mark when the push began; a person's decision since then has removed it
+ */
+export async function noteEdits(
+  db: Database,
+  team: string,
+  mark: string | null,
+  wasMarked = false,
+): Promise<void> {
+  await db.transaction((tx) =>
+    tx
+      .insertInto('sync.due')
+      .values({ team, run_group: 'edits', mark })
+      .onConflict((oc) => {
+        const update = oc.columns(['team', 'run_group']).doUpdateSet({ mark });
+        return wasMarked ? update.where('sync.due.mark', 'is not', null) : update;
+      })
+      .execute(),
+  );
+}

@@ -1,0 +1,173 @@
+/** Batches of held fields that the guard stopped, and people's decisions about them. */
+import { sql } from 'kysely';
+import { MusterdError } from '../../errors.ts';
+import type { Id } from '../../model/id.ts';
+import type { HeldBatch, GuardHistory, Stopped } from '../../model/waiting.ts';
+import type { Queryable, Transaction } from '../db/database.ts';
+import { sqlState } from '../db/database-errors.ts';
+import type { EditAnswer } from './decide-edits.ts';
+import { isLetPass, isInBatch, writeHolds } from './holds.ts';
+import { writeLearned } from '../team/learned.ts';
+import { fieldOfSql, type HoldRow, sqlField, toHold } from './users-read.ts';
+import { holdsInLedger, type RunOf, writeLedger } from './users-write.ts';
+
+/** The topic of `sync.learned` that says when people were last told that the guard refused something. */
+const told = 'refusal told';
+
+/** After a day they are told again of what still waits. */
+const isToldLongAgo = (teamId: Id) => sql`exists (
+  select from sync.learned l join sync.teams t on t.team = l.team
+  where t.team_id = ${teamId} and l.topic = ${told} and l.learned_at <= statement_timestamp() - interval '24 hours')`;
+
+/** A push counts for the day if at least one of its fields left. */
+const pushedToday = (teamId: Id) => sql`
+  select distinct user_id from sync.changes c
+  where team_id = ${teamId} and kind = 'push' and not approved and opened_at > statement_timestamp() - interval '24 hours'
+    and (state = 'open' or exists (select from jsonb_each_text(c.outcome) f where f.value <> 'unsent'))`;
+
+/** All fields that wait in batches, of users that are not gone, and the decisions about fields that many users lack. */
+export async function readGuardHistory(db: Queryable, teamId: Id): Promise<GuardHistory> {
+  const { rows: all } = await sql<{
+    pushed: readonly Id[];
+    held: readonly (HoldRow & {
+      user_id: Id | number | null;
+      name: string;
+      is_accepted: boolean;
+    })[];
+    is_old: boolean;
+  }>`
+    with held as (
+      select h.user_id, h.field, h.edit_id, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch,
+        coalesce(u.name, '') as name, ${isLetPass} as is_accepted, h.since
+      from sync.held_fields h
+      left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+      where h.team_id = ${teamId} and u.gone_at is null and (h.user_id is null or ${isInBatch})
+    )
+    select array(${pushedToday(teamId)}) as pushed, ${isToldLongAgo(teamId)} as is_old,
+      (select coalesce(jsonb_agg(to_jsonb(held) order by since, user_id, field), '[]') from held) as held`.execute(
+    db,
+  );
+  const { pushed = [], held: rows = [], is_old: isOld = false } = all[0] ?? {};
+  const ofAll = rows.filter(({ user_id }) => user_id === null);
+  return {
+    pushedToday: new Set(pushed),
+    waiting: rows.flatMap((row) =>
+      row.user_id === null ? [] : [{ userId: BigInt(row.user_id), name: row.name, hold: toHold(row) }],
+    ),
+    isOld: isOld && rows.some((row) => !row.is_accepted && row.reason !== 'review'),
+    lacking: ofAll.filter(({ is_accepted }) => !is_accepted).map(toHold),
+    accepted: ofAll.filter(({ is_accepted }) => is_accepted).map(({ field }) => fieldOfSql(field)),
+  };
+}
+
+/** Stores what a run stopped, all or nothing, so that no part of a batch can be sent as a few more edits. */
+export async function writeStopped(
+  tx: Transaction,
+  run: RunOf,
+  { holds, lacking, ended, isNews }: Stopped,
+): Promise<void> {
+  await writeHolds(tx, run, [...holds, ...lacking.map((hold) => ({ id: null, hold }))]);
+  const byUser = Map.groupBy(holds, ({ id }) => id);
+  await writeLedger(
+    tx,
+    run,
+    [...byUser].flatMap(([id, of]) =>
+      holdsInLedger(
+        id,
+        of.map(({ hold }) => hold),
+      ),
+    ),
+  );
+  if (ended.length > 0)
+    await sql`
+      delete from sync.held_fields
+      where team_id = ${run.teamId} and user_id is null and field = any (${ended.map(sqlField)}::text[])`.execute(
+      tx,
+    );
+  if (isNews) await writeLearned(tx, run.teamId, [{ topic: told, value: {} }]);
+}
+
+/** The waiting batches, the oldest first. */
+export async function readBatches(db: Queryable, teamId: Id): Promise<readonly HeldBatch[]> {
+  const { rows } = await sql<Omit<HeldBatch, 'lacking'> & { lacking: readonly string[] }>`
+    select h.batch as hash, min(h.since) as since, count(distinct h.user_id)::int as users,
+      array_agg(distinct h.detail) as reasons,
+      coalesce(array_agg(h.field) filter (where h.user_id is null), '{}') as lacking
+    from sync.held_fields h
+    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+    where h.team_id = ${teamId} and u.gone_at is null and ${isInBatch}
+    group by h.batch order by min(h.since), h.batch`.execute(db);
+  return rows.map((row) => ({ ...row, lacking: row.lacking.map(fieldOfSql) }));
+}
+
+/** A field under the name of a batch, decided or not. */
+export interface BatchField {
+  /** `null`: the field of all users. */
+  readonly userId: Id | null;
+  readonly field: string;
+  /** `null`: none. */
+  readonly edit: Id | null;
+}
+
+/** All that bears the name of this batch: also what a person let pass, as long as it has not arrived. */
+export async function readBatchFields(
+  db: Queryable,
+  teamId: Id,
+  batch: string,
+): Promise<readonly BatchField[]> {
+  const { rows } = await sql<BatchField>`
+    select user_id as "userId", field, edit_id as edit from sync.held_fields
+    where team_id = ${teamId} and batch = ${batch} and coalesce(decision = 'approved', true) order by user_id, field`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** The result for one field that a person named. */
+export interface DecidedField {
+  /** `null`: the field of all users. */
+  readonly user_id: Id | null;
+  readonly field: string;
+  readonly outcome: EditAnswer;
+  /** The number of the decision; `null`: there is none on record. */
+  readonly decision_id: bigint | null;
+}
+
+export interface Choice {
+  readonly batch: string;
+  /** `null`: all users. */
+  readonly only: readonly Id[] | null;
+  /** `null`: all edits of these users. */
+  readonly edits: readonly Id[] | null;
+  readonly why: string;
+}
+
+/** The SQLSTATE for an unknown batch or user. */
+export function describeRefusal(error: unknown): unknown {
+  if (!(error instanceof Error) || !['P0002', '22023'].includes(sqlState(error) ?? '')) return error;
+  const hint = 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : {};
+  return new MusterdError('usage', error.message, { ...hint, cause: error });
+}
+
+/** What a person says to a batch; `withdraw`: it is rejected, and the mirror is given back the base. */
+export type BatchVerb = 'approve' | 'reject' | 'withdraw';
+
+/** Decides about the fields of a batch as they are. @throws MusterdError `usage` for users that are not in it */
+export async function decideBatch(
+  tx: Transaction,
+  teamId: Id,
+  verb: BatchVerb,
+  { batch, only, edits, why }: Choice,
+): Promise<readonly DecidedField[]> {
+  const args = sql`${batch}, ${only}::bigint[], ${why}, team => ${teamId}, only_edits => ${edits}::bigint[]`;
+  const call =
+    verb === 'approve'
+      ? sql`sync.approve(${args})`
+      : sql`sync.reject(${args}, revert => ${verb === 'withdraw'})`;
+  const decided = sql<DecidedField>`select user_id, field, outcome, decision_id from ${call}`;
+  return (
+    await decided.execute(tx).catch((error: unknown) => {
+      throw describeRefusal(error);
+    })
+  ).rows;
+}

@@ -1,0 +1,138 @@
+/** Held fields: the list, and holds that a person asks for. */
+import { sql } from 'kysely';
+import { MusterdError } from '../../errors.ts';
+import type { HoldReason } from '../../model/user-plan.ts';
+import type { Id } from '../../model/id.ts';
+import type { Field } from '../../model/user.ts';
+import type { Queryable, Transaction } from '../db/database.ts';
+import { heldBefore, isAskedFor, isLetPass, valuesToHold } from './holds.ts';
+import { sqlField } from './users-read.ts';
+
+/** A row of `report.held`. */
+export interface HeldRow {
+  /** `null`: the field of all users. */
+  readonly user_id: Id | null;
+  readonly name: string | null;
+  readonly field: string;
+  readonly reason: HoldReason;
+  readonly base_value: unknown;
+  readonly mirror_value: unknown;
+  readonly service_value: unknown;
+  /** Both values when the hold began. */
+  readonly mirror_value_then: unknown;
+  readonly service_value_then: unknown;
+  readonly detail: string;
+  readonly since: Date;
+  readonly until: Date | null;
+  readonly run_id: bigint | null;
+  /** The edit that is held; `null`: none. */
+  readonly edit_id: Id | null;
+  /** The hash for "musterd approve"; `null`: the field is not in a batch. */
+  readonly batch: string | null;
+  /** When, by whom and why it was rejected. */
+  readonly decided_at: Date | null;
+  readonly decided_by: string | null;
+  readonly decided_why: string | null;
+  /** Of a hold that a person asked for: who, and why the field was held before. */
+  readonly asked_by: string | null;
+  readonly held_before: HoldReason | null;
+}
+
+/** All of a team or of one user, the oldest first. */
+export async function readHeldFields(
+  db: Queryable,
+  teamId: Id,
+  userId: Id | null,
+): Promise<readonly HeldRow[]> {
+  const { rows } = await sql<HeldRow>`
+    select user_id, name, field, reason, base_value, mirror_value, service_value, detail, since, until, run_id,
+           mirror_value_then, service_value_then, edit_id, batch, decided_at, decided_by, decided_why, asked_by, held_before
+    from report.held
+    where team_id = ${teamId} and (${userId}::bigint is null or user_id = ${userId})
+    order by since, user_id, field`.execute(db);
+  return rows;
+}
+
+/** A time, or seconds from now by the database's clock. */
+export type HoldEnd = { readonly moment: string } | { readonly seconds: number };
+
+export interface AskedHolds {
+  /** Held until then; an existing hold of this kind gets the new end and reason. */
+  readonly held: readonly string[];
+  /** Those of them that were held for another reason, and will be again. */
+  readonly before: readonly { readonly field: string; readonly reason: HoldReason }[];
+  readonly until: Date;
+}
+
+/** @throws MusterdError `usage` for an end in the past */
+async function readEnd(tx: Transaction, end: HoldEnd): Promise<Date> {
+  const moment = 'moment' in end ? end.moment : null;
+  const seconds = 'seconds' in end ? end.seconds : null;
+  const { rows } = await sql<{ until: Date; ahead: boolean }>`
+    select e.until, e.until > clock_timestamp() as ahead
+    from (select coalesce(${moment}::timestamptz, clock_timestamp() + make_interval(secs => ${seconds}::float8)) as until) e`.execute(
+    tx,
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('select of one row returned none');
+  if (!row.ahead)
+    throw new MusterdError('usage', `The hold would have ended already, at ${row.until.toISOString()}`);
+  return row.until;
+}
+
+/**
+ * Holds fields of one user with the current values of mirror and base, or as they are held already. What was let pass is
+ * not any more.
+ */
+export async function askHolds(
+  tx: Transaction,
+  teamId: Id,
+  userId: Id,
+  wanted: { readonly fields: readonly Field[]; readonly end: HoldEnd; readonly why: string },
+): Promise<AskedHolds> {
+  const until = await readEnd(tx, wanted.end);
+  const columns = wanted.fields.map(sqlField);
+  const { rows } = await sql<{ field: string; reason: HoldReason | null }>`
+    insert into sync.held_fields as h
+      (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, until, asked_by, asked_why)
+    select ${teamId}, ${userId}, f.field, 'asked', f.base_value, f.mirror_value, f.service_value, f.service_value,
+      ${until}, sync.decider(), ${wanted.why}
+    from (select ${userId}::bigint as id) i
+    left join mirror.users u on u.team_id = ${teamId} and u.id = i.id
+    left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id
+    cross join lateral ${valuesToHold} as f (field, base_value, mirror_value, service_value)
+    where f.field = any (${columns}::text[])
+    on conflict (team_id, user_id, field) do update set until = excluded.until, asked_by = excluded.asked_by,
+      asked_why = excluded.asked_why, decision = nullif(h.decision, 'approved'),
+      reason = case when not ${isLetPass} then h.reason when h.batch is null then 'asked'
+        when h.reason = 'review' then h.reason else 'limit' end
+    returning h.field, ${heldBefore} as reason`.execute(tx);
+  const before = rows.flatMap(({ field, reason }) => (reason === null ? [] : [{ field, reason }]));
+  return { held: rows.map(({ field }) => field), before, until };
+}
+
+/** Ends holds that a person asked for, not others. What held a field before holds it again. @returns the fields */
+export async function endAskedHolds(
+  tx: Transaction,
+  teamId: Id,
+  userId: Id,
+  fields: readonly Field[],
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ field: string }>`
+    with mine as (
+      select h.field, h.reason = 'asked' as is_alone from sync.held_fields h
+      where team_id = ${teamId} and user_id = ${userId} and (reason = 'asked' or ${isAskedFor})
+        and field = any (${fields.map(sqlField)}::text[])
+      for update
+    ),
+    again as (
+      update sync.held_fields h set until = null
+      from mine where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and not mine.is_alone
+    ),
+    ended as (
+      delete from sync.held_fields h using mine
+      where h.team_id = ${teamId} and h.user_id = ${userId} and h.field = mine.field and mine.is_alone
+    )
+    select field from mine order by field`.execute(tx);
+  return rows.map(({ field }) => field);
+}

@@ -1,0 +1,185 @@
+/** Writes held fields: new holds, the service's current value, and ends of holds. */
+import { type RawBuilder, sql } from 'kysely';
+import { type DecidedUser, decisionsOf, endedHolds } from '../../model/user-plan.ts';
+import type { Id } from '../../model/id.ts';
+import { toJson } from '../../model/json.ts';
+import type { Field } from '../../model/user.ts';
+import type { HeldUnder } from '../../model/waiting.ts';
+import type { Queryable, Transaction } from '../db/database.ts';
+import { asTimestamp } from '../db/timestamp.ts';
+import { fieldOfSql, sqlField } from './users-read.ts';
+
+interface RunOrPerson {
+  readonly teamId: Id;
+  readonly runId: bigint | null;
+}
+
+/** A person approved or resolved it. */
+export const isLetPass = sql`coalesce(h.decision = 'approved', false)`;
+
+/** Why it is held. */
+export const heldBecause = sql`sync.held_because(h.reason, h.decision, h.until)`;
+
+/** The field f.key of user s.id is held, and nobody has let the edit f.edit pass. */
+export const isHeldBack = (teamId: Id) => sql`
+  exists (
+    select from sync.held_fields h
+    where h.team_id = ${teamId} and h.user_id = s.id and h.field = f.key
+      and not (${isLetPass} and h.edit_id is not distinct from f.edit)
+  )`;
+
+/** Of mirror u and base b, the rows (field, base_value, mirror_value, service_value) that a hold of each field stores. */
+export const valuesToHold = sql`(values
+  ('name', jsonb_build_object('first', b.first_name, 'last', b.last_name),
+    jsonb_build_object('first', u.first_name, 'last', u.last_name), to_jsonb(b.name)),
+  ('email', to_jsonb(b.email), to_jsonb(u.email), to_jsonb(b.email)),
+  ('phone', to_jsonb(b.phone), to_jsonb(u.phone), to_jsonb(b.phone)),
+  ('role_id', to_jsonb(b.role_id), to_jsonb(u.role_id), to_jsonb(b.role_id))
+)`;
+
+/** A hold that a person asked for lasts to its end: nothing ends it early or replaces it. */
+export const isAskedFor = sql`coalesce(h.until > clock_timestamp(), false)`;
+
+/** Why it is held, whatever a person asked for besides; `null`: for nothing else. */
+export const heldBefore = sql`nullif(sync.held_because(h.reason, h.decision, null), 'asked')`;
+
+/** A rejection lasts as long as the edit does: no later hold replaces it. */
+const isRejected = sql`h.decision = 'rejected' and excluded.decision is null and h.edit_id is not distinct from excluded.edit_id`;
+
+/** It waits in a batch, or will when an asked hold ends; nobody has decided about it. */
+export const isInBatch = sql`(h.batch is not null and h.reason in ('limit', 'review') and h.decision is null)`;
+
+/** A person decided about it during this run, which does not know that; the next run does. */
+export const isDecidedSince = (runId: bigint | null) => sql`exists (
+  select from sync.runs r
+  join sync.changes c on c.team_id = h.team_id and c.user_id = h.user_id and c.decision_id is not null
+    and c.closed_at > r.started_at and c.run_id is distinct from r.run_id and (c.edits ->> h.field)::bigint = h.edit_id
+  where r.run_id = ${runId}::bigint)`;
+
+/** The approved edit was sent, the user has left, or it is another edit: in any case it is no longer in the batch. */
+const isDone = sql`
+  (excluded.reason = 'gone' or ${isLetPass} or h.edit_id is distinct from excluded.edit_id)`;
+
+export async function writeHolds(
+  tx: Transaction,
+  { teamId, runId }: RunOrPerson,
+  held: readonly (Omit<HeldUnder, 'id'> & { readonly id: Id | null })[],
+  after: 'plan' | 'push' = 'plan',
+): Promise<void> {
+  if (held.length === 0) return;
+  const rows = held.map(({ id, hold, seen }) => ({
+    user_id: id,
+    field: sqlField(hold.field),
+    reason: hold.reason === 'rejected' ? 'limit' : hold.reason,
+    decision: hold.reason === 'rejected' ? hold.reason : null,
+    base_value: hold.base,
+    mirror_value: hold.mirror,
+    service_value: hold.service,
+    detail: hold.detail,
+    batch: hold.batch,
+    updated_at: asTimestamp(seen?.updatedAt),
+    user_updated_at: asTimestamp(seen?.userUpdatedAt),
+  }));
+  await sql`
+    insert into sync.held_fields as h
+      (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, detail, run_id,
+       batch, decision, seen_version)
+    select ${teamId}, s.user_id, s.field,
+      case when e.edit_id is null and s.mirror_value is distinct from s.base_value and s.user_id is not null
+        then sync.find_edit(${teamId}, s.user_id, s.field) else e.edit_id end,
+      s.reason, s.base_value, s.mirror_value, s.service_value, s.service_value, s.detail,
+      ${runId}::bigint, s.batch, s.decision, greatest(s.updated_at, s.user_updated_at)
+    from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (user_id bigint, field text, reason text, decision text, base_value jsonb,
+      mirror_value jsonb, service_value jsonb, detail text, batch text, updated_at timestamptz, user_updated_at timestamptz)
+    left join lateral (
+      select l.edit_id from sync.edits l
+      where l.team_id = ${teamId} and l.user_id = s.user_id and l.field = s.field and l.ended_at is null
+        and l.new_value is not distinct from s.mirror_value offset 0
+    ) e on true
+    on conflict (team_id, user_id, field) do update set edit_id = excluded.edit_id,
+      reason = case when excluded.decision is null then excluded.reason else h.reason end, base_value = excluded.base_value,
+      mirror_value = excluded.mirror_value, service_value = excluded.service_value,
+      shown_value = excluded.shown_value, seen_version = excluded.seen_version, detail = excluded.detail,
+      since = clock_timestamp(), until = null, run_id = excluded.run_id,
+      batch = coalesce(excluded.batch, case when not ${isDone} then h.batch end),
+      decision = excluded.decision
+      where not ${isAskedFor} and not coalesce(${isRejected}, false) and ${after === 'push' ? sql`true` : sql`not ${isDecidedSince(runId)}`}`.execute(
+    tx,
+  );
+}
+
+/** Fields that stay held although the service's value has changed, which an approval does not cover. */
+export async function noteShown(
+  tx: Transaction,
+  { teamId, runId }: RunOrPerson,
+  users: readonly DecidedUser[],
+): Promise<void> {
+  const rows = users.flatMap((user) =>
+    decisionsOf(user, 'held')
+      .filter(([, { shown }]) => shown !== undefined)
+      .map(([field, { shown }]) => ({ user_id: user.id, field: sqlField(field), shown_value: shown })),
+  );
+  if (rows.length === 0) return;
+  await sql`
+    update sync.held_fields h set shown_value = s.shown_value, decision = nullif(h.decision, 'approved')
+    from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (user_id bigint, field text, shown_value jsonb)
+    where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field
+      and h.shown_value is distinct from s.shown_value and not ${isDecidedSince(runId)}`.execute(tx);
+}
+
+export async function endHolds(
+  tx: Transaction,
+  { teamId, runId }: RunOrPerson,
+  users: readonly DecidedUser[],
+): Promise<void> {
+  const ended = users.flatMap((user) =>
+    endedHolds(user).map((field) => ({ user_id: user.id, field: sqlField(field) })),
+  );
+  if (ended.length === 0) return;
+  await sql`
+    delete from sync.held_fields h using jsonb_to_recordset(${toJson(ended)}::jsonb) as s (user_id bigint, field text)
+    where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field and not ${isAskedFor}
+      and not ${isDecidedSince(runId)}`.execute(tx);
+}
+
+/**
+ * Ends what was held or decided of edits that have arrived, also where another edit has taken their place meanwhile.
+ * @param results a query with `s.outcome` for the push `s.change_id`
+ */
+export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
+  delete from sync.held_fields h using ${results}, sync.changes c
+  where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and not ${isAskedFor}
+    and c.change_id = s.change_id and h.edit_id = (c.edits ->> h.field)::bigint`;
+
+/** It waits for a person by itself. */
+const waitsAlone = sql`(h.decision is null and ${heldBecause} <> 'asked' and not ${isInBatch})`;
+
+/** The single fields that wait for a person, but for those of users that have left. */
+export async function readWaitingFields(
+  db: Queryable,
+  teamId: Id,
+): Promise<readonly { readonly userId: Id; readonly field: Field }[]> {
+  const { rows } = await sql<{ user_id: Id; field: string }>`
+    select h.user_id, h.field from sync.held_fields h
+    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+    where h.team_id = ${teamId} and u.gone_at is null and ${waitsAlone}`.execute(db);
+  return rows.map(({ user_id, field }) => ({ userId: user_id, field: fieldOfSql(field) }));
+}
+
+/** Counts what waits for a person. */
+export interface Waiting {
+  readonly held: number;
+  readonly inBatches: number;
+}
+
+/**
+ * Counts single fields, and users with fields in batches; at least 1 if a field that many users lack
+ * waits. Without users that have left, without holds that a person asked for, and without what a person rejected.
+ */
+export const waitingOf = (teamId: Id) => sql<Waiting>`
+    select count(*) filter (where ${waitsAlone})::int as held,
+      greatest(count(distinct h.user_id) filter (where ${isInBatch}),
+        (count(*) filter (where ${isInBatch} and h.user_id is null) > 0)::int)::int as "inBatches"
+    from sync.held_fields h
+    left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+    where h.team_id = ${teamId} and u.gone_at is null`;

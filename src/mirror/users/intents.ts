@@ -1,0 +1,175 @@
+/** Intents: pushes that are written down before they are sent; `apply-results.ts` closes them. */
+import { type RawBuilder, sql } from 'kysely';
+import { stored } from '../../model/canonical.ts';
+import type { Id } from '../../model/id.ts';
+import type { Intent } from '../../model/intent.ts';
+import { toJson } from '../../model/json.ts';
+import { canonicalName, joinName, type NamePair, splitName } from '../../model/name.ts';
+import type { BaseUser, UserPatch } from '../../model/user.ts';
+import { decisionsOf, pushOf, type UserPlan } from '../../model/user-plan.ts';
+import { anyOf, byKey } from '../db/by-key.ts';
+import type { Queryable, Row, Transaction } from '../db/database.ts';
+import { isHeldBack, isLetPass } from './holds.ts';
+import { editorsOf, patchInSql } from './patch-in-sql.ts';
+import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
+import type { RunOf } from './users-write.ts';
+
+interface IntentRow
+  extends Row<'sync.changes', 'change_id'>,
+    Row<'sync.user_base', 'first_name' | 'last_name' | 'email' | 'phone' | 'role_id'> {
+  readonly user_id: Id;
+  readonly sent: Readonly<Record<string, unknown>>;
+  readonly outcome: Readonly<Record<string, string>>;
+  readonly old: Readonly<Record<string, unknown>>;
+  readonly base_name: string;
+  readonly has_left: boolean;
+  readonly age_ms: number;
+}
+
+const intentColumns = sql`
+  c.change_id, c.user_id, c.new as sent, c.old, c.outcome, coalesce(b.name, '') as base_name,
+  coalesce(b.first_name, '') as first_name, coalesce(b.last_name, '') as last_name, b.email, b.phone,
+  b.role_id, c.sent_at is not null as has_left, (extract(epoch from clock_timestamp() - coalesce(c.sent_at, c.opened_at)) * 1000)::float8 as age_ms`;
+
+function toIntent(row: IntentRow): Intent {
+  const base: BaseUser = {
+    name: { first: row.first_name, last: row.last_name },
+    joined: row.base_name,
+    email: row.email,
+    phone: row.phone,
+    roleId: row.role_id,
+  };
+  const open = Object.entries(row.sent).filter(([field]) => (row.outcome[field] ?? 'unknown') === 'unknown');
+  const values = (columns: readonly (readonly [string, unknown])[]): UserPatch =>
+    Object.fromEntries(
+      columns.map(([column, value]) => [fieldOfSql(column), valueFromJson(fieldOfSql(column), value)]),
+    );
+  const before = { ...base, ...values(Object.entries(row.old)) };
+  return {
+    changeId: row.change_id,
+    userId: row.user_id,
+    sent: values(open),
+    base,
+    before,
+    hasLeft: row.has_left,
+    ageMs: row.age_ms,
+  };
+}
+
+export async function readIntents(db: Queryable, teamId: Id): Promise<readonly Intent[]> {
+  const { rows } = await sql<IntentRow>`
+    select ${intentColumns} from sync.changes c
+    left join sync.user_base b on b.team_id = c.team_id and b.id = c.user_id
+    where c.team_id = ${teamId} and c.state = 'open' order by c.change_id`.execute(db);
+  return rows.map(toIntent);
+}
+
+/** The service's values of the fields to send; a name that differs from base is split. */
+function shownBefore(plan: UserPlan): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    decisionsOf(plan, 'push').map(
+      ([
+        field,
+        {
+          values: { base, service },
+        },
+      ]) => {
+        if (service === undefined) return [sqlField(field), base ?? null];
+        if (field !== 'name')
+          return [sqlField(field), typeof service === 'string' ? stored(service) : service];
+        const pair = (base ?? plan.write?.base.name) as NamePair | undefined;
+        const joined = typeof service === 'string' ? service : '';
+        const same = pair !== undefined && joinName(pair) === canonicalName(joined);
+        return [sqlField(field), same ? pair : splitName(joined)];
+      },
+    ),
+  );
+}
+
+const lastingEdit = (teamId: Id, id: RawBuilder<unknown>, field: RawBuilder<unknown>) => sql`(
+  select l.edit_id, l.new_value from sync.edits l
+  where l.team_id = ${teamId} and l.user_id = ${id} and l.field = ${field} and l.ended_at is null offset 0)`;
+
+/**
+ * Writes down what is about to be sent, without users whose row changed since it was read, who already have an open
+ * intent, or of whom an edit is another one by now, was rejected or is held. An edit that was planned and is not on record
+ * is recorded now.
+ */
+export async function openIntents(
+  tx: Transaction,
+  { teamId, runId }: RunOf,
+  plans: readonly UserPlan[],
+  approved: ReadonlySet<Id>,
+): Promise<readonly Intent[]> {
+  const staged = plans.map((plan) => ({
+    id: plan.id,
+    sent: patchInSql(pushOf(plan)),
+    edits: Object.fromEntries(
+      decisionsOf(plan, 'push').map(([field, { edit }]) => [sqlField(field), edit ?? null]),
+    ),
+    old: shownBefore(plan),
+    approved: approved.has(plan.id),
+  }));
+  const { rows } = await sql<IntentRow>`
+    with wanted as (
+      select s.id, s.sent, s.old, s.approved, m.edits
+      from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (id bigint, sent jsonb, old jsonb, edits jsonb, approved boolean)
+      cross join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u
+      cross join lateral (
+        select jsonb_object_agg(f.key, f.edit) as edits, coalesce(bool_and(f.is_meant and not ${isHeldBack(teamId)}), true) as is_free
+        from (
+          select p.key, coalesce(l.edit_id, sync.find_edit(${teamId}, s.id, p.key)) as edit,
+            p.value = 'null' or (p.value #>> '{}')::bigint is not distinct from l.edit_id as is_meant
+          from jsonb_each(s.edits) p
+          left join lateral ${lastingEdit(teamId, sql`s.id`, sql`p.key`)} l
+            on l.new_value is not distinct from nullif(s.sent -> p.key, 'null')
+        ) f
+      ) m
+      where u.gone_at is null and m.is_free and s.sent <@ jsonb_build_object('name', jsonb_build_object('first', u.first_name, 'last', u.last_name),
+        'email', u.email, 'phone', u.phone, 'role_id', u.role_id)
+    ),
+    opened as (
+      insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, approved, edits, edited_by)
+      select ${teamId}, w.id, ${runId}, 'push', 'open', agreed.values, w.old, w.sent, w.approved, w.edits, edited.by
+      from wanted w
+      cross join lateral ${byKey('sync.user_base', teamId, sql`w.id`)} b
+      cross join lateral (
+        select jsonb_object_agg(v.key, v.value) as values
+        from jsonb_each(jsonb_build_object('name', jsonb_build_object('first', b.first_name, 'last', b.last_name),
+          'email', b.email, 'phone', b.phone, 'role_id', b.role_id)) v
+        where w.sent ? v.key
+      ) agreed
+      cross join lateral (${editorsOf(teamId, sql`w`)}) edited
+      on conflict (team_id, user_id) where state = 'open' do nothing
+      returning *
+    )
+    select ${intentColumns} from opened c
+    cross join lateral ${byKey('sync.user_base', teamId, sql`c.user_id`)} b order by c.user_id`.execute(tx);
+  return rows.map(toIntent);
+}
+
+/**
+ * Records when these users' open intents leave: the quiet period counts from the last time.
+ * @returns the users of whom nothing may leave any more, because an edit was taken back, replaced or rejected meanwhile;
+ * nothing is recorded then
+ */
+export async function markSent(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<readonly Id[]> {
+  const { rows } = await sql<{ readonly user_id: Id }>`
+    with leaving as materialized (
+      select c.change_id, c.user_id, exists (
+        select from jsonb_each(c.edits) p
+        left join lateral ${lastingEdit(teamId, sql`c.user_id`, sql`p.key`)} l on true
+        left join sync.held_fields h on h.team_id = ${teamId} and h.user_id = c.user_id and h.field = p.key
+        where l.edit_id is distinct from (p.value #>> '{}')::bigint
+          or h.field is not null and not (${isLetPass} and h.edit_id = l.edit_id)
+      ) as is_over
+      from sync.changes c
+      where c.team_id = ${teamId} and c.state = 'open' and c.user_id = ${anyOf(ids)}
+    ),
+    marked as (
+      update sync.changes c set sent_at = clock_timestamp() from leaving l
+      where c.change_id = l.change_id and not exists (select from leaving where is_over)
+    )
+    select user_id from leaving where is_over order by user_id`.execute(tx);
+  return rows.map(({ user_id }) => user_id);
+}

@@ -1,0 +1,83 @@
+/** Reads the ledger: every field that moved, in either direction. */
+import { sql } from 'kysely';
+import type { PushOutcome } from '../../model/intent.ts';
+import type { Id } from '../../model/id.ts';
+import type { ChangeField, ChangeKind } from '../../model/ledger-words.ts';
+import type { Queryable, Row } from '../db/database.ts';
+
+/** A `null` selects everything. */
+export interface LedgerFilter {
+  readonly userId: Id | null;
+  readonly runId: bigint | null;
+  readonly field: ChangeField | null;
+  readonly kind: ChangeKind | null;
+  readonly outcome: PushOutcome | null;
+  /** Rows written or closed since a time, or in the last seconds by the database's clock. */
+  readonly since: { readonly moment: string } | { readonly seconds: number } | null;
+  /** Most rows to return, the newest. */
+  readonly limit: number;
+}
+
+/**
+ * One field that moved or was decided about. A user that is gone, forgotten or has left is one row without a field; where
+ * the mirror itself is has no user.
+ */
+export interface LedgerRow
+  extends Row<
+    'sync.changes',
+    | 'change_id'
+    | 'run_id'
+    | 'user_id'
+    | 'kind'
+    | 'request_id'
+    | 'opened_at'
+    | 'closed_at'
+    | 'decided_by'
+    | 'decided_why'
+  > {
+  /** The name in the mirror today. */
+  readonly name: string | null;
+  readonly field: ChangeField | 'place' | null;
+  readonly base_value: unknown;
+  /** Of a hold, the mirror's value. */
+  readonly old_value: unknown;
+  /** Of a hold, the service's value. */
+  readonly new_value: unknown;
+  readonly outcome: PushOutcome | null;
+  /** Of a push: who made the edit that it carries. */
+  readonly edited_by: string | null;
+}
+
+/** The newest rows that match the filter, newest last. */
+export async function readLedger(
+  db: Queryable,
+  teamId: Id,
+  { userId, runId, field, kind, outcome, since, limit }: LedgerFilter,
+): Promise<readonly LedgerRow[]> {
+  const moment = since !== null && 'moment' in since ? since.moment : null;
+  const seconds = since !== null && 'seconds' in since ? since.seconds : null;
+  const { rows } = await sql<LedgerRow>`
+    select c.change_id, c.run_id, c.user_id, u.name, c.kind, f.field, c.base -> f.field as base_value,
+           c.old -> f.field as old_value, c.new -> f.field as new_value, o.outcome, c.request_id, c.opened_at, c.closed_at,
+           c.decided_by, c.decided_why, c.edited_by ->> f.field as edited_by
+    from sync.changes c
+    left join lateral (
+      select jsonb_object_keys(c.new) as field union select jsonb_object_keys(c.old)
+    ) f on true
+    left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
+    cross join lateral (
+      select coalesce(c.outcome ->> f.field, case when c.state = 'open' then 'unknown' end) as outcome
+    ) o
+    where c.team_id = ${teamId}
+      and (${userId}::bigint is null or c.user_id = ${userId})
+      and (${runId}::bigint is null or c.run_id = ${runId})
+      and (${field}::text is null or f.field = ${field})
+      and (${kind}::text is null or c.kind = ${kind})
+      and (${outcome}::text is null or o.outcome = ${outcome})
+      and (${moment}::timestamptz is null or greatest(c.opened_at, c.closed_at) >= ${moment}::timestamptz)
+      and (${seconds}::float8 is null
+           or greatest(c.opened_at, c.closed_at) >= clock_timestamp() - make_interval(secs => ${seconds}::float8))
+    order by c.change_id desc, f.field desc
+    limit ${limit}`.execute(db);
+  return rows.toReversed();
+}

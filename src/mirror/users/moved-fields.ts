@@ -1,0 +1,146 @@
+/** The changes of one run or decision with their current state, for `musterd undo`. */
+import { type RawBuilder, sql } from 'kysely';
+import type { HoldReason } from '../../model/user-plan.ts';
+import type { Id } from '../../model/id.ts';
+import type { BaseUser, Field, MirrorUser, UserValues } from '../../model/user.ts';
+import type { Queryable, Row } from '../db/database.ts';
+import { heldBecause, isLetPass } from './holds.ts';
+import { type BaseRow, fieldOfSql, type UserColumn, valueFromJson } from './users-read.ts';
+
+/** A field of a user that the run, or the decision, changed. */
+export interface MovedField {
+  readonly userId: Id;
+  readonly name: string;
+  readonly field: Field;
+  readonly kind: 'return' | 'pull' | 'push' | 'settle';
+  /** Values before and after the run. */
+  readonly old: UserValues[Field];
+  readonly new: UserValues[Field];
+  /** `undefined`: the user is gone, or there is no base any more. */
+  readonly now: { readonly mirror: MirrorUser; readonly base: BaseUser } | undefined;
+  readonly heldBecause: HoldReason | null;
+  readonly hasOpenIntent: boolean;
+  /** A person had written the old value in the mirror: an edit that the run replaced, or that had been pushed. */
+  readonly oldWasWritten: boolean;
+  /** The last change of the field by a later run, if any. */
+  readonly movedLater: 'return' | 'pull' | 'push' | 'settle' | null;
+}
+
+interface MovedRow extends Row<'mirror.users', UserColumn | 'name_split'>, BaseRow {
+  readonly user_id: bigint;
+  readonly field: string;
+  readonly kind: MovedField['kind'];
+  readonly old: unknown;
+  readonly new: unknown;
+  readonly present: boolean;
+  readonly held_because: HoldReason | null;
+  readonly has_open_intent: boolean;
+  readonly old_was_written: boolean;
+  readonly moved_later: MovedField['movedLater'];
+}
+
+function toMoved(row: MovedRow): MovedField {
+  const field = fieldOfSql(row.field);
+  const mirror: MirrorUser = {
+    name: { first: row.first_name, last: row.last_name },
+    split: row.name_split,
+    email: row.email,
+    phone: row.phone,
+    roleId: row.role_id,
+  };
+  const base: BaseUser = {
+    name: { first: row.base_first_name, last: row.base_last_name },
+    joined: row.base_name,
+    email: row.base_email,
+    phone: row.base_phone,
+    roleId: row.base_role_id,
+  };
+  return {
+    userId: row.user_id,
+    name: row.name,
+    field,
+    kind: row.kind,
+    // The ledger may contain the service's own notation for an empty value.
+    old: row.old === '' ? null : valueFromJson(field, row.old),
+    new: valueFromJson(field, row.new),
+    now: row.present ? { mirror, base } : undefined,
+    heldBecause: row.held_because,
+    hasOpenIntent: row.has_open_intent,
+    oldWasWritten: row.old_was_written,
+    movedLater: row.moved_later,
+  };
+}
+
+/** Whether the team has such a run. */
+export async function hasRun(db: Queryable, team: string, runId: bigint): Promise<boolean> {
+  const run = await db
+    .selectFrom('sync.runs')
+    .select('run_id')
+    .where((eb) => eb.and({ team, run_id: runId }))
+    .executeTakeFirst();
+  return run !== undefined;
+}
+
+export const ofRun = (runId: bigint) => sql`c.run_id = ${runId}`;
+
+/** The pushes of what was approved, what the service was believed, and what was taken back by a rejection. */
+export const ofDecision = (teamId: Id, decision: bigint) => sql`
+  c.user_id = any (array(select d.user_id from sync.changes d where d.decision_id = ${decision})) and exists (
+    select from sync.changes d
+    where d.decision_id = ${decision} and d.team_id = ${teamId} and d.user_id = c.user_id and (
+      c.change_id = d.change_id or c.kind = 'push' and c.edits -> f.field = d.edits -> f.field
+      or d.kind = 'resolve' and c.run_id = d.run_id and c.kind = 'pull' and d.new ? f.field)
+  )`;
+
+/**
+ * Every field that these changes moved: pulled, adopted again, settled, pushed and confirmed, or given back with a
+ * rejection. A first adoption does not count: there was no value before it.
+ */
+export async function readMovedFields(
+  db: Queryable,
+  teamId: Id,
+  isMeant: RawBuilder<unknown>,
+): Promise<readonly MovedField[]> {
+  const { rows } = await sql<MovedRow>`
+    with moved as (
+      select c.user_id, f.field, min(c.change_id) as first_id, max(c.change_id) as last_id,
+        (array_agg(case c.kind when 'reject' then 'push' else c.kind end order by c.change_id desc))[1] as kind,
+        (array_agg(case c.kind when 'reject' then c.new else c.old end -> f.field order by c.change_id))[1] as old,
+        (array_agg(c.kind = 'reject' or c.kind <> 'push' and c.base -> f.field <> c.old -> f.field order by c.change_id))[1] as was_edit,
+        (array_agg(case c.kind when 'reject' then c.base else c.new end -> f.field order by c.change_id desc))[1] as new
+      from sync.changes c
+      cross join lateral jsonb_object_keys(c.old) as f (field)
+      where c.team_id = ${teamId} and ${isMeant} and f.field <> 'role'
+        and (c.kind in ('return', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> f.field = 'confirmed'
+          or c.kind = 'reject' and c.outcome ->> f.field = 'withdrawn')
+      group by c.user_id, f.field
+    )
+    select m.user_id, m.field, m.kind, m.old, m.new,
+      u.id is not null and u.gone_at is null and b.id is not null as present,
+      coalesce(u.name, b.name, '') as name, u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id,
+      b.name as base_name, b.first_name as base_first_name, b.last_name as base_last_name, b.email as base_email,
+      b.phone as base_phone, b.role_id as base_role_id, ${heldBecause} as held_because,
+      o.change_id is not null as has_open_intent, coalesce(m.was_edit, false) or coalesce(earlier.kind = 'push', false) as old_was_written,
+      later.kind as moved_later
+    from moved m
+    left join mirror.users u on u.team_id = ${teamId} and u.id = m.user_id
+    left join sync.user_base b on b.team_id = ${teamId} and b.id = m.user_id
+    left join sync.held_fields h on h.team_id = ${teamId} and h.user_id = m.user_id and h.field = m.field
+      and not ${isLetPass}
+    left join sync.changes o on o.team_id = ${teamId} and o.user_id = m.user_id and o.state = 'open'
+    left join lateral (
+      select c.kind from sync.changes c
+      where c.team_id = ${teamId} and c.user_id = m.user_id and c.change_id < m.first_id and c.new ? m.field
+        and (c.kind in ('adopt', 'return', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> m.field = 'confirmed')
+      order by c.change_id desc limit 1
+    ) earlier on true
+    left join lateral (
+      select c.kind from sync.changes c
+      where c.team_id = ${teamId} and c.user_id = m.user_id and c.change_id > m.last_id and c.old ? m.field
+        and (c.kind in ('return', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> m.field = 'confirmed')
+      order by c.change_id desc limit 1
+    ) later on true
+    where m.old is distinct from m.new
+    order by m.user_id, m.field`.execute(db);
+  return rows.map(toMoved);
+}

@@ -1,0 +1,85 @@
+/** Users of whom nothing was known here, in one statement: what both sides agree on is what the service shows. */
+import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import type { UserWrite } from '../../model/user-plan.ts';
+import type { Transaction } from '../db/database.ts';
+import { type StageShape, toJsonField } from '../db/spool.ts';
+import { type SpoolOf, stage } from '../db/stage.ts';
+import { asTimestamp } from '../db/timestamp.ts';
+import type { RunOf } from './users-write.ts';
+
+/** Mirror and base of a new user are the same. */
+export const newShape: StageShape<UserWrite> = {
+  name: 'new_users',
+  columns: [
+    ['id', 'bigint'],
+    ['name', 'text'],
+    ['first_name', 'text'],
+    ['last_name', 'text'],
+    ['email', 'text'],
+    ['phone', 'text'],
+    ['role_id', 'bigint'],
+    ['role', 'text'],
+    ['created_at', 'timestamptz'],
+    ['updated_at', 'timestamptz'],
+    ['user_created_at', 'timestamptz'],
+    ['user_updated_at', 'timestamptz'],
+    ['raw', 'jsonb'],
+  ],
+  values: ({ id, base, observed: { role, details } }) => [
+    id,
+    base.joined,
+    base.name.first,
+    base.name.last,
+    base.email,
+    base.phone,
+    base.roleId,
+    role,
+    asTimestamp(details?.createdAt),
+    asTimestamp(details?.updatedAt),
+    asTimestamp(details?.userCreatedAt),
+    asTimestamp(details?.userUpdatedAt),
+    details === null ? '{}' : toJsonField(details.raw),
+  ],
+};
+
+/**
+ * Mirror, base and ledger of these users.
+ * @returns those who are there by now: nothing of theirs was written
+ */
+export async function takeUsers(
+  tx: Transaction,
+  { teamId, runId }: RunOf,
+  spool: SpoolOf,
+): Promise<ReadonlySet<Id>> {
+  // On a first load nobody is between the first and the last of them, and nobody is looked for.
+  const there = (table: string) => sql`
+    select t.id from ${sql.table(table)} t where t.team_id = ${teamId}
+      and t.id between (select min(s.id) from given s) and (select max(s.id) from given s)`;
+  const { rows } = await sql<{ id: Id }>`
+    with given as materialized (select * from ${await stage(tx, spool)}),
+    late as materialized (
+      select id from given intersect (${there('mirror.users')} union all ${there('sync.user_base')})
+    ),
+    fresh as materialized (select * from given where id not in (select id from late)),
+    mirrored as (
+      insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, role_id, role, resolved,
+        created_at, updated_at, user_created_at, user_updated_at, raw)
+      select ${teamId}, s.id, s.name, s.first_name, s.last_name, s.email, s.phone, s.role_id, s.role, true,
+        s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw
+      from fresh s
+    ),
+    agreed as (
+      insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+      select ${teamId}, s.id, s.name, s.first_name, s.last_name, s.email, s.phone, s.role_id from fresh s
+    ),
+    noted as (
+      insert into sync.changes (team_id, user_id, run_id, kind, new, closed_at)
+      select ${teamId}, s.id, ${runId}, 'adopt', jsonb_build_object(
+        'name', jsonb_build_object('first', s.first_name, 'last', s.last_name),
+        'email', s.email, 'phone', s.phone, 'role_id', s.role_id), clock_timestamp()
+      from fresh s
+    )
+    select id from late`.execute(tx);
+  return new Set(rows.map(({ id }) => id));
+}

@@ -1,0 +1,78 @@
+/** Users that are not gone. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import type { Concern, PresentUser } from '../../model/plan.ts';
+import { byKey } from '../db/by-key.ts';
+import type { Queryable, Row } from '../db/database.ts';
+
+export async function countPresentUsers(db: Queryable, teamId: Id): Promise<number> {
+  const { count } = await db
+    .selectFrom('mirror.users')
+    .select(({ fn }) => fn.countAll<bigint>().as('count'))
+    .where('team_id', '=', teamId)
+    .where('gone_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Up to this many addresses are searched one by one in each text, which takes half the time. */
+const few = 3;
+
+const containing = (parts: readonly string[]) =>
+  parts.map((part) => `%${part.replaceAll(/[\\%_]/g, '\\$&')}%`);
+
+/** Begins with the first letter of one of these in either case, or with a character that canonical forms drop. */
+const beginsLike = (text: RawBuilder<unknown>, emails: readonly string[]) => {
+  const letters = emails.flatMap((email) => [email.slice(0, 1), email.slice(0, 1).toUpperCase()]);
+  const codes = [...new Set(letters.map((letter) => letter.charCodeAt(0)))];
+  return sql`(ascii(${text}) = any (${codes}::int[]) or ascii(${text}) not between 33 and 126)`;
+};
+
+/**
+ * A prefilter for canonical emails. A few are searched as substrings, if the first letter matches. Many are compared for
+ * equality; texts with white space or non-ASCII letters, which SQL cannot canonicalise, always pass.
+ */
+const hasEmail = (emails: readonly string[]) => {
+  const email = sql`t.email collate "C"`;
+  return emails.length <= few
+    ? sql`case when ${beginsLike(email, emails)} then lower(${email}) end like any (${containing(emails)}::text[])`
+    : sql`(lower(${email}) = any (${emails}::text[]) or ${email} ~ '[^!-~]')`;
+};
+
+/** The digits of a phone. A few are first matched as digits in order with anything between them. */
+const hasPhone = (phones: readonly string[]) => {
+  const isEqual = sql`regexp_replace(t.phone, '[^0-9]', '', 'g') = any (${phones}::text[])`;
+  const inOrder = phones.map((digits) => `%${digits.split('').join('%')}%`);
+  return phones.length <= few
+    ? sql`(t.phone collate "C" like any (${inOrder}::text[]) and ${isEqual})`
+    : isEqual;
+};
+
+/**
+ * Users, not gone, with one of these addresses or roles in base; without a base, in the mirror.
+ * Each table is scanned once and only the requested columns are compared: an index would cost every load
+ * and edit more than that. Other columns are read only for the matches: `offset 0` keeps the two steps apart.
+ */
+export async function readPresentUsers(
+  db: Queryable,
+  teamId: Id,
+  { emails, phones, roleIds }: Concern,
+): Promise<readonly PresentUser[]> {
+  const isConcerned = [
+    ...(emails.length > 0 ? [hasEmail(emails)] : []),
+    ...(phones.length > 0 ? [hasPhone(phones)] : []),
+    ...(roleIds.length > 0 ? [sql`t.role_id = any (${roleIds}::bigint[])`] : []),
+  ];
+  if (isConcerned.length === 0) return [];
+  const found = (table: string) => sql`
+    (select * from ${sql.table(table)} t where t.team_id = ${teamId} and (${sql.join(isConcerned, sql` or `)}) offset 0)`;
+  const { rows } = await sql<Row<'mirror.users', 'id' | 'email' | 'phone' | 'role_id'>>`
+    select b.id, b.email, b.phone, b.role_id from ${found('sync.user_base')} b
+    where exists (select from ${byKey('mirror.users', teamId, sql`b.id`)} u where u.gone_at is null)
+    union all
+    select u.id, u.email, u.phone, u.role_id from ${found('mirror.users')} u
+    where u.gone_at is null and not exists (select from ${byKey('sync.user_base', teamId, sql`u.id`)} b)`.execute(
+    db,
+  );
+  return rows.map(({ role_id: roleId, ...rest }) => ({ ...rest, roleId }));
+}

@@ -1,0 +1,45 @@
+/** What became of the edits of one transaction: `sync.settled()`, waited for in short looks, so that a stop is heard. */
+import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import type { Database, Transaction } from '../db/database.ts';
+
+/** A row of `sync.settled()`. */
+export interface SettledEdit {
+  readonly user_id: Id;
+  readonly field: string;
+  readonly state: 'confirmed' | 'held' | 'refused' | 'unknown' | 'withdrawn' | 'waiting';
+  /** What for, or why. */
+  readonly detail: string | null;
+  /** X-Request-Id of the push. */
+  readonly request_id: string | null;
+}
+
+/** No statement waits longer: it could not be stopped, and a statement's time is limited. */
+const longestLookMs = 1_000;
+
+const isOpen = ({ state }: SettledEdit): boolean => state === 'waiting' || state === 'unknown';
+
+/** The number of this transaction, by which its edits are found. */
+export async function readTransactionId(tx: Transaction): Promise<string> {
+  const { rows } = await sql<{ xid: string }>`select pg_current_xact_id()::text as xid`.execute(tx);
+  return rows[0]?.xid ?? '';
+}
+
+/** Waits until nothing is open any more, for `waitMs` at most. */
+export async function readSettled(
+  { kysely }: Pick<Database, 'kysely'>,
+  xid: string,
+  { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
+): Promise<readonly SettledEdit[]> {
+  const endMs = performance.now() + waitMs;
+  for (;;) {
+    signal.throwIfAborted();
+    const lookS = Math.max(0, Math.min(longestLookMs, endMs - performance.now())) / 1_000;
+    const { rows } = await sql<SettledEdit>`
+      select user_id, field, state, detail, request_id
+      from sync.settled(timeout => make_interval(secs => ${lookS}::float8), xid => ${xid}::xid8)`.execute(
+      kysely,
+    );
+    if (!rows.some(isOpen) || performance.now() >= endMs) return rows;
+  }
+}

@@ -1,0 +1,211 @@
+/** Locks users' rows that are unchanged since they were read, and writes mirror and base from one stage. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import { isTakenWhole, type UserWrite } from '../../model/user-plan.ts';
+import { byKey, idArray } from '../db/by-key.ts';
+import type { Row, Transaction } from '../db/database.ts';
+import { isDecidedSince, isLetPass } from './holds.ts';
+import { type StageShape, toJsonField } from '../db/spool.ts';
+import type { Staged } from '../db/stage.ts';
+import { asTimestamp } from '../db/timestamp.ts';
+
+export const writeShape: StageShape<UserWrite> = {
+  name: 'writes',
+  columns: [
+    ['id', 'bigint'],
+    ['is_new', 'boolean'],
+    ['is_taken', 'boolean'],
+    ['was_first', 'text'],
+    ['was_last', 'text'],
+    ['was_split', 'text'],
+    ['was_email', 'text'],
+    ['was_phone', 'text'],
+    ['was_role_id', 'bigint'],
+    ['first_name', 'text'],
+    ['last_name', 'text'],
+    ['name_split', 'text'],
+    ['email', 'text'],
+    ['phone', 'text'],
+    ['role_id', 'bigint'],
+    ['name', 'text'],
+    ['role', 'text'],
+    ['resolved', 'boolean'],
+    ['has_details', 'boolean'],
+    ['created_at', 'timestamptz'],
+    ['updated_at', 'timestamptz'],
+    ['user_created_at', 'timestamptz'],
+    ['user_updated_at', 'timestamptz'],
+    ['raw', 'jsonb'],
+    ['base_name', 'text'],
+    ['base_first', 'text'],
+    ['base_last', 'text'],
+    ['base_email', 'text'],
+    ['base_phone', 'text'],
+    ['base_role_id', 'bigint'],
+  ],
+  values: (write) => valuesOf(write),
+};
+
+function valuesOf(write: UserWrite) {
+  const { id, expected, mirror, observed, base } = write;
+  return [
+    id,
+    expected === null,
+    isTakenWhole(write),
+    expected?.name.first,
+    expected?.name.last,
+    expected?.split,
+    expected?.email,
+    expected?.phone,
+    expected?.roleId,
+    mirror.name.first,
+    mirror.name.last,
+    mirror.split,
+    mirror.email,
+    mirror.phone,
+    mirror.roleId,
+    observed.name,
+    observed.role,
+    observed.resolved,
+    observed.details !== null,
+    asTimestamp(observed.details?.createdAt),
+    asTimestamp(observed.details?.updatedAt),
+    asTimestamp(observed.details?.userCreatedAt),
+    asTimestamp(observed.details?.userUpdatedAt),
+    observed.details === null ? '{}' : toJsonField(observed.details.raw),
+    base.joined,
+    base.name.first,
+    base.name.last,
+    base.email,
+    base.phone,
+    base.roleId,
+  ];
+}
+
+/**
+ * Locks the rows that are unchanged since they were read.
+ * @returns the ids of the others: rows that changed, are locked by others, or were created meanwhile
+ */
+export async function lockUnchanged(tx: Transaction, teamId: Id, staged: Staged): Promise<ReadonlySet<Id>> {
+  const { rows } = await sql<Row<'mirror.users', 'id'>>`
+    with staged as materialized (select * from ${staged}),
+    mine as materialized (
+      select u.id from (select * from staged s where not s.is_new order by s.id) s
+      cross join lateral (
+        select m.id from mirror.users m where m.team_id = ${teamId} and m.id = s.id
+          and (m.first_name, m.last_name, m.name_split, m.email, m.phone, m.role_id)
+              is not distinct from (s.was_first, s.was_last, s.was_split, s.was_email, s.was_phone, s.was_role_id)
+        for update skip locked
+      ) u
+    )
+    select s.id from staged s
+    except (
+      select id from mine
+      union all
+      select s.id from staged s left join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u on true
+      where s.is_new and u.id is null
+    )`.execute(tx);
+  return new Set(rows.map(({ id }) => id));
+}
+
+interface TeamRun {
+  readonly teamId: Id;
+  readonly runId: bigint;
+}
+
+/** @param from a `from` clause with the staged rows as s */
+const addToMirror = ({ teamId }: TeamRun, from: RawBuilder<unknown>) => sql`
+  insert into mirror.users as u (team_id, id, name, first_name, last_name, name_split, email, phone, role_id, role,
+    resolved, created_at, updated_at, user_created_at, user_updated_at, raw)
+  select ${teamId}, s.id, s.name, s.first_name, s.last_name, s.name_split, s.email, s.phone, s.role_id, s.role,
+    s.resolved, s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw
+  from ${from} where s.is_new`;
+
+/**
+ * Somebody let an edit of the user u pass during this run, and saw the version of before: the later one is left to the next
+ * run, which finds that it is later.
+ */
+const isSeenBefore = ({ teamId, runId }: TeamRun) => sql`
+  u.id in (select h.user_id from sync.held_fields h
+    where h.team_id = ${teamId} and h.user_id is not null and ${isLetPass} and ${isDecidedSince(runId)})`;
+
+const changeInMirror = (run: TeamRun, from: RawBuilder<unknown>) => sql`
+  update mirror.users u set name = s.name, first_name = s.first_name, last_name = s.last_name,
+    name_split = s.name_split, email = s.email, phone = s.phone, role_id = s.role_id, role = s.role,
+    resolved = s.resolved, gone_at = null,
+    created_at = case when s.has_details then s.created_at else u.created_at end,
+    updated_at = case when s.has_details and not ${isSeenBefore(run)} then s.updated_at else u.updated_at end,
+    user_created_at = case when s.has_details then s.user_created_at else u.user_created_at end,
+    user_updated_at = case when s.has_details and not ${isSeenBefore(run)} then s.user_updated_at else u.user_updated_at end,
+    raw = case when s.has_details then s.raw else u.raw end
+  from ${from} where u.team_id = ${run.teamId} and u.id = s.id`;
+
+/** Rows whose base has to change. */
+const foundInBase = (teamId: Id, from: RawBuilder<unknown>) => sql`
+  select s.id, s.base_name, s.base_first, s.base_last, s.base_email, s.base_phone, s.base_role_id, b.id is not null as is_known
+  from ${from}
+  left join lateral ${byKey('sync.user_base', teamId, sql`s.id`)} b on true
+  where b.id is null or (b.name, b.first_name, b.last_name, b.email, b.phone, b.role_id)
+    is distinct from (s.base_name, s.base_first, s.base_last, s.base_email, s.base_phone, s.base_role_id)`;
+
+/** For rows that exist. Without `on conflict` Postgres takes half the time. */
+const addToBase = (teamId: Id, isKnown: boolean) => sql`
+  insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+  select ${teamId}, f.id, f.base_name, f.base_first, f.base_last, f.base_email, f.base_phone, f.base_role_id
+  from found f where f.is_known = ${isKnown}`;
+
+const valuesIn = (
+  names: readonly [first: string, last: string, email: string, phone: string, role: string],
+) => {
+  const [first, last, email, phone, role] = names.map((name) => sql.ref(`s.${name}`));
+  return sql`jsonb_build_object('name', jsonb_build_object('first', ${first}, 'last', ${last}),
+    'email', ${email}, 'phone', ${phone}, 'role_id', ${role})`;
+};
+
+/** For users that are taken as the service has them. */
+const addToLedger = ({ teamId, runId }: TeamRun, from: RawBuilder<unknown>) => sql`
+  insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
+  select ${teamId}, s.id, ${runId}, case when s.is_new then 'adopt' else 'return' end, '{}',
+    case when s.is_new then '{}' else ${valuesIn(['was_first', 'was_last', 'was_email', 'was_phone', 'was_role_id'])} end,
+    ${valuesIn(['first_name', 'last_name', 'email', 'phone', 'role_id'])}, clock_timestamp()
+  from ${from} where s.is_taken`;
+
+/**
+ * Parts of a statement for rows staged as `taken`: mirror and base together, and the ledger of users that are
+ * taken as a whole. Unchanged bases are not written.
+ * @param inMirror the kinds of writes to the mirror: each fires the triggers, even without rows
+ */
+function writesOf(run: TeamRun, inMirror: readonly (typeof addToMirror)[]): RawBuilder<unknown> {
+  const { teamId } = run;
+  const from = sql`taken s`;
+  const parts = inMirror.map((write, at) => sql`in_mirror_${sql.raw(String(at))} as (${write(run, from)}),`);
+  return sql`
+    ${sql.join(parts, sql` `)}
+    found as materialized (${foundInBase(teamId, from)}),
+    added_to_base as (${addToBase(teamId, false)}),
+    changed_in_base as (${addToBase(teamId, true)}
+      on conflict (team_id, id) do update set name = excluded.name, first_name = excluded.first_name,
+        last_name = excluded.last_name, email = excluded.email, phone = excluded.phone, role_id = excluded.role_id,
+        agreed_at = clock_timestamp()),
+    in_ledger as (${addToLedger(run, from)})`;
+}
+
+/** Writes the locked users in one statement, so that the stage is sent and read once. */
+export async function writeUsers(
+  tx: Transaction,
+  run: TeamRun,
+  staged: Staged,
+  { writes, deferred }: { readonly writes: readonly UserWrite[]; readonly deferred: ReadonlySet<Id> },
+): Promise<void> {
+  const locked = writes.filter(({ id }) => !deferred.has(id));
+  if (locked.length === 0) return;
+  const news = locked.filter(({ expected }) => expected === null).length;
+  const inMirror = [...(news > 0 ? [addToMirror] : []), ...(news < locked.length ? [changeInMirror] : [])];
+  await sql`
+    with taken as materialized (select * from ${staged} where s.id <> all (${idArray([...deferred])})),
+    ${writesOf(run, inMirror)}
+    select`.execute(tx);
+  // The base may have had what the mirror is given: then no trigger sees that they agree.
+  const changed = locked.filter(({ expected }) => expected !== null).map(({ id }) => id);
+  if (changed.length > 0) await sql`select sync.end_edits(${run.teamId}, ${idArray(changed)})`.execute(tx);
+}

@@ -1,0 +1,197 @@
+/** Users as the service shows them, beside mirror and base: SQL drops whoever is equal everywhere, byte for byte. */
+import { type RawBuilder, sql } from 'kysely';
+import { inTurns } from '../../model/in-turns.ts';
+import type { Id } from '../../model/id.ts';
+import { hasUnreadable, readable, type ServiceUser } from '../../model/user.ts';
+import type { ComparedUsers, RoleNames, ShownUsers, UserState } from '../../model/user-state.ts';
+import { byKey, idArray } from '../db/by-key.ts';
+import type { Database } from '../db/database.ts';
+import { type StageShape, withSpool } from '../db/spool.ts';
+import { type Staged, withStaged } from '../db/stage.ts';
+import { isOlder, isToBeBelieved } from '../team/stale.ts';
+import { asTimestamp } from '../db/timestamp.ts';
+import { editsJoin, heldOf, toState, userColumns, userJoins, type UserRow } from './users-read.ts';
+import { isNewer, isTelling } from '../db/versions.ts';
+
+/**
+ * An empty text of the service counts as none, and so does what cannot be read: whoever has such a field is never
+ * equal everywhere.
+ */
+const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
+  name: 'users',
+  columns: [
+    ['id', 'bigint'],
+    ['name', 'text'],
+    ['email', 'text'],
+    ['phone', 'text'],
+    ['role_id', 'bigint'],
+    ['role', 'text'],
+    ['created_at', 'timestamptz'],
+    ['updated_at', 'timestamptz'],
+    ['user_created_at', 'timestamptz'],
+    ['user_updated_at', 'timestamptz'],
+    ['unreadable', 'boolean'],
+  ],
+  values: (user) => [
+    user.id,
+    readable(user.name),
+    readable(user.email) || null,
+    readable(user.phone) || null,
+    readable(user.roleId),
+    roles.get(user.id),
+    asTimestamp(user.createdAt),
+    asTimestamp(user.updatedAt),
+    asTimestamp(user.userCreatedAt),
+    asTimestamp(user.userUpdatedAt),
+    hasUnreadable(user),
+  ],
+});
+
+/** Some users of a team that may be large: each by its key. */
+const fewBesides = (teamId: Id, staged: Staged) => sql`${staged}
+  cross join lateral (select s.id) as i (id)
+  left join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u on true
+  left join lateral ${byKey('sync.user_base', teamId, sql`s.id`)} b on true
+  left join lateral ${byKey('sync.stale_rows', teamId, sql`s.id`)} t on true
+  ${userJoins(teamId)}`;
+
+/** Everybody: each table is read once. */
+function allBesides(teamId: Id, staged: Staged) {
+  const ofTeam = (table: string) => sql`(select * from ${sql.table(table)} where team_id = ${teamId})`;
+  return sql`${staged}
+    full join ${ofTeam('mirror.users')} u on u.id = s.id
+    full join ${ofTeam('sync.user_base')} b on b.id = coalesce(s.id, u.id)
+    full join ${ofTeam('sync.stale_rows')} t on t.id = coalesce(s.id, u.id, b.id)
+    full join (select * from sync.absences where team_id = ${teamId} and resource = 'users') a
+      on a.id = coalesce(s.id, u.id, b.id)
+    full join (select * from sync.changes where team_id = ${teamId} and state = 'open') c
+      on c.user_id = coalesce(s.id, u.id, b.id)
+    full join (select f.user_id, ${heldOf} as held from sync.held_fields f where f.team_id = ${teamId} group by f.user_id) h
+      on h.user_id = coalesce(s.id, u.id, b.id)
+    cross join lateral (select coalesce(s.id, u.id, b.id)) as i (id)
+    ${editsJoin(teamId)}`;
+}
+
+const observedDiffers = sql`(
+  (u.name, u.created_at, u.updated_at, u.user_created_at, u.user_updated_at)
+    is distinct from (coalesce(s.name, u.name), s.created_at, s.updated_at, s.user_created_at, s.user_updated_at)
+  or u.role is distinct from coalesce(s.role, u.role) or u.resolved is distinct from true)`;
+
+const serviceMoved = sql`(
+  (s.name, s.email, s.phone, s.role_id) is distinct from (b.name, b.email, b.phone, b.role_id))`;
+
+const isNotAtRest = sql`(
+  u.id is null or b.id is null or u.gone_at is not null or a.id is not null or c.change_id is not null
+  or h.held is not null or t.id is not null or s.unreadable
+  or (u.first_name, u.last_name, u.email, u.phone, u.role_id)
+     is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
+  or ${serviceMoved} or ${observedDiffers})`;
+
+const isUnknown = sql`(
+  u.id is null and b.id is null and a.id is null and c.change_id is null and h.held is null and t.id is null
+  and not s.unreadable)`;
+
+const select = (teamId: Id, from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<ComparedRow>`
+  select i.id, ${userColumns}, s.id is not null as is_seen, coalesce(${isUnknown}, false) as is_unknown, ${observedDiffers} as observed_differs,
+    ${isNewer} as is_newer, (extract(epoch from greatest(s.updated_at, s.user_updated_at)) * 1000)::float8 as changed_ms,
+    ${isTelling(teamId)} as is_telling,
+    ${isOlder(sql`u`)} and not ${isToBeBelieved} and ${serviceMoved} as stale
+  from ${from} where ${where}`;
+
+interface ComparedRow extends UserRow {
+  readonly is_seen: boolean;
+  readonly is_unknown: boolean;
+}
+
+/** These users as far as they differ, whoever else there is. */
+export async function readDifferingUsers(
+  db: Database,
+  teamId: Id,
+  users: readonly ServiceUser[],
+  roles: RoleNames,
+): Promise<readonly UserState[]> {
+  const byId = new Map(users.map((user) => [user.id, user]));
+  const rows = await readRows(db, teamId, { users: byId, roles, listed: null });
+  return rows.map((row) => toState(row, byId.get(row.id)));
+}
+
+/** Whoever is not at rest; with no members listed, only those who are shown. */
+async function readRows(
+  db: Database,
+  teamId: Id,
+  { users, roles, listed }: Omit<ShownUsers, 'listed'> & { readonly listed: ShownUsers['listed'] | null },
+): Promise<readonly ComparedRow[]> {
+  const only: Id[] = [];
+  await inTurns(listed ?? [], (id) => {
+    if (!users.has(id)) only.push(id);
+  });
+  const isUnseen = sql`((u.gone_at is null or u.id = any (${idArray(only)})) and coalesce(u.id, b.id) is not null)`;
+  return await withSpool(shapeWith(roles), users.values(), (spool) =>
+    withStaged(db, spool, async (on, staged) => {
+      const query =
+        listed === null
+          ? select(teamId, fewBesides(teamId, staged), isNotAtRest)
+          : select(
+              teamId,
+              allBesides(teamId, staged),
+              sql`case when s.id is null then ${listed !== null} and ${isUnseen} else ${isNotAtRest} end`,
+            );
+      return (await query.execute(on)).rows;
+    }),
+  );
+}
+
+/** Everybody: whoever is not at rest, and those who are known and not shown. */
+export async function compareShownUsers(db: Database, teamId: Id, shown: ShownUsers): Promise<ComparedUsers> {
+  const rows = await readRows(db, teamId, shown);
+  const unknown = new Set(rows.filter((row) => row.is_unknown).map(({ id }) => id));
+  const of = (is: (row: ComparedRow) => boolean) => rows.filter(is);
+  return {
+    differing: of((row) => row.is_seen && !row.is_unknown).map((row) =>
+      toState(row, shown.users.get(row.id)),
+    ),
+    unknown: shown.users
+      .keys()
+      .filter((id) => unknown.has(id))
+      .toArray(),
+    unseen: of((row) => !row.is_seen).map((row) =>
+      toState({ ...row, observed_differs: false, stale: false }, undefined),
+    ),
+  };
+}
+
+/** Whether anything at all is known of anybody in this team. */
+async function knowsNobody(db: Database, teamId: Id): Promise<boolean> {
+  const tables = [
+    'mirror.users',
+    'sync.user_base',
+    'sync.stale_rows',
+    'sync.absences',
+    'sync.changes',
+    'sync.held_fields',
+  ];
+  const found = tables.map(
+    (table) => sql`exists (select from ${sql.table(table)} where team_id = ${teamId})`,
+  );
+  const { rows } = await sql<{ known: boolean }>`select ${sql.join(found, sql` or `)} as known`.execute(
+    db.kysely,
+  );
+  return rows[0]?.known === false;
+}
+
+/** The same at first sight of a team: there is nothing to stage beside. */
+export async function compareAtFirstSight(
+  db: Database,
+  teamId: Id,
+  shown: ShownUsers,
+): Promise<ComparedUsers> {
+  if (!(await knowsNobody(db, teamId))) return await compareShownUsers(db, teamId, shown);
+  const odd: ServiceUser[] = [];
+  const unknown: Id[] = [];
+  await inTurns(shown.users.values(), (user) => {
+    if (hasUnreadable(user)) odd.push(user);
+    else unknown.push(user.id);
+  });
+  const differing = odd.length === 0 ? [] : await readDifferingUsers(db, teamId, odd, shown.roles);
+  return { differing, unknown, unseen: [] };
+}

@@ -1,0 +1,277 @@
+/** Reads of users. */
+import { sql } from 'kysely';
+import type { Hold, HoldReason } from '../../model/user-plan.ts';
+import type { LastingEdits, UserState } from '../../model/user-state.ts';
+import type { Id } from '../../model/id.ts';
+import { inTurns } from '../../model/in-turns.ts';
+import type { NamePair } from '../../model/name.ts';
+import { sameValue } from '../../model/push-values.ts';
+import type { BaseUser, Field, MirrorRow, ServiceUser, ServiceValue, UserValues } from '../../model/user.ts';
+import { absenceByKey, byKey, idArray } from '../db/by-key.ts';
+import type { Queryable, Row } from '../db/database.ts';
+import { isUnrecorded } from './periods.ts';
+
+/** A row of `sync.held_fields`. */
+export interface HoldRow {
+  readonly field: string;
+  /** A number, where it comes as JSON. */
+  readonly edit_id: Id | number | null;
+  readonly reason: HoldReason;
+  readonly base_value: unknown;
+  readonly mirror_value: unknown;
+  readonly service_value: unknown;
+  readonly shown_value: unknown;
+  readonly detail: string;
+  readonly batch: string | null;
+  /** Absent if the row is not about one user. */
+  readonly ends_in_ms?: number | null;
+  /** `seen_version`. */
+  readonly seen_ms?: number | null;
+  readonly decision?: 'approved' | 'rejected' | null;
+}
+
+/** A row of `sync.edits` that lasts. */
+interface EditRow {
+  readonly id: number;
+  readonly value: unknown;
+  readonly at_ms: number;
+  /** Of a name: `name_split` before the edit. */
+  readonly split: MirrorRow['split'] | null;
+}
+
+/** The columns of values; a name as two halves and, as `name`, joined. */
+export type UserColumn = 'name' | 'first_name' | 'last_name' | 'email' | 'phone' | 'role_id';
+type BaseValues = Row<'sync.user_base', UserColumn>;
+/** The base's values, selected together with the mirror's. */
+export type BaseRow = { readonly [Column in UserColumn as `base_${Column}`]: BaseValues[Column] };
+
+/** A user's mirror and base. */
+export interface MirrorAndBaseRow
+  extends Row<'mirror.users', UserColumn | 'id' | 'name_split' | 'role' | 'resolved'>,
+    BaseRow {
+  readonly has_base: boolean;
+}
+
+/** Columns that both queries below select. */
+export interface UserRow extends MirrorAndBaseRow {
+  readonly has_mirror: boolean;
+  readonly gone: boolean;
+  readonly has_open_intent: boolean;
+  readonly missing_for_ms: number | null;
+  readonly held: readonly HoldRow[] | null;
+  readonly edits: Readonly<Record<string, EditRow>> | null;
+  readonly observed_differs: boolean;
+  readonly stale: boolean;
+  readonly is_unrecorded: boolean;
+  /** These three for users that the service was asked for. */
+  readonly is_newer?: boolean;
+  readonly changed_ms?: number | null;
+  readonly is_telling?: boolean;
+}
+
+/** The column names of a field; only `role_id` differs. */
+export function sqlField(field: Field): string {
+  return field === 'roleId' ? 'role_id' : field;
+}
+
+export function fieldOfSql(column: string): Field {
+  return column === 'role_id' ? 'roleId' : (column as Field);
+}
+
+/** A field's value from jsonb. */
+export function valueFromJson(field: Field, value: unknown): UserValues[Field] {
+  if (value === null || value === undefined) return null;
+  return field === 'roleId' ? BigInt(value as number) : (value as UserValues[Field]);
+}
+
+/** What a person decided lifts the limits on single fields where one of them held it alone, else those on a whole run. */
+function decisionOf({ reason, batch, decision }: HoldRow): Pick<Hold, 'decision'> {
+  if (decision !== 'approved') return {};
+  return { decision: reason === 'limit' && batch === null ? 'resolved' : 'approved' };
+}
+
+/** As `sync.held_because()`: why it is held. */
+function reasonOf({ reason, decision, ends_in_ms: endsInMs }: HoldRow): HoldReason {
+  if ((endsInMs ?? 0) > 0) return 'asked';
+  return decision === 'rejected' ? decision : reason;
+}
+
+export function toHold(row: HoldRow): Hold {
+  const field = fieldOfSql(row.field);
+  const endsInMs = row.ends_in_ms ?? undefined;
+  const { batch, decision, edit_id: edit } = row;
+  const said = (value: unknown) => (field === 'roleId' ? valueFromJson(field, value) : value) as ServiceValue;
+  return {
+    field,
+    reason: reasonOf(row),
+    base: valueFromJson(field, row.base_value),
+    mirror: valueFromJson(field, row.mirror_value),
+    service: said(row.service_value),
+    shown: said(row.shown_value),
+    detail: row.detail,
+    endsInMs,
+    ...(typeof row.seen_ms === 'number' ? { seenMs: row.seen_ms } : {}),
+    ...(batch === null || decision === 'rejected' ? {} : { batch }),
+    ...decisionOf(row),
+    ...(edit === null ? {} : { edit: BigInt(edit) }),
+  };
+}
+
+export const toMirror = (row: MirrorAndBaseRow, gone: boolean): MirrorRow => ({
+  name: { first: row.first_name, last: row.last_name },
+  split: row.name_split,
+  email: row.email,
+  phone: row.phone,
+  roleId: row.role_id,
+  joined: row.name,
+  role: row.role,
+  resolved: row.resolved,
+  gone,
+});
+
+/** `undefined` without a base. */
+export const toBase = (row: MirrorAndBaseRow): BaseUser | undefined =>
+  row.has_base
+    ? {
+        name: { first: row.base_first_name, last: row.base_last_name },
+        joined: row.base_name,
+        email: row.base_email,
+        phone: row.base_phone,
+        roleId: row.base_role_id,
+      }
+    : undefined;
+
+/** Ms by which the clocks of the service and the database may differ. */
+const clocksDifferMs = 60_000;
+
+/** An edit whose value the mirror does not have any more was replaced past the triggers: that one is not on record yet. */
+function toEdits({ edits, changed_ms: changedMs }: UserRow, mirror: MirrorRow | undefined): LastingEdits {
+  return Object.fromEntries(
+    Object.entries(edits ?? {}).flatMap(([column, { id, value, at_ms, split }]) => {
+      const field = fieldOfSql(column);
+      if (mirror === undefined || !sameValue(field, valueFromJson(field, value), mirror[field])) return [];
+      const isSince = typeof changedMs === 'number' && at_ms > changedMs + clocksDifferMs;
+      return [
+        [
+          field,
+          { id: BigInt(id), isSince, madeMs: Math.round(at_ms), ...(split === null ? {} : { split }) },
+        ] as const,
+      ];
+    }),
+  );
+}
+
+export function toState(row: UserRow, service: ServiceUser | undefined): UserState {
+  const mirror = row.has_mirror ? toMirror(row, row.gone) : undefined;
+  return {
+    id: row.id,
+    service,
+    mirror,
+    base: toBase(row),
+    held: (row.held ?? []).map(toHold),
+    edits: toEdits(row, mirror),
+    hasOpenIntent: row.has_open_intent,
+    missingForMs: row.missing_for_ms ?? undefined,
+    observedDiffers: row.observed_differs,
+    stale: row.stale,
+    ...(row.is_unrecorded ? { isUnrecorded: true } : {}),
+    ...(service === undefined
+      ? {}
+      : {
+          versions: {
+            isNewer: row.is_newer === true,
+            changedMs: row.changed_ms ?? undefined,
+            isTelling: row.is_telling === true,
+          },
+        }),
+  };
+}
+
+/** The columns of `UserRow` from mirror u, base b, absence a, open intent c and held fields h. */
+export const userColumns = sql`
+  u.id is not null as has_mirror, b.id is not null as has_base,
+  u.name, u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id, u.role, u.resolved,
+  coalesce(u.gone_at is not null, false) as gone,
+  b.name as base_name, b.first_name as base_first_name, b.last_name as base_last_name,
+  b.email as base_email, b.phone as base_phone, b.role_id as base_role_id,
+  c.change_id is not null as has_open_intent,
+  case when a.passes > 0 then (extract(epoch from clock_timestamp() - a.missing_since) * 1000)::float8 end as missing_for_ms,
+  h.held, e.edits, ${isUnrecorded} as is_unrecorded`;
+
+/** The held fields f of one user. */
+export const heldOf = sql`
+  jsonb_agg(to_jsonb(f) || jsonb_build_object('ends_in_ms', extract(epoch from f.until - clock_timestamp()) * 1000,
+    'seen_ms', (extract(epoch from f.seen_version) * 1000)::float8))`;
+
+/** The edits of user i that last. */
+export const editsJoin = (teamId: Id) => sql`
+  left join lateral (
+    select jsonb_object_agg(l.field, jsonb_build_object('id', l.edit_id, 'value', l.new_value,
+      'at_ms', extract(epoch from l.edited_at) * 1000, 'split', l.old_split)) as edits
+    from sync.edits l where l.team_id = ${teamId} and l.user_id = i.id and l.ended_at is null
+  ) e on true`;
+
+export const userJoins = (teamId: Id) => sql`
+  left join lateral ${absenceByKey('users', teamId, sql`i.id`)} a on true
+  left join lateral (
+    select * from sync.changes where team_id = ${teamId} and user_id = i.id and state = 'open' offset 0
+  ) c on true
+  left join lateral (
+    select ${heldOf} as held from sync.held_fields f where f.team_id = ${teamId} and f.user_id = i.id
+  ) h on true
+  ${editsJoin(teamId)}`;
+
+/** Users of mirror or base that are not in `seen`; those that are gone only if listed. */
+export async function readUnseenUsers(
+  db: Queryable,
+  teamId: Id,
+  seen: readonly Id[],
+  listed: readonly Id[],
+): Promise<readonly UserState[]> {
+  const isSeen = new Set<Id>();
+  const seenTexts: string[] = [];
+  await inTurns(seen, (id) => {
+    isSeen.add(id);
+    seenTexts.push(String(id));
+  });
+  const only: Id[] = [];
+  await inTurns(listed, (id) => {
+    if (!isSeen.has(id)) only.push(id);
+  });
+  const { rows } = await sql<UserRow>`
+    select i.id, ${userColumns}, false as observed_differs, false as stale
+    from (
+      (
+        select id from mirror.users where team_id = ${teamId} and (gone_at is null or id = any (${idArray(only)}))
+        union all (select id from sync.user_base where team_id = ${teamId} except select id from mirror.users where team_id = ${teamId})
+      )
+      except select unnest(${`{${seenTexts.join(',')}}`}::bigint[])
+    ) i
+    left join lateral ${byKey('mirror.users', teamId, sql`i.id`)} u on true
+    left join lateral ${byKey('sync.user_base', teamId, sql`i.id`)} b on true
+    ${userJoins(teamId)}`.execute(db);
+  return rows.map((row) => toState(row, undefined));
+}
+
+/** Mirror and base of one user, without the service's values. */
+export async function readUserState(db: Queryable, teamId: Id, id: Id): Promise<UserState> {
+  const { rows } = await sql<UserRow>`
+    select i.id, ${userColumns}, false as observed_differs, false as stale
+    from (select ${id}::bigint as id) i
+    left join mirror.users u on u.team_id = ${teamId} and u.id = i.id
+    left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id
+    ${userJoins(teamId)}`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new Error('select of one row returned none');
+  return toState(row, undefined);
+}
+
+/** The halves of a user's name in the mirror. */
+export async function readName(db: Queryable, teamId: Id, id: Id): Promise<NamePair | null> {
+  const name = await db
+    .selectFrom('mirror.users')
+    .select(['first_name as first', 'last_name as last'])
+    .where((eb) => eb.and({ team_id: teamId, id }))
+    .executeTakeFirst();
+  return name ?? null;
+}

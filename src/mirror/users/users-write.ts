@@ -1,0 +1,209 @@
+/** Writes of users: one statement each for mirror, base, ledger and holds. */
+import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import { toJson } from '../../model/json.ts';
+import { type Field, fields, type UserValues } from '../../model/user.ts';
+import {
+  type DecidedUser,
+  decisionsOf,
+  endedHolds,
+  type Hold,
+  holdsOf,
+  roleMove,
+  type UserPlan,
+  type UserWrite,
+  type Values,
+} from '../../model/user-plan.ts';
+import { sameValue } from '../../model/push-values.ts';
+import { anyOf } from '../db/by-key.ts';
+import type { Transaction } from '../db/database.ts';
+import { endPulled } from './edits.ts';
+import { endHolds, noteShown, writeHolds } from './holds.ts';
+import { endPeriods } from './periods.ts';
+import { type StageShape, withSpool } from '../db/spool.ts';
+import { stage } from '../db/stage.ts';
+import { endStale } from '../team/stale.ts';
+import { lockUnchanged, writeShape, writeUsers } from './user-rows.ts';
+import { sqlField } from './users-read.ts';
+
+/** What every writing statement needs of the run. */
+export interface RunOf {
+  readonly teamId: Id;
+  readonly runId: bigint;
+}
+
+const inSql = (values: Iterable<readonly [string, unknown]>) => Object.fromEntries(values);
+
+/** All four values, under their SQL names. */
+export function valuesInSql(values: UserValues): Readonly<Record<string, unknown>> {
+  return inSql(fields.map((field) => [sqlField(field), values[field]]));
+}
+
+/** One of the three versions of fields, under their SQL names. */
+function sideInSql(of: readonly (readonly [Field, Values])[], side: keyof Values) {
+  return inSql(of.map(([field, values]) => [sqlField(field), values[side] ?? null]));
+}
+
+/** The ledger's rows for one user, except for adoptions: one per kind of change. */
+function ledgerOf(decided: DecidedUser) {
+  const { id: user_id, write } = decided;
+  const rows: LedgerEntry[] = [];
+  for (const kind of ['pull', 'settle'] as const) {
+    const moved = decisionsOf(decided, kind).map(([field, { values }]) => [field, values] as const);
+    if (moved.length === 0 || write === null) continue;
+    const taken = inSql(moved.map(([field]) => [sqlField(field), write.mirror[field]]));
+    const [base, old] = [sideInSql(moved, 'base'), sideInSql(moved, 'mirror')];
+    rows.push({ user_id, kind, base, old, new: taken });
+  }
+  const role = roleMove(write);
+  if (role !== undefined) {
+    const old = { role: role.old };
+    rows.push({ user_id, kind: 'pull', base: old, old, new: { role: role.new } });
+  }
+  return [...rows, ...holdsInLedger(user_id, holdsOf(decided))];
+}
+
+/** A row of the ledger for a user's new holds. */
+export function holdsInLedger(user_id: Id, holds: readonly Hold[]): readonly LedgerEntry[] {
+  if (holds.length === 0) return [];
+  const held = holds.map((hold) => [hold.field, hold] as const);
+  const [base, old] = [sideInSql(held, 'base'), sideInSql(held, 'mirror')];
+  return [{ user_id, kind: 'hold', base, old, new: sideInSql(held, 'service') }];
+}
+
+/** A change for the ledger: the old values of both sides and the new one, for each field. */
+interface LedgerEntry {
+  readonly user_id: Id;
+  readonly kind: string;
+  readonly base: object;
+  readonly old: object;
+  readonly new: object;
+}
+
+const ledgerShape: StageShape<LedgerEntry> = {
+  name: 'ledger',
+  columns: [
+    ['user_id', 'bigint'],
+    ['kind', 'text'],
+    ['base', 'jsonb'],
+    ['old', 'jsonb'],
+    ['new', 'jsonb'],
+  ],
+  values: ({ user_id, kind, base, old, new: now }) => [user_id, kind, toJson(base), toJson(old), toJson(now)],
+};
+
+export async function writeLedger(
+  tx: Transaction,
+  { teamId, runId }: RunOf,
+  rows: readonly LedgerEntry[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  await withSpool(ledgerShape, rows, async (spool) => {
+    await sql`
+      insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
+      select ${teamId}, s.user_id, ${runId}, s.kind, s.base, s.old, s.new, clock_timestamp()
+      from ${await stage(tx, spool)}`.execute(tx);
+  });
+}
+
+/** Ends the absences of users that were seen. */
+async function endAbsences(tx: Transaction, { teamId }: RunOf, ids: readonly Id[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx
+    .deleteFrom('sync.absences')
+    .where((eb) => eb.and({ team_id: teamId, resource: 'users' }))
+    .where('id', '=', anyOf(ids))
+    .execute();
+}
+
+async function applyWrites(
+  tx: Transaction,
+  run: RunOf,
+  writes: readonly UserWrite[],
+): Promise<ReadonlySet<Id>> {
+  return await withSpool(writeShape, writes, async (spool) => {
+    const staged = await stage(tx, spool);
+    const deferred = await lockUnchanged(tx, run.teamId, staged);
+    await writeUsers(tx, run, staged, { writes, deferred });
+    return deferred;
+  });
+}
+
+/** The fields that were edited here, and get the service's value all the same. */
+const pulledEdits = (decided: DecidedUser) =>
+  decisionsOf(decided, 'pull')
+    .filter(
+      ([
+        field,
+        {
+          values: { base, mirror },
+        },
+      ]) => !sameValue(field, base, mirror),
+    )
+    .map(([field]) => ({ user_id: decided.id, field: sqlField(field) }));
+
+/**
+ * Writes the decisions, except for pushes.
+ * @returns the users whose row an editor has locked or changed since it was read: nothing was written for them
+ */
+export async function applyDecisions(
+  tx: Transaction,
+  run: RunOf,
+  users: readonly DecidedUser[],
+): Promise<ReadonlySet<Id>> {
+  const writes = users.flatMap(({ write }) => (write === null ? [] : [write]));
+  const deferred = writes.length === 0 ? new Set<Id>() : await applyWrites(tx, run, writes);
+  const applied = users.filter(({ id }) => !deferred.has(id));
+  await writeLedger(tx, run, applied.flatMap(ledgerOf));
+  await endPulled(tx, run.teamId, applied.flatMap(pulledEdits));
+  await endHolds(tx, run, applied);
+  await noteShown(tx, run, applied);
+  const holds = applied.flatMap((user) => holdsOf(user).map((hold) => ({ id: user.id, hold })));
+  await writeHolds(tx, run, holds);
+  return deferred;
+}
+
+/** Skipped for a user that was neither missing nor stale before. */
+export function isNothingToWrite(plan: UserPlan): boolean {
+  return (
+    plan.write === null &&
+    holdsOf(plan).length + endedHolds(plan).length + decisionsOf(plan, 'held').length === 0
+  );
+}
+
+/** As `applyDecisions`, for users that a run has looked at: it also ends the absences and stale marks of seen users. */
+export async function applyUsers(
+  tx: Transaction,
+  run: RunOf,
+  plans: readonly UserPlan[],
+): Promise<readonly Id[]> {
+  const deferred = await applyDecisions(tx, run, plans);
+  const applied = plans.filter(({ id }) => !deferred.has(id));
+  const idsOf = (...cases: readonly UserPlan['case'][]) =>
+    applied.filter((plan) => cases.includes(plan.case)).map(({ id }) => id);
+  await endAbsences(tx, run, idsOf('adopt', 'return', 'merge', 'unresolved'));
+  await endStale(tx, run.teamId, idsOf('adopt', 'return', 'merge'));
+  return [...deferred];
+}
+
+export async function forgetUsers(tx: Transaction, run: RunOf, ids: readonly Id[]): Promise<void> {
+  await endStale(tx, run.teamId, ids);
+  await sql`delete from sync.held_fields where team_id = ${run.teamId} and user_id = any (${ids}::bigint[])`.execute(
+    tx,
+  );
+  await sql`
+    update sync.edits set ended_at = clock_timestamp(), ended_how = 'forgotten'
+    where team_id = ${run.teamId} and user_id = any (${ids}::bigint[]) and ended_at is null`.execute(tx);
+  await endAbsences(tx, run, ids);
+  await tx
+    .deleteFrom('sync.user_base')
+    .where('team_id', '=', run.teamId)
+    .where('id', '=', anyOf(ids))
+    .execute();
+  await endPeriods(tx, run, ids);
+  await writeLedger(
+    tx,
+    run,
+    ids.map((user_id) => ({ user_id, kind: 'forget', base: {}, old: {}, new: {} })),
+  );
+}

@@ -1,0 +1,138 @@
+/** The mirror for `musterd verify`: read in one snapshot, with separate statements. */
+import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import type { MirroredUser } from '../../model/mirrored-user.ts';
+import { absenceByKey, byKey } from '../db/by-key.ts';
+import { type Database, databaseTime, type Queryable, type Row, type Transaction } from '../db/database.ts';
+
+/** A value of a compared column. */
+export type Cell = string | bigint | Date | null;
+
+/** A row of a listing; `columns` are those set by the service. */
+export interface MirroredRow {
+  readonly id: Id;
+  readonly gone_at: Date | null;
+  readonly missing_since: Date | null;
+  /** The service's lookup found it, though the listing leaves it out. */
+  readonly found: boolean;
+  readonly columns: Readonly<Record<string, Cell>>;
+}
+
+export interface MirrorSnapshot {
+  readonly team: Row<'mirror.teams', 'name' | 'list_size'> | null;
+  readonly users: readonly MirroredUser[];
+  readonly tags: readonly MirroredRow[];
+  readonly contactFields: readonly MirroredRow[];
+  /** A run is in progress: its current changes may show as differences. */
+  readonly isRunning: boolean;
+}
+
+async function readUsers(tx: Transaction, teamId: Id): Promise<readonly MirroredUser[]> {
+  const { rows } = await sql<MirroredUser>`
+    select u.id, u.name, u.first_name, u.last_name, u.email, u.phone, u.role_id, u.role, u.resolved, u.gone_at,
+           u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, b.id is not null as agreed,
+           case when a.passes > 0 then a.missing_since end as missing_since,
+           p.pending || o.sent || h.held as expected
+    from mirror.users u
+    left join lateral ${byKey('sync.user_base', teamId, sql`u.id`)} b on true
+    left join lateral ${absenceByKey('users', teamId, sql`u.id`)} a on true
+    cross join lateral (
+      select coalesce(jsonb_object_agg(f.field, 'pending edit'), '{}') as pending
+      from (values
+        ('name', (u.first_name, u.last_name) is distinct from (b.first_name, b.last_name)),
+        ('email', u.email is distinct from b.email),
+        ('phone', u.phone is distinct from b.phone),
+        ('role_id', u.role_id is distinct from b.role_id)
+      ) f (field, edited) where f.edited and b.id is not null
+    ) p
+    cross join lateral (
+      select coalesce(jsonb_object_agg(k.field, 'open push'), '{}') as sent
+      from sync.changes c cross join lateral jsonb_object_keys(c.new) k (field)
+      where c.team_id = u.team_id and c.user_id = u.id and c.state = 'open'
+    ) o
+    cross join lateral (
+      select coalesce(jsonb_object_agg(f.field, 'held: ' || sync.held_because(f.reason, f.decision, f.until)), '{}') as held
+      from sync.held_fields f where f.team_id = u.team_id and f.user_id = u.id
+        and coalesce(f.decision <> 'approved', true)
+    ) h
+    where u.team_id = ${teamId} order by u.id`.execute(tx);
+  return rows;
+}
+
+type RowInSql = Omit<MirroredRow, 'columns'> & Readonly<Record<string, Cell | boolean>>;
+
+function toRow({ id, gone_at, missing_since, found, ...columns }: RowInSql): MirroredRow {
+  return { id, gone_at, missing_since, found, columns: columns as Readonly<Record<string, Cell>> };
+}
+
+/** Of absence a. */
+const isFound = sql`a.verdict is not distinct from 'found'`;
+
+async function readTags(tx: Transaction, teamId: Id): Promise<readonly MirroredRow[]> {
+  const { rows } = await sql<RowInSql>`
+    select t.id, t.gone_at, a.missing_since, ${isFound} as found, t.tag, t.color, t.rev, t.created, t.updated from mirror.tags t
+    left join lateral ${absenceByKey('tags', teamId, sql`t.id`)} a on true
+    where t.team_id = ${teamId} order by t.id`.execute(tx);
+  return rows.map(toRow);
+}
+
+async function readContactFields(tx: Transaction, teamId: Id): Promise<readonly MirroredRow[]> {
+  const { rows } = await sql<RowInSql>`
+    select f.id, f.gone_at, a.missing_since, ${isFound} as found, f.title, f.op, f.rev, f.tid, f.uid from mirror.contact_fields f
+    left join lateral ${absenceByKey('contact_fields', teamId, sql`f.id`)} a on true
+    where f.team_id = ${teamId} order by f.id`.execute(tx);
+  return rows.map(toRow);
+}
+
+/** One snapshot, in a read-only transaction. */
+export async function readSnapshot(db: Database, team: string, teamId: Id): Promise<MirrorSnapshot> {
+  return db.transaction(
+    async (tx) => {
+      await sql`set transaction read only`.execute(tx);
+      const mirrored = await tx
+        .selectFrom('mirror.teams')
+        .select(['name', 'list_size'])
+        .where('team_id', '=', teamId)
+        .executeTakeFirst();
+      const lease = await tx
+        .selectFrom('sync.leases')
+        .select('team')
+        .where('team', '=', team)
+        .where('expires_at', '>', databaseTime)
+        .executeTakeFirst();
+      return {
+        team: mirrored ?? null,
+        users: await readUsers(tx, teamId),
+        tags: await readTags(tx, teamId),
+        contactFields: await readContactFields(tx, teamId),
+        isRunning: lease !== undefined,
+      };
+    },
+    { isolationLevel: 'repeatable read' },
+  );
+}
+
+/** Addresses to look a user up by. */
+export interface KnownAddress extends Row<'mirror.users', 'email' | 'phone'> {
+  /** `null`: an address of `mirror.user_lookups`, whose user is unknown. */
+  readonly id: Id | null;
+}
+
+/** The addresses in mirror and base of users that are not gone, and those in user_lookups. */
+export async function readKnownAddresses(db: Queryable, teamId: Id): Promise<readonly KnownAddress[]> {
+  const { rows } = await sql<KnownAddress>`
+    select id, email, phone from mirror.users where team_id = ${teamId} and gone_at is null
+    union
+    select b.id, b.email, b.phone from sync.user_base b join mirror.users u on u.team_id = b.team_id and u.id = b.id
+    where b.team_id = ${teamId} and u.gone_at is null
+    union
+    select h.user_id, case h.field when 'email' then h.shown_value #>> '{}' end,
+           case h.field when 'phone' then h.shown_value #>> '{}' end
+    from sync.held_fields h where h.team_id = ${teamId} and h.field in ('email', 'phone')
+    union
+    select c.user_id, c.new ->> 'email', c.new ->> 'phone' from sync.changes c
+    where c.team_id = ${teamId} and c.state = 'open'
+    union
+    select null, email, phone from mirror.user_lookups where team_id = ${teamId}`.execute(db);
+  return rows;
+}
