@@ -260,7 +260,7 @@ describe.each(servers())('on $name', (server) => {
     }
     write('0001_a.sql', 'create table public.a (id int); insert into public.a values (1);');
     const script = `
-      import { createDatabase } from ${JSON.stringify(source('database.ts'))};
+      import { createDatabase } from ${JSON.stringify(source('db/database.ts'))};
       import { migrate } from ${JSON.stringify(source('migrations.ts'))};
       const [url, folder] = process.argv.slice(1);
       const db = createDatabase({ url });
@@ -296,7 +296,7 @@ describe.each(servers())('on $name', (server) => {
     const openNumbered = async (last = '0070_known_rows') => {
       await migrate(database.db);
       await run(`drop table sync.repeatables; truncate sync.migrations;
-        insert into sync.migrations (name, timestamp) values ('0001_mirror', '2026'), ('${last}', '2026');
+        insert into sync.migrations (name, timestamp) values ('0001_mirror', '2026-01-01'), ('0032_periods', '2026-02-03'), ('${last}', '2026-03-04');
         insert into sync.teams (team, team_id) values ('harbour', 41)`);
     };
 
@@ -312,10 +312,10 @@ describe.each(servers())('on $name', (server) => {
       const withoutRecord = (dump: string) => dump.replace(/table sync\.repeatables\n.*?\n\n/s, '');
       expect(withoutRecord(await dumpSchema(database.db))).toBe(before);
       const { rows } =
-        await sql`select name, checksum is not null as has_checksum from sync.migrations`.execute(
+        await sql`select name, checksum is not null as has_checksum, timestamp from sync.migrations`.execute(
           database.db.kysely,
         );
-      expect(rows).toEqual([{ name: '0001_baseline', has_checksum: true }]);
+      expect(rows).toEqual([{ name: '0001_baseline', has_checksum: true, timestamp: '2026-02-03' }]);
       const teams = await sql`select team from sync.teams`.execute(database.db.kysely);
       expect(teams.rows).toEqual([{ team: 'harbour' }]);
       expect(await migrate(database.db)).toEqual({ applied: [] });

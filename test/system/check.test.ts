@@ -188,7 +188,7 @@ describe('musterd check', () => {
       expect(verdictOf(report, 'migrations')).toMatchObject({
         verdict: 'note',
         detail: expect.stringMatching(
-          /^not applied yet: \d\d migrations: 0001_mirror to \d{4}_\w+; /,
+          /^not applied yet: \d\d migrations: 0001_baseline to repeatable\/\d\d_\w+; /,
         ) as string,
       });
     } finally {

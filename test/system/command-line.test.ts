@@ -149,7 +149,7 @@ describe('the command line', () => {
         (await musterd(['reconcile'], { DATABASE_URL: fresh.url, MUSTERD__database__migrate: 'false' })).code,
       ).toBe(1);
       expect((await musterd(['migrate'], { DATABASE_URL: fresh.url })).stdout).toContain(
-        'applied 0001_mirror',
+        'applied 0001_baseline',
       );
       expect(
         (await musterd(['reconcile'], { DATABASE_URL: fresh.url, MUSTERD__database__migrate: 'false' })).code,

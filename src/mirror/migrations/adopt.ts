@@ -1,5 +1,5 @@
 /** A mirror that was made by the numbered files which there were before the baseline. */
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import type { Transaction } from '../db/database.ts';
 import { MIGRATOR_TABLES, runFiles, TABLES } from './apply.ts';
@@ -34,8 +34,10 @@ export async function adopt(tx: Transaction, { numbered, repeatable }: Migration
       },
     );
   }
-  await tx.deleteFrom('sync.migrations').execute();
-  const { name, checksum } = baseline;
-  const timestamp = new Date().toISOString();
-  await tx.insertInto('sync.migrations').values({ name, checksum, timestamp }).execute();
+  // The history of the users goes back to the file that began it: `export --as-of` asks.
+  await sql`
+    with earlier as (delete from sync.migrations returning name, timestamp)
+    insert into sync.migrations (name, checksum, timestamp)
+    select ${baseline.name}, ${baseline.checksum}, coalesce(min(timestamp) filter (where name = '0032_periods'), ${new Date().toISOString()})
+    from earlier`.execute(tx);
 }

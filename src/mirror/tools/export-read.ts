@@ -152,7 +152,7 @@ async function openCursor(tx: Transaction, teamId: Id, listing: Listing, asOf?: 
 /** Before this time the roster is not fully known: the mirror is older than the record. */
 export async function isBeforeRecord(db: Database, asOf: string): Promise<boolean> {
   const { rows } = await sql<{ is: boolean }>`
-    select ${asOf}::timestamptz < (select timestamp::timestamptz from sync.migrations where name = '0032_periods')
+    select ${asOf}::timestamptz < (select timestamp::timestamptz from sync.migrations where name = '0001_baseline')
       and exists (select from sync.user_periods where side is null) as is`.execute(db.kysely);
   return rows[0]?.is === true;
 }
