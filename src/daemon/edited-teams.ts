@@ -108,7 +108,8 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
         const waitMs = editsWaitMs(edits, team.edits.everyMs);
         if (waitMs === 0) await offerNow(edits.team);
         else {
-          atMs.set(edits.team, monotonicMs() + waitMs);
+          // It was edited or decided about during the question, which may not have seen that.
+          if (!atMs.has(edits.team)) atMs.set(edits.team, monotonicMs() + waitMs);
           // A run that ends before that has not handled them.
           heard.add(edits.team);
         }

@@ -12,18 +12,21 @@ describe('teams that were edited', () => {
   let offered: string[] = [];
   let isFree = true;
   let onOffer = () => {};
+  let onAsked = () => {};
   let fresh: Partial<FreshEdits> = {};
   let edited: EditedTeams;
   beforeEach(async () => {
     now = 100_000;
     isFree = true;
     onOffer = () => {};
+    onAsked = () => {};
     fresh = { isFresh: false };
     edited = createEditedTeams({
       teams: () => teams,
       store: {
         readFreshEdits: (names) => {
           asked.push(names);
+          onAsked();
           const one = {
             isFresh: true,
             mark: '1:1:',
@@ -137,6 +140,19 @@ describe('teams that were edited', () => {
     edited.note('a');
     await pass(1_000);
     expect([offered.length, asked.length]).toEqual([3, 2]);
+  });
+
+  it('are asked about again when they are edited during the question, however long the answer says to wait', async () => {
+    edited.note('a');
+    await pass(50);
+    edited.done('a', true);
+    fresh = { isFresh: true, triedForMs: 300, failures: 6 };
+    onAsked = () => edited.note('a');
+    edited.note('a');
+    expect(await pass(50)).toBe(50);
+    onAsked = () => {};
+    await pass(50);
+    expect(asked).toEqual([['a'], ['a']]);
   });
 
   it('are asked about as soon as the run is over that was under way, or that they were edited in', async () => {
