@@ -221,7 +221,7 @@ begin
   ),
   freed as (
     delete from sync.held_fields h using withdrawn w
-    where h.team_id = w.team_id and h.user_id = w.user_id and h.field = w.field and h.edit_id = w.edit_id and h.until is null
+    where h.team_id = w.team_id and h.user_id = w.user_id and h.field = w.field and h.edit_id = w.edit_id and coalesce(h.until <= clock_timestamp(), true)
   )
   insert into sync.edits (xid, team_id, user_id, field, old_value, new_value, old_split, edited_at, edited_by, application, actor,
     authors, ended_at, ended_how)
@@ -290,7 +290,7 @@ language sql set search_path = pg_catalog, pg_temp as $$
     returning e.team_id, e.user_id, e.field, e.edit_id
   )
   delete from sync.held_fields h using ended d
-  where h.team_id = d.team_id and h.user_id = d.user_id and h.field = d.field and h.edit_id = d.edit_id and h.until is null
+  where h.team_id = d.team_id and h.user_id = d.user_id and h.field = d.field and h.edit_id = d.edit_id and coalesce(h.until <= clock_timestamp(), true)
 $$;
 comment on function sync.end_edits(bigint,bigint[]) is 'Ends the edits of these users that both sides agree on, and what was held or decided of them.';
 

@@ -20,7 +20,11 @@ $$;
 -- A role that is new here gets its rights; what an administrator took from one stays taken.
 do $$
 declare
-  reading constant text[] := array['usage on schema mirror, report, sync', 'select on all tables in schema report',
+  reading constant text[] := array['usage on schema mirror, report, sync',
+    'select on report.changes, report.contact_counts, report.contact_counts_daily, report.contact_fields, report.decisions',
+    'select on report.freshness, report.held, report.listing_history, report.missing, report.pending, report.role_changes',
+    'select on report.roles, report.roster, report.roster_changes, report.roster_history, report.runs, report.sync_health',
+    'select on report.tag_growth, report.tag_history, report.tags, report.usage',
     'select on mirror.teams, mirror.users, mirror.tags, mirror.contact_fields, mirror.contact_counts, mirror.roles, sync.role_names',
     'select (team_id, email, phone, added_at) on mirror.user_lookups', 'execute on function sync.settled(interval, boolean, xid8)'];
   one  record;

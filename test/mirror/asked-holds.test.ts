@@ -192,6 +192,31 @@ describe.each(servers())('a hold that a person asks for, on $name,', (server) =>
     },
   );
 
+  it.each([
+    ['lasts', [['asked', 'on leave', true]]],
+    ['is over', []],
+  ] as const)('that %s while the edit beneath it is taken back', async (when, left) => {
+    await write({ reason: 'conflict' });
+    await ask();
+    if (when === 'is over') await pass();
+    await run(`update mirror.users set phone = '15550100'`);
+    expect(await shown()).toEqual(left);
+    await run(`update mirror.users set phone = '15550111'`);
+  });
+
+  it('that is over ends with the edit beneath it, once both sides agree', async () => {
+    const agree = (phone: string) =>
+      run(`begin; set local musterd.writing = 'on'; update sync.user_base set phone = '${phone}';
+        select sync.end_edits(41, '{1}'); commit`);
+    await write({ reason: 'conflict' });
+    await ask();
+    await pass();
+    await agree('15550111');
+    expect(await run('select * from sync.held_fields')).toEqual([]);
+    await agree('15550100');
+    for (const phone of ['15550112', '15550111']) await run(`update mirror.users set phone = '${phone}'`);
+  });
+
   it('that is over and rejected keeps why it waited, for whoever takes that back', async () => {
     await write({ reason: 'review', batch });
     await ask();
