@@ -17,6 +17,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/seed.ts'],
     reporters: [process.env['CI'] ? 'dot' : 'default', 'json', createRedReporter()],
     outputFile: { json: 'coverage/report.json' },
     testTimeout: hungAfterMs,

@@ -1,8 +1,9 @@
 /** How long the page takes to answer each view, in a large team with a year of history: row 28. */
 import { configSchema } from '../src/config/config.ts';
-import { createPage } from '../src/daemon/create-page.ts';
+import { createPage } from '../src/page/serve/create-page.ts';
 import type { Setup } from '../src/runs/open.ts';
-import { createPageServer } from '../src/status/server.ts';
+import { createPageServer } from '../src/http/server.ts';
+import { pageRoutes } from '../src/page/serve/page-routes.ts';
 import { fillYear, yearTeam } from '../test/support/year-of-history.ts';
 import { type Bench, type Group, inWords } from './bench.ts';
 import type { BenchDatabase } from './postgres.ts';
@@ -52,7 +53,7 @@ async function measurePage({ server, size, repeats, say }: Bench): Promise<RowRe
   const mirror = { db } as Setup['mirror'];
   const log = { warn: say } as unknown as Setup['log'];
   const page = createPage({ db, configs: () => [config], version: '0', decide: { mirror, log } });
-  const pageServer = await createPageServer({ host: '127.0.0.1', port: 0, page });
+  const pageServer = await createPageServer({ host: '127.0.0.1', port: 0, page: pageRoutes(page) });
   const headers = { authorization: `Basic ${Buffer.from(`kim:${token}`).toString('base64')}` };
   try {
     await fillYear(db, { ...yearTeam, users: size, changes: size * 5, tags: size / 5 });

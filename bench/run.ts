@@ -83,7 +83,7 @@ try {
     if (quick) await Promise.all(some.map(measureGroup));
     else for (const group of some) await measureGroup(group);
   }
-  if (values.write || !quick) writeDocs({ machine: describeMachine(), results });
+  if (values.write || !quick) writeDocs(describeMachine(), results);
 } finally {
   await server.close();
   built.remove();

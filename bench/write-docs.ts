@@ -8,10 +8,14 @@ import { cellsOf, inSpread } from './print.ts';
 import type { RowResult, Series } from './results.ts';
 import { rows, viewsRow } from './table.ts';
 
-/** What a bench leaves behind; rows that were not measured stay as they were. */
-export interface Figures {
+/** A row, and on what it was measured. */
+interface MeasuredRow extends RowResult {
   readonly machine: string;
-  readonly results: readonly RowResult[];
+}
+
+/** What a bench leaves behind; rows that were not measured stay as they were. */
+interface Figures {
+  readonly results: readonly MeasuredRow[];
 }
 
 const docs = join(ROOT, 'docs');
@@ -25,6 +29,17 @@ function readFigures(): Figures | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The machine of most rows, and which ones are of another. */
+function machinesOf(results: readonly MeasuredRow[]): string {
+  const groups = [...Map.groupBy(results, ({ machine }) => machine)].toSorted(
+    ([, a], [, b]) => b.length - a.length,
+  );
+  const [first, ...others] = groups;
+  const most = first?.[0] ?? '';
+  const named = others.map(([machine, of]) => `rows ${of.map(({ row }) => row).join(', ')}: ${machine}`);
+  return named.length === 0 ? most : `${most} (${named.join('; ')})`;
 }
 
 function tableOf(results: readonly RowResult[]): string {
@@ -94,16 +109,18 @@ function writePlots(results: readonly RowResult[]): void {
   }
 }
 
-export function writeDocs({ machine, results }: Figures): void {
+/** @param machine on which these results were measured */
+export function writeDocs(machine: string, results: readonly RowResult[]): void {
   const before = readFigures();
   const measured = new Set(results.map(({ row }) => row));
-  const all = [...(before?.results.filter(({ row }) => !measured.has(row)) ?? []), ...results];
+  const others = before?.results.filter(({ row }) => !measured.has(row)) ?? [];
+  const all = [...others, ...results.map((result) => ({ ...result, machine }))];
   const sorted = all.toSorted((a, b) => a.row - b.row);
-  const figures: Figures = { machine, results: sorted };
+  const figures: Figures = { results: sorted };
   writeFileSync(figuresFile, `${JSON.stringify(figures, null, 2)}\n`);
   writePlots(sorted);
   const parts: Readonly<Record<string, string>> = {
-    machine,
+    machine: machinesOf(sorted),
     table: tableOf(sorted),
     views: viewsOf(sorted),
     peers: peersOf(sorted.filter(({ row }) => row !== viewsRow)),

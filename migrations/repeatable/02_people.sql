@@ -56,6 +56,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   end
 $$;
 comment on function sync.named_editor(text,text) is 'Who edited, in words: the role that was connected, and for whom it said it did (musterd.actor). Of a role that may write the bookkeeping, as musterd''s, that person alone.';
+grant execute on function sync.named_editor(text,text) to public;
 
 -- Two spellings of one person are one: NFKC, upper and lower case alike, one space, nothing invisible (which Unicode calls
 -- Default_Ignorable_Code_Point, and control characters). The letters are folded as ICU folds them, whatever the database's

@@ -1,3 +1,7 @@
+-- Why a field is held on request is bounded like any reason.
+alter table sync.held_fields drop constraint if exists why_asked_has_at_most_1000_characters;
+alter table sync.held_fields add constraint why_asked_has_at_most_1000_characters check (char_length(asked_why) <= 1000);
+
 -- What is held in a batch: as it was held there.
 create or replace function sync.decide(batch text, approves boolean, only_users bigint[], reason text, revert boolean, team bigint, only_edits bigint[])
 returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)

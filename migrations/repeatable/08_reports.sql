@@ -180,7 +180,7 @@ select v.*, mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mi
               ) then 'sent'
               when w.is_refused then 'refused'
               else 'waiting' end as state,
-         w.reason as held_because, u.edited_at, u.edited_by
+         w.reason as held_because, e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by
   from mirror.users u
   join sync.user_base b on b.team_id = u.team_id and b.id = u.id
   cross join lateral (values
@@ -194,6 +194,7 @@ select v.*, mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mi
     from sync.held_fields h cross join lateral (select sync.held_because(h.reason, h.decision, h.until)) r (reason)
     where h.decision is distinct from 'approved'
   ) w on w.team_id = u.team_id and w.user_id = u.id and w.field = f.field
+  left join sync.edits e on e.team_id = u.team_id and e.user_id = u.id and e.field = f.field and e.ended_at is null
   where (u.first_name, u.last_name, u.email, u.phone, u.role_id)
         is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
     and f.base_value is distinct from f.mirror_value
@@ -208,8 +209,8 @@ comment on column report.pending.base_value is 'The value that the service had w
 comment on column report.pending.mirror_value is 'The value that it was edited to.';
 comment on column report.pending.state is 'waiting: the next run sends it. refused: it is held in a batch until somebody approves or rejects that. sent: its outcome is not known yet. held: it is held for another reason. unresolved: no lookup answers for the user. gone: the user has left.';
 comment on column report.pending.held_because is 'Why it is held.';
-comment on column report.pending.edited_at is 'When the user was last edited.';
-comment on column report.pending.edited_by is 'Who edited it.';
+comment on column report.pending.edited_at is 'When the field was edited.';
+comment on column report.pending.edited_by is 'Who edited the field: the person for whom it was done where a command of musterd was told so, else the role that was connected. "role for person": another role said for whom. Empty: nobody knows.';
 comment on column report.pending.base_text is 'The value when both sides last agreed, as text; of a name its two halves, joined.';
 comment on column report.pending.mirror_text is 'The value that it was edited to, as text; of a name its two halves, joined.';
 comment on column report.pending.user_name is 'The name as the service joins it.';
@@ -225,7 +226,8 @@ select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_v
   mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mirror_value) as mirror_text,
   mirror.field_text(v.service_value) as service_text, mirror.field_text(v.mirror_value_then) as mirror_text_then,
   mirror.field_text(v.service_value_then) as service_text_then, v.edit_id, v.name as user_name,
-  case when v.reason = 'asked' then nullif(v.beneath, 'asked') end as held_before, case when v.reason = 'asked' then v.asked_by end as asked_by
+  case when v.reason = 'asked' then nullif(v.beneath, 'asked') end as held_before, case when v.reason = 'asked' then v.asked_by end as asked_by,
+  v.edited_at, v.edited_by
 from (
   select h.team_id, h.user_id, u.name, h.field, sync.held_because(h.reason, h.decision, h.until) as reason, h.base_value,
     case when u.id is not null then
@@ -236,9 +238,11 @@ from (
     end as mirror_value,
     h.shown_value as service_value, h.detail, h.since, h.run_id, h.until, h.asked_by, h.asked_why,
     sync.held_because(h.reason, h.decision, null) as beneath, h.mirror_value as mirror_value_then, h.service_value as service_value_then,
-    case when h.decision is null then h.batch end as batch, c.closed_at as decided_at, c.decided_by, c.decided_why, h.edit_id
+    case when h.decision is null then h.batch end as batch, c.closed_at as decided_at, c.decided_by, c.decided_why, h.edit_id,
+    e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by
   from sync.held_fields h
   left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
+  left join sync.edits e on e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null
   left join lateral (
     select r.closed_at, r.decided_by, r.decided_why from sync.changes r
     where (h.decision = 'rejected' or h.shown_value is distinct from h.service_value)
@@ -276,6 +280,8 @@ comment on column report.held.edit_id is 'The edit that is held: what "musterd r
 comment on column report.held.user_name is 'The name as the service joins it.';
 comment on column report.held.held_before is 'Where a person asked for the hold: why the field was held before, and will be again when that is over; empty: it was not.';
 comment on column report.held.asked_by is 'Who asked for the hold; empty: nobody, or it is not known.';
+comment on column report.held.edited_at is 'When the field was edited.';
+comment on column report.held.edited_by is 'Who edited the field, in the words of report.pending. Empty: nobody knows, or nobody has.';
 
 create or replace view report.runs with (security_invoker) as
 select v.* from (

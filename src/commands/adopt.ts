@@ -1,9 +1,7 @@
 import { MusterdError } from '../errors.ts';
-import { readPlacing } from '../mirror/team/known-place.ts';
 import { printable } from '../model/in-words.ts';
 import { addressesInWords, placeInWords, type Placing } from '../model/place.ts';
-import { type Adopted, type AdoptAs, adoptPlace, planAdoption } from '../runs/adopt-place.ts';
-import { requireSchema } from '../runs/open.ts';
+import { type Adopted, type AdoptAs, adoptPlace, foreseeAdoption } from '../runs/adopt-place.ts';
 import { askAtTerminal, confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { leaseWait } from './lease-wait.ts';
@@ -73,9 +71,7 @@ export async function adoptCommand(context: Context, options: AdoptOptions): Pro
       hint: "Such as musterd adopt --reason 'db-1 was replaced by db-2'",
     });
   return withMirrorOf(context, async ({ configuration: { teams }, mirror: { db } }) => {
-    await requireSchema(db);
-    const placing = await readPlacing(db);
-    const isNews = planAdoption(placing, as, { by: null, why }, new Date()) !== null;
+    const { placing, isNews } = await foreseeAdoption(db, as, why);
     const stay = (code: ExitCode, words: string): ExitCode => {
       if (context.json) printJson(context, { adopted: false, place: placeInJson(placing), why: words });
       else printLine(context.err, words);

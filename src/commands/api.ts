@@ -1,11 +1,7 @@
 import { readFileSync } from 'node:fs';
-import type { Config } from '../config/config.ts';
 import { MusterdError, ServiceError } from '../errors.ts';
-import { createDatabase } from '../mirror/db/database.ts';
-import { requireHome } from '../mirror/team/known-place.ts';
-import { type Mirror, openMirror, requireSchema } from '../runs/open.ts';
-import { createService, requireService, sharePace } from '../runs/open-service.ts';
-import { type Effect, findOperation } from '../service/operation.ts';
+import { callService } from '../runs/call-service.ts';
+import { findOperation } from '../service/operation.ts';
 import { parseJson } from '../service/parse-json.ts';
 import type { RawRequest } from '../service/raw-request.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -36,7 +32,8 @@ export async function apiCommand(
     throw new MusterdError('usage', `"${word}" is not a method; use one of ${methods.join(', ')}`);
   const body = readBody(options);
   const { effect } = findOperation(method as Method, path);
-  return withService(context, effect, async (service) => {
+  const { config, log } = readSettings(context);
+  return callService({ config, log, signal: context.signal }, effect, async (service) => {
     if (options.paginate === true) return paginate(context, service, method as Method, path, body);
     const reply = await service.request(method as Method, path, body).catch((error: unknown) => {
       if (!(error instanceof ServiceError) || error.excerpt === undefined) throw error;
@@ -77,45 +74,6 @@ async function paginate(
   if (listing.status === 'complete') return exitCode.ok;
   printLine(context.err, `musterd: The listing is incomplete: ${listing.because}`);
   return exitCode.partial;
-}
-
-/** The embedded server is started only for what is sent, and only if there is a mirror in it. */
-async function openForApi(config: Config, effect: Effect): Promise<Pick<Mirror, 'db' | 'close'> | undefined> {
-  const { url, dataDir } = config.database;
-  const guest = 'musterd api';
-  if (url !== undefined) {
-    const db = createDatabase({ url, applicationName: guest });
-    return { db, close: () => db.close() };
-  }
-  if (effect === 'read') return undefined;
-  const { hasMirror } = await import('../embedded/embedded.ts');
-  return hasMirror(dataDir) ? await openMirror(config, () => {}, { guest }) : undefined;
-}
-
-/** The pace is shared where there is a mirror, and nothing is sent where a run of it would not. */
-async function withService(
-  context: Context,
-  effect: Effect,
-  work: (service: RawRequest) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const { config, log } = readSettings(context);
-  await requireService(config, log);
-  const mirror = await openForApi(config, effect);
-  try {
-    const db = mirror?.db;
-    if (db !== undefined) await requireSchema(db);
-    if (db !== undefined && effect === 'write') await requireHome(db);
-    const pace = db === undefined ? null : await sharePace(db, config);
-    const mode = effect === 'write' ? 'read-write' : 'read-only';
-    const service = createService(config, mode, { log, signal: context.signal, pace });
-    try {
-      return await work(service);
-    } finally {
-      await service.close();
-    }
-  } finally {
-    await mirror?.close();
-  }
 }
 
 function readBody({ field, input }: ApiOptions): unknown {

@@ -1,10 +1,9 @@
 import { readBytes } from '../files/read-table.ts';
-import { readPlanKey } from '../mirror/users/applied-plans.ts';
 import { columnOf } from '../model/field-values.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { type Applied, applyPlanFile } from '../runs/apply-plan.ts';
 import { requireTeamId } from '../runs/named-user.ts';
-import { decodePlan, type PlanFile } from '../runs/plan-file.ts';
+import { type PlanFile, readPlanFile } from '../runs/plan-file.ts';
 import { confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { patienceMs, tellOfWait } from './lease-wait.ts';
@@ -25,8 +24,7 @@ export async function applyCommand(context: Context, options: ApplyOptions, path
     context,
     async (setup) => {
       await requireTeamId(setup);
-      const key = await readPlanKey(setup.mirror.db.kysely, setup.config.team);
-      const file = decodePlan(new TextDecoder().decode(await readBytes(path, context.signal)), key);
+      const file = await readPlanFile(setup, new TextDecoder().decode(await readBytes(path, context.signal)));
       const { actor, why = '' } = confirmationOf(context, options);
       const request = { file, actor, why, isAllOrNothing: options.allOrNothing === true };
       const progress = createProgress(context);

@@ -1,20 +1,14 @@
 import { MusterdError } from '../errors.ts';
-import { findUsers } from '../mirror/users/find-user.ts';
-import { type LedgerFilter, type LedgerRow, readLedger } from '../mirror/users/ledger.ts';
-import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { pushOutcomes } from '../model/intent.ts';
 import { changeFields, ledgerKinds } from '../model/ledger-words.ts';
-import { readUserQuery } from '../model/user-query.ts';
-import { type Id, maxId } from '../model/id.ts';
+import { maxId } from '../model/id.ts';
 import { momentMs } from '../model/moment.ts';
-import { requireSchema } from '../runs/open.ts';
+import { type LedgerFilter, type LedgerRow, readLedgerOf } from '../runs/read-ledger.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { nobodyAnswers, theOnly } from '../runs/the-only-user.ts';
 import { ledgerCells, ledgerHead } from './ledger-rows.ts';
 import { printJson, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 import { plural } from '../model/in-words.ts';
-import type { Setup } from '../runs/open.ts';
 import { withMirror } from './setup.ts';
 
 /** As the command line gives them. */
@@ -31,12 +25,8 @@ export interface ChangesOptions {
 /** The ledger: what moved, in which direction, and what became of it. */
 export async function changesCommand(context: Context, options: ChangesOptions): Promise<ExitCode> {
   const filter = readFilter(options);
-  return withMirror(context, async ({ config, mirror }) => {
-    await requireSchema(mirror.db);
-    const teamId = await readTeamId(mirror.db.kysely, config.team);
-    const userId = await readUserId(mirror.db, teamId, options.user);
-    const wanted = { ...filter, userId, limit: filter.limit + 1 };
-    const found = teamId === null ? [] : await readLedger(mirror.db.kysely, teamId, wanted);
+  return withMirror(context, async (setup) => {
+    const found = await readLedgerOf(setup, { ...filter, limit: filter.limit + 1 }, options.user);
     const more = found.length > filter.limit;
     const rows = more ? found.slice(1) : found;
     if (context.json) printJson(context, { changes: rows, more });
@@ -52,18 +42,6 @@ export async function changesCommand(context: Context, options: ChangesOptions):
 function show(context: Context, rows: readonly LedgerRow[]): void {
   if (rows.length === 0) printLine(context.err, 'Nothing in the ledger matches.');
   else printTable(context, ledgerHead, rows.map(ledgerCells));
-}
-
-async function readUserId(
-  db: Setup['mirror']['db'],
-  teamId: Id | null,
-  who: string | undefined,
-): Promise<Id | null> {
-  if (who === undefined) return null;
-  const found = teamId === null ? [] : await findUsers(db.kysely, teamId, readUserQuery(who));
-  const user = theOnly(who, found);
-  if (user === undefined) throw nobodyAnswers(who);
-  return user.id;
 }
 
 /** @throws MusterdError `usage` for what is none of the words or numbers that an option takes */

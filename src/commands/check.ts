@@ -1,7 +1,6 @@
-import { writeProbes } from '../mirror/team/probes.ts';
 import { checkDatabase } from '../runs/check/check-database.ts';
 import { checkPage } from '../runs/check/check-page.ts';
-import { createReport, type Report } from '../runs/check/check-report.ts';
+import { createReport, keepProbes, type Report } from '../runs/check/check-report.ts';
 import { checkService } from '../runs/check/check-service.ts';
 import { openMirror } from '../runs/open.ts';
 import { requireService } from '../runs/open-service.ts';
@@ -33,7 +32,7 @@ export async function checkCommand(
     const verdict = await checkService({ config, log, signal, db, writeProbe: options.writeProbe }, report);
     if (options.notifyProbe === true)
       await (await import('./check-notify.ts')).checkNotify(config, signal, report);
-    if (db !== undefined) await writeProbes(db, config.team, report.probes);
+    if (db !== undefined) await keepProbes(db, config.team, report);
     show(context, report);
     log.debug({ findings: report.findings.length }, 'checked');
     if (verdict === 'no credentials') return exitCode.credentials;

@@ -11,7 +11,7 @@ import { type Context, type ExitCode, exitCode } from './context.ts';
 import { pushOutcomes } from '../model/intent.ts';
 import { changeFields, ledgerKinds } from '../model/ledger-words.ts';
 import { shells } from './help.ts';
-import type { WaitingNames } from './waiting-names.ts';
+import type { WaitingNames } from '../runs/waiting-names.ts';
 
 /** Values that a command takes, by the name of its option or argument. */
 export const knownValues: Readonly<Record<string, readonly string[]>> = {
@@ -69,7 +69,7 @@ async function readNames(words: readonly string[], env: Environment): Promise<Na
   const asked = optionOf('--team') ?? env['MUSTERD_TEAM'];
   const [{ database }] = teams;
   if (database.url === undefined) return none;
-  const { readWaitingNames } = await import('./waiting-names.ts');
+  const { readWaitingNames } = await import('../runs/waiting-names.ts');
   return { ...none, ...(await readWaitingNames(database.url, asked === undefined ? names : [asked])) };
 }
 

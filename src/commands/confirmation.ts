@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import type { Confirmation } from '../mirror/users/decide-edits.ts';
+import type { Confirmation } from '../model/waiting.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 

@@ -1,7 +1,7 @@
 /** The plot of the demo: who is edited on which side, and how the two sides compare. */
 import type { UserRecord } from '../emulator/played-team.ts';
-import type { Database } from '../mirror/db/database.ts';
-import { runSqlText } from '../mirror/db/sql-text.ts';
+import type { Mirror } from '../runs/open.ts';
+import { runDemoSql } from '../runs/demo-database.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 
 /** A user as the demo sees it on the service's side. */
@@ -107,10 +107,10 @@ export function ideasOf(users: readonly ShownUser[], { onService, inMirror }: Pl
 
 /** Runs one statement and gives its rows as text, ready to be shown. */
 export async function readRows(
-  db: Database,
+  db: Mirror['db'],
   query: string,
 ): Promise<{ readonly head: readonly string[]; readonly rows: readonly (readonly (string | null)[])[] }> {
-  const { head, rows } = await runSqlText(db, query);
+  const { head, rows } = await runDemoSql(db, query);
   return { head, rows: rows.map((row) => row.map(inWords)) };
 }
 
@@ -125,8 +125,11 @@ function inWords(value: unknown): string | null {
 }
 
 /** The ids of the users who differ between the service and the mirror, byte for byte but for a phone's plus sign. */
-export async function differencesOf(db: Database, users: readonly ShownUser[]): Promise<readonly number[]> {
-  const { rows } = await runSqlText(
+export async function differencesOf(
+  db: Mirror['db'],
+  users: readonly ShownUser[],
+): Promise<readonly number[]> {
+  const { rows } = await runDemoSql(
     db,
     'select id, name, email, phone, role_id from mirror.users where gone_at is null',
   );

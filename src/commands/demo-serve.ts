@@ -1,7 +1,7 @@
 /** `musterd demo --serve`: the demo goes on, and says how another terminal reaches it and what to try there. */
 import { fileURLToPath } from 'node:url';
 import { serve, type RunWatch } from '../daemon/serve.ts';
-import { servePage } from '../daemon/serve-page.ts';
+import { servePage } from '../page/serve/serve-page.ts';
 import { MusterdError } from '../errors.ts';
 import { printableLines, quoted } from '../model/in-words.ts';
 import type { RunReport } from '../runs/run-record.ts';

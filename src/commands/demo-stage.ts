@@ -3,8 +3,8 @@ import { type Config, configSchema } from '../config/config.ts';
 import { createEmulator, type Emulator } from '../emulator/create-emulator.ts';
 import { openEmbedded } from '../embedded/embedded.ts';
 import { createLog, type Log } from '../log.ts';
-import { createDatabase, type Database } from '../mirror/db/database.ts';
-import { runSqlText } from '../mirror/db/sql-text.ts';
+import { openDemoDatabase } from '../runs/demo-database.ts';
+import type { Mirror } from '../runs/open.ts';
 import type { Context } from './context.ts';
 import { runEverySeconds } from './demo-data.ts';
 import { printLine } from './output.ts';
@@ -12,7 +12,7 @@ import { printLine } from './output.ts';
 export interface DemoStage {
   readonly context: Context;
   readonly emulator: Emulator;
-  readonly db: Database;
+  readonly db: Mirror['db'];
   /** Of the mirror, with the password. */
   readonly url: string;
   readonly config: Config;
@@ -32,8 +32,7 @@ export async function onDemoStage<R>(context: Context, work: (stage: DemoStage) 
     onProgress: (step) => printLine(context.err, `${step} …`),
   });
   closers.defer(() => embedded.close());
-  const url = await createOwnDatabase(embedded.url);
-  const db = createDatabase({ url, applicationName: 'musterd demo' });
+  const { db, url } = await openDemoDatabase(embedded.url);
   closers.defer(() => db.close());
   const {
     MUSTERD_BASE_URL: baseUrl,
@@ -46,20 +45,6 @@ export async function onDemoStage<R>(context: Context, work: (stage: DemoStage) 
     status: { details: true },
   });
   return await work({ context, emulator, db, url, config, log: logInWords(context) });
-}
-
-/** An ordinary role owns it, as the README advises: the demo prints its password. @returns its URL */
-async function createOwnDatabase(superuserUrl: string): Promise<string> {
-  const server = createDatabase({ url: superuserUrl, applicationName: 'musterd demo', maxConnections: 1 });
-  try {
-    await runSqlText(server, `create role demo login createrole password 'demo'`);
-    await runSqlText(server, 'create database demo owner demo');
-  } finally {
-    await server.close();
-  }
-  const url = new URL(superuserUrl);
-  [url.username, url.password, url.pathname] = ['demo', 'demo', '/demo'];
-  return url.href;
 }
 
 interface LogLine {

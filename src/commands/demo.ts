@@ -1,7 +1,7 @@
 /** `musterd demo`: the whole story, on a service and a mirror that exist for as long as it runs. */
 import type { RunReport } from '../runs/run-record.ts';
 import { type PlanReport, runPlan, runReconcile } from '../runs/reconcile-team.ts';
-import { migrate } from '../mirror/migrations.ts';
+import { migrateMirror } from '../runs/migrate-mirror.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { differencesOf, editsOf, ideasOf, type Plot, readRows, type SqlEdit } from './demo-data.ts';
 import { type DemoStage as Stage, onDemoStage } from './demo-stage.ts';
@@ -45,7 +45,7 @@ async function tell(stage: Stage, plot: Plot): Promise<boolean> {
     'The first run adopts everything',
     'The service lists 200 users, 1,200 tags, 60 contact fields; the mirror is empty.',
   );
-  await migrate(db);
+  await migrateMirror(db);
   printLine(context.out, '  the schema is in place');
   printReport(context, await reconcile(stage));
   await show(

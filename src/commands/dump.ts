@@ -4,9 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { MusterdError } from '../errors.ts';
 import { writeWholeFile } from '../files/write-file.ts';
-import { writeDump } from '../mirror/tools/write-dump.ts';
 import { plural } from '../model/in-words.ts';
-import { requireSchema } from '../runs/open.ts';
+import { dumpMirror } from '../runs/dump-mirror.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
 import { createLateProgress } from './progress.ts';
@@ -22,7 +21,6 @@ export async function dumpCommand(
       hint: 'Give one: musterd dump -o musterd.sql.gz',
     });
   return withMirrorOf(context, async ({ mirror }) => {
-    await requireSchema(mirror.db);
     const { signal, version } = context;
     const progress = createLateProgress(context, 'rows written');
     let rows = 0;
@@ -30,7 +28,7 @@ export async function dumpCommand(
       rows = count;
       progress.show(count);
     };
-    const parts = Readable.from(writeDump({ url: mirror.url, version, onRows }), { objectMode: false });
+    const parts = Readable.from(await dumpMirror(mirror, version, onRows), { objectMode: false });
     const write = (take: (chunk: Buffer) => Promise<void>) =>
       pipeline(
         parts,

@@ -1,8 +1,6 @@
-import { type HeldRow, readHeldFields } from '../mirror/users/held.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showTime, showValue } from '../model/field-values.ts';
-import { readHeldTogether } from '../runs/held-together.ts';
-import { requireTeamId, requireUser } from '../runs/named-user.ts';
+import { type HeldRow, readHeldOf } from '../runs/held-together.ts';
 import { printJson, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 import { withMirror } from './setup.ts';
@@ -10,12 +8,7 @@ import { withMirror } from './setup.ts';
 /** The fields that wait, with the values of both sides, now and when the hold began, and the one last agreed on. */
 export async function heldCommand(context: Context, who: string | undefined): Promise<ExitCode> {
   return withMirror(context, async (setup) => {
-    const teamId = await requireTeamId(setup);
-    const user = who === undefined ? null : await requireUser(setup, teamId, who);
-    const rows = await readHeldFields(setup.mirror.db.kysely, teamId, user?.id ?? null);
-    const together = (await readHeldTogether(setup.mirror.db.kysely, teamId)).filter(
-      ({ fields }) => fields.length > 1 && (user === null || fields.some(({ userId }) => userId === user.id)),
-    );
+    const { rows, together } = await readHeldOf(setup, who);
     if (context.json)
       printJson(context, {
         held: rows,

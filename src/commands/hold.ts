@@ -1,8 +1,7 @@
 import { MusterdError } from '../errors.ts';
-import type { AskedHolds, HoldEnd } from '../mirror/users/held.ts';
 import { showTime } from '../model/field-values.ts';
 import { fields } from '../model/user.ts';
-import { endHold, holdFields, readUntil } from '../runs/hold-fields.ts';
+import { type AskedHolds, endHold, type HoldEnd, holdFields, readUntil } from '../runs/hold-fields.ts';
 import { readField, requireTeamId, requireUser } from '../runs/named-user.ts';
 import { confirmationOf, reasonOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';

@@ -1,5 +1,5 @@
 import { MusterdError } from '../errors.ts';
-import type { Confirmation } from '../mirror/users/decide-edits.ts';
+import type { Confirmation } from '../model/waiting.ts';
 import { readFormat } from '../files/format.ts';
 import { readBytes, readTable } from '../files/read-table.ts';
 import { plural } from '../model/in-words.ts';
@@ -9,12 +9,12 @@ import {
   type ImportPreview,
   type ImportRequest,
   previewImport,
+  settledOf,
 } from '../runs/import/import-users.ts';
 import type { Setup } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { askAtTerminal, confirmationOf, noteFourEyes } from './confirmation.ts';
 import { leaseWait } from './lease-wait.ts';
-import { readSettled } from '../mirror/users/settled.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
 import { codeOfSettled, printSettled, settledWaitMs } from './show-settled.ts';
@@ -135,9 +135,7 @@ async function carryOn(
   if (!context.json) printImported(context, imported);
   noteFourEyes(context, setup.config, confirmation);
   const settled =
-    options.wait === undefined
-      ? undefined
-      : await readSettled(setup.mirror.db, imported.xid, { waitMs, signal });
+    options.wait === undefined ? undefined : await settledOf(setup, imported, { waitMs, signal });
   if (context.json)
     printJson(context, { ...importInJson(preview, imported, null), ...(settled && { settled }) });
   else if (settled !== undefined) printSettled(context, settled);

@@ -1,5 +1,5 @@
 /** Rows of the ledger, as `changes` and `why` show them. */
-import type { LedgerRow } from '../mirror/users/ledger.ts';
+import type { LedgerRow } from '../runs/read-ledger.ts';
 import { showTime, showValue } from '../model/field-values.ts';
 
 export const ledgerHead: readonly string[] = [

@@ -1,16 +1,12 @@
 import { MusterdError } from '../errors.ts';
-import { addLookups } from '../mirror/users/addresses.ts';
-import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { decodeText } from '../files/decode-text.ts';
 import { eachRow, linesOf } from '../files/each-row.ts';
 import { readBytes } from '../files/read-table.ts';
 import { canonicalPhone, isEmailAddress } from '../model/canonical.ts';
-import { prepareSchema } from '../runs/open.ts';
-import { withReading } from '../runs/with-run.ts';
+import { addTeamLookups } from '../runs/add-lookups.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
 import { plural } from '../model/in-words.ts';
-import type { Setup } from '../runs/open.ts';
 import { withMirror } from './setup.ts';
 
 interface Lookup {
@@ -30,9 +26,7 @@ export async function addLookupsCommand(context: Context, file: string): Promise
     });
   }
   return withMirror(context, async (setup) => {
-    await prepareSchema(setup.mirror.db, setup.config);
-    const teamId = await findTeamId(setup, context);
-    const added = await addLookups(setup.mirror.db, teamId, lookups);
+    const added = await addTeamLookups(setup, lookups, context.signal);
     if (context.json) printJson(context, { added, known: lookups.length - added, unusable: unusable.length });
     else
       printLine(
@@ -67,11 +61,4 @@ export async function parseLookups(text: string, signal: AbortSignal) {
     }
   });
   return { lookups, unusable };
-}
-
-/** The team's id from the mirror, or, before the first run, from the service. */
-async function findTeamId({ config, log, mirror }: Setup, { signal }: Context): Promise<bigint> {
-  const known = await readTeamId(mirror.db.kysely, config.team);
-  if (known !== null) return known;
-  return withReading(mirror.db, config, { log, signal }, (_, team) => Promise.resolve(team.id));
 }

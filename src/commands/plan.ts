@@ -1,6 +1,6 @@
 import { writeWholeFile } from '../files/write-file.ts';
-import { readDatabaseTime, readPlanKey } from '../mirror/users/applied-plans.ts';
 import { columnOf } from '../model/field-values.ts';
+import type { Id } from '../model/id.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { hasMovedSince } from '../model/push-values.ts';
 import { changesOf, type PlannedChange } from '../model/user-changes.ts';
@@ -9,7 +9,7 @@ import { afterBatch } from '../reconcile/guard/guard.ts';
 import { sayReplaced } from '../reconcile/overlap.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
 import type { Setup } from '../runs/open.ts';
-import { encodePlan, planHash } from '../runs/plan-file.ts';
+import { planHash, planTime, writePlanFile } from '../runs/plan-file.ts';
 import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { inMarkdown, printJson, printLine } from './output.ts';
@@ -28,7 +28,7 @@ export async function planCommand(
       const { config, log, mirror } = setup;
       const progress = createProgress(context);
       const watch = { log, onEvent: progress.onEvent, signal: context.signal };
-      const madeAt = await readDatabaseTime(mirror.db.kysely);
+      const madeAt = await planTime(setup);
       const report = await runPlan(mirror.db, config, watch).finally(progress.close);
       const changes = plannedChangesOf(report);
       if (context.json) printJson(context, planInJson(report, changes));
@@ -55,11 +55,11 @@ const hashOfPlan = (report: PlanReport): string => report.replaced?.hash ?? plan
 async function writePlan(
   { err }: Context,
   { report, madeAt }: { readonly report: PlanReport; readonly madeAt: Date },
-  { config, mirror }: Setup,
+  setup: Setup,
   path: string,
 ): Promise<void> {
-  const key = await readPlanKey(mirror.db.kysely, config.team);
-  const text = encodePlan(report, config, { madeAt, key, nameOf: (id) => nameIn(report.users.roster, id) });
+  const nameOf = (id: Id) => nameIn(report.users.roster, id);
+  const text = await writePlanFile(setup, report, { madeAt, nameOf });
   await writeWholeFile(path, async (write) => write(text));
   printLine(err, `Written to ${path}: "musterd apply" sends exactly this`);
 }

@@ -1,8 +1,8 @@
 import type { Config } from '../config/config.ts';
-import { prune } from '../mirror/runs/retention.ts';
 import { plural } from '../model/in-words.ts';
-import { agesOf, prunable, type Pruned } from '../model/ages.ts';
+import { prunable, type Pruned } from '../model/ages.ts';
 import { requireSchema } from '../runs/open.ts';
+import { pruneTeam } from '../runs/prune-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { eachTeam } from './each-team.ts';
 import { printJson, printLine } from './output.ts';
@@ -16,9 +16,9 @@ export async function pruneCommand(
 ): Promise<ExitCode> {
   return withMirrorOf(context, async ({ configuration: { teams }, mirror }) => {
     await requireSchema(mirror.db);
-    const work = async ({ team, retention }: Config) => {
+    const work = async (config: Config) => {
       const progress = createProgress(context);
-      return prune(mirror.db, team, agesOf(retention), {
+      return pruneTeam(mirror.db, config, {
         isDry,
         goesOn: (step, pruned) => {
           context.signal.throwIfAborted();

@@ -2,10 +2,9 @@ import { createReadStream } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
 import { MusterdError } from '../errors.ts';
-import { readPlacing } from '../mirror/team/known-place.ts';
-import { restoreDump } from '../mirror/tools/restore-dump.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { adviceOn, placeInWords, stillOf } from '../model/place.ts';
+import { restoreMirror } from '../runs/restore-mirror.ts';
 import { placeInJson } from './adopt.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
@@ -29,11 +28,10 @@ export async function restoreCommand(context: Context, file: string): Promise<Ex
     const { signal } = context;
     const progress = createLateProgress(context, 'rows restored');
     try {
-      const restored = await restoreDump(mirror.db, {
+      const { restored, placing } = await restoreMirror(mirror.db, {
         open: () => open(file, signal),
         onRows: progress.show,
       });
-      const placing = await readPlacing(mirror.db);
       if (context.json) printJson(context, { file, ...restored, place: placeInJson(placing) });
       else {
         const what = `${plural(restored.rows, 'row')} of ${plural(restored.tables, 'table')}`;

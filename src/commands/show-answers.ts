@@ -1,8 +1,7 @@
 /** Shows what statements are answered with: as a table, or in a format for programs. Page by page. */
 import { type AnswerFormat, createAnswersWriter, wordsOf } from '../files/write-answers.ts';
-import type { AnswerSink, SqlRow } from '../mirror/db/sql-session.ts';
-import type { SqlColumn } from '../mirror/db/sql-values.ts';
 import { plural, printable } from '../model/in-words.ts';
+import type { AnswerSink, SqlColumn, SqlRow } from '../runs/open-sql.ts';
 import { escapeUnprintable } from '../service/printable.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';

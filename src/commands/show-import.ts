@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { columnOf } from '../model/field-values.ts';
 import { plural, printable } from '../model/in-words.ts';
 import type { PlannedChange } from '../model/user-changes.ts';
-import type { Confirmation } from '../mirror/users/decide-edits.ts';
+import type { Confirmation } from '../model/waiting.ts';
 import type { Imported, ImportPreview } from '../runs/import/import-users.ts';
 import type { ImportChange } from '../runs/import/plan-import.ts';
 import type { Context } from './context.ts';

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
-import { servePage } from '../daemon/serve-page.ts';
+import { servePage } from '../page/serve/serve-page.ts';
 import { MusterdError } from '../errors.ts';
-import { sqlState } from '../mirror/db/database-errors.ts';
-import { pageName } from '../mirror/page/page-reader.ts';
-import { requireSchema } from '../runs/open.ts';
+import { pageName } from '../page/read/page-reader.ts';
+import { requireSeenSchema } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printLine } from './output.ts';
 import { type SetupOfTeams, withMirrorOf } from './setup.ts';
@@ -22,10 +21,7 @@ export async function pageCommand(
   const { signal, version } = context;
   const wanted = portOf(port);
   const serve = async ({ configuration: { teams }, mirror: { db }, log }: SetupOfTeams) => {
-    await requireSchema(db).catch((error: unknown) => {
-      // A role that may only read is not shown which migrations there are.
-      if (sqlState(error) !== '42501') throw error;
-    });
+    await requireSeenSchema(db);
     const [{ status }] = teams;
     const { host } = status;
     const server = await servePage({ db, configs: () => teams, version, host, port: wanted, log });

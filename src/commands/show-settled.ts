@@ -1,5 +1,5 @@
 /** What became of edits, for the commands that wait for it. */
-import type { SettledEdit } from '../mirror/users/settled.ts';
+import type { SettledEdit } from '../runs/import/import-users.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printTable } from './print-table.ts';
 

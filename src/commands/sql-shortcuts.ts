@@ -1,8 +1,8 @@
 /** `\d`, as in psql. */
 import { MusterdError } from '../errors.ts';
-import type { Database } from '../mirror/db/database.ts';
-import { describeRelation, readRelations } from '../mirror/db/sql-catalog.ts';
 import { printable } from '../model/in-words.ts';
+import type { Mirror } from '../runs/open.ts';
+import { relationOf, relationsOf } from '../runs/open-sql.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 
@@ -18,20 +18,24 @@ function printColumns({ out }: Pick<Context, 'out'>, rows: readonly (readonly st
 }
 
 /** @throws MusterdError `usage` for one that is not there */
-export async function runShortcut(context: Pick<Context, 'out'>, db: Database, text: string): Promise<void> {
+export async function runShortcut(
+  context: Pick<Context, 'out'>,
+  mirror: Pick<Mirror, 'db'>,
+  text: string,
+): Promise<void> {
   const [word = '', name] = text.trim().replace(/;$/, '').split(/\s+/);
   if (word !== '\\d' && word !== '\\d+')
     throw new MusterdError('usage', `${word} is not known here`, {
       hint: '\\d and \\d <view> are; for the others use psql.',
     });
   if (name === undefined) {
-    const relations = await readRelations(db);
+    const relations = await relationsOf(mirror);
     return printColumns(
       context,
       relations.map(({ schema, name: own, comment }) => [`${schema}.${own}`, comment]),
     );
   }
-  const found = await describeRelation(db, name);
+  const found = await relationOf(mirror, name);
   if (found === null)
     throw new MusterdError('usage', `There is no view and no table "${name}"`, { hint: '\\d lists them.' });
   printLine(context.out, `${found.relation.schema}.${found.relation.name}: ${found.relation.comment}`);

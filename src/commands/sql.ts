@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import { text as readStream } from 'node:stream/consumers';
 import { MusterdError } from '../errors.ts';
 import { type AnswerFormat, answerFormats } from '../files/write-answers.ts';
-import { reachesBeyondTables } from '../mirror/team/probes.ts';
-import { openSqlSession, type SqlSession, transactionWords } from '../mirror/db/sql-session.ts';
 import { plural, printableLines } from '../model/in-words.ts';
 import { splitSql, type SqlStatement } from '../model/sql-statements.ts';
+import { openSql, type SqlSession, transactionWords } from '../runs/open-sql.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printLine } from './output.ts';
 import { type SetupOfTeams, withMirrorOf } from './setup.ts';
@@ -134,14 +133,12 @@ export async function sqlCommand(
   const after = readWaits(options) ? settledOf(context.waitMs ?? settledWaitMs) : undefined;
   const ask = async ({ mirror }: SetupOfTeams) => {
     if (isShortcut(text)) {
-      await runShortcut(context, mirror.db, text);
+      await runShortcut(context, mirror, text);
       return exitCode.ok;
     }
     const onNotice = (words: string) => printLine(err, printableLines(words));
-    const url = isWriting ? mirror.url : await mirror.readingUrl();
-    if (!isWriting && url === mirror.url && (await reachesBeyondTables(mirror.db)))
-      printLine(err, beyondTables);
-    const session = await openSqlSession({ url, isWriting, onNotice });
+    const onBeyondTables = () => printLine(err, beyondTables);
+    const session = await openSql(mirror, { isWriting, onNotice, onBeyondTables });
     const cancel = () => void session.cancel().catch(() => {});
     signal.addEventListener('abort', cancel);
     try {

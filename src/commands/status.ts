@@ -1,8 +1,7 @@
-import { readPlacing } from '../mirror/team/known-place.ts';
-import { readStatus, type TeamStatus } from '../mirror/runs/read-status.ts';
 import { adviceOn, placeInWords, type Placing } from '../model/place.ts';
 import { namesInWords } from '../model/intent.ts';
-import { type Reach, requireSchema } from '../runs/open.ts';
+import type { Reach } from '../runs/open.ts';
+import { readStatusOf, type TeamStatus } from '../runs/status-of-teams.ts';
 import { sayWhatSlows } from '../model/slowdowns.ts';
 import type { HeldBatch } from '../model/waiting.ts';
 import { placeInJson } from './adopt.ts';
@@ -14,10 +13,8 @@ import { withMirrorOf } from './setup.ts';
 /** How the mirror stands, read from the mirror alone. */
 export async function statusCommand(context: Context): Promise<ExitCode> {
   return withMirrorOf(context, async ({ configuration: { teams }, mirror }) => {
-    await requireSchema(mirror.db);
-    const placing = await readPlacing(mirror.db);
-    const all: TeamStatus[] = [];
-    for (const { team } of teams) all.push(await readStatus(mirror.db, team));
+    const names = teams.map(({ team }) => team);
+    const { placing, teams: all } = await readStatusOf(mirror.db, names);
     if (context.json) {
       const { url, psql } = mirror.reach;
       const [first, ...others] = all.map((status) => ({

@@ -1,4 +1,3 @@
-import { readPlacing } from '../mirror/team/known-place.ts';
 import { printable } from '../model/in-words.ts';
 import { adviceOn, placeInWords, stillOf } from '../model/place.ts';
 import { explainUser } from '../runs/explain-user.ts';
@@ -14,10 +13,9 @@ export async function whyCommand(context: Context, who: string): Promise<ExitCod
     async (setup) => {
       const explanation = await explainUser(setup, context.signal, who);
       showExplanation(context, explanation);
-      const placing = await readPlacing(setup.mirror.db);
+      const { answer, placing } = explanation;
       if (stillOf(placing) !== undefined)
         printLine(context.err, printable(`Note: ${placeInWords(placing)}. ${adviceOn(placing)}`));
-      const { answer } = explanation;
       if (answer.reached) return exitCode.ok;
       return answer.error.code === 'credentials' ? exitCode.credentials : exitCode.partial;
     },

@@ -2,7 +2,8 @@
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createMetrics } from './metrics.ts';
-import { createPage } from './create-page.ts';
+import { createPage } from '../page/serve/create-page.ts';
+import { pageRoutes } from '../page/serve/page-routes.ts';
 import { createPing } from './ping.ts';
 import { createReadiness } from './readiness.ts';
 import { longestGapMs } from './schedule.ts';
@@ -20,8 +21,8 @@ import { type GroupStatus, scheduledGroups } from '../model/run-group.ts';
 import type { Mirror } from '../runs/open.ts';
 import type { RunWatch } from './serve.ts';
 import { nameOperation, operations } from '../service/operation.ts';
-import { createHookTokens } from '../status/hook-tokens.ts';
-import { createStatusServer } from '../status/server.ts';
+import { createHookTokens } from '../http/hook-tokens.ts';
+import { createStatusServer } from '../http/server.ts';
 
 export interface MonitoringOptions {
   readonly mirror: Mirror;
@@ -106,7 +107,7 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
           freshness,
           metrics: () => metrics.render(),
           hook: (token) => hintEach(now.teamsOf(token), hint),
-          page: createPage({ db, configs: () => now.configs, version, decide: { mirror, log } }),
+          page: pageRoutes(createPage({ db, configs: () => now.configs, version, decide: { mirror, log } })),
           log,
         });
   const watch: RunWatch = {

@@ -1,6 +1,5 @@
 /** The members of each team, kept between runs, so that an edit needs no request for them. */
 import type { Config } from '../config/config.ts';
-import { wholeTeam } from '../model/team.ts';
 import type { Recalled, TeamMemory } from '../runs/with-run.ts';
 
 /** How long a run of the edits may use them. */
@@ -16,11 +15,11 @@ export function createTeamMemories(monotonicMs: () => number): (config: Config) 
       teams.delete(config);
       return undefined;
     },
-    keep: async (team, readAtMs) => {
+    keep: async (answer, readAtMs) => {
       const kept = teams.get(config)?.team;
-      const isSame = kept?.digest !== undefined && kept.digest === team.digest;
-      const whole = isSame ? kept : { ...(await wholeTeam(team)), raw: {} };
-      teams.set(config, { team: whole, keptAtMs: readAtMs });
+      const isSame = kept !== undefined && kept.digest !== null && kept.digest === answer.head.digest;
+      const team = isSame ? kept : { ...(await answer.readTeam()), raw: {} };
+      teams.set(config, { team, keptAtMs: readAtMs });
     },
     keepPopulation: (population) => {
       const kept = teams.get(config);

@@ -11,7 +11,7 @@ import type { RejectedRow } from '../model/rejected-row.ts';
 import type { Stopped } from '../model/waiting.ts';
 import type { Tag } from '../model/tag.ts';
 import type { ListingRest, RestingListing, RestingUsers } from '../model/rest.ts';
-import type { Team } from '../model/team.ts';
+import type { TeamAnswer } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import type { RoleNames, ShownUsers, UserState } from '../model/user-state.ts';
 import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap } from './users/absences.ts';
@@ -200,8 +200,10 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     inSnapshot: <R>(work: (reads: Reads) => Promise<R>) =>
       recording(() => reader.inSnapshot((reads) => work({ ...reads, ...asBegun(reads) })))(),
     ...asBegun(reader),
-    applyTeam: async (team: Team) => {
-      if (known === undefined || !isSameTeam(known, team)) await write((tx) => writeTeam(tx, team));
+    applyTeam: async (answer: TeamAnswer) => {
+      if (known !== undefined && isSameTeam(known, answer.head)) return;
+      const team = await answer.readTeam();
+      await write((tx) => writeTeam(tx, team));
     },
     applyUsers: async (plans: readonly UserPlan[]) => {
       mayLackRoles ||= plans.some(movesRole);

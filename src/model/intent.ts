@@ -66,6 +66,8 @@ export interface IntentResult {
   readonly harmed: boolean;
   /** `false`: something is still unknown, and the intent stays open. */
   readonly closed: boolean;
+  /** Whether `seen` is of the answer to the update itself, with nobody's change in between. */
+  readonly isDirect: boolean;
   readonly requestId: string | null;
 }
 

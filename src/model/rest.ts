@@ -1,6 +1,6 @@
 /** What a run need not look at: what the last complete run recorded, and what the database says of the time since. */
 import type { Id } from './id.ts';
-import type { UsersAnswer } from './service-request.ts';
+import type { Everybody, SomeUsers } from './service-request.ts';
 
 /** A state of the database, as it tells of it. */
 export interface Mark {
@@ -63,14 +63,17 @@ export interface RestingListing {
 
 /** Which users there are to look at. */
 export type Look =
-  /** @property answer everybody, if they have been asked for already */
-  | { readonly how: 'all'; readonly rest: Rest; readonly answer?: UsersAnswer }
-  /** Those alone who can differ. `nothing`: nobody can, and both answers are the same. */
+  /** Everybody; nobody has been asked for yet. */
+  | { readonly how: 'unasked'; readonly rest: Rest }
+  /** Everybody. @property answer `null`: the service does not answer for all at once */
+  | { readonly how: 'everybody'; readonly rest: Rest; readonly answer: Everybody | null }
+  /** Those alone who can differ. @property shown how many users are shown */
   | {
-      readonly how: 'some' | 'nothing';
+      readonly how: 'some';
       readonly rest: Rest;
-      readonly answer: UsersAnswer;
+      readonly answer: SomeUsers;
       readonly only: ReadonlySet<Id>;
-      /** How many users are shown. */
       readonly shown: number;
-    };
+    }
+  /** Nobody: both answers are the same, and nothing was written since. */
+  | { readonly how: 'nothing'; readonly shown: number };

@@ -13,25 +13,50 @@ export interface UserFilter {
 
 /** What is known of the users of an answer before it is read. */
 export interface RowsBefore {
-  /** One for each; absent: the answer is the same as before, and so is each of them. */
-  readonly hashes?: Buffer | undefined;
+  /** One for each; `null`: the answer is the same as before, and so is each of them. */
+  readonly hashes: Buffer | null;
   /** Who is wanted even if they are the same. */
   readonly besides: ReadonlySet<Id>;
 }
 
+/** The users that one answer shows. */
 export interface UsersAnswer {
   readonly users: readonly ServiceUser[];
   /** Entries of the answer that could not be taken. */
   readonly rejected: readonly RejectedRow[];
   readonly requestId: string | null;
-  /** Stands for an answer about everybody, … */
-  readonly digest?: string;
-  /** … and these for each of its users; absent: they could not be read one by one. */
-  readonly hashes?: Buffer;
-  /** Reads an answer that was left unread: all of it, if nothing was known or it is not about the same users as before. */
-  readonly read?: (before?: RowsBefore) => Promise<UsersAnswer>;
-  /** If not everybody was read: who is shown otherwise than before. All who are not in `users` are shown as they were. */
-  readonly changed?: ReadonlySet<Id>;
+}
+
+/** What stands for an answer about everybody in the record of a run that was equal to it. */
+export interface AnswerMark {
+  /** Of the whole answer. */
+  readonly digest: string;
+  /** One for each of its users; `null`: they could not be read one by one. */
+  readonly hashes: Buffer | null;
+}
+
+/** An answer about everybody, with all of them. */
+export interface Everybody extends UsersAnswer {
+  readonly how: 'everybody';
+  readonly mark: AnswerMark;
+}
+
+/** An answer about the same users as before, with those alone who are shown otherwise, or who were wanted besides. */
+export interface SomeUsers extends UsersAnswer {
+  readonly how: 'some';
+  readonly mark: AnswerMark;
+  /** Who is shown otherwise than before. */
+  readonly changed: ReadonlySet<Id>;
+}
+
+/** The answer about everybody as it came. Like the body of a `Response`, it is read when that is asked for, and once. */
+export interface UnreadUsers {
+  readonly digest: string;
+  readonly requestId: string | null;
+  /** All of them. */
+  readAll(): Promise<Everybody>;
+  /** What is new; everybody, if these are not the users of before, or a row of them cannot be read. */
+  readNew(before: RowsBefore): Promise<Everybody | SomeUsers>;
 }
 
 export interface SendOptions {

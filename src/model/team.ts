@@ -12,24 +12,34 @@ export interface TeamMember {
   readonly phone: string | null;
 }
 
-/** interface.md, Team. */
-export interface Team {
+/** The team without those who are in it. */
+export interface TeamHead {
   readonly id: Id;
   readonly name: string | null;
   readonly listSize: Id | null;
-  /** Stands for the answer. */
-  readonly digest?: string;
+  /** Stands for the answer; `null`: nobody knows. */
+  readonly digest: string | null;
+}
+
+/** interface.md, Team. */
+export interface Team extends TeamHead {
   readonly members: readonly TeamMember[];
   readonly rejected: readonly RejectedRow[];
   readonly raw: Readonly<Record<string, unknown>>;
-  /** Of a team that was known by its digest: nobody in it has been read, and this does, once. */
-  readonly read?: () => Promise<Team>;
 }
 
-/** What is known of a team's answer without reading it. */
-export type TeamBefore = Pick<Team, 'id' | 'name' | 'listSize'> & { readonly digest: string };
-
-/** The same with everybody in it. */
-export async function wholeTeam(team: Team): Promise<Team> {
-  return team.read === undefined ? team : await team.read();
+/**
+ * The answer about a team. If it is the one that was known before, it is read when that is asked for: a large team takes
+ * as long to read as all the rest of a run in which nothing is new.
+ */
+export interface TeamAnswer {
+  readonly head: TeamHead;
+  /** Reads it once, however often it is asked for. */
+  readTeam(): Promise<Team>;
 }
+
+/** The answer about a team that has been read. */
+export const asAnswer = (team: Team): TeamAnswer => ({
+  head: team,
+  readTeam: () => Promise.resolve(team),
+});

@@ -64,3 +64,11 @@ export interface Stopped {
   /** Whether people are told of all that waits now. */
   readonly isNews: boolean;
 }
+
+/** Who confirms what is about to be done, and why. */
+export interface Confirmation {
+  /** In whose name. */
+  readonly actor: string | undefined;
+  /** The reason. With it the edits pass the limits once. */
+  readonly why: string | undefined;
+}

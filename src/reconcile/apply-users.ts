@@ -9,7 +9,7 @@ import {
 } from '../model/user-plan.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
 import type { Id } from '../model/id.ts';
-import type { Team } from '../model/team.ts';
+import type { TeamAnswer } from '../model/team.ts';
 import {
   type AbsenceSettings,
   judgeAbsences,
@@ -21,7 +21,7 @@ import {
 import type { Until } from './guard/field-limits.ts';
 import { emptyValues, observe, takeValues } from './merge/service-values.ts';
 import { chunks } from './chunks.ts';
-import type { RunNotes } from './run-notes.ts';
+import { givenTwice, type RunNotes } from './run-notes.ts';
 import type { GuardVerdict } from './guard/guard.ts';
 import type { RunContext, UsersPlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
@@ -30,7 +30,7 @@ import type { Roster } from './read/roster.ts';
 export interface WritingContext extends RunContext {
   readonly mirror: MirrorPort & MirrorWriter;
   /** Called with the team after the comparison with the mirror; the team may be unchanged since an earlier one. */
-  readonly keepTeam?: (team: Team) => Promise<void>;
+  readonly keepTeam?: (team: TeamAnswer) => Promise<void>;
   /** Called with the number of present users. */
   readonly keepPopulation?: (users: number) => void;
 }
@@ -119,6 +119,17 @@ export async function applyPulls(
     notes,
   );
   return deferred;
+}
+
+/** Writes down whose rows were odd: those that could not be taken, that came twice, or that were older than before. */
+export async function applyOddities(
+  { mirror }: WritingContext,
+  { roster: { rejected, repeated, shown }, stale, movedAlone }: UsersPlan,
+): Promise<void> {
+  const twice = [...repeated.keys()].map((id) => givenTwice('users', id));
+  await mirror.applyRejectedRows('users', [...rejected, ...twice]);
+  if (stale.length > 0) await mirror.noteStale(stale);
+  if (movedAlone > 0) await mirror.noteMovedAlone(movedAlone, shown);
 }
 
 export function countPlans(plans: readonly UserPlan[], notes: RunNotes): void {

@@ -19,10 +19,11 @@ import { createHash } from 'node:crypto';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { Look, Mark, Rest, RestingUsers } from '../model/rest.ts';
-import type { Team } from '../model/team.ts';
+import type { TeamHead } from '../model/team.ts';
 import type { RunContext, UsersPlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
-import { askForAll } from './read/ask.ts';
+import { askEverybody } from './read/ask.ts';
+import type { HowRead } from './run-notes.ts';
 
 /** If more users than this, and more than an eighth, are to be looked at, all are compared: one by one takes longer. */
 const mostLookedAt = 1_000;
@@ -47,32 +48,34 @@ function restlessOf(known: RestingUsers, rest: Rest, settings: unknown): Readonl
 /** Asks for everybody, if what was recorded may still count; the database is looked at meanwhile. */
 export async function lookForNews(
   { service, mirror, notes }: RunContext,
-  team: Team,
+  team: TeamHead,
   settings: unknown,
 ): Promise<Look> {
   const known = await mirror.readRestingUsers();
   if (known === null || known.team !== team.digest || (await mirror.readIntents()).length > 0)
-    return { how: 'all', rest: await mirror.readRest() };
+    return { how: 'unasked', rest: await mirror.readRest() };
   notes.event({ kind: 'step', step: 'users' });
-  const [rest, { read, ...unread }] = await Promise.all([mirror.readRest(), askForAll(service, true)]);
-  if (read === undefined) return { how: 'all', rest, answer: unread };
+  const [rest, unread] = await Promise.all([mirror.readRest(), askEverybody(service)]);
+  if (unread === null) return { how: 'everybody', rest, answer: null };
   const restless = restlessOf(known, rest, settings);
-  const isSame = unread.digest === known.users;
-  const hashes = isSame || restless === null ? undefined : await mirror.readRowHashes(known);
-  if (restless === null || (!isSame && hashes === undefined))
-    return { how: 'all', rest, answer: await read() };
   const { shown } = known;
-  if (isSame && restless.size === 0) {
-    const only = new Set<Id>();
-    return { how: 'nothing', rest, answer: { ...unread, changed: only }, only, shown };
-  }
-  const answer = await read({ hashes, besides: restless });
-  if (answer.changed === undefined) return { how: 'all', rest, answer };
+  const isSame = unread.digest === known.users;
+  if (restless !== null && isSame && restless.size === 0) return { how: 'nothing', shown };
+  const hashes = isSame || restless === null ? null : await mirror.readRowHashes(known);
+  if (restless === null || (!isSame && hashes === null))
+    return { how: 'everybody', rest, answer: await unread.readAll() };
+  const answer = await unread.readNew({ hashes, besides: restless });
+  if (answer.how === 'everybody') return { how: 'everybody', rest, answer };
   const isOfTeam = answer.users.every(({ teamId }) => (teamId ?? team.id) === team.id);
   // Somebody is of another team by now, or is known here and not shown: everybody is asked for once more.
   if (!isOfTeam || !restless.isSubsetOf(new Set(answer.users.map(({ id }) => id))))
-    return { how: 'all', rest };
+    return { how: 'unasked', rest };
   return { how: 'some', rest, answer, only: answer.changed.union(restless), shown };
+}
+
+/** How much of the answer about the users is read, in the words of logs and metrics. */
+export function howRead({ how }: Look): HowRead {
+  return how === 'unasked' || how === 'everybody' ? 'all' : how;
 }
 
 /** Whether nobody was known here: all that is here now is what the service says. */
@@ -89,7 +92,7 @@ function isComplete({ roster, absent, stale }: UsersPlan): boolean {
 /** What there is to record. */
 export interface Learnable {
   readonly plan: UsersPlan;
-  readonly look: Look;
+  readonly look: Exclude<Look, { how: 'nothing' }>;
 }
 
 /**
@@ -98,13 +101,13 @@ export interface Learnable {
  */
 export async function learnRest(
   mirror: MirrorPort & MirrorWriter,
-  team: Team,
+  team: TeamHead,
   { plan, look }: Learnable,
   settings: unknown,
 ): Promise<void> {
   const { plans, unknown, roster } = plan;
-  const { digest, hashes, shown } = roster;
-  if (team.digest === undefined || digest === undefined || hashes === undefined || !isComplete(plan)) return;
+  const { mark, shown } = roster;
+  if (team.digest === null || mark === null || mark.hashes === null || !isComplete(plan)) return;
   const taken = isFirst(plan) ? await mirror.readTaken() : null;
   const planned = taken?.written ?? [...plans.map(({ id }) => id), ...unknown];
   const users = {
@@ -113,10 +116,10 @@ export async function learnRest(
     name: team.name,
     listSize: team.listSize?.toString() ?? null,
     team: team.digest,
-    users: digest,
+    users: mark.digest,
     shown,
     planned: planned.map(String),
   };
-  const isKept = look.how !== 'all' && look.answer.changed?.size === 0;
-  await mirror.applyRestingUsers(users, isKept ? null : hashes, look.how === 'all');
+  const isKept = look.how === 'some' && look.answer.changed.size === 0;
+  await mirror.applyRestingUsers(users, isKept ? null : mark.hashes, look.how !== 'some');
 }

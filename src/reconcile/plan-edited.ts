@@ -9,6 +9,7 @@ import type { EditedUser, PresentUser } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
 import type { Addresses } from '../model/user.ts';
 import { isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
+import type { UserState } from '../model/user-state.ts';
 import type { Exactly } from './exactly.ts';
 import { guard } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
@@ -16,10 +17,10 @@ import type { Policy } from './merge/merge-field.ts';
 import { planUser } from './merge/plan-user.ts';
 import { concernsOthers, type RunContext, readKnown, type UsersPlan } from './plan-users.ts';
 import type { MirrorPort } from './ports.ts';
-import { readLessons } from './push/batches.ts';
+import { type PushLessons, readLessons } from './push/batches.ts';
 import { createUserLookup, type UserLookup } from './read/lookup.ts';
-import { membersOf, rolesOf } from './read/members.ts';
-import { differingOf, noteRefused } from './read/roster.ts';
+import { type Members, membersOf, rolesOf } from './read/members.ts';
+import { differingOf, noteRefused, type Roster } from './read/roster.ts';
 import { type RunNotes, tell, warnOfStale, warnOfTwice } from './run-notes.ts';
 import { unreadNotes } from './unread.ts';
 
@@ -94,13 +95,30 @@ function noteLookup(
   if (unknown > 0) notes.warn(`no lookup returns ${unknown} edited users: their edits wait`);
 }
 
+function rosterOf({ users, rejected, repeated, refusedLookups }: UserLookup, members: Members): Roster {
+  const whole = { unresolved: [], unproven: new Set<Id>(), mark: null };
+  return { users, shown: users.size, members, rejected, repeated, refusedLookups, ...whole };
+}
+
+/** The plan of users who were asked for by name. */
+export interface EditedPlan extends UsersPlan {
+  /** Those who were planned. */
+  readonly states: readonly UserState[];
+  /** What earlier pushes have taught. */
+  readonly lessons: PushLessons;
+  /** When they were asked for, at the earliest, by the monotonic clock. */
+  readonly readAtMs: number;
+  /** How many users are present: nobody comes or goes by this plan. */
+  readonly population: number;
+}
+
 /** @param exact plan only these pushes instead of all edits */
 export async function planEdited(
   { service, mirror, notes, monotonicMs, recalled }: RunContext,
   team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
   { exact }: { readonly exact?: Exactly } = {},
-): Promise<UsersPlan> {
+): Promise<EditedPlan> {
   notes.event({ kind: 'step', step: 'edits' });
   const edited =
     exact === undefined
@@ -137,7 +155,7 @@ export async function planEdited(
   tell(notes, unread);
   await lookAround(lookup, mirror, { plans, present: known.present }, settings.guard.adminRoleIds);
   noteLookup(lookup, edited, notes);
-  const { users, rejected, repeated, refusedLookups } = lookup;
+  const { users } = lookup;
   const wanted = new Set(ids);
   const roles = rolesOf(members);
   const others = [...users.values()].filter(({ id }) => !wanted.has(id));
@@ -153,18 +171,8 @@ export async function planEdited(
     ...known,
   };
   const verdict = guard(view, settings.guard);
-  const roster = {
-    users,
-    shown: users.size,
-    members,
-    rejected,
-    repeated,
-    unresolved: [],
-    unproven: new Set<Id>(),
-    refusedLookups,
-  };
   return {
-    roster,
+    roster: rosterOf(lookup, members),
     roles,
     plans: verdict.plans,
     unknown: [],

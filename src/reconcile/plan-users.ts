@@ -17,9 +17,9 @@ import type { Policy } from './merge/merge-field.ts';
 import { hasMoved } from './merge/overtaken.ts';
 import { planUser } from './merge/plan-user.ts';
 import type { MirrorPort, ServicePort, SnapshotPort } from './ports.ts';
-import type { PushLessons } from './push/batches.ts';
 import { rolesOf } from './read/members.ts';
-import { differingOf, type Roster, readRoster } from './read/roster.ts';
+import { noUsers, readEverybody } from './read/ask.ts';
+import { differingOf, type Roster, readRoster, rosterOfSome } from './read/roster.ts';
 import { type RunNote, type RunNotes, tell, warnOfStale, warnOfTwice } from './run-notes.ts';
 import { readUnreadNotes } from './unread.ts';
 
@@ -49,14 +49,6 @@ export interface UsersPlan {
   /** Shown with a newer version, and nothing else new. */
   readonly movedAlone: number;
   readonly verdict: GuardVerdict;
-  /** What earlier pushes have taught, where that was read already. */
-  readonly lessons?: PushLessons;
-  /** When those who are to be pushed were asked for, at the earliest; left out where that is to be done again. */
-  readonly readAtMs?: number;
-  /** How many users are present, where nobody comes or goes by this plan. */
-  readonly population?: number;
-  /** Those who were planned, where some were asked for by name. */
-  readonly states?: readonly UserState[];
 }
 
 /** What the roster as a whole says of this pass. */
@@ -82,18 +74,36 @@ export async function noteRoster(
   }
 }
 
-export async function planUsers(
+/** Who is there, by what there is to look at. */
+async function rosterFor(
   { service, mirror, notes }: RunContext,
   team: Team,
+  look: Look,
+): Promise<{ readonly roster: Roster; readonly only: ReadonlySet<Id> | null }> {
+  if (look.how === 'nothing') {
+    const { shown } = look;
+    return { roster: rosterOfSome(team, noUsers, { shown, mark: null }), only: new Set() };
+  }
+  if (look.how === 'some') {
+    const { answer, only, shown } = look;
+    return { roster: rosterOfSome(team, answer, { shown, mark: answer.mark }), only };
+  }
+  const everybody = look.how === 'everybody' ? look.answer : await readEverybody(service);
+  return { roster: await readRoster(service, mirror, team, notes, everybody), only: null };
+}
+
+export async function planUsers(
+  places: RunContext,
+  team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
-  look?: Look,
+  look: Look,
 ): Promise<UsersPlan> {
+  const { mirror, notes } = places;
   notes.event({ kind: 'step', step: 'users' });
-  const roster = await readRoster(service, mirror, team, notes, look);
+  const { roster, only } = await rosterFor(places, team, look);
   const { members } = roster;
   await noteRoster(roster, notes);
   const roles = rolesOf(members);
-  const only = look === undefined || look.how === 'all' ? null : look.only;
   const planned = await mirror.inSnapshot((one) => planRoster(one, { roster, roles, only }, settings));
   const { unread, said, ...plan } = planned;
   tell(notes, unread);

@@ -17,19 +17,24 @@ import type { Id } from '../model/id.ts';
 import type { GatheredRows, Listing, ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { Concern, EditedUser, PresentUser } from '../model/plan.ts';
-import type { ListingOptions, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
+import type {
+  ListingOptions,
+  SendOptions,
+  UnreadUsers,
+  UserFilter,
+  UsersAnswer,
+} from '../model/service-request.ts';
 import type { Tag } from '../model/tag.ts';
 import type { ListingRest, Mark, Rest, RestingListing, RestingUsers } from '../model/rest.ts';
-import type { TeamBefore, Team } from '../model/team.ts';
+import type { TeamAnswer } from '../model/team.ts';
 import type { EditedField, GuardHistory, Stopped } from '../model/waiting.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
 
 /** All methods throw `ServiceError`; its `phase` says whether a write may have had an effect. */
 export interface ServicePort {
-  /** @param known a team read before: an answer with the same digest is parsed only when its `read` is called */
-  team(known?: TeamBefore): Promise<Team>;
-  /** @param isLeft whether an answer about everybody is parsed only when its `read` is called */
-  users(filter: UserFilter, isLeft?: boolean): Promise<UsersAnswer>;
+  /** The users with these addresses. */
+  users(filter: UserFilter): Promise<UsersAnswer>;
+  askEverybody(): Promise<UnreadUsers>;
   /** At most 25 users, by our own rule. The client itself repeats it only after a 401. */
   updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
   tags(options: ListingOptions<Tag>): Promise<Listing<Tag>>;
@@ -68,8 +73,8 @@ export interface MirrorPort {
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
   /** Which users are not at rest, as the database tells it. */
   readRest(): Promise<Rest>;
-  /** The hashes kept with this record; `undefined`: there is another record by now. */
-  readRowHashes(of: RestingUsers): Promise<Buffer | undefined>;
+  /** The hashes kept with this record; `null`: there is another record by now. */
+  readRowHashes(of: RestingUsers): Promise<Buffer | null>;
   /** The record of the last complete pass; `null`: there is none, or it is too old. */
   readRestingUsers(): Promise<RestingUsers | null>;
   readListingRest(resource: ListedResource): Promise<ListingRest>;
@@ -93,7 +98,8 @@ export type SnapshotPort = Omit<MirrorPort, 'inSnapshot'>;
 
 /** The writing half. A plan never gets it. */
 export interface MirrorWriter {
-  applyTeam(team: Team): Promise<void>;
+  /** Reads the answer only if the mirror has another name or size. */
+  applyTeam(team: TeamAnswer): Promise<void>;
   /** Writes these plans with ledger, holds and ends of holds; returns the users whose row was locked or had changed. */
   applyUsers(plans: readonly UserPlan[]): Promise<readonly Id[]>;
   /** Adds users that are new here; returns those that exist by now. */

@@ -6,6 +6,7 @@ import type { Database, Transaction } from '../mirror/db/database.ts';
 import { readTeamNames } from '../mirror/team/due.ts';
 import { type Lease, type LeaseOptions, takeLease } from '../mirror/team/lease.ts';
 import { wakeForEdits } from '../mirror/team/wake.ts';
+import { requireSchema } from './open.ts';
 import {
   folderPrefix,
   isSameAddress,
@@ -62,6 +63,17 @@ export function planAdoption(
   const isSo = placing.verdict === (as === 'copy' ? 'copy' : 'here');
   if (isSo && placing.known?.addresses.length === 1) return null;
   return { ...homeAt(placing.here, now), kind: as, by, why };
+}
+
+/** Where the mirror is, and whether adopting it so would change anything. @throws MusterdError `usage` */
+export async function foreseeAdoption(
+  db: Database,
+  as: AdoptAs,
+  why: string,
+): Promise<{ readonly placing: Placing; readonly isNews: boolean }> {
+  await requireSchema(db);
+  const placing = await readPlacing(db);
+  return { placing, isNews: planAdoption(placing, as, { by: null, why }, new Date()) !== null };
 }
 
 /** One transaction while no run of any of these teams is under way: each read its place when it took its lease. */

@@ -4,7 +4,7 @@ import { readPushed, readUse, type Use } from '../mirror/users/applied-plans.ts'
 import { approveEdits, type SeenEdit } from '../mirror/users/decide-edits.ts';
 import type { Transaction } from '../mirror/db/database.ts';
 import type { Id } from '../model/id.ts';
-import { type Team, wholeTeam } from '../model/team.ts';
+import type { TeamAnswer } from '../model/team.ts';
 import type { Field } from '../model/user.ts';
 import { isPush, mapPushes } from '../model/user-plan.ts';
 import { exactly, type LeftRow, leftOf, rowKey } from '../reconcile/exactly.ts';
@@ -54,12 +54,12 @@ const asSeen = ({ userId, field, edit, values }: PlanFile['rows'][number]): Seen
 /** Runs under the lease of the team. */
 async function send(
   context: LeasedContext,
-  given: Team,
+  answer: TeamAnswer,
   { config }: Setup,
   { file, actor, why, isAllOrNothing }: ApplyRequest,
 ): Promise<Sent> {
   const { rows } = file;
-  const team = await wholeTeam(given);
+  const team = await answer.readTeam();
   const settings = reconcileSettings(config);
   const pushSettings = { ...settings.push, policy: settings.policy };
   const replaced = await judgeOverlap(context.mirror, team, settings.scope);
@@ -72,7 +72,7 @@ async function send(
   const push = createPushContext(context, team);
   await settleIntents(push, pushSettings);
   const users = await planEdited(context, team, settings, { exact: exactly(rows) });
-  const left = leftOf(rows, users.states ?? [], users.plans);
+  const left = leftOf(rows, users.states, users.plans);
   if (isAllOrNothing && left.length > 0) return { ...nothing, left };
   const isLeft = new Set(left.map(rowKey));
   const fit = rows.filter((row) => !isLeft.has(rowKey(row)));
@@ -107,10 +107,14 @@ async function send(
       ),
     )
     .filter(isPush);
-  const { roster, roles, readAtMs } = users;
+  const { roster, roles } = users;
   const letPass = Map.groupBy(decided.approved, ({ userId }) => userId);
   const passing = new Map([...letPass].map(([id, of]) => [id, of.map(({ field }) => field)]));
-  await pushEdits({ ...push, users: roster.users, roles, approved: passing, readAtMs }, pushSettings, plans);
+  await pushEdits(
+    { ...push, users: roster.users, roles, approved: passing, planned: users },
+    pushSettings,
+    plans,
+  );
   return { ...decided, left, isRefused: false };
 }
 

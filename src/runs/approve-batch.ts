@@ -12,7 +12,7 @@ import {
   readBatchFields,
 } from '../mirror/users/held-batches.ts';
 import { type LeaseOptions, underLease } from '../mirror/team/lease.ts';
-import { readShownEdits } from '../mirror/page/page-waiting.ts';
+import { readShownEdits } from '../mirror/users/waiting-fields.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import type { MirroredResource } from '../model/absence.ts';
 import { type Id, maxId } from '../model/id.ts';

@@ -10,6 +10,7 @@ import {
 } from '../mirror/users/explain-read.ts';
 import { findUsers } from '../mirror/users/find-user.ts';
 import { type LedgerRow, readLedger } from '../mirror/users/ledger.ts';
+import { readPlacing } from '../mirror/team/known-place.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { readDifferingUsers } from '../mirror/users/users-compare.ts';
 import { readUserState } from '../mirror/users/users-read.ts';
@@ -17,6 +18,7 @@ import { showTime } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
 import { seconds } from '../model/in-words.ts';
 import type { FieldOutcomes, Intent } from '../model/intent.ts';
+import type { Placing } from '../model/place.ts';
 import type { ServiceUser } from '../model/user.ts';
 import type { UserCase } from '../model/user-plan.ts';
 import { readUserQuery } from '../model/user-query.ts';
@@ -40,6 +42,8 @@ export interface Explanation {
   readonly edit: LastEdit | null;
   readonly answer: ServiceAnswer;
   readonly case: UserCase | null;
+  /** Where the mirror is: a copy sends nothing of it. */
+  readonly placing: Placing;
   readonly fields: readonly FieldExplanation[];
   readonly held: readonly HeldSince[];
   readonly openPush: OpenPush | null;
@@ -118,6 +122,7 @@ async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer):
     edit,
     answer,
     case: userCase,
+    placing: await readPlacing(mirror.db),
     fields,
     held,
     openPush,

@@ -9,6 +9,8 @@ import { actAs } from './four-eyes.ts';
 import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';
 
+export type { AskedHolds, HoldEnd } from '../mirror/users/held.ts';
+
 interface Team {
   readonly team: string;
   readonly lease: LeaseOptions;

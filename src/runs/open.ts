@@ -5,6 +5,7 @@ import type { Log } from '../log.ts';
 import { checkServer } from '../mirror/db/check-server.ts';
 import { folderAddress } from '../mirror/db/address.ts';
 import { createDatabase, type Database, type DatabaseOptions } from '../mirror/db/database.ts';
+import { sqlState } from '../mirror/db/database-errors.ts';
 import { reachOf } from '../mirror/db/database-url.ts';
 import { migrate, pendingMigrations } from '../mirror/migrations.ts';
 import { plural } from '../model/in-words.ts';
@@ -108,6 +109,13 @@ export async function requireSchema(db: Database): Promise<void> {
   if (pending.length === 0) return;
   throw new MusterdError('mirror', `The database lacks ${inShort(pending)}`, {
     hint: 'Run "musterd migrate" first.',
+  });
+}
+
+/** The same for a role that may not be shown which migrations there are: then nothing is required. */
+export async function requireSeenSchema(db: Database): Promise<void> {
+  await requireSchema(db).catch((error: unknown) => {
+    if (sqlState(error) !== '42501') throw error;
   });
 }
 

@@ -3,12 +3,14 @@ import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
+import { readDatabaseTime, readPlanKey } from '../mirror/users/applied-plans.ts';
 import { columnOf } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
 import { type Field, fields, type ServiceValue } from '../model/user.ts';
 import type { FieldValue } from '../model/user-plan.ts';
 import { sendableOf } from '../reconcile/exactly.ts';
 import { type BatchRow, hashOf } from '../reconcile/guard/batch-hash.ts';
+import type { Setup } from './open.ts';
 import type { PlanReport } from './reconcile-team.ts';
 
 const idText = z.string().regex(/^\d{1,19}$/);
@@ -96,6 +98,24 @@ export function encodePlan(
     })),
   };
   return `${JSON.stringify({ ...body, seal: sealOf(body, key) }, undefined, 2)}\n`;
+}
+
+/** By the clock of the mirror's database: when a plan that is made now was made. */
+export const planTime = ({ mirror }: Pick<Setup, 'mirror'>): Promise<Date> =>
+  readDatabaseTime(mirror.db.kysely);
+
+/** The text of a plan's file, sealed by this mirror. */
+export async function writePlanFile(
+  { config, mirror }: Setup,
+  report: Pick<PlanReport, 'team' | 'users'>,
+  about: { readonly madeAt: Date; readonly nameOf: (id: Id) => string },
+): Promise<string> {
+  return encodePlan(report, config, { ...about, key: await readPlanKey(mirror.db.kysely, config.team) });
+}
+
+/** @throws MusterdError `usage` for a file that is not a plan of this mirror */
+export async function readPlanFile({ config, mirror }: Setup, content: string): Promise<PlanFile> {
+  return decodePlan(content, await readPlanKey(mirror.db.kysely, config.team));
 }
 
 const unfit = (why: string) =>

@@ -7,13 +7,8 @@ import { paceOf } from '../model/pace.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
 import { programVersion } from './program-version.ts';
-import {
-  type Planned,
-  type PushCost,
-  plan,
-  type ReconcileSettings,
-  reconcile,
-} from '../reconcile/reconcile.ts';
+import { type Planned, type PushCost, plan, reconcile } from '../reconcile/reconcile.ts';
+import type { ReconcileSettings } from '../reconcile/reconcile-settings.ts';
 import { countHeld } from '../reconcile/guard/left-waiting.ts';
 import { usualLimits } from '../reconcile/guard/limits.ts';
 import type { RunNotes } from '../reconcile/run-notes.ts';

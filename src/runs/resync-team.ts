@@ -1,7 +1,7 @@
 /** Takes everything of one team from the service, as a separate run or only as a plan. Nothing is ever sent. */
 import type { Config } from '../config/config.ts';
 import type { Database } from '../mirror/db/database.ts';
-import { type Team, wholeTeam } from '../model/team.ts';
+import type { Team } from '../model/team.ts';
 import type { UserPlan } from '../model/user-plan.ts';
 import { applyPulls } from '../reconcile/apply-users.ts';
 import { usualLimits } from '../reconcile/guard/limits.ts';
@@ -11,6 +11,7 @@ import { keepResolved, noteRoster, type RunContext, unknownUser } from '../recon
 import { settleIntents } from '../reconcile/push/settle-intents.ts';
 import { createPushContext } from '../reconcile/push/record.ts';
 import { rolesOf } from '../reconcile/read/members.ts';
+import { readEverybody } from '../reconcile/read/ask.ts';
 import { type Roster, readRoster } from '../reconcile/read/roster.ts';
 import { type RunNotes, tell } from '../reconcile/run-notes.ts';
 import { readUnreadNotes } from '../reconcile/unread.ts';
@@ -37,6 +38,7 @@ export interface ResyncReport extends ResyncPlan {
 /** For a run that read no users. */
 const noRoster: Roster = {
   shown: 0,
+  mark: null,
   users: new Map(),
   members: new Map(),
   rejected: [],
@@ -52,7 +54,7 @@ async function planTeam(
   config: Config,
 ): Promise<ResyncPlan> {
   notes.event({ kind: 'step', step: 'users' });
-  const roster = await readRoster(service, mirror, team, notes);
+  const roster = await readRoster(service, mirror, team, notes, await readEverybody(service));
   const { users, members } = roster;
   await noteRoster(roster, notes);
   const roles = rolesOf(members);
@@ -83,14 +85,14 @@ export async function runResync(db: Database, config: Config, watch: Watch): Pro
   await requireSchema(db);
   const { push, policy, scope } = reconcileSettings(config);
   const kind = { config, command: 'resync', groups: [], mode: 'read-only' } as const;
-  const { report, result } = await withRun(db, kind, watch, async (context, given): Promise<ResyncPlan> => {
+  const { report, result } = await withRun(db, kind, watch, async (context, answer): Promise<ResyncPlan> => {
     const { mirror, notes } = context;
-    const team = await wholeTeam(given);
+    const team = await answer.readTeam();
     if (await stopReplaced(context, team, scope))
       return { team, roster: noRoster, plans: [], notes, openPushes: 0 };
     await settleIntents(createPushContext(context, team), { ...push, policy });
     const taken = await planTeam(context, team, config);
-    await mirror.applyTeam(team);
+    await mirror.applyTeam(answer);
     await applyPulls(context, { ...taken, unknown: [], roles: new Map() });
     await mirror.learnRoles();
     return taken;

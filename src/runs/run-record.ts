@@ -10,7 +10,7 @@ import { type FinishedRun, finishRun } from '../mirror/runs/runs.ts';
 import type { Id } from '../model/id.ts';
 import type { Still } from '../model/place.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
-import type { Team } from '../model/team.ts';
+import type { TeamHead } from '../model/team.ts';
 import type { RunNotes } from '../reconcile/run-notes.ts';
 import { createEndpointCounts } from './endpoint-counts.ts';
 
@@ -90,7 +90,7 @@ export function createRecord({ config, begun: { lease, runId }, groups, log, not
   };
   return {
     onServiceEvent: asked.onServiceEvent,
-    end: async ({ id, name }: Team, still?: Still): Promise<RunReport> => {
+    end: async ({ id, name }: TeamHead, still?: Still): Promise<RunReport> => {
       const { refusal, warnings } = notes;
       const outcome = outcomeOf(notes);
       const departures = refusal?.what === 'departures' ? refusal.users : 0;

@@ -1,7 +1,8 @@
 /** Undoes one run or one decision: writes the inverse of its changes as edits, which the next run pushes through all guards. */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import { approveEdits, type Confirmation, type EditDecision } from '../mirror/users/decide-edits.ts';
+import { approveEdits, type EditDecision } from '../mirror/users/decide-edits.ts';
+import type { Confirmation } from '../model/waiting.ts';
 import type { Database, Queryable, Transaction } from '../mirror/db/database.ts';
 import { editUsers } from '../mirror/users/edits.ts';
 import { type LeaseOptions, underLease } from '../mirror/team/lease.ts';

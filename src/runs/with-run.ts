@@ -11,11 +11,11 @@ import { fenced, takeLeaseFor } from '../mirror/team/lease.ts';
 import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
 import { checkTeam, pinTeam } from '../mirror/team/pinned-teams.ts';
 import { learnedOfRate } from '../mirror/team/rate-limits.ts';
-import { toTeamBefore } from '../mirror/team/read-rest.ts';
+import { toTeamHead } from '../mirror/team/read-rest.ts';
 import { beginRun, noteTeam } from '../mirror/runs/runs.ts';
 import { adviceOn, placeInWords, type Still, stillOf } from '../model/place.ts';
 import type { RunGroup } from '../model/run-group.ts';
-import type { Team } from '../model/team.ts';
+import { asAnswer, type Team, type TeamAnswer } from '../model/team.ts';
 import type { WritingContext } from '../reconcile/apply-users.ts';
 import type { RunContext } from '../reconcile/plan-users.ts';
 import { createRunNotes, type RunEvent, type RunNotes } from '../reconcile/run-notes.ts';
@@ -28,6 +28,8 @@ import { keepFourEyes } from './four-eyes.ts';
 import { requireSchema } from './open.ts';
 import { createService, credentialUses, requireService, sharePace } from './open-service.ts';
 import { type BegunRun, createRecord, type RunReport } from './run-record.ts';
+
+export type { LeaseOptions } from '../mirror/team/lease.ts';
 
 /** The observers of a run. */
 export interface Watch {
@@ -61,7 +63,7 @@ export interface TeamMemory {
   /** `undefined` if the read is too long ago. */
   recall(): Recalled | undefined;
   /** @param readAtMs when the service was asked, by the monotonic clock */
-  keep(team: Team, readAtMs: number): Promise<void>;
+  keep(team: TeamAnswer, readAtMs: number): Promise<void>;
   /** Valid as long as the members are. */
   keepPopulation(users: number): void;
 }
@@ -78,8 +80,7 @@ export interface RunKind {
 /** What a person orders, and not only a run that goes on reading. */
 const isDecision = ({ command }: RunKind): boolean => command === 'resync' || command === 'apply';
 
-/** @param team possibly not parsed: see `wholeTeam` */
-type Work<Result> = (context: LeasedContext, team: Team) => Promise<Result>;
+type Work<Result> = (context: LeasedContext, team: TeamAnswer) => Promise<Result>;
 
 /** What a run gets in addition: it may write under its lease. */
 export interface LeasedContext extends WritingContext {
@@ -180,15 +181,16 @@ async function runUnderLease<Result>(
     log.info({ groups }, 'run started');
     const recalled = groups.every((group) => group === 'edits') ? watch.teamMemory?.recall() : undefined;
     const readAtMs = systemClock.monotonicMs();
-    const team = recalled?.team ?? (await service.team(toTeamBefore(known)));
-    if (known.teamId !== team.id) {
-      await pinTeam(db, config.team, team.id);
-      await noteTeam(db, runId, team.id);
+    const team = recalled === undefined ? await service.askTeam(toTeamHead(known)) : asAnswer(recalled.team);
+    const { id } = team.head;
+    if (known.teamId !== id) {
+      await pinTeam(db, config.team, id);
+      await noteTeam(db, runId, id);
     }
     await keepFourEyes(db, kind, known);
-    mirror = createMirror(db, lease, team.id, runId, known);
+    mirror = createMirror(db, lease, id, runId, known);
     const monotonicMs = () => systemClock.monotonicMs();
-    const keepTeam = async (compared: Team) => {
+    const keepTeam = async (compared: TeamAnswer) => {
       // The run itself does not need this.
       await watch.teamMemory?.keep(compared, readAtMs).catch((error: unknown) => {
         log.warn({ err: error }, 'team not kept');
@@ -198,9 +200,9 @@ async function runUnderLease<Result>(
     const places = { runId, service, mirror, notes, monotonicMs, recalled, keepTeam, keepPopulation, still };
     const run = () => work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
     // Of a large team everybody is held and written at once: what lives for a moment shall not take as much room again.
-    const isLarge = known.teamId === null && team.members.length > manyMembers;
+    const isLarge = known.teamId === null && (await team.readTeam()).members.length > manyMembers;
     const result = await (isLarge ? withSmallNursery(run) : run());
-    return { report: await record.end(team, still), result };
+    return { report: await record.end(team.head, still), result };
   } catch (error) {
     await record.endEarly(error);
     throw error;

@@ -1,13 +1,23 @@
 /** The endpoints for team, users and inboxes. */
-import type { RowsBefore, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
+import type {
+  Everybody,
+  RowsBefore,
+  SendOptions,
+  SomeUsers,
+  UnreadUsers,
+  UserFilter,
+  UsersAnswer,
+} from '../model/service-request.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
-import type { TeamBefore, Team } from '../model/team.ts';
+import { asAnswer, type Team, type TeamAnswer, type TeamHead } from '../model/team.ts';
 import type { UserPatch } from '../model/user.ts';
 import { type MakeCall, readLeft, type Reply } from './call.ts';
 import { operations } from './operation.ts';
-import { createRowSieve } from './row-sieve.ts';
+import { createRowSieve, type NewsSieve } from './row-sieve.ts';
+import { isDecoded } from './decoded-rows.ts';
+import { isObject } from './json-object.ts';
 import { withSmallNursery } from './small-nursery.ts';
 import { decodeInbox, type Inbox } from './messages/wire-inbox.ts';
 import { decodePage } from './wire-lists.ts';
@@ -21,19 +31,17 @@ export interface InboxesAnswer {
 }
 
 export interface RosterEndpoints {
-  /**
-   * `GET /v1/team` (interface.md, Endpoints; Team): the team of the credentials and who is in it.
-   *
-   * @param known a team that was read before
-   */
-  team(known?: TeamBefore): Promise<Team>;
+  /** `GET /v1/team` (interface.md, Endpoints; Team): the team of the credentials and who is in it. */
+  team(): Promise<Team>;
+  /** The same. @param known a team that was read before: the same answer is read only when that is asked for */
+  askTeam(known?: TeamHead): Promise<TeamAnswer>;
   /**
    * `GET /v1/users/get` with a JSON body (interface.md, Endpoints, note 1): "returns the team's users
    * matching the given phones or emails". The answer to an empty filter is not documented.
-   *
-   * @param isLeft whether an answer about everybody is left unread
    */
-  users(filter: UserFilter, isLeft?: boolean): Promise<UsersAnswer>;
+  users(filter: UserFilter): Promise<UsersAnswer>;
+  /** The same with an empty filter, whose answer is everybody where the deployment gives one. */
+  askEverybody(): Promise<UnreadUsers>;
   /**
    * `POST /v1/users/update` (interface.md, Endpoints, note 2): at most 25 users, by our own rule. A write:
    * repeated only if it certainly had no effect, and never after a 429, because its values may be old
@@ -49,47 +57,70 @@ export interface RosterEndpoints {
 const maxPatches = 25;
 const nobody: UsersAnswer = { users: [], rejected: [], requestId: null };
 
-function takeTeam(reply: Reply, known: TeamBefore | undefined): Team {
-  if (reply.body.read === undefined || known === undefined) return decodeTeam(reply);
+function takeTeam(reply: Reply, known: TeamHead | undefined): TeamAnswer {
+  if (reply.body.read === undefined || known === undefined) return asAnswer(decodeTeam(reply));
   let whole: Promise<Team> | undefined;
   const readTeam = () => (whole ??= withSmallNursery(async () => decodeTeam(await readLeft(reply))));
-  return { ...known, members: [], rejected: [], raw: {}, read: readTeam };
+  return { head: known, readTeam };
 }
 
 const memberships = { property: 'memberships', decode: decodeUsers };
 
-/** Asks for everybody. */
-async function readEverybody(call: MakeCall, isLeft: boolean): Promise<UsersAnswer> {
-  const sieve = createRowSieve();
-  const list = { long: { ...memberships, sieve }, isLeft: () => isLeft };
+function takeEverybody(reply: Reply): Everybody {
+  const { digest = '', value } = reply.body;
+  const answer = decodeMemberships(reply);
+  const list = isObject(value) ? value['memberships'] : undefined;
+  const hashes = isDecoded(list) ? (list.sieve?.packed() ?? null) : null;
+  return { how: 'everybody', ...answer, mark: { digest, hashes } };
+}
+
+/** Asks for everybody, and reads the answer. */
+async function readEverybody(call: MakeCall): Promise<Everybody> {
+  const list = { long: { ...memberships, sieve: createRowSieve() } };
+  return takeEverybody(await call({ operation: operations.users, body: {}, list }));
+}
+
+async function askEverybody(call: MakeCall): Promise<UnreadUsers> {
+  const list = { long: memberships, isLeft: () => true };
   const reply = await call({ operation: operations.users, body: {}, list });
   const { digest = '', read: readBody } = reply.body;
-  if (readBody === undefined) return { ...decodeMemberships(reply), digest };
-  const read = async (before?: RowsBefore): Promise<UsersAnswer> => {
-    const news = createRowSieve(before);
-    const body = await readBody(news);
-    if (body === null) return await readEverybody(call, false);
-    const answer = { ...decodeMemberships({ ...reply, body }), digest };
-    // A list that could not be cut into pieces is there as a whole.
-    if (before === undefined || answer.hashes === undefined) return answer;
-    const changed = answer.rejected.length === 0 ? news.changed() : null;
-    return changed === null ? await readEverybody(call, false) : { ...answer, changed };
+  /** `null`: it cannot be read. Then it is asked for again, and is an error as it is with any other answer. */
+  const read = async (sieve: NewsSieve): Promise<Everybody | null> => {
+    const body = await readBody?.(sieve);
+    return body ? takeEverybody({ ...reply, body }) : null;
   };
-  return { ...nobody, digest, read: (before) => withSmallNursery(() => read(before)) };
+  const readNew = async (before: RowsBefore): Promise<Everybody | SomeUsers> => {
+    const news = createRowSieve(before);
+    const answer = await read(news);
+    if (answer === null) return await readEverybody(call);
+    // A list that could not be cut into rows is there as a whole.
+    if (answer.mark.hashes === null) return answer;
+    const changed = answer.rejected.length === 0 ? news.changed() : null;
+    return changed === null ? await readEverybody(call) : { ...answer, how: 'some', changed };
+  };
+  return {
+    digest,
+    requestId: reply.requestId,
+    readAll: () =>
+      withSmallNursery(async () => (await read(createRowSieve())) ?? (await readEverybody(call))),
+    readNew: (before) => withSmallNursery(() => readNew(before)),
+  };
 }
 
 export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
+  const askTeam = (known?: TeamHead) =>
+    withSmallNursery(async () => {
+      const long = { property: 'members', decode: decodeMembers };
+      const list = { long, isLeft: (digest: string) => digest === known?.digest };
+      return takeTeam(await call({ operation: operations.team, list }), known);
+    });
   return {
-    team: (known) =>
-      withSmallNursery(async () => {
-        const long = { property: 'members', decode: decodeMembers };
-        const list = { long, isLeft: (digest: string) => digest === known?.digest };
-        return takeTeam(await call({ operation: operations.team, list }), known);
-      }),
-    users: async ({ emails, phones }, isLeft = false) => {
+    team: async () => await (await askTeam()).readTeam(),
+    askTeam,
+    askEverybody: () => askEverybody(call),
+    users: async ({ emails, phones }) => {
       const filter = { emails, phones: phones.filter((phone) => canonicalPhone(phone) !== '') };
-      if (emails.length + phones.length === 0)
-        return await withSmallNursery(() => readEverybody(call, isLeft));
+      if (emails.length + phones.length === 0) return await withSmallNursery(() => readEverybody(call));
       // Phones without a digit find nobody, and an empty filter would return all users.
       if (emails.length + filter.phones.length === 0) return nobody;
       const list = { long: memberships };

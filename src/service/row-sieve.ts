@@ -57,7 +57,7 @@ function createFinder(packed: Buffer) {
 export function createRowSieve(before?: RowsBefore): NewsSieve {
   const pieces: BigInt64Array[] = [];
   const changed = new Set<Id>();
-  const known = before?.hashes === undefined ? null : createFinder(before.hashes);
+  const known = before === undefined || before.hashes === null ? null : createFinder(before.hashes);
   let isStrange = before === undefined;
   const isSame = (id: Id, now: bigint | undefined): boolean => {
     const then = known?.find(id);

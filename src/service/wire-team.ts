@@ -73,10 +73,10 @@ export function decodeTeam(reply: Reply): Team {
   const { members: memberRows, ...rest } = value;
   const members = takeRows(reply, memberRows, "a list of the team's `members`", decodeMembers);
   const { sound, rejected } = dropFlawed(rest, suspicious);
-  const { digest } = reply.body;
+  const { digest = null } = reply.body;
   return {
     id,
-    ...(digest === undefined ? {} : { digest }),
+    digest,
     ...takeFields(sound, teamShape),
     members: members.rows,
     rejected: [...rejected, ...members.rejected],

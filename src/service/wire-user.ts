@@ -4,7 +4,6 @@ import { fromJson, toJson } from '../model/json.ts';
 import type { UsersAnswer } from '../model/service-request.ts';
 import { type Field, fields, type ServiceUser, type Unreadable, type UserPatch } from '../model/user.ts';
 import type { Reply } from './call.ts';
-import { isDecoded } from './decoded-rows.ts';
 import type { DecodeRows } from './page.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 import { takeId, takeInteger } from './row-flaws.ts';
@@ -150,15 +149,13 @@ export const decodeUsers: DecodeRows<ServiceUser> = (rows, look) => {
 export function decodeMemberships(reply: Reply): UsersAnswer {
   const { value } = reply.body;
   if (!isObject(value)) throw unexpected(reply, '`memberships`');
-  const list = value['memberships'];
-  const { rows: users, rejected } = takeRows(reply, list, 'a list of `memberships`', decodeUsers);
-  const sieve = isDecoded(list) ? list.sieve : undefined;
-  return {
-    users,
-    rejected,
-    requestId: reply.requestId,
-    ...(sieve === undefined ? {} : { hashes: sieve.packed() }),
-  };
+  const { rows: users, rejected } = takeRows(
+    reply,
+    value['memberships'],
+    'a list of `memberships`',
+    decodeUsers,
+  );
+  return { users, rejected, requestId: reply.requestId };
 }
 
 /** The filter of `GET /v1/users/get`: "phone string[] (optional; E.164 without plus), email string[] (optional)". */

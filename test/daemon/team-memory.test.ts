@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { createTeamMemories } from '../../src/daemon/team-memory.ts';
-import type { Team } from '../../src/model/team.ts';
+import { asAnswer, type Team } from '../../src/model/team.ts';
 
 describe('who is in a team', () => {
   const team: Team = {
     id: 41n,
     name: 'North',
     listSize: 3n,
+    digest: null,
     members: [],
     rejected: [],
     raw: { much: 'of it' },
@@ -18,7 +19,7 @@ describe('who is in a team', () => {
     let now = 1_000;
     const memoryOf = createTeamMemories(() => now);
     expect(memoryOf(one).recall()).toBeUndefined();
-    await memoryOf(one).keep(team, now);
+    await memoryOf(one).keep(asAnswer(team), now);
     now += 59_999;
     expect(memoryOf(one).recall()?.team).toEqual({ ...team, raw: {} });
     expect(memoryOf(other).recall()).toBeUndefined();
@@ -31,11 +32,11 @@ describe('who is in a team', () => {
     const memory = createTeamMemories(() => now)(one);
     memory.keepPopulation(7);
     expect(memory.recall()).toBeUndefined();
-    await memory.keep(team, now);
+    await memory.keep(asAnswer(team), now);
     expect(memory.recall()?.population).toBeUndefined();
     memory.keepPopulation(7);
     expect(memory.recall()).toMatchObject({ team: { id: 41n }, population: 7 });
-    await memory.keep(team, now);
+    await memory.keep(asAnswer(team), now);
     expect(memory.recall()?.population).toBeUndefined();
     memory.keepPopulation(8);
     now += 60_000;

@@ -113,7 +113,7 @@ describe.each(servers())('what people write has a bound, on $name:', (server) =>
       await run(`
         select c.oid::regclass::text || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
         where c.relnamespace in ('sync'::regnamespace, 'mirror'::regnamespace) and c.relkind = 'r'
-          and (a.attname in ('actor', 'application', 'decided_by', 'decided_why')
+          and (a.attname in ('actor', 'application', 'asked_by', 'asked_why', 'decided_by', 'decided_why')
             or c.relname = 'user_lookups' and a.attname in ('email', 'phone'))
           and not exists (
             select from pg_constraint k

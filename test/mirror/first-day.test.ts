@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseFaults } from '../../src/emulator/faults.ts';
-import { readCounts } from '../../src/mirror/page/page-counts.ts';
+import { readCounts } from '../../src/page/read/page-counts.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { ROOT } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';

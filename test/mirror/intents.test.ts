@@ -403,6 +403,7 @@ const resultOf = (intent: Intent, more: Partial<IntentResult> = {}): IntentResul
   holds: [],
   harmed: false,
   closed: true,
+  isDirect: true,
   requestId: 'request-1',
   ...more,
 });
@@ -541,6 +542,30 @@ describe('what the service showed of the user', () => {
     ['as old', { updatedAt: '2026-01-02T00:00:00Z', userUpdatedAt: '2026-01-04T00:00:00Z' }, 'now'],
   ])('is not taken over newer times: %s', async (_, times, raw) => {
     expect(await shownWith(times)).toBe(raw);
+  });
+
+  const decided = (where: string) =>
+    query(
+      `insert into sync.held_fields (team_id, user_id, field, reason, batch, decision) values (${where})`,
+    );
+  it.each([
+    ['what was decided of another field', `41, 1, 'phone', 'limit', 'abc', 'approved'`, 'before'],
+    ['what was decided of the same', `41, 1, 'email', 'limit', 'abc', 'approved'`, 'now'],
+    ['what nobody decided about', `41, 1, 'phone', 'limit', 'abc', null`, 'now'],
+    ['what was decided of another user', `41, 2, 'phone', 'limit', 'abc', 'approved'`, 'now'],
+    ['what was decided in another team', `42, 1, 'phone', 'limit', 'abc', 'approved'`, 'now'],
+  ])('is news to the next run where it was read back: %s', async (_, hold, raw) => {
+    for (const isDirect of [false, true]) {
+      const [intent] = await open([planOf({ email: `robin1@example.com` })]);
+      if (intent === undefined) throw new Error('nothing to send');
+      await decided(hold);
+      const seen = { id: 1n, raw: { from: isDirect ? 'answer' : 'now' }, ...newer };
+      await apply(resultOf(intent, { outcomes: { email: 'confirmed' }, seen, isDirect }));
+      expect(await mirrored()).toMatchObject({ email: taken.email, raw: isDirect ? 'answer' : raw });
+      await force(`delete from sync.held_fields;
+        update mirror.users set email = 'robin1@example.com' where team_id = 41 and id = 1;
+        update sync.user_base set email = 'anne@example.com' where team_id = 41 and id = 1`);
+    }
   });
 
   it('is nothing where nobody saw it', async () => {

@@ -439,6 +439,7 @@ describe.each(servers())('an edit on $name', (server) => {
       holds: [],
       harmed: false,
       closed,
+      isDirect: true,
       requestId: null,
     };
     return write((tx) => applyResults(tx, run(), [result]));

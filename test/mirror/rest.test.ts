@@ -120,8 +120,8 @@ describe('Since a record was made', () => {
     await run(`update sync.learned set hashes = '\\x01' where topic = 'users at rest'`);
     const hashesOf = (of: string) => readRowHashes(db.kysely, 7n, { mark: of } as RestingUsers);
     expect(await hashesOf(mark)).toEqual(Buffer.from([1]));
-    expect(await hashesOf(`${mark}0`)).toBeUndefined();
-    expect(await readRowHashes(db.kysely, 8n, { mark } as RestingUsers)).toBeUndefined();
+    expect(await hashesOf(`${mark}0`)).toBeNull();
+    expect(await readRowHashes(db.kysely, 8n, { mark } as RestingUsers)).toBeNull();
   });
 
   it('after a first run whoever was written otherwise than by it is told', async () => {

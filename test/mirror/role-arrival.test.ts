@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ExportRow, readPages } from '../../src/mirror/tools/export-read.ts';
 import { readTeamUsers } from '../../src/mirror/users/import-read.ts';
-import { type PeopleAsked, readPeople } from '../../src/mirror/page/page-people.ts';
-import { readPerson } from '../../src/mirror/page/page-person.ts';
+import { type PeopleAsked, readPeople } from '../../src/page/read/page-people.ts';
+import { readPerson } from '../../src/page/read/page-person.ts';
 import { servers } from '../support/servers.ts';
 import { createStage, type Stage } from '../system/stage.ts';
 

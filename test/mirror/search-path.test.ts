@@ -26,11 +26,7 @@ it('nothing is sent as a person typed it, but what a person typed', () => {
   const naming = (word: string) =>
     files.filter((name) => readFileSync(join(src, name), 'utf8').includes(word));
   expect(naming('asTyped')).toEqual(['mirror/db/database.ts', 'mirror/db/sql-text.ts']);
-  expect(naming('runSqlText(')).toEqual([
-    'commands/demo-data.ts',
-    'commands/demo-stage.ts',
-    'mirror/db/sql-text.ts',
-  ]);
+  expect(naming('runSqlText(')).toEqual(['mirror/db/sql-text.ts', 'runs/demo-database.ts']);
 });
 
 describe.each(servers())('names in SQL on $name', (server) => {

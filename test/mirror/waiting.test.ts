@@ -57,6 +57,8 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
            select decided_by, decided_why from sync.changes c
            where c.user_id = h.user_id and (c.edits ->> h.field)::bigint = h.edit_id order by change_id desc limit 1) c on true
          order by 1`);
+  const asActor = async (db: Database, actor: string, text: string) =>
+    await run(`begin; select set_config('musterd.actor', '${actor}', true); ${text}; commit`, db);
   const untouched = [1n, 2n, 3n].map((id) => [id, 'limit', 'aaaaaaaaaaaa', null, null, null, null]);
   const other = [4n, 'limit', 'bbbbbbbbbbbb', null, null, null, null];
 
@@ -128,10 +130,28 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
     ]);
   });
 
+  it('says of each field who edited it, whoever edited another one of the user later', async () => {
+    // The edit before is over, and whoever made it is not named any more.
+    await run(`update mirror.users set phone = '15550198' where id = 2`);
+    await asActor(asEditor, 'Kim', `update mirror.users set phone = '15550199' where id = 2`);
+    const editorsIn = (view: string, db: Database) =>
+      run(`select field, edited_by from ${view} where user_id = 2 order by 1`, db);
+    for (const db of [database.db, asApprover]) {
+      expect(await editorsIn('report.pending', db)).toEqual([
+        ['email', 'musterd'],
+        ['phone', `${editor} for Kim`],
+      ]);
+      expect(await editorsIn('report.held', db)).toEqual([['email', 'musterd']]);
+    }
+    for (const view of ['report.pending', 'report.held'])
+      expect(
+        await run(`select distinct v.edited_at = e.edited_at from ${view} v
+          join sync.edits e on e.team_id = v.team_id and e.user_id = v.user_id and e.field = v.field and e.ended_at is null`),
+      ).toEqual([[true]]);
+  });
+
   it('approves nothing that whoever decides edited, where four eyes are asked for', async () => {
     const all = `'aaaaaaaaaaaa'`;
-    const asActor = async (db: Database, actor: string, text: string) =>
-      await run(`begin; select set_config('musterd.actor', '${actor}', true); ${text}; commit`, db);
     await run(`update sync.teams set four_eyes = true where team_id = 42;
       grant musterd_editor to ${approver}`);
     await run(`update mirror.users set email = 'own@example.com' where id = 1`, asApprover);

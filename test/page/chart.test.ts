@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { drawChart, drawMoves } from '../../src/page/chart.ts';
-import { drawLane, joinValues } from '../../src/page/lanes.ts';
+import { drawChart, drawMoves } from '../../src/page/render/chart.ts';
+import { drawLane, joinValues } from '../../src/page/render/lanes.ts';
 
 const dayMs = 86_400_000;
 const from = Date.UTC(2026, 0, 1);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { differenceWithin, type Span } from '../../src/page/difference-within.ts';
+import { differenceWithin, type Span } from '../../src/page/render/difference-within.ts';
 
 /** What is changed stands in brackets. */
 const show = (spans: readonly Span[]) =>

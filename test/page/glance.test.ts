@@ -1,15 +1,15 @@
 /** The first view, and what others say of a first day. */
 import { describe, expect, it } from 'vitest';
-import type { CountsRead } from '../../src/mirror/page/page-counts.ts';
-import type { Glance, GlanceGroup } from '../../src/mirror/page/page-glance.ts';
-import type { PageRun } from '../../src/mirror/page/page-runs.ts';
+import type { CountsRead } from '../../src/page/read/page-counts.ts';
+import type { Glance, GlanceGroup } from '../../src/page/read/page-glance.ts';
+import type { PageRun } from '../../src/page/read/page-runs.ts';
 import type { SeenDaemon } from '../../src/model/daemons.ts';
-import { counts as countsView, countsAsked } from '../../src/page/counts.ts';
-import { glance } from '../../src/page/glance.ts';
-import { runsPage } from '../../src/page/runs-list.ts';
-import { tags } from '../../src/page/tags.ts';
-import type { PageContext } from '../../src/page/view.ts';
-import { waiting } from '../../src/page/waiting-list.ts';
+import { counts as countsView, countsAsked } from '../../src/page/render/counts.ts';
+import { glance } from '../../src/page/render/glance.ts';
+import { runsPage } from '../../src/page/render/runs-list.ts';
+import { tags } from '../../src/page/render/tags.ts';
+import type { PageContext } from '../../src/page/render/view.ts';
+import { waiting } from '../../src/page/render/waiting-list.ts';
 import { contextOf, now, textOf } from './page-context.ts';
 
 const secondsAgo = (seconds: number) => new Date(now.getTime() - seconds * 1_000);

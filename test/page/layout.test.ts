@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { HeaderStanding, SeenTeam } from '../../src/mirror/page/page-reader.ts';
+import type { HeaderStanding, SeenTeam } from '../../src/page/read/page-reader.ts';
 import type { SeenDaemon } from '../../src/model/daemons.ts';
 import type { KnownPlace } from '../../src/model/place.ts';
-import { html } from '../../src/page/html.ts';
-import { layout } from '../../src/page/layout.ts';
-import type { PageContext } from '../../src/page/view.ts';
+import { html } from '../../src/page/render/html.ts';
+import { layout } from '../../src/page/render/layout.ts';
+import type { PageContext } from '../../src/page/render/view.ts';
 import { contextOf, now, textOf } from './page-context.ts';
 
 const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000);

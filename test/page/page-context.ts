@@ -1,5 +1,5 @@
 /** What a view is told, where nothing is said of it. */
-import type { PageContext } from '../../src/page/view.ts';
+import type { PageContext } from '../../src/page/render/view.ts';
 
 export const now = new Date('2026-03-11T12:00:00Z');
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { ChangeRow } from '../../src/mirror/page/page-changes.ts';
-import type { RosterRow } from '../../src/mirror/page/page-people.ts';
-import { changesAsked, inSql } from '../../src/page/changes-asked.ts';
-import { changes, changesCsv } from '../../src/page/ledger-view.ts';
-import { html } from '../../src/page/html.ts';
-import { layout } from '../../src/page/layout.ts';
-import { people, peopleAsked, peopleCsv } from '../../src/page/people.ts';
-import { onePerson } from '../../src/page/person.ts';
-import type { PageContext } from '../../src/page/view.ts';
+import type { ChangeRow } from '../../src/page/read/page-changes.ts';
+import type { RosterRow } from '../../src/page/read/page-people.ts';
+import { changesAsked, inSql } from '../../src/page/render/changes-asked.ts';
+import { changes, changesCsv } from '../../src/page/render/ledger-view.ts';
+import { html } from '../../src/page/render/html.ts';
+import { layout } from '../../src/page/render/layout.ts';
+import { people, peopleAsked, peopleCsv } from '../../src/page/render/people.ts';
+import { onePerson } from '../../src/page/render/person.ts';
+import type { PageContext } from '../../src/page/render/view.ts';
 import { contextOf, now, textOf } from './page-context.ts';
 
 const evil = `<img src=x onerror=alert(1)>\u202e${'W'.repeat(4_096)}\u001b[31m"'`;
@@ -245,6 +245,13 @@ describe('one person', () => {
     expect(lead({ row: joined, periods: [{ ...first, side: null }] })).toContain(
       'in the team since 3 Feb 2020',
     );
+  });
+
+  it('names the one field in the commands about its batch', () => {
+    const held = [{ ...hold, reason: 'limit', batch: '5f0c' }] as unknown as typeof read.held;
+    const page = textOf(onePerson({ ...read, held }, contextOf('/people/harbour/7')).main);
+    for (const verb of ['approve', 'reject'])
+      expect(page).toContain(`musterd ${verb} 5f0c --only 7.phone --reason '…'`);
   });
 
   it('that is held on request says until when, by whom and why, and what comes back then', () => {

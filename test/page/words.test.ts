@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { html } from '../../src/page/html.ts';
-import { commandOf, href, to } from '../../src/page/links.ts';
+import { html } from '../../src/page/render/html.ts';
+import { commandOf, href, to } from '../../src/page/render/links.ts';
 import { quoted } from '../../src/model/in-words.ts';
 import {
   clockTime,
@@ -13,7 +13,7 @@ import {
   span,
   took,
   visible,
-} from '../../src/page/words.ts';
+} from '../../src/page/render/words.ts';
 
 const now = new Date('2026-03-11T14:32:07Z');
 const earlier = (ms: number) => new Date(now.getTime() - ms);

@@ -1,10 +1,10 @@
 /** Who is looked at, by what was recorded and what is new; and what is recorded. */
 import { describe, expect, it } from 'vitest';
 import type { Id } from '../../src/model/id.ts';
-import type { Look, Rest, RestingUsers } from '../../src/model/rest.ts';
-import type { RowsBefore, UsersAnswer } from '../../src/model/service-request.ts';
+import type { Rest, RestingUsers } from '../../src/model/rest.ts';
+import type { Everybody, RowsBefore, SomeUsers } from '../../src/model/service-request.ts';
 import type { Team } from '../../src/model/team.ts';
-import { learnRest, lookForNews, standFor } from '../../src/reconcile/at-rest.ts';
+import { type Learnable, learnRest, lookForNews, standFor } from '../../src/reconcile/at-rest.ts';
 import type { UsersPlan } from '../../src/reconcile/plan-users.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
@@ -40,7 +40,7 @@ interface Given {
   readonly team?: Partial<Team>;
   /** Of the answer. */
   readonly digest?: string;
-  readonly hashes?: Buffer | undefined;
+  readonly hashes?: Buffer | null;
   /** Who has other values; `null`: they are other users. */
   readonly changed?: readonly Id[] | null;
   readonly shows?: readonly Id[];
@@ -51,27 +51,33 @@ interface Given {
 
 /** A run that looks for news; what it asked is written down. */
 async function look(given: Given) {
-  const asked: { users: number; read: (RowsBefore | undefined)[] } = { users: 0, read: [] };
-  const read = (before?: RowsBefore): Promise<UsersAnswer> => {
+  const asked: { users: number; read: (RowsBefore | 'all')[] } = { users: 0, read: [] };
+  const mark = { digest: 'read', hashes: null };
+  const answerWith = (ids: readonly Id[]) => ({
+    users: ids.map((id) => user(id, given.of)),
+    rejected: [],
+    requestId: null,
+    mark,
+  });
+  const { changed = [], shows } = given;
+  const readAll = (): Promise<Everybody> => {
+    asked.read.push('all');
+    return Promise.resolve({ how: 'everybody', ...answerWith(shows ?? []) });
+  };
+  const readNew = (before: RowsBefore): Promise<Everybody | SomeUsers> => {
     asked.read.push(before);
-    const { changed = [], shows } = given;
-    const some = shows ?? [...new Set([...(before?.besides ?? []), ...(changed ?? [])])];
-    const answer = { users: some.map((id) => user(id, given.of)), rejected: [], requestId: null };
-    const isOfNews = before !== undefined && changed !== null;
-    return Promise.resolve({ ...answer, digest: 'read', ...(isOfNews ? { changed: new Set(changed) } : {}) });
+    const answer = answerWith(shows ?? [...new Set([...before.besides, ...(changed ?? [])])]);
+    return Promise.resolve(
+      changed === null
+        ? { how: 'everybody', ...answer }
+        : { how: 'some', ...answer, changed: new Set(changed) },
+    );
   };
   const service = Object.assign(createServiceStandIn([]), {
-    users: (_: unknown, isLeft?: boolean) => {
+    askEverybody: () => {
       asked.users += 1;
-      expect(isLeft).toBe(true);
       if (given.isRefused === true) return Promise.reject(refusal(400));
-      return Promise.resolve({
-        users: [],
-        rejected: [],
-        requestId: null,
-        digest: given.digest ?? 'users',
-        read,
-      });
+      return Promise.resolve({ digest: given.digest ?? 'users', requestId: null, readAll, readNew });
     },
   });
   const mirror = Object.assign(createMirrorStandIn([]), {
@@ -89,13 +95,7 @@ async function look(given: Given) {
 describe('A run that knows what was recorded', () => {
   it('reads nothing if nothing is new', async () => {
     const { found, asked } = await look({});
-    expect(found).toMatchObject({
-      how: 'nothing',
-      shown: 9_000,
-      only: new Set(),
-      answer: { digest: 'users' },
-    });
-    expect(found.answer?.read).toBeUndefined();
+    expect(found).toEqual({ how: 'nothing', shown: 9_000 });
     expect(asked).toEqual({ users: 1, read: [] });
   });
 
@@ -113,7 +113,7 @@ describe('A run that knows what was recorded', () => {
   ])('looks at who %s, without hashes if the answer is the same', async (_, given, only) => {
     const { found, asked } = await look(given);
     expect(found).toMatchObject({ how: 'some', shown: 9_000, only: new Set(only) });
-    expect(asked).toEqual({ users: 1, read: [{ hashes: undefined, besides: new Set(only) }] });
+    expect(asked).toEqual({ users: 1, read: [{ hashes: null, besides: new Set(only) }] });
   });
 
   it('looks at those as well whose hash is another if the answer is', async () => {
@@ -135,7 +135,7 @@ describe('A run that knows what was recorded', () => {
     ['one more is there', { rest: { present: 9_001 } }, 'read as a whole'],
     ['one of those who are left open is not there', { known: { planned: ['4'] } }, 'read as a whole'],
     ['many are to be looked at', { rest: { noted: idsUpTo(1_126) } }, 'read as a whole'],
-    ['there are no hashes of another answer', { digest: 'other', hashes: undefined }, 'read as a whole'],
+    ['there are no hashes of another answer', { digest: 'other', hashes: null }, 'read as a whole'],
     ['the answer is of other users', { digest: 'other', changed: null }, 'read so far'],
     [
       'somebody who is to be looked at is not shown',
@@ -145,40 +145,44 @@ describe('A run that knows what was recorded', () => {
     ['somebody is of another team', { digest: 'other', changed: [4n], of: 8n }, 'asked again'],
   ])('compares everybody if %s', async (_, given, how) => {
     const { found, asked } = await look(given);
-    expect(found).toMatchObject({ how: 'all', rest: { mark: 'now' } });
+    expect(found).toMatchObject(
+      how.startsWith('read')
+        ? { how: 'everybody', rest: { mark: 'now' }, answer: { mark: { digest: 'read' } } }
+        : { how: 'unasked', rest: { mark: 'now' } },
+    );
     expect(asked.users).toBe(how === 'not asked' ? 0 : 1);
-    expect(found.answer?.digest).toBe(how.startsWith('read') ? 'read' : undefined);
-    expect(asked.read[0] === undefined).toBe(how === 'not asked' || how === 'read as a whole');
+    expect(asked.read.map((one) => (one === 'all' ? 'all' : 'new'))).toEqual(
+      { 'not asked': [], 'read as a whole': ['all'], 'read so far': ['new'], 'asked again': ['new'] }[how],
+    );
   });
 
   it('compares everybody if the service does not answer for all, and reads of a user without a team', async () => {
-    expect((await look({ isRefused: true })).found).toMatchObject({ how: 'all', answer: { users: [] } });
+    expect((await look({ isRefused: true })).found).toMatchObject({ how: 'everybody', answer: null });
     expect((await look({ rest: { noted: [4n] }, of: 7n })).found.how).toBe('some');
   });
 });
 
 describe('What a run records', () => {
-  const whole: Look = { how: 'all', rest };
-  const answer: UsersAnswer = { users: [], rejected: [], requestId: null, changed: new Set() };
-  const some = (...changed: readonly Id[]): Look => ({
+  const mark = { digest: 'users', hashes: Buffer.from('hashes') };
+  const whole: Learnable['look'] = { how: 'unasked', rest };
+  const some = (...changed: readonly Id[]): Learnable['look'] => ({
     how: 'some',
     rest,
-    answer: { ...answer, changed: new Set(changed) },
+    answer: { how: 'some', users: [], rejected: [], requestId: null, mark, changed: new Set(changed) },
     only: new Set(changed),
     shown: 2,
   });
   const roster = {
     users: new Map(),
     shown: 2,
-    digest: 'users',
-    hashes: Buffer.from('hashes'),
+    mark,
     members: new Map([1n, 2n].map((id) => [id, { id }])),
     rejected: [],
     repeated: new Map(),
     unresolved: [],
   };
   const plan = { roster, plans: [{ id: 2n }], unknown: [3n], absent: [], stale: [] };
-  const learn = async (changes: object = {}, how: Look = whole, of: object = {}) => {
+  const learn = async (changes: object = {}, how: Learnable['look'] = whole, of: object = {}) => {
     const learned: unknown[] = [];
     const mirror = Object.assign(createMirrorStandIn([]), {
       readTaken: () => Promise.resolve({ mark: 'taken', written: [9n] }),
@@ -195,14 +199,14 @@ describe('What a run records', () => {
   const record = { ...known, mark: 'now', shown: 2, planned: ['2', '3'] };
 
   it('is the mark from before the comparison, who was planned, and the hashes if they are new', async () => {
-    expect(await learn()).toEqual([record, roster.hashes, true]);
-    expect(await learn({}, some(1n))).toEqual([record, roster.hashes, false]);
+    expect(await learn()).toEqual([record, mark.hashes, true]);
+    expect(await learn({}, some(1n))).toEqual([record, mark.hashes, false]);
     expect(await learn({}, some())).toEqual([record, null, false]);
   });
 
   it('is, after a first run, the state that it left', async () => {
     const first = { plans: [], unknown: [1n, 2n] };
-    expect(await learn(first)).toEqual([{ ...record, mark: 'taken', planned: ['9'] }, roster.hashes, true]);
+    expect(await learn(first)).toEqual([{ ...record, mark: 'taken', planned: ['9'] }, mark.hashes, true]);
   });
 
   it.each<readonly [string, object]>([
@@ -210,12 +214,12 @@ describe('What a run records', () => {
     ['a member is answered by no lookup', { roster: { ...roster, unresolved: [1n] } }],
     ['an id came twice', { roster: { ...roster, repeated: new Map([[1n, false]]) } }],
     ['others are shown than are listed', { roster: { ...roster, shown: 3 } }],
-    ['not all were in one answer', { roster: { ...roster, digest: undefined } }],
-    ['the answer could not be read one by one', { roster: { ...roster, hashes: undefined } }],
+    ['not all were in one answer', { roster: { ...roster, mark: null } }],
+    ['the answer could not be read one by one', { roster: { ...roster, mark: { ...mark, hashes: null } } }],
     ['somebody is missing', { absent: [{}] }],
     ['somebody is shown older than before', { stale: [1n] }],
   ])('is nothing if %s', async (_, changes) => {
     expect(await learn(changes)).toEqual([]);
-    expect(await learn({}, whole, { digest: undefined })).toEqual([]);
+    expect(await learn({}, whole, { digest: null })).toEqual([]);
   });
 });

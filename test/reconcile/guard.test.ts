@@ -31,6 +31,7 @@ import { onlyGuarded } from '../../src/reconcile/guard/planned-push.ts';
 import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { inLists } from './in-lists.ts';
 import { makeState, member, shown } from './states.ts';
+import { splitName } from '../../src/model/name.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';
 
 const settings: GuardSettings = {
@@ -307,6 +308,87 @@ describe('where a person sees each push first', () => {
     const verdict = guard({ ...view, states }, { ...settings, isReviewed: true });
     expect(verdict.stopped).toBe(true);
     expect(verdict.waiting.map(({ hold }) => hold.reason)).toEqual(['limit']);
+  });
+});
+
+describe('a name that an update of ours cleared', () => {
+  const whole = { first: 'Anne Marie', last: 'Berg' };
+  const judgeCleared = (
+    left: string,
+    {
+      edits = {},
+      cleared = {},
+      shows = left,
+      guarded = settings,
+      isLacking = false,
+    }: {
+      readonly edits?: NonNullable<Edits['edits']>;
+      /** Whether all others lack a phone in the answer. */
+      readonly isLacking?: boolean;
+      readonly cleared?: Partial<UserState>;
+      readonly shows?: string;
+      readonly guarded?: GuardSettings;
+    } = {},
+  ) => {
+    const view = viewOf({ edits });
+    const states = view.states.map((state): UserState => {
+      const { phone: _, ...withoutPhone } = state.service ?? shown;
+      if (state.id !== 40n) return isLacking ? { ...state, service: withoutPhone } : state;
+      const agreed = { name: splitName(left), joined: left };
+      const service = { ...state.service, id: state.id, name: shows, raw: {} };
+      const row = makeState({ base: agreed, mirror: { name: whole, split: 'known', joined: left } });
+      return { ...row, id: state.id, service, ...cleared };
+    });
+    const plans = states.map((state) => planUser(state, { ...member, id: state.id }, mirrorWins));
+    const users = new Map(view.users).set(40n, { ...shown, id: 40n, name: shows });
+    return guard({ ...view, states, plans, users }, guarded);
+  };
+  const sent = ({ plans, stopped, refused }: GuardVerdict) => ({
+    sent: plans.filter(isPush).map((plan) => [plan.id, inLists(plan).patch]),
+    stopped,
+    refused: refused.length,
+  });
+  const back = [40n, { name: whole }];
+
+  it.each(['', 'Anne', 'Berg'])(
+    'goes back while a limit stops all else, where "%s" is left of it',
+    (left) => {
+      expect(sent(judgeCleared(left, { edits: many(9) }))).toEqual({
+        sent: [back],
+        stopped: false,
+        refused: 1,
+      });
+    },
+  );
+
+  it('does not count', () => {
+    const verdict = judgeCleared('', { edits: many(5) });
+    expect(verdict).toMatchObject({ refused: [], stopped: false });
+    expect(verdict.plans.filter(isPush)).toHaveLength(6);
+  });
+
+  const edit = { id: 3n, madeMs: 1, isSince: true };
+  it.each<readonly [string, Parameters<typeof judgeCleared>[1] & object]>([
+    ['it was edited', { cleared: { edits: { name: edit } } }],
+    ['the service shows another by now', { shows: 'Kim' }],
+  ])('waits like any other where %s', (_, given) => {
+    const policy = { edits: many(9), ...given };
+    expect(sent(judgeCleared('', policy))).toEqual({ sent: [], stopped: true, refused: 1 });
+  });
+
+  it('waits where words were taken away, or others put in their place', () => {
+    expect(sent(judgeCleared('Anne Marie Louise Berg', { edits: many(9) }))).toMatchObject({ sent: [] });
+    expect(sent(judgeCleared('Kim', { edits: many(9) }))).toMatchObject({ sent: [] });
+  });
+
+  it('waits where a person sees each push first', () => {
+    const reviewed = judgeCleared('', { guarded: { ...settings, isReviewed: true } });
+    expect(sent(reviewed)).toMatchObject({ sent: [] });
+    expect(reviewed.waiting.map(({ hold }) => hold.field)).toEqual(['name']);
+  });
+
+  it('waits where many users lack a field: then the answer itself is in doubt', () => {
+    expect(sent(judgeCleared('', { isLacking: true }))).toEqual({ sent: [], stopped: true, refused: 1 });
   });
 });
 

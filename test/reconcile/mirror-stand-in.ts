@@ -204,7 +204,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     readUnanswered: (ids) => Promise.resolve(readUnanswered(mirror, ids)),
     readRest: () =>
       Promise.resolve({ mark: '', schema: '', since: null, written: [], noted: [], present: 0 }),
-    readRowHashes: () => Promise.resolve(undefined),
+    readRowHashes: () => Promise.resolve(null),
     readTaken: () => Promise.resolve({ mark: '', written: [] }),
     readRestingUsers: () => Promise.resolve(null),
     applyRestingUsers: () => Promise.resolve(),

@@ -10,6 +10,7 @@ const teamOf = (size: number, name: string | null): Team => ({
   id: 41n,
   name,
   listSize: null,
+  digest: null,
   members: Array.from({ length: size }, (_, i) => ({ ...member, id: BigInt(i + 1) })),
   rejected: [],
   raw: {},

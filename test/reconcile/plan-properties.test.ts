@@ -15,10 +15,9 @@ import {
   sameBytes,
   serviceValue,
 } from '../../src/model/user.ts';
-import { mergeField } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, mergeField, type Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { planField } from '../../src/reconcile/merge/plan-field.ts';
 import { planInLists } from './in-lists.ts';
-import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { resultOf } from '../../src/reconcile/push/result.ts';
 import { isUnread } from '../../src/reconcile/unread.ts';
 import { judge, patchedFields } from '../../src/reconcile/push/outcome.ts';
@@ -32,6 +31,32 @@ const quiet = { holds: [], releases: [], write: null };
 
 /** The same without anything to send, which would be a move: nothing at all. */
 const silent = { ...quiet, moves: [] };
+
+/** The service has the name by now to which it was edited here, and of which the email was in want. */
+const settling: UserState = {
+  id: 7n,
+  base: { name: { first: 'Cher', last: '' }, joined: 'Cher', email: null, phone: null, roleId: 4n },
+  mirror: {
+    name: { first: 'Anne Marie', last: 'Berg' },
+    split: 'known',
+    joined: 'Cher',
+    email: 'a@example.com',
+    phone: '15550101',
+    roleId: 4n,
+    role: null,
+    resolved: true,
+    gone: false,
+  },
+  service: { id: 7n, name: 'Anne Marie Berg', email: '', phone: null, roleId: 4n, raw: {} },
+  hasOpenIntent: false,
+  observedDiffers: false,
+  held: [
+    { field: 'email', reason: 'unsupported', detail: '', base: null, mirror: 'a@example.com', service: '' },
+  ],
+  edits: {},
+  missingForMs: undefined,
+};
+const examples: [UserState, undefined, Policy][] = [[settling, undefined, holdAll]];
 
 const fieldAt = fc.constantFrom(...fields);
 
@@ -88,8 +113,16 @@ describe('a plan', () => {
         expect(next.moves.every(({ kind }) => kind === 'push')).toBe(true);
         if (plan.case === 'merge') expect(next.patch).toEqual(plan.patch);
       }),
-      runs,
+      { ...runs, examples },
     );
+  });
+
+  it('lets go of a field in want of a name only for halves that somebody gave', () => {
+    const releasesOf = (split: 'known' | 'guessed') => {
+      const mirror = settling.mirror && { ...settling.mirror, split };
+      return planInLists({ ...settling, mirror }, undefined, holdAll).releases;
+    };
+    expect([releasesOf('known'), releasesOf('guessed')]).toEqual([['email'], []]);
   });
 
   it('is silent once the service has taken what was sent', () => {

@@ -9,7 +9,8 @@ import {
   type UserPatch,
   type UserValues,
 } from '../../src/model/user.ts';
-import { isPush } from '../../src/model/user-plan.ts';
+import { isPush, pushOf } from '../../src/model/user-plan.ts';
+import { readLessons } from '../../src/reconcile/push/batches.ts';
 import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { patchedFields } from '../../src/reconcile/push/outcome.ts';
@@ -65,6 +66,7 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
       notes,
       members: new Map(),
       roles: new Map(),
+      planned: null,
       users: new Map(service.held),
       monotonicMs: () => {
         clock.now += 5;
@@ -90,9 +92,13 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
       const states = await mirror.readDifferingUsers([...service.held.values()], places.roles);
       const plans = states.map((state) => planUser(state, undefined, policy));
       await mirror.applyUsers(plans);
-      const readAtMs = readAgoMs === undefined ? undefined : clock.now - readAgoMs;
+      const pushes = plans.filter(isPush).map((plan) => ({ id: plan.id, patch: pushOf(plan) }));
+      const planned =
+        readAgoMs === undefined
+          ? null
+          : { readAtMs: clock.now - readAgoMs, lessons: await readLessons(mirror, pushes) };
       service.filters.length = 0;
-      await pushEdits({ ...places, readAtMs }, settings, plans.filter(isPush));
+      await pushEdits({ ...places, planned }, settings, plans.filter(isPush));
     } catch (thrown) {
       error = thrown;
     }
@@ -128,6 +134,15 @@ describe('many edits', () => {
     expect(service.filters).toHaveLength(101);
     expect(new Set(service.updates.flatMap((patches) => [...patches.keys()])).size).toBe(10_000);
     expect(Math.max(...service.filters.map(({ emails }) => emails.length))).toBe(100);
+  });
+
+  it('go by what the first of them has taught, whatever was known when they were planned', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 60 });
+    mirror.nameSafety = 'unknown';
+    for (const id of ids) mirror.edit(id, { phone: `155503${id}` });
+    const { notes } = await run({ readAgoMs: 100 });
+    expect(notes.counts).toEqual({ pushed: 60 });
+    expect(sentIds(service.updates).map((sent) => sent.length)).toEqual([1, 25, 25, 9]);
   });
 
   it('are on their way side by side, and the next are read meanwhile', async () => {

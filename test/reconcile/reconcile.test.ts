@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { Hold } from '../../src/model/user-plan.ts';
-import type { Team } from '../../src/model/team.ts';
+import { asAnswer, type Team } from '../../src/model/team.ts';
 import type { UserPatch } from '../../src/model/user.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import type { ServicePort } from '../../src/reconcile/ports.ts';
-import { type ReconcileSettings, reconcile } from '../../src/reconcile/reconcile.ts';
+import { reconcile } from '../../src/reconcile/reconcile.ts';
+import type { ReconcileSettings } from '../../src/reconcile/reconcile-settings.ts';
 import { createMirrorStandIn, type MirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, refusal } from './service-stand-in.ts';
 import { makeState, member, shown } from './states.ts';
@@ -18,6 +19,7 @@ const team: Team = {
   id: 1n,
   name: 'Team',
   listSize: null,
+  digest: null,
   members: ids.map((id) => ({ ...member, id })),
   rejected: [],
   raw: {},
@@ -66,7 +68,7 @@ function createStage(given: Partial<MirrorStandIn> = {}, says: Partial<ServicePo
   const run = async (...groups: Parameters<typeof reconcile>[3] & object) => {
     const notes = createRunNotes();
     service.updates.length = 0;
-    await reconcile({ service, mirror, notes, monotonicMs: () => 0 }, team, settings, groups);
+    await reconcile({ service, mirror, notes, monotonicMs: () => 0 }, asAnswer(team), settings, groups);
     return notes;
   };
   return { service, mirror, run };

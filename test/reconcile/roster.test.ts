@@ -6,11 +6,11 @@ import type { Team } from '../../src/model/team.ts';
 import type { UserFilter } from '../../src/model/service-request.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
-import { isRefusal, readBack } from '../../src/reconcile/read/ask.ts';
+import { isRefusal, readBack, readEverybody } from '../../src/reconcile/read/ask.ts';
 import { readRoster } from '../../src/reconcile/read/roster.ts';
 import { turnsAtEachLook } from '../support/turns.ts';
 import { createMirrorStandIn, type MirrorStandIn } from './mirror-stand-in.ts';
-import { createServiceStandIn, refusal, type ServiceStandIn } from './service-stand-in.ts';
+import { answeringBy, createServiceStandIn, refusal, type ServiceStandIn } from './service-stand-in.ts';
 import { makeState, member } from './states.ts';
 import { rowsOf } from './truth.ts';
 
@@ -33,6 +33,7 @@ const teamOf = (ids: readonly Id[], extras: Partial<Team['members'][number]> = {
   id: 1n,
   name: 'Team',
   listSize: null,
+  digest: null,
   members: ids.map((id) => ({ ...member, id, name: `User ${id}`, ...extras })),
   rejected: [],
   raw: {},
@@ -48,7 +49,7 @@ const known = (id: Id, given: { email?: string | null; phone?: string | null } =
 
 async function read(service: ServiceStandIn, mirror: MirrorStandIn = createMirrorStandIn([]), of = team) {
   const notes = createRunNotes();
-  const roster = await readRoster(service, mirror, of, notes);
+  const roster = await readRoster(service, mirror, of, notes, await readEverybody(service));
   return { roster, notes, found: [...roster.users.keys()].toSorted((a, b) => Number(a - b)) };
 }
 
@@ -134,7 +135,7 @@ describe('a service that answers no filter', () => {
 
   it.each([401, 403, 429, 500])('with a %i fails the roster', async (status) => {
     const service = createServiceStandIn(users);
-    const failing = { ...service, users: () => Promise.reject(refusal(status)) };
+    const failing = answeringBy(service, () => Promise.reject(refusal(status)));
     await expect(read(failing)).rejects.toMatchObject({ status });
   });
 
@@ -310,7 +311,7 @@ describe('a user who is given twice', () => {
         users: some.flatMap((user) => (user.id === 2n ? [user, { ...user, ...given }] : [user])),
       };
     };
-    const { roster } = await read({ ...service, users: answer }, createMirrorStandIn(all));
+    const { roster } = await read(answeringBy(service, answer), createMirrorStandIn(all));
     return [roster.users.get(2n)?.phone, [...roster.repeated]];
   };
 

@@ -89,8 +89,9 @@ it('the plans of many users', async () => {
     return Promise.resolve(states.length);
   };
   const places = { service: createServiceStandIn([]), mirror, notes: createRunNotes(), monotonicMs: () => 0 };
-  const team = { id: 1n, name: null, listSize: null, members: [], rejected: [], raw: {} };
-  const { plans } = await planUsers(places, team, { policy: holdAll, guard: lenient });
+  const team = { id: 1n, name: null, listSize: null, digest: null, members: [], rejected: [], raw: {} };
+  const look = { how: 'unasked', rest: await mirror.readRest() } as const;
+  const { plans } = await planUsers(places, team, { policy: holdAll, guard: lenient }, look);
   turns.end();
   expect(plans).toHaveLength(states.length);
   const [before = 0, after = 0] = seen;

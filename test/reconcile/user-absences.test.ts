@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AbsenceDecision } from '../../src/model/absence.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { Team } from '../../src/model/team.ts';
+import { readEverybody } from '../../src/reconcile/read/ask.ts';
 import { applyUserAbsences } from '../../src/reconcile/apply-users.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import type { UsersPlan } from '../../src/reconcile/plan-users.ts';
@@ -12,7 +13,7 @@ import { makeState, shown } from './states.ts';
 
 const ids = Array.from({ length: 20 }, (_, i) => BigInt(i + 1));
 const valuesOf = (id: Id) => ({ email: `user${id}@example.com`, phone: `1555010${id}` });
-const team: Team = { id: 1n, name: '', listSize: null, members: [], rejected: [], raw: {} };
+const team: Team = { id: 1n, name: '', listSize: null, digest: null, members: [], rejected: [], raw: {} };
 
 /** Users 1 and 2 are missing, and the service does not take these addresses. @returns what is said of them */
 async function judge(refused: readonly string[]) {
@@ -31,7 +32,7 @@ async function judge(refused: readonly string[]) {
     },
   });
   const notes = createRunNotes();
-  const roster = await readRoster(service, mirror, team, notes);
+  const roster = await readRoster(service, mirror, team, notes, await readEverybody(service));
   const absent = [1n, 2n].map((id) => ({ id, missingForMs: 3_600_000 }));
   await applyUserAbsences(
     { service, mirror, notes, monotonicMs: () => 0 },

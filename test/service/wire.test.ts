@@ -282,6 +282,7 @@ describe('the team', () => {
     ];
     expect(decode(toJson({ id: 7, name: 'Team', list_size: 500, members, plan: 'x' }))).toEqual({
       id: 7n,
+      digest: null,
       name: 'Team',
       listSize: 500n,
       members: [

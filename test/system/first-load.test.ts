@@ -4,7 +4,7 @@ import { createLog } from '../../src/log.ts';
 import { readAddresses } from '../../src/mirror/users/addresses.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { exportable, readPages } from '../../src/mirror/tools/export-read.ts';
-import { readTeamStandings } from '../../src/mirror/page/page-standings.ts';
+import { readTeamStandings } from '../../src/page/read/page-standings.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { readUnseenUsers } from '../../src/mirror/users/users-read.ts';
 import { readKnownAddresses, readSnapshot } from '../../src/mirror/users/verify-read.ts';

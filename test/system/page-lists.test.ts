@@ -1,11 +1,13 @@
 /** Lists that are decided in one go, as people see them: a real browser over a mirror that SQL made. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { createPage } from '../../src/daemon/create-page.ts';
-import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { createPage } from '../../src/page/serve/create-page.ts';
+import type { Database } from '../../src/mirror/db/database.ts';
+import { noteDaemon } from '../../src/mirror/team/known-daemons.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { Setup } from '../../src/runs/open.ts';
-import { createPageServer, type StatusServer } from '../../src/status/server.ts';
+import { createPageServer, type StatusServer } from '../../src/http/server.ts';
+import { pageRoutes } from '../../src/page/serve/page-routes.ts';
 import { launchBrowser, type OwnBrowser, openPage, shoot, violationsOn } from '../support/browser.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { fillMirror, largeTeam } from '../support/large-mirror.ts';
@@ -62,7 +64,7 @@ async function servePage(db: Database) {
     version: '0',
     decide: { mirror, log },
   });
-  const opened = await createPageServer({ host: '127.0.0.1', port: 0, page });
+  const opened = await createPageServer({ host: '127.0.0.1', port: 0, page: pageRoutes(page) });
   return { server: opened, origin: `http://127.0.0.1:${opened.port}` };
 }
 afterAll(async () => {
@@ -76,6 +78,19 @@ const schemes = ['light', 'dark'] as const;
 const cases = widths.flatMap((width) => schemes.map((scheme) => [width, scheme] as const));
 
 describe('lists, a question and a receipt', () => {
+  it('say of each edit who made it, and show those of one person alone', async () => {
+    const { page, context } = await openPage(own, origin, 'light', { httpCredentials });
+    await page.goto(`${origin}/waiting?state=conflict`);
+    expect(await page.locator('main').innerText()).toMatch(/Edited here by front_desk \(63\), anna \(37\)/);
+    expect(await page.locator('input[name=row]').count()).toBe(100);
+    expect(await page.locator('details.fold').textContent()).toContain(
+      'musterd resolve 11 phone --take mirror --if 4115550000011',
+    );
+    await page.goto(`${origin}/waiting?state=conflict&by=anna`);
+    expect(await page.locator('input[name=row]').count()).toBe(37);
+    await context.close();
+  });
+
   it.each(cases)('have no fault at %i px, %s', async (width, colorScheme) => {
     const viewport = { width, height: width < 640 ? 844 : 900 };
     const { page, context, trouble } = await openPage(own, origin, 'light', {
@@ -311,13 +326,19 @@ describe('lists, a question and a receipt', () => {
   });
 
   it('say each second what became of what was decided, in their place', async () => {
-    const daemon = createDatabase({ url: database.url, applicationName: 'musterd listen test' });
-    await runSqlText(daemon, 'select 1');
+    const note = { bySystemd: false, end: null };
     const { page, context, trouble } = await openPage(own, origin, 'light', { httpCredentials });
-    await page.goto(`${origin}/waiting/5f0c2a9e71bd?ticks=none`);
-    await page.locator('input[name=row]').nth(30).check();
-    await page.locator('input[name=row]').nth(31).check();
-    await page.getByRole('button', { name: 'Approve' }).click();
+    const ask = async () => {
+      await page.goto(`${origin}/waiting/5f0c2a9e71bd?ticks=none`);
+      await page.locator('input[name=row]').nth(30).check();
+      await page.locator('input[name=row]').nth(31).check();
+      await page.getByRole('button', { name: 'Approve' }).click();
+    };
+    await noteDaemon(database.db, { ...note, teams: ['another'] });
+    await ask();
+    expect(await page.getByText('By the next run; no daemon runs').count()).toBe(1);
+    await noteDaemon(database.db, { ...note, teams: ['default'] });
+    await ask();
     expect(await page.getByText('At once, by the daemon').count()).toBe(1);
     await page.getByLabel('Reason, kept with the decision').fill('they are right');
     await page.getByRole('button', { name: 'Approve 2', exact: true }).click();
@@ -344,7 +365,7 @@ describe('lists, a question and a receipt', () => {
     expect(await page.evaluate('window.isOld')).toBe(true);
     expect(trouble).toEqual([]);
     await context.close();
-    await daemon.close();
+    await noteDaemon(database.db, { ...note, teams: ['default'], end: 'asked' });
   });
 
   it.each([true, false])('counts the ticks, with a script or without: %s', async (javaScriptEnabled) => {

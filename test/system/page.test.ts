@@ -4,8 +4,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { pageViews } from '../../src/daemon/page-views.ts';
-import { servePage } from '../../src/daemon/serve-page.ts';
+import { pageViews } from '../../src/page/serve/page-views.ts';
+import { servePage } from '../../src/page/serve/serve-page.ts';
 import type { Database } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import {

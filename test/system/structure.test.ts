@@ -26,12 +26,11 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   config: ['errors.ts', 'secret.ts'],
   service: ['model', 'errors.ts', 'clock.ts', 'secret.ts'],
   mirror: ['model', 'errors.ts'],
-  // Values in, HTML out: of the mirror it knows nothing but what its rows look like.
-  page: ['mirror', 'model'],
   reconcile: ['model', 'errors.ts'],
   // An independent check: it shares no code with a run but the client, which it is handed.
   verify: ['model', 'errors.ts'],
-  status: ['model'],
+  // What daemon and page share: it knows of the page no more than that there is one.
+  http: ['model'],
   runs: [
     'clock.ts',
     'config',
@@ -45,11 +44,12 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'service',
     'verify',
   ],
+  page: ['config', 'errors.ts', 'files', 'http', 'log.ts', 'mirror', 'model', 'runs'],
   daemon: [
     'clock.ts',
     'config',
     'errors.ts',
-    'files',
+    'http',
     'log.ts',
     'mirror',
     'model',
@@ -57,7 +57,6 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'reconcile',
     'runs',
     'service',
-    'status',
   ],
   commands: [
     'config',
@@ -67,27 +66,27 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'errors.ts',
     'files',
     'log.ts',
-    'mirror',
     'model',
+    'page',
     'reconcile',
     'runs',
     'service',
     'stop.ts',
     'verify',
   ],
-  'healthcheck.ts': ['status'],
+  'healthcheck.ts': ['http'],
   'main.ts': ['commands'],
 };
 
 /** The wings of the mirror, from the ground up: each may import those before it, and `mirror.ts` all of them. */
-const wings = ['db', 'team', 'users', 'listings', 'runs', 'page', 'tools'];
+const wings = ['db', 'team', 'users', 'listings', 'runs', 'tools'];
 
 /** The only places of each package. */
 const fences: Readonly<Record<string, readonly string[]>> = {
   pg: ['mirror', 'embedded'],
   'pg-copy-streams': ['mirror'],
   'pg-cursor': ['mirror'],
-  kysely: ['mirror'],
+  kysely: ['mirror', 'page'],
   undici: ['service'],
   jose: ['service'],
   'p-limit': ['service'],
@@ -103,14 +102,14 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   'csv-parse': ['files'],
   'csv-stringify': ['files'],
   zod: ['config', 'emulator', 'runs'],
-  fastify: ['emulator', 'status'],
+  fastify: ['emulator', 'http', 'page'],
   'node-forge': ['emulator'],
   'd3-array': ['page'],
   'd3-scale': ['page'],
   'd3-shape': ['page'],
   hono: ['page'],
-  '@fastify/compress': ['status'],
-  '@fastify/etag': ['status'],
+  '@fastify/compress': ['page'],
+  '@fastify/etag': ['page'],
 };
 
 /** The package of an import such as `pg-boss/types` or `@scope/name/part`. */
@@ -173,15 +172,25 @@ describe('the structure of src', () => {
     expect(Object.keys(fences).filter((name) => !used.has(name))).toEqual([]);
   });
 
-  it('reads nothing where it shows: of the mirror, the page takes types alone', () => {
-    const reading = files
-      .filter(({ room }) => room === 'page')
-      .flatMap(({ path, text }) =>
-        [...text.matchAll(/^(?:import|export) (?!type )[^;]*from '\.\.\/mirror\/.*$/gm)].map(
-          ([line]) => `${path}: ${line}`,
-        ),
+  it('has a page of three parts: what reads shows nothing, and what shows knows of it what its rows look like', () => {
+    const partOf = (path: string) => /^page\/(read|render|serve)\//.exec(path)?.[1];
+    const parts = files.filter(({ path }) => partOf(path) !== undefined);
+    const stray = parts.flatMap(({ path, inside, text }) => {
+      const part = partOf(path);
+      if (part === 'serve') return [];
+      const allowed =
+        part === 'read' ? /^(page\/read|mirror|model)\// : /^(page\/(render|read)|mirror|model)\//;
+      const values =
+        part === 'read'
+          ? []
+          : [...text.matchAll(/^(?:import|export) (?!type )[^;]*from '[./]+(?:read|mirror)\/.*$/gm)].map(
+              ([line]) => line,
+            );
+      return [...inside.filter((target) => !allowed.test(target)), ...values].map(
+        (what) => `${path}: ${what}`,
       );
-    expect(reading).toEqual([]);
+    });
+    expect(stray).toEqual([]);
   });
 
   it('has no circle of files', () => {

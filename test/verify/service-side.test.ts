@@ -8,6 +8,7 @@ const team: Team = {
   id: 41n,
   name: 'Harbour',
   listSize: null,
+  digest: null,
   members: ids.map((id) => ({ id, name: `User ${id}`, role: null, email: null, phone: null })),
   rejected: [],
   raw: {},

@@ -421,6 +421,8 @@ export interface Schema {
     user_name: string | null;
     held_before: string | null;
     asked_by: string | null;
+    edited_at: Date | null;
+    edited_by: string | null;
   };
   'report.listing_history': {
     team_id: bigint | null;

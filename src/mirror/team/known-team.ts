@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import type { EditedUser } from '../../model/plan.ts';
-import type { Team } from '../../model/team.ts';
+import type { TeamHead } from '../../model/team.ts';
 import type { Queryable } from '../db/database.ts';
 import type { KnownPlaceRow } from './known-place.ts';
 import type { Learned, LearnedValue } from './learned.ts';
@@ -88,7 +88,7 @@ export async function readKnownTeam(db: Queryable, team: string): Promise<KnownT
   return toKnown(row);
 }
 
-export function isSameTeam({ team }: KnownTeam, { name, listSize }: Team): boolean {
+export function isSameTeam({ team }: KnownTeam, { name, listSize }: TeamHead): boolean {
   return team !== null && team.name === name && team.listSize === listSize;
 }
 

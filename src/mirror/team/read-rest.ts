@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { ListedResource, MirroredResource } from '../../model/absence.ts';
 import type { ListingRest, Mark, Rest, RestingListing, RestingUsers } from '../../model/rest.ts';
-import type { TeamBefore } from '../../model/team.ts';
+import type { TeamHead } from '../../model/team.ts';
 import type { Queryable, Row } from '../db/database.ts';
 import type { KnownTeam } from './known-team.ts';
 import type { Learned, LearnedValue } from './learned.ts';
@@ -81,17 +81,17 @@ export async function readRowHashes(
   db: Queryable,
   teamId: Id,
   { mark }: RestingUsers,
-): Promise<Buffer | undefined> {
+): Promise<Buffer | null> {
   const { rows } = await sql<Row<'sync.learned', 'hashes'>>`
     select l.hashes from sync.learned l join sync.teams t on t.team = l.team
     where t.team_id = ${teamId} and l.topic = ${topicOf('users')} and l.value ->> 'mark' = ${mark}`.execute(
     db,
   );
-  return rows[0]?.hashes ?? undefined;
+  return rows[0]?.hashes ?? null;
 }
 
 /** The team of the record. If the answer is the same and so is the mirror, the answer need not be read. */
-export function toTeamBefore({ teamId, team, learned }: KnownTeam): TeamBefore | undefined {
+export function toTeamHead({ teamId, team, learned }: KnownTeam): TeamHead | undefined {
   const resting = toResting<RestingUsers>(learned, 'users');
   if (resting === null || teamId === null || team === null) return undefined;
   const { name, listSize, team: digest } = resting;

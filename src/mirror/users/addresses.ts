@@ -53,11 +53,13 @@ export async function readLookups(
   };
 }
 
+export type LookupAddress = Row<'mirror.user_lookups', 'email' | 'phone'>;
+
 /** Adds new addresses. @returns how many were added */
 export async function addLookups(
   db: Database,
   teamId: Id,
-  lookups: readonly Row<'mirror.user_lookups', 'email' | 'phone'>[],
+  lookups: readonly LookupAddress[],
 ): Promise<number> {
   const add = sql<Row<'mirror.user_lookups', 'lookup_id'>>`
     insert into mirror.user_lookups (team_id, email, phone)

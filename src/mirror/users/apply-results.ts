@@ -43,6 +43,7 @@ function stageResult(result: IntentResult) {
     phone: taken.phone,
     role_id: taken.roleId,
     is_known: seen !== null && !isInDoubt(result),
+    is_direct: result.isDirect,
     created_at: asTimestamp(seen?.createdAt),
     updated_at: asTimestamp(seen?.updatedAt),
     user_created_at: asTimestamp(seen?.userCreatedAt),
@@ -55,7 +56,7 @@ const stagedAs = (json: string) => sql`
   select * from jsonb_to_recordset(${json}::jsonb) as s (change_id bigint, id bigint, outcome jsonb, closed boolean, request_id text,
     took_name boolean, took_email boolean, took_phone boolean, took_role_id boolean, harmed boolean, sent_first text, sent_last text,
     sent_email text, sent_phone text, sent_role_id bigint, first_name text, last_name text, joined text, email text,
-    phone text, role_id bigint, is_known boolean, created_at timestamptz, updated_at timestamptz,
+    phone text, role_id bigint, is_known boolean, is_direct boolean, created_at timestamptz, updated_at timestamptz,
     user_created_at timestamptz, user_updated_at timestamptz, raw jsonb)`;
 
 /** Closes the intents of users whose row no longer exists: there is nothing left to send. */
@@ -84,6 +85,13 @@ async function endWithdrawn(tx: Transaction, teamId: Id, results: readonly Inten
     .map(({ intent }) => intent.userId);
   if (ids.length > 0) await sql`select sync.end_edits(${teamId}, ${ids}::bigint[])`.execute(tx);
 }
+
+/**
+ * Whether people decided about another field of the user s: what was read back may show a change of somebody else, made after
+ * they decided, so its version stays news to the next run.
+ */
+const hasDecided = (teamId: Id) => sql`exists (select from sync.held_fields d
+  where d.team_id = ${teamId} and d.user_id = s.id and d.decision is not null and not s.outcome ? d.field)`;
 
 /**
  * Stores the service's own values of confirmed fields: always in the base, in the mirror if it
@@ -128,7 +136,7 @@ export async function applyResults(
     cross join lateral ${byKey('mirror.users', teamId, sql`s.id`)} m
     cross join lateral (
       select (m.first_name, m.last_name) is not distinct from (s.sent_first, s.sent_last),
-        s.is_known and not ${isOlder(sql`m`)}
+        s.is_known and not ${isOlder(sql`m`)} and (s.is_direct or not ${hasDecided(teamId)})
     ) p (pair_is_sent, is_news)
     where u.team_id = ${teamId} and u.id = s.id and u.id = ${these}
       and (is_news or s.took_name or s.took_email or s.took_phone or s.took_role_id)),

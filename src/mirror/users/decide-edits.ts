@@ -40,13 +40,6 @@ export interface EditDecision {
   readonly decision?: bigint | null;
 }
 
-export interface Confirmation {
-  /** In whose name. */
-  readonly actor: string | undefined;
-  /** The reason. With it the edits pass the limits once. */
-  readonly why: string | undefined;
-}
-
 /**
  * What is found of an edit that was decided about. `moved`: it is another one now, or base or service has moved. `ended`:
  * there is none any more. `on its way`: it is being sent. `own`: it needs other eyes. `asked`, `held`: something else holds

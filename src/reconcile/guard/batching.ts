@@ -27,5 +27,9 @@ export function batchingOf(
   if (tooMuch.length > 0) return { reason: 'limit', detail: tooMuch.join('; '), groupOf: together };
   if (isReviewed)
     return { reason: 'review', detail: 'a person is to see it first', groupOf: byTransaction(edits) };
-  return { reason: 'limit', detail: 'edited again while it waited in a batch', groupOf: together };
+  return {
+    reason: 'limit',
+    detail: 'edited again, or changed on the service, since it was held in a batch',
+    groupOf: together,
+  };
 }

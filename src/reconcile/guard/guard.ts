@@ -27,6 +27,9 @@
  * | no                   | no       | no       | yes                          | is held in this batch |
  * | no                   | no       | no       | no                           | is sent               |
  *
+ * A name that only gets back what an update of ours cleared is not counted, and is sent whatever the number of pushes: nobody
+ * edited it, and the user is without it until then. A review holds it as it holds all else.
+ *
  * A field is resolved or approved if a person agreed to this edit over what the service shows. An edit that was in a batch
  * before does not count again against the limits; another edit of the same field does, and needs its own approval. So a
  * waiting batch does not keep anything else from being sent.
@@ -35,10 +38,12 @@
  *
  * | waited before | refused now                                  | told | the run           |
  * |---------------|----------------------------------------------|------|-------------------|
- * | nothing       | yes                                          | yes  | ends              |
+ * | nothing       | yes                                          | yes  | ends (†)          |
  * | a batch       | more users than one run may push to, or all  | yes  | goes on           |
  * | a batch       | no, or fewer                                 | no   | goes on           |
  * | a batch       | ·, but it has waited for a day               | yes  | goes on           |
+ *
+ * † it goes on if there is a name to be put back.
  */
 import type { Id } from '../../model/id.ts';
 import { type Field, readable } from '../../model/user.ts';
@@ -65,9 +70,17 @@ import {
   tooManyRoles,
   type Until,
 } from './field-limits.ts';
-import { type GuardSettings, isWholeTeam, massChange, massLimit, sayDrift, schemaDrift } from './limits.ts';
+import {
+  type Drift,
+  type GuardSettings,
+  isWholeTeam,
+  massChange,
+  massLimit,
+  sayDrift,
+  schemaDrift,
+} from './limits.ts';
 import { stayingOf } from './left-waiting.ts';
-import { pushedEdit, pushedValues } from './planned-push.ts';
+import { pushedEdit, pushedValues, putsBackName } from './planned-push.ts';
 import { sayLacking, sayLeft, sayLimited, sayReviewed } from './refusal-words.ts';
 
 export interface GuardView extends Population {
@@ -234,10 +247,19 @@ function holdBack(
   return { hashes: [...batches.values()], waiting, plans: mapped };
 }
 
+/** What is written of a field that many users no longer have. */
+function holdLacking(drift: Drift, users: number, batch: string | undefined): Hold {
+  const none = { base: undefined, mirror: undefined, service: undefined };
+  const hold: Hold = { field: drift.field, reason: 'limit', ...none, detail: sayDrift(drift, users) };
+  return batch === undefined ? hold : { ...hold, batch };
+}
+
 export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const { history, population } = view;
   const pushes = reviewPushes(view);
-  const isFresh: Waits = ({ approved, left }, field) => !approved.includes(field) && !left.includes(field);
+  const isPutBack: Waits = ({ plan }, field) => field === 'name' && putsBackName(plan);
+  const isFresh: Waits = (push, field) =>
+    !push.approved.includes(field) && !push.left.includes(field) && !isPutBack(push, field);
   const counted = pushes.filter((push) => push.pushed.some(([field]) => isFresh(push, field)));
   const drift = reviewDrift(view, settings);
   const { isReviewed = false } = settings;
@@ -247,8 +269,10 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     ...drift.open.map((one) => sayDrift(one, view.shown)),
   ];
   const isRefused = tooMuch.length > 0;
-  const waits: Waits = ({ approved, again }, field) =>
-    !approved.includes(field) && (isRefused || isReviewed || again.includes(field));
+  const passes: Waits = (push, field) => drift.open.length === 0 && isPutBack(push, field);
+  const waits: Waits = (push, field) =>
+    !push.approved.includes(field) &&
+    (isReviewed || ((isRefused || push.again.includes(field)) && !passes(push, field)));
   const limits = limitsOn(pushes, waits, view, settings);
   const lacking = fieldsOf(drift.news);
   const batching = { ...batchingOf(view.edits ?? [], tooMuch, isReviewed), lacking };
@@ -266,7 +290,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   ];
   const reviewed = sayReviewed(countUsers([...left, ...waiting].filter((field) => !isRefusedField(field))));
   const waitedBefore = history.waiting.some(isRefusedField) || history.lacking.length > 0;
-  const stopped = isRefused && !waitedBefore;
+  const stopped = isRefused && !waitedBefore && !pushes.some((push) => passes(push, 'name'));
   const waitsOf = Map.groupBy(waiting, ({ userId }) => userId);
   const added = counted.filter((push) =>
     waitsOf.get(push.plan.id)?.some(({ hold }) => isFresh(push, hold.field)),
@@ -295,15 +319,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
         ...waiting.map(({ userId, hold }) => ({ id: userId, hold, seen: view.users.get(userId) })),
         ...heldAlone,
       ],
-      lacking: drift.news.map((one) => ({
-        field: one.field,
-        reason: 'limit',
-        base: undefined,
-        mirror: undefined,
-        service: undefined,
-        detail: sayDrift(one, view.shown),
-        ...(hashes[0] === undefined ? {} : { batch: hashes[0] }),
-      })),
+      lacking: drift.news.map((one) => holdLacking(one, view.shown, hashes[0])),
       ended: drift.ended,
       isNews,
     },

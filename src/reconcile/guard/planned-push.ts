@@ -1,8 +1,18 @@
 /** Compares what is about to be sent with what the guard has seen. */
+import { hasLostWords, joinName } from '../../model/name.ts';
 import { samePush } from '../../model/push-values.ts';
 import type { Field } from '../../model/user.ts';
 import type { LastingEdits } from '../../model/user-state.ts';
-import { type DecidedUser, mapPushes, type UserPlan, type Values } from '../../model/user-plan.ts';
+import {
+  type DecidedUser,
+  type FieldValue,
+  mapPushes,
+  type UserPlan,
+  type Values,
+} from '../../model/user-plan.ts';
+
+const inWords = (name: FieldValue | undefined): string =>
+  typeof name === 'object' && name !== null ? joinName(name) : '';
 
 /** The base of a push; without one, the base that is about to be written. */
 export const pushedValues = ({ write }: DecidedUser, field: Field, values: Values): Values =>
@@ -13,6 +23,13 @@ export function pushedEdit({ fields }: UserPlan, field: Field, edits: LastingEdi
   const decision = fields[field];
   const edit = decision.kind === 'push' ? decision.edit : undefined;
   return { edit, madeMs: edits?.[field]?.madeMs };
+}
+
+/** Whether it only puts back words of a name that an update of ours cleared: nobody edited that name. */
+export function putsBackName({ fields: { name } }: UserPlan): boolean {
+  if (name.kind !== 'push' || name.edit !== undefined) return false;
+  const [base, mirror] = [inWords(name.values.base), inWords(name.values.mirror)];
+  return name.values.service === base && hasLostWords(base, mirror);
 }
 
 /**

@@ -47,10 +47,10 @@ export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser)
 }
 
 /** Whether a value that could not be sent now can be, for example because the guessed split was accepted. */
-function staysHeld(hold: Hold, base: BaseUser, { mirror, service }: Seen, isNamed: boolean): boolean {
+function staysHeld(hold: Hold, base: BaseUser, { mirror, service }: Seen, hasName: boolean): boolean {
   if (hold.reason === 'asked' || !holdStands(hold, mirror, service)) return false;
   if (hold.reason !== 'unsupported' || unsendable(hold.field, mirror, base) !== undefined) return true;
-  return hold.field !== 'name' && !isNamed && nameToCarry(base, mirror, service) === null;
+  return hold.field !== 'name' && !hasName && nameToCarry(base, mirror, service) === null;
 }
 
 /** Why a name is held that the service no longer shows. */
@@ -98,14 +98,14 @@ function planUnread(field: Field, state: Seen): Decision {
 
 /**
  * @param isLate whether the service changed the user after this edit (`overtaken.ts`)
- * @param isNamed whether an edit of the name goes with this field
+ * @param hasName whether, by what this run decides about the name, one can go along with this field
  */
 export function planField(
   field: Field,
   state: Seen,
   policy: Policy,
   isLate = false,
-  isNamed = false,
+  hasName = false,
 ): Decision {
   const { mirror, service } = state;
   const values = versionsOf(field, state);
@@ -126,7 +126,7 @@ export function planField(
   const isSame = previous !== undefined && isSameEdit(previous, state);
   // A decision that is void leaves nothing behind of what held the field before.
   const isUndecided = isSame && previous.decision === undefined;
-  if (isUndecided && batched === undefined && staysHeld(previous, base, state, isNamed))
+  if (isUndecided && batched === undefined && staysHeld(previous, base, state, hasName))
     return stillHeld(field, service);
   const decided = applyPolicy(policy, field, verdict);
   if (

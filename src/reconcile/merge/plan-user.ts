@@ -47,8 +47,10 @@ export function decideMerge(state: Seen, policy: Policy): Decisions {
   const isLate = (field: Field) =>
     versions !== undefined && isOvertaken(versions, state.edits[field]?.isSince === true, moved);
   const name = planField('name', state, policy, isLate('name'));
+  // Settled now, the halves that somebody gave it are those of both sides.
+  const hasName = name.kind === 'push' || (name.kind === 'settle' && state.mirror.split === 'known');
   return decideEach((field) =>
-    field === 'name' ? name : planField(field, state, policy, isLate(field), name.kind === 'push'),
+    field === 'name' ? name : planField(field, state, policy, isLate(field), hasName),
   );
 }
 

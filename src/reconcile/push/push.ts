@@ -15,14 +15,7 @@ import { mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { Intent } from '../../model/intent.ts';
 import { countWords } from '../../model/name.ts';
 import { type Field, readable } from '../../model/user.ts';
-import {
-  arrangeBatches,
-  type Batch,
-  batchesAtOnce,
-  type PushLessons,
-  readLessons,
-  takeGroup,
-} from './batches.ts';
+import { arrangeBatches, type Batch, batchesAtOnce, readLessons, takeGroup } from './batches.ts';
 import { type Prepared, prepare, takePlanned } from './prepare.ts';
 import { isNameHeld, isNameless } from './carry-name.ts';
 import type { PushContext, PushSettings } from './record.ts';
@@ -31,13 +24,12 @@ import { isPassing, LateError } from './send-guard.ts';
 import { patchedFields } from './outcome.ts';
 
 async function arrange(
-  { mirror, users }: PushContext,
+  { mirror, users, planned }: PushContext,
   { batchSize }: PushSettings,
   plans: readonly UserPlan[],
-  known?: PushLessons,
 ): Promise<readonly Batch<UserPlan>[]> {
   const pushes = plans.map((plan) => ({ id: plan.id, patch: pushOf(plan), plan }));
-  const lessons = known ?? (await mirror.inSnapshot((one) => readLessons(one, pushes)));
+  const lessons = planned?.lessons ?? (await mirror.inSnapshot((one) => readLessons(one, pushes)));
   const keepsNames = lessons.safety === 'keeps';
   const canPutBack = ({ id }: UserPlan) => countWords(readable(users.get(id)?.name) ?? '') <= 2;
   const batches = arrangeBatches(pushes, batchSize, lessons, (probes) => {
@@ -195,12 +187,9 @@ async function afterProbe(
   batches: readonly Batch<UserPlan>[],
 ): Promise<readonly Batch<UserPlan>[]> {
   const plans = batches.flatMap((batch) => batch.plans);
-  if (pushed !== 'late') return await arrange(places, settings, plans);
-  return await arrange(
-    places,
-    settings,
-    plans.filter((plan) => !isNameless(pushOf(plan))),
-  );
+  const left = pushed === 'late' ? plans.filter((plan) => !isNameless(pushOf(plan))) : plans;
+  // The probe has taught something since the plan was made.
+  return await arrange({ ...places, planned: null }, settings, left);
 }
 
 /**
@@ -215,7 +204,7 @@ export async function pushEdits(
 ): Promise<void> {
   const { notes, breaker } = places;
   if (places.still !== undefined) return;
-  let batches = await arrange(places, settings, plans, places.lessons);
+  let batches = await arrange(places, settings, plans);
   let done = 0;
   let wasTaken = false;
   let halted = false;

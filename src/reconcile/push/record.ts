@@ -22,10 +22,13 @@ export interface PushContext {
   readonly roles: RoleNames;
   /** The users as the service showed them just before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** What earlier pushes have shown, if already known. */
-  readonly lessons?: PushLessons | undefined;
-  /** The start of that read, by `monotonicMs`; `undefined`: the users must be read again in any case. */
-  readonly readAtMs?: number | undefined;
+  /** What the plan has read already; `null`: the users must be read again in any case. */
+  readonly planned: {
+    /** When the users were asked for, by `monotonicMs`. */
+    readonly readAtMs: number;
+    /** What earlier pushes have shown. */
+    readonly lessons: PushLessons;
+  } | null;
   /** The fields that a person approved or resolved, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
   /** Why nothing may be sent; absent: it may. */
@@ -64,6 +67,7 @@ export function createPushContext(
     members: membersOf(team),
     roles: new Map(),
     users: new Map(),
+    planned: null,
     approved: new Map(),
     sendByMs: Number.NEGATIVE_INFINITY,
     breaker: { open: false, unanswered: 0 },

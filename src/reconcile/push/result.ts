@@ -23,6 +23,8 @@ export interface Answered {
   /** The user right before the push; unknown if an earlier run sent it. */
   readonly before?: ServiceUser | undefined;
   readonly outcomes: FieldOutcomes;
+  /** The answer to the update itself shows the user; absent: it was read back, and others may have changed it between. */
+  readonly isDirect?: boolean;
   readonly requestId: string | null;
   /** The service's message when it refused. */
   readonly refusal?: ServiceError;
@@ -115,6 +117,7 @@ export function resultOf(
     harmed,
     holds,
     closed: !Object.values(outcomes).includes('unknown'),
+    isDirect: answered.isDirect === true,
     requestId,
   };
 }

@@ -115,7 +115,7 @@ export async function sendIntents(
       places.answered.requestId = sent.requestId;
       const answered = (intent: Intent, user: ServiceUser | null, direct: boolean): Answered => {
         const outcomes = judgeAnswer(intent.sent, intent.before, user, direct);
-        return { intent, seen: user, outcomes, requestId: sent.requestId };
+        return { intent, seen: user, outcomes, isDirect: direct, requestId: sent.requestId };
       };
       const present = intents.filter(({ userId }) => sent.users.has(userId));
       const missing = intents.filter(({ userId }) => !sent.users.has(userId));

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../errors.ts';
 import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
-import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
+import type { Everybody, UnreadUsers, UserFilter, UsersAnswer } from '../../model/service-request.ts';
 import type { ServiceUser } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
 import type { ServicePort } from '../ports.ts';
@@ -18,7 +18,7 @@ export function isRefusal(error: unknown): error is ServiceError {
   );
 }
 
-/** What a lookup needs of the service. */
+/** What a lookup by addresses needs of the service. */
 export type Lookup = Pick<ServicePort, 'users'>;
 
 /** As they are known here; `null`: none. */
@@ -27,7 +27,7 @@ export interface Asked {
   readonly phones: readonly (string | null)[];
 }
 
-const noUsers: UsersAnswer = { users: [], rejected: [], requestId: null };
+export const noUsers: UsersAnswer = { users: [], rejected: [], requestId: null };
 
 /** Asks for addresses of one kind; one that the service turns down costs the others nothing. */
 export async function askFor(
@@ -124,17 +124,19 @@ export async function lookUp(
   }
 }
 
-/**
- * Everyone at once, where the deployment answers that; nobody where it refuses.
- * @param isLeft whether the answer is left unread
- */
-export async function askForAll(service: Lookup, isLeft = false): Promise<UsersAnswer> {
+/** Everyone at once, left unread; `null`: the deployment does not answer that. */
+export async function askEverybody(service: ServicePort): Promise<UnreadUsers | null> {
   try {
-    return await service.users({ emails: [], phones: [] }, isLeft);
+    return await service.askEverybody();
   } catch (error) {
-    if (isRefusal(error)) return noUsers;
+    if (isRefusal(error)) return null;
     throw error;
   }
+}
+
+/** The same, read. */
+export async function readEverybody(service: ServicePort): Promise<Everybody | null> {
+  return (await (await askEverybody(service))?.readAll()) ?? null;
 }
 
 /** The users with these addresses, by id. */
@@ -149,6 +151,6 @@ export async function readBack(
   };
   const someWanted = someMissing(wanted, users);
   await lookUp(service, someWanted, addresses, take, () => {});
-  if (someWanted()) take(await askForAll(service));
+  if (someWanted()) take((await readEverybody(service)) ?? noUsers);
   return users;
 }

@@ -3,7 +3,8 @@ import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import type { RejectedRow } from '../../model/rejected-row.ts';
 import type { ServiceUser } from '../../model/user.ts';
-import { type Asked, askForAll, type Lookup, lookUp, someMissing } from './ask.ts';
+import type { ServicePort } from '../ports.ts';
+import { type Asked, type Lookup, lookUp, noUsers, readEverybody, someMissing } from './ask.ts';
 import { createTaking } from './roster.ts';
 
 export interface UserLookup {
@@ -20,7 +21,7 @@ export interface UserLookup {
 }
 
 /** No address is asked for twice, but where a request was turned down and is cut in two. */
-export function createUserLookup(service: Lookup, teamId: Id): UserLookup {
+export function createUserLookup(service: ServicePort, teamId: Id): UserLookup {
   const { users, rejected, repeated, take } = createTaking(teamId, []);
   const asked = new Set<string>();
   let hasAskedForAll = false;
@@ -53,7 +54,7 @@ export function createUserLookup(service: Lookup, teamId: Id): UserLookup {
       await lookUpNew(addresses, someWanted);
       if (!someWanted() || hasAskedForAll) return;
       hasAskedForAll = true;
-      take(await askForAll(service));
+      take((await readEverybody(service)) ?? noUsers);
     },
     askAll: (addresses) => lookUpNew(addresses, () => true),
   };

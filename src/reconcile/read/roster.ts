@@ -9,8 +9,7 @@ import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import { toJson } from '../../model/json.ts';
 import type { RejectedRow } from '../../model/rejected-row.ts';
-import type { Look } from '../../model/rest.ts';
-import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
+import type { AnswerMark, Everybody, UserFilter, UsersAnswer } from '../../model/service-request.ts';
 import type { Team, TeamMember } from '../../model/team.ts';
 import { type Addresses, readable, type ServiceUser } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
@@ -20,7 +19,6 @@ import {
   type Asked,
   addressesPerRequest,
   askFor,
-  askForAll,
   filtersOf,
   type Lookup,
   lookUp,
@@ -34,9 +32,8 @@ export interface Roster {
   readonly users: ReadonlyMap<Id, ServiceUser>;
   /** How many are shown. */
   readonly shown: number;
-  /** Of the answer, where everybody was in one; left out: nobody knows what others would have said. */
-  readonly digest?: string | undefined;
-  readonly hashes?: Buffer | undefined;
+  /** Of the answer, where everybody was in one; `null`: nobody knows what others would have said. */
+  readonly mark: AnswerMark | null;
   readonly members: ReadonlyMap<Id, TeamMember>;
   readonly rejected: readonly RejectedRow[];
   /** Who came twice, and whether with different values. Lookups by address may answer with the same row again. */
@@ -128,15 +125,18 @@ async function takeInTurns(answer: UsersAnswer, take: (answer: UsersAnswer) => v
   await inTurns(chunks(answer.users, 100), (users) => take({ ...answer, users, rejected: [] }));
 }
 
-/** The roster if only those were read who can differ. */
-function rosterOfSome(team: Team, { answer, shown }: Exclude<Look, { how: 'all' }>): Roster {
+/** The roster if only those were read who can differ. @param shown how many users are shown */
+export function rosterOfSome(
+  team: Team,
+  answer: UsersAnswer,
+  { shown, mark }: Pick<Roster, 'shown' | 'mark'>,
+): Roster {
   const { users, take } = createTaking(team.id, []);
   take(answer);
   return {
     users,
     shown,
-    digest: answer.digest,
-    hashes: answer.hashes,
+    mark,
     members: membersOf(team),
     rejected: [],
     repeated: new Map(),
@@ -146,16 +146,15 @@ function rosterOfSome(team: Team, { answer, shown }: Exclude<Look, { how: 'all' 
   };
 }
 
-/** @param look absent: nobody has been asked for yet */
+/** @param everybody `null`: the service does not answer for all at once */
 export async function readRoster(
   service: ServicePort,
   mirror: MirrorPort,
   team: Team,
   notes: RunNotes,
-  look?: Look,
+  everybody: Everybody | null,
 ): Promise<Roster> {
   await indexMembers(team);
-  if (look !== undefined && look.how !== 'all') return rosterOfSome(team, look);
   const { users, rejected, repeated, take } = createTaking(team.id, team.rejected);
   const members = membersOf(team);
   const refused: UserFilter[] = [];
@@ -164,8 +163,7 @@ export async function readRoster(
   };
   let asked: readonly Addresses[] = [];
   const tried: Asked[] = [];
-  const everybody = look?.answer ?? (await askForAll(service));
-  await takeInTurns(everybody, take);
+  if (everybody !== null) await takeInTurns(everybody, take);
   const inOneAnswer = new Set(repeated.keys());
 
   const known = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
@@ -199,7 +197,7 @@ export async function readRoster(
   return {
     users,
     shown: users.size,
-    ...(wanted.size === 0 ? { digest: everybody.digest, hashes: everybody.hashes } : {}),
+    mark: wanted.size === 0 && everybody !== null ? everybody.mark : null,
     members,
     rejected,
     repeated: new Map([...repeated].filter(([id, differs]) => differs || inOneAnswer.has(id))),

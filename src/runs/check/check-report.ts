@@ -1,6 +1,7 @@
 import { MusterdError } from '../../errors.ts';
 import { describeError } from '../../log.ts';
-import type { Probe } from '../../mirror/team/probes.ts';
+import type { Database } from '../../mirror/db/database.ts';
+import { type Probe, writeProbes } from '../../mirror/team/probes.ts';
 
 /** One line of the doctor's report. */
 export interface Finding {
@@ -46,3 +47,7 @@ export function checkInWords(error: unknown): string {
     return `${error.message.replace(/\.$/, '')}. ${error.hint}`;
   return String(describeError(error)['message']);
 }
+
+/** Keeps what was asked of the service, and how it answered. */
+export const keepProbes = (db: Database, team: string, { probes }: Pick<Report, 'probes'>): Promise<void> =>
+  writeProbes(db, team, probes);

@@ -1,6 +1,8 @@
 /** Imports a file of people as edits of the mirror, which the next run sends: planned first, then written as planned. */
 import { createHash } from 'node:crypto';
-import { approveEdits, type Confirmation } from '../../mirror/users/decide-edits.ts';
+import { approveEdits } from '../../mirror/users/decide-edits.ts';
+import { readSettled, type SettledEdit } from '../../mirror/users/settled.ts';
+import type { Confirmation } from '../../model/waiting.ts';
 import { editUsers } from '../../mirror/users/edits.ts';
 import { readGuardHistory } from '../../mirror/users/held-batches.ts';
 import { readRoles, readTeamUsers } from '../../mirror/users/import-read.ts';
@@ -96,3 +98,12 @@ export async function applyImport(
     return { changes: done, missed: changes.filter(({ userId }) => !edited.has(userId)), approved, xid };
   });
 }
+
+export type { SettledEdit } from '../../mirror/users/settled.ts';
+
+/** What became of the edits of an import, once nothing of it is open any more, or after `waitMs`. */
+export const settledOf = (
+  { mirror }: Pick<Setup, 'mirror'>,
+  { xid }: Pick<Imported, 'xid'>,
+  how: { readonly waitMs: number; readonly signal: AbortSignal },
+): Promise<readonly SettledEdit[]> => readSettled(mirror.db, xid, how);

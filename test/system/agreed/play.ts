@@ -419,15 +419,20 @@ export async function createPlay() {
           say(`  sent: ${user} ${field} ${value}`);
           if (why !== undefined) wrong.push(`sent: ${why}`);
         }
-        versions.set(user, emulator.team.user(user).updated.ms);
+        versions.set(user, versionOf(user));
       }
     };
     const versions = new Map<number, number>();
+    /** The later of the two times that the service shows: each is read from the clock by itself. */
+    const versionOf = (id: number) => {
+      const { updated, userUpdated } = emulator.team.user(id);
+      return Math.max(updated.ms, userUpdated.ms);
+    };
     const answered = (text: string, { path, body }: LoggedRequest) => {
       if (path === update)
         for (const { id } of (body as { users: readonly { id: number }[] }).users) {
-          const { ms } = emulator.team.user(id).updated;
-          if (versions.get(id) !== ms) model.pushed(id, ms, fault === 'none');
+          const now = versionOf(id);
+          if (versions.get(id) !== now) model.pushed(id, now, fault === 'none');
         }
       const answer = JSON.parse(text) as { readonly memberships?: readonly Shown[] };
       for (const shown of answer.memberships ?? []) {

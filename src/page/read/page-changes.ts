@@ -1,0 +1,243 @@
+/** The ledger for the status page: filtered, newest first, with keyset pagination. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import { type ChangeField, type Direction, kindsOf } from '../../model/ledger-words.ts';
+import { idArray } from '../../mirror/db/by-key.ts';
+import type { Row } from '../../mirror/db/database.ts';
+import type { LedgerRow } from '../../mirror/users/ledger.ts';
+import { contains } from './page-people.ts';
+import type { PageReader } from './page-reader.ts';
+
+/** A `null` selects everything. */
+export interface ChangesAsked {
+  /** A part of a name, or an id; without details only an id. */
+  readonly q: string;
+  readonly details: boolean;
+  readonly field: ChangeField | null;
+  readonly direction: Direction | null;
+  /** Who edited or decided; unknown for pulls. */
+  readonly actor: string | null;
+  readonly runId: bigint | null;
+  /** What was decided under this number, and what carried that out. */
+  readonly decision: bigint | null;
+  readonly since: Date | null;
+  /** Older than this one. */
+  readonly before: bigint | null;
+  /** Most changes to return. A change is about one user and one or more fields. */
+  readonly limit: number;
+}
+
+/** One field that moved. A user that came, went or came back is one row without a field. */
+export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id'> {
+  /** For a hold that still lasts: its reason. */
+  readonly held: string | null;
+}
+
+export interface LookedTo {
+  readonly changeId: bigint;
+  readonly at: Date;
+}
+
+export interface ChangesRead {
+  readonly rows: readonly ChangeRow[];
+  readonly isMore: boolean;
+  /** If the page is not full: the oldest change that was looked at, if there may be older matches. */
+  readonly lookedTo: LookedTo | null;
+  /** The actors of recent changes. */
+  readonly actors: readonly string[];
+}
+
+/** Most rows of the ledger to search per page: rare matches are found over several pages. */
+const mostLookedAt = 10_000;
+/** Number of newest changes whose actors are offered as a filter. */
+const actorsOf = 1_000;
+/** Users with a matching name. */
+const mostNamed = 200;
+
+/** `null`: no search. */
+async function findNamed(
+  { db, teamIds }: PageReader,
+  { q, details }: ChangesAsked,
+): Promise<readonly Id[] | null> {
+  if (q === '') return null;
+  const byId = /^\d{1,18}$/.test(q) ? [BigInt(q)] : [];
+  if (!details || byId.length > 0) return byId;
+  const { rows } = await sql<{ id: Id }>`
+    select distinct id from (
+      select id from mirror.users where team_id = any (${idArray(teamIds)}) and ${contains(sql`name`, q)} limit ${mostNamed}
+    ) named`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+interface FieldOfChange {
+  readonly id: bigint;
+  readonly field: string;
+}
+
+/** Of a decision: its rows, the pushes of what it let pass, and what was taken from the service. `null`: no search. */
+async function findDecided(
+  { db, teamIds }: PageReader,
+  { decision }: ChangesAsked,
+): Promise<readonly FieldOfChange[] | null> {
+  if (decision === null) return null;
+  const { rows } = await sql<FieldOfChange>`
+    select distinct c.change_id as id, c.field from report.decisions d
+    join report.changes c on c.team_id = d.team_id and c.user_id = d.user_id and c.field = d.field
+    where d.team_id = any (${idArray(teamIds)}) and d.decision_id = ${decision} and (
+      c.change_id = d.change_id or c.kind = 'pull' and c.run_id = d.run_id
+      or c.kind = 'push' and c.change_id > d.change_id and c.new_text is not distinct from d.mirror_text)`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** The conditions that an index serves, newest first; otherwise all changes of the teams. */
+function lookedAt(
+  { teamIds }: PageReader,
+  { runId, before }: ChangesAsked,
+  userIds: readonly Id[] | null,
+  decided: readonly FieldOfChange[] | null,
+): RawBuilder<unknown> {
+  const where = [
+    sql`c.team_id = any (${idArray(teamIds)})`,
+    ...(userIds === null ? [] : [sql`c.user_id = any (${idArray(userIds)})`]),
+    ...(runId === null ? [] : [sql`c.run_id = ${runId}`]),
+    ...(decided === null ? [] : [sql`c.change_id = any (${idArray(decided.map(({ id }) => id))})`]),
+    ...(before === null ? [] : [sql`c.change_id < ${before}`]),
+  ];
+  return sql`report.changes c where ${sql.join(where, sql` and `)} order by c.change_id desc`;
+}
+
+/** The conditions on each row. An adopted user is one row without a field. */
+function letThrough({ field, direction, actor, since }: ChangesAsked): RawBuilder<unknown> {
+  const all = [
+    sql`true`,
+    ...(direction === null ? [] : [sql`c.kind = any (${kindsOf[direction]}::text[])`]),
+    ...(field === null ? [] : [sql`(c.field = ${field} and c.kind not in ('adopt', 'return'))`]),
+    ...(actor === null ? [] : [sql`${actor} in (c.decided_by, c.edited_by)`]),
+    ...(since === null ? [] : [sql`c.opened_at >= ${since}`]),
+  ];
+  return sql.join(all, sql` and `);
+}
+
+/** First finds the changes, up to the limit; then reads their values. */
+export async function readChanges(reader: PageReader, asked: ChangesAsked): Promise<ChangesRead> {
+  const { db } = reader;
+  const decided = await findDecided(reader, asked);
+  const looked = lookedAt(reader, asked, await findNamed(reader, asked), decided);
+  const { rows: chosen } = await sql<{ id: bigint }>`
+    select distinct c.change_id as id from (
+      select change_id, kind, field, decided_by, edited_by, opened_at from ${looked} fetch first (${mostLookedAt}) rows with ties
+    ) c
+    where ${letThrough(asked)} order by c.change_id desc limit ${asked.limit + 1}`.execute(db);
+  const ids = chosen.slice(0, asked.limit).map(({ id }) => id);
+  const isMore = chosen.length > asked.limit;
+  const lookedTo = isMore ? null : await readLookedTo(reader, looked, asked.since);
+  const rows = await readRows(reader, asked, ids);
+  const isMeant = new Set(decided?.map(({ id, field }) => `${id} ${field}`));
+  const meant =
+    decided === null ? rows : rows.filter(({ change_id: id, field }) => isMeant.has(`${id} ${field}`));
+  return { rows: meant, isMore, lookedTo, actors: await readActors(reader) };
+}
+
+async function readRows(
+  reader: PageReader,
+  { field }: ChangesAsked,
+  ids: readonly bigint[],
+): Promise<readonly ChangeRow[]> {
+  const { rows } = await sql<ChangeRow>`
+    select c.change_id, c.team_id, c.run_id, c.user_id, c.name, c.kind, c.field, c.base_value, c.old_value, c.new_value,
+      c.outcome, c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by, h.reason as held
+    from (
+      select c.*, row_number() over (partition by change_id order by field) as nth from report.changes c
+      where c.team_id = any (${idArray(reader.teamIds)}) and c.change_id = any (${idArray(ids)})
+        and (${field}::text is null or c.field = ${field})
+    ) c
+    left join lateral (
+      select h.reason from report.held h
+      where c.kind = 'hold' and h.team_id = c.team_id and h.user_id = c.user_id and h.field = c.field offset 0
+    ) h on true
+    where c.nth = 1 or c.kind not in ('adopt', 'return')
+    order by c.change_id desc, c.field`.execute(reader.db);
+  const roles = await readRoleNames(reader);
+  return rows.map((row) =>
+    row.kind === 'adopt' || row.kind === 'return'
+      ? {
+          ...row,
+          field: null,
+          base_value: null,
+          old_value: null,
+          new_value: null,
+          outcome: null,
+          edited_by: null,
+        }
+      : withRoleNames(row, roles),
+  );
+}
+
+/** Where a page that is not full stopped, if there are older changes. */
+async function readLookedTo(
+  { db }: PageReader,
+  looked: RawBuilder<unknown>,
+  since: Date | null,
+): Promise<LookedTo | null> {
+  const { rows } = await sql<LookedTo>`
+    select change_id as "changeId", opened_at as at from ${looked} offset ${mostLookedAt} - 1 limit 1`.execute(
+    db,
+  );
+  const [found] = rows;
+  return found === undefined || (since !== null && found.at < since) ? null : found;
+}
+
+/** By team and id. */
+async function readRoleNames({ db, teamIds }: PageReader): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<Row<'mirror.roles', 'team_id' | 'role_id' | 'name'>>`
+    select team_id, role_id, name from mirror.roles where team_id = any (${idArray(teamIds)}) and name is not null`.execute(
+    db,
+  );
+  return new Map(rows.map((row) => [`${row.team_id} ${row.role_id}`, row.name ?? '']));
+}
+
+/** Replaces role ids by the names that people know. */
+function withRoleNames(row: ChangeRow, roles: ReadonlyMap<string, string>): ChangeRow {
+  if (row.field !== 'role_id') return row;
+  const named = (value: unknown) => {
+    const name = roles.get(`${row.team_id} ${String(value)}`);
+    return name === undefined ? value : `${String(value)} ${name}`;
+  };
+  return {
+    ...row,
+    base_value: named(row.base_value),
+    old_value: named(row.old_value),
+    new_value: named(row.new_value),
+  };
+}
+
+const mostOfOne = 200;
+
+/** All changes of one user, newest first. */
+export async function readChangesOf(reader: PageReader, userId: Id): Promise<readonly ChangeRow[]> {
+  const none = {
+    field: null,
+    direction: null,
+    actor: null,
+    runId: null,
+    decision: null,
+    since: null,
+    before: null,
+  };
+  const asked = { ...none, q: userId.toString(), details: false, limit: mostOfOne };
+  return (await readChanges(reader, asked)).rows;
+}
+
+async function readActors({ db, teamIds }: PageReader): Promise<readonly string[]> {
+  const { rows } = await sql<{ actor: string }>`
+    with newest as materialized (
+      select c.edited_by, c.decided_by from report.changes c
+      where c.team_id = any (${idArray(teamIds)}) order by c.change_id desc limit ${actorsOf}
+    )
+    select edited_by as actor from newest where edited_by is not null
+    union select decided_by from newest where decided_by is not null
+    order by actor limit 50`.execute(db);
+  return rows.map(({ actor }) => actor);
+}

@@ -1,0 +1,142 @@
+/** What people decided, decision by decision, and what became of it. */
+import { type RawBuilder, sql } from 'kysely';
+import type { HoldReason } from '../../model/user-plan.ts';
+import type { Id } from '../../model/id.ts';
+import { type Deed, type Fate, mostOfDecision, perList } from '../../model/waiting-page.ts';
+import { idArray } from '../../mirror/db/by-key.ts';
+import type { PageReader } from './page-reader.ts';
+
+export interface Decided {
+  readonly number: bigint;
+  readonly teamId: Id;
+  readonly at: Date;
+  readonly decision: Deed;
+  readonly by: string | null;
+  readonly why: string | null;
+  /** As many as were followed: the first ones. */
+  readonly rows: number;
+  readonly isMore: boolean;
+  readonly fates: Readonly<Partial<Record<Fate, number>>>;
+  /** Of how many users these are. */
+  readonly users: Readonly<Partial<Record<Fate, number>>>;
+  readonly fields: readonly string[];
+  /** The person and the mirror's value where it is about one field alone. */
+  readonly name: string | null;
+  readonly value: unknown;
+  /** Runs that have sent some of it, and when the last of that was confirmed. */
+  readonly runs: readonly bigint[];
+  readonly sentAt: Date | null;
+  /** Where some of it waits again. */
+  readonly waitsIn: readonly { readonly batch: string | null; readonly state: HoldReason }[];
+  /** The decision that took it back; of an undo, the one that it took back. */
+  readonly otherNumber: bigint | null;
+  readonly otherDeed: Deed | null;
+  readonly otherAt: Date | null;
+}
+
+/** Another value than that of either side is an edit: its row of the ledger says so. */
+const deedOf = (d: RawBuilder<unknown>) => sql`(
+  select case when ${d}.decision = 'reject' and c.outcome = 'withdrawn' then 'withdraw' when ${d}.decision <> 'resolve' then ${d}.decision
+    when c.outcome = 'edited' then 'value'
+    when ${d}.mirror_text is not distinct from ${d}.service_text then 'service' else 'mirror' end
+  from report.changes c where c.change_id = ${d}.change_id and c.field = ${d}.field)`;
+
+/** The newest decisions by their numbers, one after the other: each is one look into an index. */
+function newest(teamIds: readonly Id[], most: number): RawBuilder<unknown> {
+  const before = (than: RawBuilder<unknown>) => sql`(
+    select d.decision_id from report.decisions d
+    where d.team_id = any (${idArray(teamIds)}) and d.field is not null and d.decision_id < ${than}
+    order by d.decision_id desc limit 1)`;
+  if (most === 0) return sql`select null::bigint, 0`;
+  return sql`
+    select ${before(sql`9223372036854775807`)} as number, 1 as nth
+    union all select ${before(sql`n.number`)}, n.nth + 1 from newest n where n.number is not null and n.nth < ${most}`;
+}
+
+/** The push of what was decided, the hold of the field, its value in the mirror, and the decisions about it before and after. */
+const followed = sql`
+  select n.*, p.run_id as sent_in, p.closed_at, h.reason, h.batch as held_in,
+    coalesce(b.decision_id, a.decision_id) as other_number, coalesce(b.what, a.decision) as other_deed,
+    coalesce(b.decided_at, a.decided_at) as other_at,
+    case
+      when a.decision = 'undo' then 'undone'
+      when a.edit_id = n.edit_id then 'decided'
+      when n.what = 'undo' and b.edit_id = n.edit_id then case h.edit_id when n.edit_id then 'undecided' else 'moved' end
+      when n.what = 'reject' then case when 'rejected' in (h.reason, h.held_before) then 'kept' else 'moved' end
+      when n.what in ('service', 'withdraw') then case when g.text is not distinct from q.text then 'kept' else 'moved' end
+      when p.outcome = 'confirmed' then 'sent'
+      when p.outcome = 'unknown' then case n.detail when 'it is being sent' then 'leaving' else 'asked' end
+      when p.outcome = 'refused' then 'refused'
+      when h.reason is not null then case h.edit_id when n.edit_id then 'waits' else 'edited' end
+      when g.text is not distinct from n.mirror_text then 'coming'
+      else 'moved' end as fate
+  from numbered n
+  left join lateral (
+    select c.outcome, c.run_id, c.closed_at from report.changes c
+    where c.team_id = n.team_id and c.user_id = n.user_id and c.field = n.field and c.kind = 'push'
+      and c.change_id > n.change_id and c.new_text is not distinct from n.mirror_text
+    order by c.change_id desc limit 1
+  ) p on n.what in ('approve', 'mirror', 'value', 'undo')
+  left join lateral (
+    select case n.what when 'withdraw' then n.base_text else coalesce((
+      select c.new_text from report.changes c
+      where c.team_id = n.team_id and c.user_id = n.user_id and c.field = n.field and c.kind = 'pull' and c.run_id = n.run_id limit 1
+    ), n.service_text) end as text
+  ) q on n.what in ('service', 'withdraw')
+  left join lateral (
+    select h.reason, h.held_before, h.edit_id, h.batch from report.held h
+    where h.team_id = n.team_id and h.user_id = n.user_id and h.field = n.field limit 1
+  ) h on true
+  left join lateral (
+    select v.value as text from mirror.users u
+    cross join lateral (values ('name', btrim(concat_ws(' ', u.first_name, u.last_name))), ('email', u.email),
+      ('phone', u.phone), ('role_id', u.role_id::text)) v (field, value)
+    where u.team_id = n.team_id and u.id = n.user_id and u.gone_at is null and v.field = n.field
+  ) g on true
+  left join lateral (
+    select d.decision_id, d.decided_at, d.decision, d.edit_id from report.decisions d
+    where d.team_id = n.team_id and d.user_id = n.user_id and d.field = n.field
+      and d.change_id > n.change_id and d.decision_id <> n.decision_id
+    order by d.change_id limit 1
+  ) a on true
+  left join lateral (
+    select d.decision_id, d.decided_at, d.edit_id, ${deedOf(sql`d`)} as what from report.decisions d
+    where d.team_id = n.team_id and d.user_id = n.user_id and d.field = n.field
+      and d.change_id < n.change_id and d.decision_id <> n.decision_id and d.decision <> 'undo'
+    order by d.change_id desc limit 1
+  ) b on n.what = 'undo'`;
+
+/** The newest decisions, and the one of this number, if one is asked for. */
+export async function readDecided(
+  { db, teamIds }: PageReader,
+  { number, most }: { readonly number: bigint | null; readonly most: number },
+): Promise<readonly Decided[]> {
+  const { rows } = await sql<Decided>`
+    with recursive newest (number, nth) as (${newest(teamIds, most)}), asked (number) as (select n.number from newest n union select ${number}::bigint),
+    named as (
+      select d.*, bool_or(d.decision = 'undo') over (partition by d.decision_id) as is_undo, count(*) over (partition by d.decision_id) > a.most as is_more,
+        row_number() over (partition by d.decision_id order by d.change_id, d.field) <= a.most
+          and row_number() over (partition by d.decision_id, d.user_id, d.field order by d.decision <> 'undo', d.change_id) = 1 as counts
+      from (select number, case when number = ${number} then ${mostOfDecision}::int else ${perList}::int end as most from asked) a
+      cross join lateral (
+        select d.* from report.decisions d
+        where d.decision_id = a.number and d.team_id = any (${idArray(teamIds)}) and d.field is not null
+        order by d.change_id, d.field limit a.most + 1
+      ) d
+    ), numbered as materialized (
+      select n.*, case when n.is_undo then 'undo' else ${deedOf(sql`n`)} end as what from named n where n.counts
+    ), followed as materialized (${followed}),
+    counted as (select decision_id, fate, count(*)::int as rows, count(distinct user_id)::int as users from followed group by 1, 2)
+    select f.decision_id as number, f.team_id as "teamId", min(f.decided_at) as at, mode() within group (order by f.what) as decision,
+      max(f.decided_by) as by, max(f.decided_why) as why, count(*)::int as rows, bool_or(f.is_more) as "isMore",
+      (select jsonb_object_agg(c.fate, c.rows) from counted c where c.decision_id = f.decision_id) as fates,
+      (select jsonb_object_agg(c.fate, c.users) from counted c where c.decision_id = f.decision_id) as users,
+      array_agg(distinct f.field) as fields, max(f.name) as name, (array_agg(f.mirror_value))[1] as value,
+      coalesce(array_agg(distinct f.sent_in) filter (where f.fate in ('sent', 'leaving') and f.sent_in is not null), '{}') as runs,
+      max(f.closed_at) filter (where f.fate = 'sent') as "sentAt",
+      coalesce(jsonb_agg(distinct jsonb_build_object('batch', case when f.reason in ('limit', 'review') then f.held_in end, 'state', f.reason))
+        filter (where f.fate in ('edited', 'waits')), '[]') as "waitsIn",
+      max(f.other_number) as "otherNumber", max(f.other_deed) as "otherDeed", max(f.other_at) as "otherAt"
+    from followed f group by f.decision_id, f.team_id order by f.decision_id desc`.execute(db);
+  return rows;
+}

@@ -1,0 +1,163 @@
+/** The first view of the page: the state and recent activity of each team. */
+import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import type { ScheduledGroup } from '../../model/run-group.ts';
+import { readNotAtRest } from '../../mirror/users/not-at-rest.ts';
+import type { PageReader, SeenTeam } from './page-reader.ts';
+import { type PageRun, readBegun, readRecentRuns } from './page-runs.ts';
+import { readWaitingLists, type WaitingTotals } from './page-waiting.ts';
+
+/** The state of a group of a team. */
+export interface GlanceGroup {
+  readonly teamId: Id;
+  readonly group: ScheduledGroup;
+  /** `null`: no daemon schedules it. */
+  readonly schedule: string | null;
+  /** Oldest age that counts as fresh: three times the longest interval of the schedule. */
+  readonly limitSeconds: bigint | null;
+  readonly dueAt: Date | null;
+  readonly lastAttempt: Date | null;
+  /** `null`: it is fresh, or there is no schedule. */
+  readonly staleSince: Date | null;
+  readonly failures: number;
+  readonly completeAt: Date | null;
+}
+
+export interface GlanceTotals {
+  readonly teamId: Id;
+  readonly users: number;
+  readonly unresolved: number;
+  readonly gone: number;
+  readonly tags: number;
+  readonly contactFields: number;
+  /** Fields pushed in the last 24 hours, and those that the service refused. */
+  readonly pushed: number;
+  readonly refused: number;
+}
+
+export interface GlanceCount {
+  readonly teamId: Id;
+  readonly segment: string;
+  readonly day: string;
+  readonly count: bigint;
+}
+
+/** On its first day: how often a team's contacts were counted so far. */
+export interface GlanceCounted {
+  readonly teamId: Id;
+  readonly counted: number;
+  readonly first: Date;
+  readonly last: Date;
+}
+
+export interface GlanceMove {
+  readonly changeId: bigint;
+  readonly teamId: Id;
+  readonly userId: Id;
+  readonly name: string | null;
+  readonly kind: string;
+  readonly field: string;
+  readonly old: unknown;
+  readonly new: unknown;
+  readonly at: Date;
+  readonly by: string | null;
+}
+
+export interface Glance extends WaitingTotals {
+  readonly teams: readonly SeenTeam[];
+  readonly groups: readonly GlanceGroup[];
+  readonly totals: readonly GlanceTotals[];
+  readonly counts: readonly GlanceCount[];
+  /** Of the last 24 hours, the newest first. */
+  readonly runs: readonly PageRun[];
+  readonly moves: readonly GlanceMove[];
+  /** When the first run began; `null`: there was none, or it was more than a day ago. */
+  readonly beganAt: Date | null;
+  /** Only of a first day. */
+  readonly counted: readonly GlanceCounted[];
+}
+
+const readGroups = (teamIds: readonly Id[]) => sql<GlanceGroup>`
+  select team_id as "teamId", run_group as "group", schedule, stale_after_seconds as "limitSeconds", next_run as "dueAt", last_attempt as "lastAttempt",
+    stale_since as "staleSince", failures, last_success as "completeAt"
+  from report.freshness where team_id = any (${teamIds}::bigint[])`;
+
+type MovedTotals = Pick<GlanceTotals, 'teamId' | 'tags' | 'contactFields' | 'pushed' | 'refused'>;
+
+const readMoved = (teamIds: readonly Id[]) => sql<MovedTotals>`
+  select t.id as "teamId",
+    (select count(*)::int from report.tags g where g.team_id = t.id and g.present) as tags,
+    (select count(*)::int from report.contact_fields f where f.team_id = t.id and f.present) as "contactFields",
+    p.pushed, p.refused
+  from unnest(${teamIds}::bigint[]) t (id)
+  cross join lateral (
+    select count(*)::int as pushed, count(*) filter (where outcome = 'refused')::int as refused
+    from report.changes c
+    where c.team_id = t.id and c.kind = 'push' and c.opened_at > now() - interval '24 hours'
+  ) p
+  order by t.id`;
+
+async function readTotals(reader: PageReader): Promise<readonly GlanceTotals[]> {
+  const moved = new Map(
+    (await readMoved(reader.teamIds).execute(reader.db)).rows.map((one) => [one.teamId, one]),
+  );
+  return (await readNotAtRest(reader.db, reader.teamIds)).flatMap(({ teamId, present, left, unresolved }) => {
+    const one = moved.get(teamId);
+    return one === undefined ? [] : [{ ...one, users: present, unresolved: unresolved.length, gone: left }];
+  });
+}
+
+/** Of team t the segment "all", or else the first one. */
+const mainSegment = sql`coalesce(
+      (select segment from mirror.contact_counts where team_id = t.id and segment = 'all' limit 1),
+      (select segment from mirror.contact_counts where team_id = t.id order by segment limit 1)
+    )`;
+
+const readCounted = (teamIds: readonly Id[]) => sql<GlanceCounted>`
+  select t.id as "teamId", count(*)::int as counted, min(c.counted_at) as first, max(c.counted_at) as last
+  from unnest(${teamIds}::bigint[]) t (id)
+  join mirror.contact_counts c on c.team_id = t.id and c.segment = ${mainSegment}
+  group by t.id`;
+
+/** For each team the last count of each day, of its main segment. */
+export const readDailyCounts = (teamIds: readonly Id[], days: number) => sql<GlanceCount>`
+  select t.id as "teamId", s.segment, d.day::text as day, c.count
+  from unnest(${teamIds}::bigint[]) t (id)
+  cross join lateral (
+    select ${mainSegment} as segment
+  ) s
+  cross join lateral generate_series(current_date - ${days}::int, current_date, interval '1 day') g (at)
+  cross join lateral (select (g.at)::date as day) d
+  cross join lateral (
+    select count from mirror.contact_counts c
+    where c.team_id = t.id and c.segment = s.segment
+      and c.counted_at >= d.day::timestamp at time zone 'UTC' and c.counted_at < (d.day + 1)::timestamp at time zone 'UTC'
+    order by c.counted_at desc limit 1
+  ) c
+  order by t.id, d.day`;
+
+const readMoves = (teamIds: readonly Id[], most: number) => sql<GlanceMove>`
+  select change_id as "changeId", team_id as "teamId", user_id as "userId", name, kind, field, old_text as old,
+    new_text as new, coalesce(closed_at, opened_at) as at, edited_by as by
+  from report.changes
+  where team_id = any (${teamIds}::bigint[]) and kind in ('push', 'pull') and field is not null
+  order by change_id desc limit ${most}`;
+
+export const daysShown = 90;
+const movesShown = 5;
+
+export async function readGlance(reader: PageReader): Promise<Glance> {
+  const { db, teams, teamIds } = reader;
+  const beganAt = await readBegun(reader);
+  return {
+    teams,
+    ...(await readWaitingLists(reader)),
+    groups: (await readGroups(teamIds).execute(db)).rows,
+    totals: await readTotals(reader),
+    counts: (await readDailyCounts(teamIds, daysShown).execute(db)).rows,
+    runs: await readRecentRuns(reader, 24),
+    moves: (await readMoves(teamIds, movesShown).execute(db)).rows,
+    beganAt,
+    counted: beganAt === null ? [] : (await readCounted(teamIds).execute(db)).rows,
+  };
+}

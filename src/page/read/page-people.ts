@@ -1,0 +1,220 @@
+/** The roster for the status page: users with their states, with keyset pagination. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import { type PeopleSort, type PeopleState, type UserStanding, standings } from '../../model/standing.ts';
+import type { Row } from '../../mirror/db/database.ts';
+import { idArray } from '../../mirror/db/by-key.ts';
+import type { PageReader } from './page-reader.ts';
+import {
+  countStandings,
+  inState,
+  type OpenField,
+  readTeamStandings,
+  type TeamStandings,
+} from './page-standings.ts';
+
+export interface PeopleAsked {
+  /** A part of a name, email, phone or id; without details only an id. */
+  readonly q: string;
+  readonly details: boolean;
+  readonly state: PeopleState;
+  readonly roleId: Id | null;
+  readonly sort: PeopleSort;
+  readonly isDown: boolean;
+  /** The last user of the previous page. */
+  readonly after: { readonly teamId: Id; readonly id: Id } | null;
+  readonly limit: number;
+}
+
+export interface RosterRow
+  extends Row<
+    'mirror.users',
+    'team_id' | 'id' | 'name' | 'email' | 'phone' | 'role_id' | 'role' | 'gone_at'
+  > {
+  /** The last change on either side. */
+  readonly changed_at: Date | null;
+  readonly standing: UserStanding;
+  readonly open: readonly OpenField[];
+}
+
+export interface PeopleRead {
+  readonly rows: readonly RosterRow[];
+  /** There are more users after these. */
+  readonly isMore: boolean;
+  /** Counts of all users, independent of the search. */
+  readonly counts: Readonly<Record<PeopleState, number>>;
+  /** Number of matches; `null`: no search, see the counts. */
+  readonly found: number | null;
+  readonly roles: readonly Row<'mirror.roles', 'role_id' | 'name'>[];
+}
+
+/** Ignores case; beyond ASCII, which takes twice as long, only if the search has such letters. */
+export function contains(columns: RawBuilder<unknown>, q: string): RawBuilder<unknown> {
+  const of = /^[\x20-\x7e]*$/.test(q)
+    ? sql`lower((${columns}) collate "C")`
+    : sql`lower(${columns}) collate "C"`;
+  return sql`strpos(${of}, lower(${q}::text)) > 0`;
+}
+
+function matches({ q, details }: PeopleAsked): RawBuilder<unknown> {
+  if (q === '') return sql`true`;
+  const isDigits = /^\d+$/.test(q);
+  if (!details) return isDigits ? contains(sql`u.id::text`, q) : sql`false`;
+  const id = isDigits ? sql` || e'\n' || u.id` : sql``;
+  const inText = contains(
+    sql`u.name || e'\n' || coalesce(u.email, '') || e'\n' || coalesce(u.phone, '')${id}`,
+    q,
+  );
+  const digits = /^\+?[\d ()./-]+$/.test(q) ? q.replaceAll(/\D/g, '') : '';
+  return digits === '' || isDigits ? inText : sql`(${inText} or strpos(u.phone, ${digits}) > 0)`;
+}
+
+/** As in report.roster: `u.role` is the name that the service gave before an edit of `role_id`. */
+const roleName = sql`case when u.role_id is null then u.role else r.name end`;
+const withRole = sql`left join mirror.roles r on r.team_id = u.team_id and r.role_id = u.role_id`;
+const changedAt = sql`greatest(u.edited_at, u.updated_at)`;
+
+/** The sort key; empty values come last in ascending order. Without details, hidden values are not sort keys. */
+function keysOf({ sort, details }: PeopleAsked): readonly RawBuilder<unknown>[] {
+  const name = details ? [sql`u.name`] : [];
+  const text = (column: RawBuilder<unknown>) => [sql`(${column} is null)`, sql`coalesce(${column}, '')`];
+  const keys = {
+    state: name,
+    name,
+    role: [...text(roleName), ...name],
+    email: details ? text(sql`u.email`) : [],
+    phone: details ? text(sql`u.phone`) : [],
+    id: [],
+    changed: [sql`coalesce(${changedAt}, '-infinity')`],
+  } as const satisfies Record<PeopleSort, readonly RawBuilder<unknown>[]>;
+  return [...keys[sort], sql`u.id`, sql`u.team_id`];
+}
+
+type FoundRow = Omit<RosterRow, 'standing' | 'open'>;
+type Cursor = NonNullable<PeopleAsked['after']>;
+
+interface StateAsked {
+  readonly where: RawBuilder<unknown>;
+  /** The last row of the previous page, if it had this state. */
+  readonly after: Cursor | null;
+  readonly limit: number;
+}
+
+const columns = sql`u.team_id, u.id, u.name, u.email, u.phone, u.role_id, ${roleName} as role, u.gone_at, ${changedAt} as changed_at`;
+
+/** The selection, its sort keys, and what of it is on this page, by the keys as they are called there. */
+function askedOf({ teamIds }: PageReader, asked: PeopleAsked, { where, after }: StateAsked) {
+  const keys = keysOf(asked);
+  const way = asked.isDown ? sql`desc` : sql`asc`;
+  const role = asked.roleId === null ? sql`true` : sql`u.role_id = ${asked.roleId}`;
+  // The sort key of the last row is looked up, so that links contain no names.
+  const beyond = (called: readonly RawBuilder<unknown>[]) =>
+    after === null
+      ? sql`true`
+      : sql`(${sql.join(called)}) ${asked.isDown ? sql`<` : sql`>`} (
+          select ${sql.join(keys)} from mirror.users u ${withRole} where u.team_id = ${after.teamId} and u.id = ${after.id})`;
+  const order = (called: readonly RawBuilder<unknown>[]) =>
+    sql`order by ${sql.join(called.map((key) => sql`${key} ${way}`))}`;
+  const wanted = sql`u.team_id = any (${idArray(teamIds)}) and ${where} and ${role} and ${matches(asked)}`;
+  return { keys, wanted, beyond, order };
+}
+
+/** One page of the users in a state. */
+async function readState(
+  reader: PageReader,
+  asked: PeopleAsked,
+  of: StateAsked,
+): Promise<readonly FoundRow[]> {
+  const { keys, wanted, beyond, order } = askedOf(reader, asked, of);
+  const { rows } = await sql<FoundRow>`
+    select ${columns} from mirror.users u ${withRole}
+    where ${wanted} and ${beyond(keys)} ${order(keys)} limit ${of.limit}`.execute(reader.db);
+  return rows;
+}
+
+/** The page and the number of matches, by one look at everybody: of each match there are the keys alone. */
+async function readMatching(
+  reader: PageReader,
+  asked: PeopleAsked,
+  of: StateAsked,
+): Promise<{ readonly rows: readonly FoundRow[]; readonly found: number }> {
+  const { keys, wanted, beyond, order } = askedOf(reader, asked, of);
+  const called = keys.map((_, i) => sql.ref(`m.k${i}`));
+  const { rows } = await sql<FoundRow & { readonly found: number }>`
+    with matched as materialized (
+      select u.team_id, u.id, ${sql.join(keys.map((key, i) => sql`${key} as ${sql.id(`k${i}`)}`))}
+      from mirror.users u ${withRole} where ${wanted}
+    ), page as materialized (
+      select * from matched m where ${beyond(called)} ${order(called)} limit ${of.limit}
+    )
+    select c.found, p.* from (select count(*)::int as found from matched) c
+    left join (
+      select ${columns}, row_number() over (${order(called)}) as nth from page m
+      cross join lateral (select * from mirror.users u where u.team_id = m.team_id and u.id = m.id offset 0) u ${withRole}
+    ) p on true
+    order by p.nth`.execute(reader.db);
+  return { found: rows[0]?.found ?? 0, rows: rows.filter(({ id }) => id !== null) };
+}
+
+/** The worst state first, one state after the other, until the page is full. */
+async function readWorstFirst(
+  reader: PageReader,
+  asked: PeopleAsked,
+  teams: readonly TeamStandings[],
+  standingBy: (row: { readonly team_id: Id; readonly id: Id }) => UserStanding,
+): Promise<readonly FoundRow[]> {
+  const order: UserStanding[] = standings.filter((standing) => standing !== 'left');
+  if (asked.isDown) order.reverse();
+  const { after } = asked;
+  const first = after === null ? undefined : standingBy({ team_id: after.teamId, id: after.id });
+  const from = first === undefined ? 0 : Math.max(0, order.indexOf(first));
+  const rows: FoundRow[] = [];
+  for (const standing of order.slice(from)) {
+    const limit = asked.limit + 1 - rows.length;
+    if (limit === 0) break;
+    const where = inState(standing, teams);
+    rows.push(
+      ...(await readState(reader, asked, { where, limit, after: standing === first ? after : null })),
+    );
+  }
+  return rows;
+}
+
+export async function readPeople(reader: PageReader, asked: PeopleAsked): Promise<PeopleRead> {
+  const { db, teamIds } = reader;
+  const teams = await readTeamStandings(reader);
+  const by = new Map(
+    teams.flatMap(({ noted, ids }) =>
+      standings.flatMap((standing) =>
+        (ids[standing] ?? []).map((id) => [`${noted.teamId} ${id}`, standing] as const),
+      ),
+    ),
+  );
+  const standingBy = (row: { readonly team_id: Id; readonly id: Id }) =>
+    by.get(`${row.team_id} ${row.id}`) ?? 'equal';
+  const isSearch = asked.q !== '' || asked.roleId !== null;
+  const where = inState(asked.state, teams);
+  const page = { where, after: asked.after, limit: asked.limit + 1 };
+  const matching = isSearch ? await readMatching(reader, asked, page) : null;
+  const rows =
+    matching?.rows ??
+    (asked.sort === 'state' && asked.state === 'present' && !isSearch
+      ? await readWorstFirst(reader, asked, teams, standingBy)
+      : await readState(reader, asked, page));
+  const roles = await sql<PeopleRead['roles'][number]>`
+    select r.role_id, min(r.name) as name from mirror.roles r
+    where r.team_id = any (${idArray(teamIds)}) and r.gone_at is null
+    group by r.role_id order by sum(r.members) desc, r.role_id limit 100`.execute(db);
+  const openOf = new Map(teams.map(({ noted, open }) => [noted.teamId, open]));
+  return {
+    rows: rows.slice(0, asked.limit).map((row) => ({
+      ...row,
+      standing: row.gone_at === null ? standingBy(row) : 'left',
+      open: openOf.get(row.team_id)?.get(row.id) ?? [],
+    })),
+    isMore: rows.length > asked.limit,
+    counts: countStandings(teams),
+    found: matching?.found ?? null,
+    roles: roles.rows,
+  };
+}

@@ -1,0 +1,229 @@
+/** Everything that the page shows about one person, with the rights of a reader of reports. */
+import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import { toJson } from '../../model/json.ts';
+import { joinName } from '../../model/name.ts';
+import type { ServiceUser, ServiceValue } from '../../model/user.ts';
+import type { UserState } from '../../model/user-state.ts';
+import type { Row } from '../../mirror/db/database.ts';
+import { type HeldRow, readHeldFields } from '../../mirror/users/held.ts';
+import { type ChangeRow, readChangesOf } from './page-changes.ts';
+import type { PageReader } from './page-reader.ts';
+import { fieldOfSql, toHold, valueFromJson } from '../../mirror/users/users-read.ts';
+
+/** A period of the person in the roster, with the values; there is none for times of absence. */
+export interface PersonPeriod {
+  readonly valid_from: Date;
+  /** `null`: the current period. */
+  readonly valid_to: Date | null;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly role_id: Id | null;
+  readonly role: string | null;
+  readonly resolved: boolean;
+  /** The side that the change came from; `null`: the person's arrival. */
+  readonly side: 'mirror' | 'service' | null;
+  readonly edited_by: string | null;
+}
+
+type PersonRow = Row<
+  'mirror.users',
+  | 'name'
+  | 'first_name'
+  | 'last_name'
+  | 'name_split'
+  | 'email'
+  | 'phone'
+  | 'role_id'
+  | 'role'
+  | 'resolved'
+  | 'gone_at'
+  | 'created_at'
+  | 'edited_at'
+  | 'edited_by'
+>;
+type BaseColumns = Pick<PersonRow, 'first_name' | 'last_name' | 'email' | 'phone' | 'role_id'>;
+
+export interface PersonRead {
+  readonly id: Id;
+  readonly teamId: Id;
+  readonly row: PersonRow;
+  /** The service's values as last seen by a run. */
+  readonly state: UserState;
+  readonly held: readonly HeldRow[];
+  /** The newest first. */
+  readonly periods: readonly PersonPeriod[];
+  /** The names of the roles of the team. */
+  readonly roleNames: ReadonlyMap<Id, string>;
+  /** The ledger of the person, the newest first. */
+  readonly changes: readonly ChangeRow[];
+}
+
+const mostPeriods = 200;
+
+/** The service's values as last seen: those of base, and for held fields the value stored with the hold. */
+function lastSeen(id: Id, base: BaseColumns, held: readonly HeldRow[]): ServiceUser {
+  const agreed: Record<string, ServiceValue> = {
+    name: joinName({ first: base.first_name, last: base.last_name }),
+    email: base.email,
+    phone: base.phone,
+    roleId: base.role_id,
+  };
+  const shown = held.flatMap(({ field: column, service_value: value }) => {
+    const field = fieldOfSql(column);
+    if (value === null || value === undefined) return [];
+    return [[field, (field === 'roleId' ? valueFromJson(field, value) : value) as ServiceValue]];
+  });
+  return { id, ...agreed, ...Object.fromEntries(shown), raw: {} };
+}
+
+function stateOf(
+  id: Id,
+  {
+    row,
+    base,
+    isOpen,
+  }: { readonly row: PersonRow; readonly base: BaseColumns | null; readonly isOpen: boolean },
+  held: readonly HeldRow[],
+  now: Date,
+): UserState {
+  const { role, resolved } = row;
+  const nameOf = (of: { readonly first_name: string; readonly last_name: string }) => ({
+    first: of.first_name,
+    last: of.last_name,
+  });
+  const isKnown = base !== null && resolved && row.gone_at === null;
+  return {
+    id,
+    service: isKnown ? lastSeen(id, base, held) : undefined,
+    mirror: {
+      name: nameOf(row),
+      split: row.name_split,
+      email: row.email,
+      phone: row.phone,
+      roleId: row.role_id,
+      joined: row.name,
+      role,
+      resolved,
+      gone: row.gone_at !== null,
+    },
+    base:
+      base === null
+        ? undefined
+        : {
+            name: nameOf(base),
+            joined: joinName(nameOf(base)),
+            email: base.email,
+            phone: base.phone,
+            roleId: base.role_id,
+          },
+    held: held.map((one) =>
+      toHold({
+        ...one,
+        mirror_value: one.mirror_value_then,
+        service_value: one.service_value_then,
+        shown_value: one.service_value,
+        ends_in_ms: one.until === null ? null : one.until.getTime() - now.getTime(),
+      }),
+    ),
+    edits: Object.fromEntries(
+      held.flatMap(({ field, edit_id: edit, mirror_value: mirror, mirror_value_then: then }) =>
+        edit === null || toJson(mirror) !== toJson(then)
+          ? []
+          : [[fieldOfSql(field), { id: edit, isSince: false }]],
+      ),
+    ),
+    hasOpenIntent: isOpen,
+    missingForMs: undefined,
+    observedDiffers: false,
+  };
+}
+
+/** The base: the mirror's values without edits made since. */
+async function readBase(
+  { db }: PageReader,
+  row: BaseColumns,
+  { teamId, id }: { readonly teamId: Id; readonly id: Id },
+): Promise<BaseColumns> {
+  const { rows } = await sql<{ field: string; base: unknown }>`
+    select field, base_value as base from report.pending where team_id = ${teamId} and user_id = ${id}`.execute(
+    db,
+  );
+  const { first_name, last_name, email, phone, role_id } = row;
+  const edited = rows.map(({ field, base }) => {
+    if (field !== 'name')
+      return { [field]: base === null || field !== 'role_id' ? base : valueFromJson('roleId', base) };
+    const { first, last } = base as { readonly first: string; readonly last: string };
+    return { first_name: first, last_name: last };
+  });
+  return Object.assign({ first_name, last_name, email, phone, role_id }, ...edited) as BaseColumns;
+}
+
+/** An open push. */
+async function hasOpenPush({ db }: PageReader, teamId: Id, id: Id): Promise<boolean> {
+  const { rows } = await sql`
+    select change_id from report.changes
+    where team_id = ${teamId} and user_id = ${id} and kind = 'push' and closed_at is null limit 1`.execute(
+    db,
+  );
+  return rows.length > 0;
+}
+
+async function readPeriods({ db }: PageReader, teamId: Id, id: Id): Promise<readonly PersonPeriod[]> {
+  const { rows } = await sql<PersonPeriod>`
+    select h.valid_from, nullif(h.valid_to, 'infinity') as valid_to, h.first_name, h.last_name, h.email, h.phone,
+      h.role_id, h.role, h.resolved, c.side, c.edited_by
+    from report.roster_history h
+    left join (
+      select distinct on (changed_at) changed_at, side, edited_by from report.roster_changes
+      where team_id = ${teamId} and user_id = ${id} order by changed_at, field
+    ) c on c.changed_at = h.valid_from
+    where h.team_id = ${teamId} and h.user_id = ${id}
+    order by h.valid_from desc limit ${mostPeriods}`.execute(db);
+  return rows;
+}
+
+/** @returns `null`: no user with this id */
+export async function readPerson(reader: PageReader, wanted: string): Promise<PersonRead | null> {
+  const { db, now, teamIds } = reader;
+  const [teamId] = teamIds;
+  if (teamId === undefined || !/^\d{1,18}$/.test(wanted)) return null;
+  const id = BigInt(wanted);
+  const found = await db
+    .selectFrom('mirror.users')
+    .select(['name', 'first_name', 'last_name', 'name_split', 'email', 'phone', 'role_id', 'role'])
+    .select(['resolved', 'gone_at', 'created_at', 'edited_at', 'edited_by'])
+    .where((eb) => eb.and({ team_id: teamId, id }))
+    .executeTakeFirst();
+  if (found === undefined) return null;
+  const roles = await db
+    .selectFrom('mirror.roles')
+    .select(['role_id', 'name'])
+    .where('team_id', '=', teamId)
+    .execute();
+  const roleNames = new Map<Id, string>(
+    roles.flatMap(({ role_id: roleId, name }) => (name === null ? [] : [[roleId, name]])),
+  );
+  const role = found.role_id === null ? found.role : (roleNames.get(found.role_id) ?? null);
+  const row = { ...found, role };
+  const held = await readHeldFields(db, teamId, id);
+  const periods = await readPeriods(reader, teamId, id);
+  const isKnown = row.resolved || periods.some(({ resolved }) => resolved);
+  const known = {
+    row,
+    base: isKnown ? await readBase(reader, row, { teamId, id }) : null,
+    isOpen: await hasOpenPush(reader, teamId, id),
+  };
+  return {
+    id,
+    teamId,
+    row,
+    state: stateOf(id, known, held, now),
+    held,
+    periods,
+    roleNames,
+    changes: await readChangesOf(reader, id),
+  };
+}

@@ -1,0 +1,177 @@
+/** The queries of the view of waiting things. */
+import { sql } from 'kysely';
+import { isUp } from '../../model/daemons.ts';
+import { columnOf } from '../../model/field-values.ts';
+import { mostWhole, ownKey, pageAsked, perList, type RowSort, rowSorts } from '../../model/waiting-page.ts';
+import { idArray } from '../../mirror/db/by-key.ts';
+import { actFor } from '../../mirror/users/decide-edits.ts';
+import type { Transaction } from '../../mirror/db/database.ts';
+import { readDaemons } from '../../mirror/team/known-daemons.ts';
+import { readOwnEdits } from '../../mirror/users/last-edits.ts';
+import { type Decided, readDecided } from './page-decided.ts';
+import type { PageReader, SeenTeam } from './page-reader.ts';
+import {
+  type MissingRows,
+  type PageField,
+  readListRows,
+  readWaitingLists,
+  type WaitingList,
+} from './page-waiting.ts';
+
+export interface ListRead extends WaitingList {
+  readonly shown: readonly PageField[];
+  /** What was in the batch and has been decided about. */
+  readonly decided: DecidedOfBatch | null;
+}
+
+export interface DecidedOfBatch {
+  readonly rows: number;
+  readonly approved: number;
+  readonly by: string | null;
+  readonly at: Date;
+}
+
+/** What sends, and when. */
+export interface Sending {
+  /** A daemon serves each of these teams, and hears of what is edited or decided. */
+  readonly listens: boolean;
+  /** `null`: nobody has planned one. */
+  readonly nextRun: Date | null;
+}
+
+export interface PageWaiting {
+  readonly teams: readonly SeenTeam[];
+  /** Whatever `?state=` asks for. */
+  readonly all: readonly WaitingList[];
+  readonly missing: readonly MissingRows[];
+  /** Those that are asked for, with rows. */
+  readonly lists: readonly ListRead[];
+  /** One list has the page for itself. */
+  readonly isAlone: boolean;
+  /** `ownKey` of edits by whoever looks, where somebody else has to approve them. */
+  readonly own: ReadonlySet<string>;
+  readonly sending: Sending;
+  /** The decision of `?done=`, for a day. */
+  readonly done: Decided | undefined;
+  /** The newest ones; none where one list has the page for itself. */
+  readonly decided: readonly Decided[];
+}
+
+const fewShown = 4;
+const mostInFile = 100_000;
+const lastDecided = 5;
+const dayMs = 86_400_000;
+
+interface WaitingAsked {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly isCsv: boolean;
+}
+
+/** The order of the rows. */
+function sortAsked(query: URLSearchParams): { readonly sort: RowSort; readonly isDown: boolean } {
+  const asked = query.get('sort') ?? '';
+  const sort = rowSorts.find((one) => one === asked.replace(/^-/, '')) ?? 'edited';
+  return { sort, isDown: asked === `-${sort}` };
+}
+
+/** Edits that whoever looks cannot approve, in teams in which somebody else has to. */
+async function readOwn(
+  { db, teams, decider }: PageReader,
+  rows: readonly PageField[],
+): Promise<ReadonlySet<string>> {
+  const own = new Set<string>();
+  if (decider === null) return own;
+  const tx = db as Transaction;
+  await actFor(tx, decider.actor);
+  for (const { teamId } of teams.filter(({ team }) => decider.fourEyes.has(team))) {
+    const users = new Set(
+      rows.flatMap(({ userId, ...row }) => (row.teamId === teamId && userId !== null ? [userId] : [])),
+    );
+    if (users.size === 0) continue;
+    const edits = await readOwnEdits(tx, teamId, [...users]);
+    for (const { userId, field } of edits) own.add(ownKey({ teamId, userId, field: columnOf(field) }));
+  }
+  return own;
+}
+
+async function readDecidedOf(
+  { db, teamIds }: PageReader,
+  batches: readonly string[],
+): Promise<ReadonlyMap<string, DecidedOfBatch>> {
+  if (batches.length === 0) return new Map();
+  const { rows } = await sql<DecidedOfBatch & { readonly batch: string }>`
+    select d.batch, count(*)::int as rows, count(*) filter (where d.decision = 'approve')::int as approved,
+      (array_agg(d.decided_by order by d.change_id desc))[1] as by, max(d.decided_at) as at
+    from (
+      select distinct on (d.team_id, d.batch, d.user_id, d.field) d.* from report.decisions d
+      where d.team_id = any (${idArray(teamIds)}) and d.batch = any (${batches}) and d.field is not null
+      order by d.team_id, d.batch, d.user_id, d.field, d.change_id desc
+    ) d
+    where d.decision in ('approve', 'reject') group by d.team_id, d.batch`.execute(db);
+  return new Map(rows.map(({ batch, ...decided }) => [batch, decided]));
+}
+
+export async function readSending({ db, teams, teamIds, now }: PageReader): Promise<Sending> {
+  const { rows } = await sql<Pick<Sending, 'nextRun'>>`
+    select min(f.next_run) as "nextRun" from report.freshness f
+    where f.team_id = any (${idArray(teamIds)}) and f.run_group in ('users', 'edits') and f.next_run > now()`.execute(
+    db,
+  );
+  const daemons = (await readDaemons(db)).filter((one) => isUp(one, now));
+  const served = new Set(daemons.map(({ team }) => team));
+  const listens = teams.every(({ team, teamId }) => !teamIds.includes(teamId) || served.has(team));
+  return { listens, nextRun: rows[0]?.nextRun ?? null };
+}
+
+export async function readWaitingView(
+  reader: PageReader,
+  { params, query, isCsv }: WaitingAsked,
+): Promise<PageWaiting> {
+  const { batch } = params;
+  const state = batch === undefined ? query.get('state') : null;
+  const all = await readWaitingLists(reader);
+  const asked = all.lists.filter((one) =>
+    batch === undefined ? state === null || one.state === state : one.batch === batch,
+  );
+  const missing = all.missing.filter(({ hash }) =>
+    batch === undefined ? state === null || state === 'approval' : hash === batch,
+  );
+  const isAlone = asked.length === 1 && missing.length === 0 && (batch !== undefined || state !== null);
+  const most = ({ rows }: WaitingList) => (isAlone ? perList : rows > mostWhole ? fewShown : mostWhole);
+  const rowsAsked = {
+    field: isAlone ? query.get('field') : null,
+    editor: isAlone ? query.get('by') : null,
+    ...sortAsked(query),
+    skip: isAlone ? (pageAsked(query) - 1) * perList : 0,
+    most: isCsv ? () => mostInFile : most,
+  };
+  const lists: ListRead[] = [];
+  const decidedOf = await readDecidedOf(
+    reader,
+    asked.flatMap((list) => list.batch ?? []),
+  );
+  for (const list of asked) {
+    const shown = await readListRows(reader, list, rowsAsked);
+    lists.push({ ...list, shown, decided: decidedOf.get(list.batch ?? '') ?? null });
+  }
+  const shown = lists.flatMap((list) => list.shown);
+  const own = await readOwn(reader, shown);
+  const first = /^\d{1,18}$/.exec(query.get('done') ?? '')?.[0];
+  const number = first === undefined ? null : BigInt(first);
+  const decided = await readDecided(reader, { number, most: isAlone || isCsv ? 0 : lastDecided });
+  const found = decided.find((one) => one.number === number);
+  const done = found !== undefined && reader.now.getTime() - found.at.getTime() < dayMs ? found : undefined;
+  const sending = await readSending(done === undefined ? reader : { ...reader, teamIds: [done.teamId] });
+  return {
+    teams: reader.teams,
+    all: all.lists,
+    missing,
+    lists,
+    isAlone,
+    own,
+    sending,
+    done,
+    decided: isAlone ? [] : decided.slice(0, lastDecided),
+  };
+}

@@ -1,0 +1,156 @@
+/** What waits for a person: a list for each batch, one for each other reason, and missing rows. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import type { HoldReason } from '../../model/user-plan.ts';
+import type { RowSort } from '../../model/waiting-page.ts';
+import { inBatch, waitsForPerson } from '../../mirror/users/waiting-fields.ts';
+import type { PageReader } from './page-reader.ts';
+
+export interface PageField {
+  readonly teamId: Id;
+  /** `null`: the field of all users. */
+  readonly userId: Id | null;
+  readonly name: string | null;
+  readonly field: string;
+  readonly reason: HoldReason;
+  readonly detail: string;
+  readonly base: unknown;
+  readonly mirror: unknown;
+  readonly service: unknown;
+  readonly since: Date;
+  readonly batch: string | null;
+  /** The edit that is held. `null`: none is. */
+  readonly editId: Id | null;
+  /** The service's message for the refused push. */
+  readonly requestId: string | null;
+  /** Who edited the field, and when. */
+  readonly editedBy: string | null;
+  readonly editedAt: Date | null;
+}
+
+/** What waits for one reason in one team, and is decided in one go. */
+export interface WaitingList {
+  readonly teamId: Id;
+  /** `null`: it was not stopped together. */
+  readonly batch: string | null;
+  /** Of `?state=`: a batch waits for an approval, whatever stopped it. */
+  readonly state: HoldReason | 'approval';
+  readonly rows: number;
+  readonly users: number;
+  /** The most frequent first. */
+  readonly fields: readonly { readonly field: string; readonly rows: number }[];
+  readonly editors: readonly { readonly editor: string | null; readonly rows: number }[];
+  readonly details: readonly string[];
+  readonly since: Date;
+  readonly runId: bigint | null;
+  readonly editedFrom: Date | null;
+  readonly editedTo: Date | null;
+  /** A field of all users is among them: it is decided about as a whole. */
+  readonly isOfAll: boolean;
+}
+
+/** Rows that are not marked as gone before a person approves it. */
+export interface MissingRows {
+  readonly teamId: Id;
+  readonly hash: string;
+  readonly resource: string;
+  readonly rows: number;
+  readonly reason: string;
+  readonly since: Date;
+}
+
+export interface WaitingTotals {
+  /** Batches, then the oldest first. */
+  readonly lists: readonly WaitingList[];
+  readonly missing: readonly MissingRows[];
+}
+
+/** It waits and is decided together with others. */
+const batchOf = sql`(case when ${inBatch} then h.batch end)`;
+const stateOf = sql`(case when ${inBatch} then 'approval' else h.reason end)`;
+
+const counted = (column: RawBuilder<unknown>, name: string) => sql`(
+  select jsonb_agg(jsonb_build_object(${sql.lit(name)}, c.what, 'rows', c.rows) order by c.rows desc, c.what)
+  from (
+    select ${column} as what, count(*)::int as rows from waiting w
+    where (w.team_id, w.batch, w.state) is not distinct from (l.team_id, l.batch, l.state) group by 1
+  ) c)`;
+
+export async function readWaitingLists({ db, teamIds }: PageReader): Promise<WaitingTotals> {
+  const { rows: lists } = await sql<WaitingList>`
+    with waiting as materialized (
+      select h.team_id, ${batchOf} as batch, ${stateOf} as state, h.field, h.user_id, h.detail, h.since, h.run_id,
+        h.edited_by, h.edited_at
+      from report.held h where h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson}
+    ), lists as (
+      select team_id, batch, state, count(*)::int as rows, count(distinct user_id)::int as users, min(since) as since,
+        array_agg(distinct detail) as details, min(run_id) as run_id, min(edited_at) as edited_from,
+        max(edited_at) as edited_to, bool_or(user_id is null) as is_of_all
+      from waiting group by team_id, batch, state
+    )
+    select team_id as "teamId", batch, state, rows, users, details, since, run_id as "runId",
+      edited_from as "editedFrom", edited_to as "editedTo", is_of_all as "isOfAll",
+      ${counted(sql`w.field`, 'field')} as fields, ${counted(sql`w.edited_by`, 'editor')} as editors
+    from lists l order by batch is null, since, batch, state`.execute(db);
+  const { rows: missing } = await sql<MissingRows>`
+    select team_id as "teamId", batch as hash, resource, rows::int as rows, detail as reason, since
+    from report.missing where team_id = any (${teamIds}::bigint[]) order by since, batch`.execute(db);
+  return { lists, missing };
+}
+
+const fieldColumns = sql`
+  h.team_id as "teamId", h.user_id as "userId", h.name, h.field, h.reason, h.detail, h.base_value as base,
+  h.mirror_value as mirror, h.service_value as service, h.since, h.batch, h.edit_id as "editId",
+  h.edited_by as "editedBy", h.edited_at as "editedAt"`;
+
+/** Which rows of a list, and in which order. */
+export interface RowsAsked {
+  readonly field: string | null;
+  readonly editor: string | null;
+  readonly sort: RowSort;
+  readonly isDown: boolean;
+  readonly skip: number;
+  readonly most: (list: WaitingList) => number;
+}
+
+const orders: Readonly<Record<RowSort, RawBuilder<unknown>>> = {
+  edited: sql`h.edited_at`,
+  person: sql`lower(h.name)`,
+  field: sql`h.field`,
+};
+
+export async function readListRows(
+  { db }: PageReader,
+  list: WaitingList,
+  { field, editor, sort, isDown, skip, most }: RowsAsked,
+): Promise<readonly PageField[]> {
+  const { rows } = await sql<PageField>`
+    select f.*, case when f.reason = 'refused' then (
+      select c.request_id from report.changes c
+      where c.team_id = f."teamId" and c.user_id = f."userId" and c.field = f.field and c.outcome = 'refused'
+      order by c.change_id desc limit 1
+    ) end as "requestId"
+    from (
+      select ${fieldColumns}, row_number() over (order by ${orders[sort]} ${isDown ? sql`desc` : sql``}, h.user_id, h.field) as n
+      from report.held h
+      where h.team_id = ${list.teamId} and ${waitsForPerson} and ${stateOf} = ${list.state}
+        and ${batchOf} is not distinct from ${list.batch}
+        and (${field}::text is null or h.field = ${field}) and (${editor}::text is null or coalesce(h.edited_by, '') = ${editor})
+      order by n limit ${most(list)} offset ${skip}
+    ) f order by f.n`.execute(db);
+  return rows;
+}
+
+/** These fields, as far as they wait for somebody. */
+export async function readHeldRows(
+  { db, teamIds }: PageReader,
+  fields: readonly { readonly userId: Id; readonly field: string }[],
+): Promise<readonly PageField[]> {
+  const { rows } = await sql<PageField>`
+    select ${fieldColumns}, null as "requestId"
+    from unnest(${fields.map(({ userId }) => userId)}::bigint[], ${fields.map(({ field }) => field)}::text[])
+      with ordinality as k (user_id, field, n), report.held h
+    where h.team_id = any (${teamIds}::bigint[]) and h.user_id = k.user_id and h.field = k.field and h.reason <> 'asked'
+    order by k.n`.execute(db);
+  return rows;
+}

@@ -1,0 +1,111 @@
+/** One change of the ledger as a row: from over to, who made it, and its outcome. */
+import type { ChangeRow } from '../read/page-changes.ts';
+import { kindsOf } from '../../model/ledger-words.ts';
+import { person, type TableRow } from './components.ts';
+import { type Html, html, none } from './html.ts';
+import { to } from './links.ts';
+import { direction, pill } from './pills.ts';
+import { changed, noValue, textOf, value } from './three-values.ts';
+import type { PageContext } from './view.ts';
+import { clockTime, count, named, time } from './words.ts';
+
+const kindWords: Readonly<Record<ChangeRow['kind'], string>> = {
+  adopt: 'adopted',
+  return: 'came back',
+  pull: 'pulled',
+  push: 'pushed',
+  settle: 'settled',
+  hold: 'held',
+  tombstone: 'left',
+  forget: 'forgotten',
+  approve: 'approved',
+  reject: 'rejected',
+  resolve: 'resolved',
+  undo: 'taken back',
+  place: 'moved',
+};
+
+/** From which side to which; what a person decided or what came to the same has no way. */
+function wayOf({ kind }: ChangeRow): Html {
+  const word = kindWords[kind];
+  if (kind === 'push') return direction('push', word);
+  if (kind === 'hold') return direction('hold', word);
+  if (kindsOf.pulled.some((one) => one === kind)) return direction('pull', word);
+  return html`${word}`;
+}
+
+/** Of a pull nobody knows: the service does not say. */
+export function actorOf({ kind, edited_by: edited, decided_by: decided }: ChangeRow): string | null {
+  if (kindsOf.pulled.some((one) => one === kind)) return 'on the service';
+  return decided ?? edited;
+}
+
+const refusals: ReadonlySet<string> = new Set([
+  'refused',
+  'ineffective',
+  'unsent',
+  'unanswered',
+  'missing',
+  'changed',
+]);
+
+function outcomeOf(context: PageContext, { kind, outcome, held, user_id: id, field }: ChangeRow): Html {
+  const link = (words: string) =>
+    html`<a href="${to(context, `/waiting#c-${id}-${field}`, { state: held })}">${words}</a>`;
+  if (kind === 'hold')
+    return held === null
+      ? html`<span class="none">ended</span>`
+      : pill('pause', 'quiet', link(`held: ${held}`));
+  if (outcome === null) return html`<span class="none">–</span>`;
+  if (outcome === 'confirmed') return pill('tick', 'ok', 'confirmed');
+  if (outcome === 'unknown') return pill('clock', 'quiet', 'not known yet');
+  return refusals.has(outcome) ? pill('pause', 'quiet', outcome) : html`${outcome}`;
+}
+
+type Moved = Pick<ChangeRow, 'kind' | 'field' | 'base_value' | 'old_value' | 'new_value'>;
+
+/**
+ * What was there before, and what came, with the difference marked in the colour of the side that it came from. A hold
+ * moved nothing: it stands between what was last agreed on and what the mirror has.
+ */
+export function fromAndTo(
+  context: Pick<PageContext, 'details'>,
+  { kind, field, base_value: base, old_value: old, new_value: now }: Moved,
+): readonly [Html, Html] {
+  if (field === null) return [none, none];
+  if (kind === 'hold')
+    return [value(context, field, base), changed(context, field, { of: old, from: base, side: 'mirror' })];
+  const side = kindsOf.pulled.some((one) => one === kind) ? 'service' : 'mirror';
+  const to = textOf(now) === null ? noValue : changed(context, field, { of: now, from: old, side });
+  return [value(context, field, old), to];
+}
+
+export const fieldWord = (field: string | null) => (field === 'role_id' ? 'role' : (field ?? 'everything'));
+export const whenOf = ({ closed_at: closed, opened_at: opened }: ChangeRow) => closed ?? opened;
+
+export const teamOf = ({ teams }: PageContext, teamId: bigint) =>
+  teams.find((one) => one.teamId === teamId) ?? { team: '', name: null };
+
+export function rowOf(context: PageContext, row: ChangeRow): TableRow {
+  const team = teamOf(context, row.team_id);
+  const [from, into] = fromAndTo(context, row);
+  const who = actorOf(row);
+  return {
+    cells: [
+      time(whenOf(row), clockTime(whenOf(row), whenOf(row))),
+      ...(context.team === null ? [named(team.team)] : []),
+      row.user_id === null
+        ? html`<span class="none">the mirror</span>`
+        : person(context, team.team, { id: row.user_id, name: row.name }),
+      fieldWord(row.field),
+      from,
+      into,
+      wayOf(row),
+      who === null ? html`<span class="none">not known</span>` : named(who),
+      row.run_id === null
+        ? html`<span class="none">–</span>`
+        : html`<a href="${to(context, `/runs/${row.run_id}`)}">${count(row.run_id)}</a>`,
+      outcomeOf(context, row),
+    ],
+  };
+}

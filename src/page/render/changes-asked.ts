@@ -1,0 +1,68 @@
+/** What is asked of the ledger, as a link says it, and as SQL does. */
+import type { ChangesAsked } from '../read/page-changes.ts';
+import { changeFields, directions, kindsOf } from '../../model/ledger-words.ts';
+import type { PageAsked, PageContext } from './view.ts';
+
+const perPage = 50;
+const mostInFile = 30_000;
+const dayMs = 86_400_000;
+const usualDays = 7;
+
+export const isWholeNumber = /^\d{1,18}$/;
+
+function sinceOf(text: string): Date | null {
+  const found = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : null;
+  return found === null || Number.isNaN(found.getTime()) ? null : found;
+}
+
+/** Without a person, a run or a day: what moved in the last days. `since=` empty is all of it. */
+export function changesAsked({ query, details, isCsv }: PageAsked, now: Date): ChangesAsked {
+  const text = (key: string) => (query.get(key) ?? '').trim().slice(0, 200);
+  const run = text('run').replaceAll(',', '');
+  const q = text('q');
+  const usual = new Date(Math.floor(now.getTime() / dayMs) * dayMs - usualDays * dayMs);
+  const decision = text('decision');
+  const isOpen = query.has('since') || [q, run, decision].some((one) => one !== '');
+  const page = text('page');
+  return {
+    q,
+    details,
+    field: changeFields.find((one) => one === query.get('field')) ?? null,
+    direction: directions.find((one) => one === query.get('direction')) ?? null,
+    actor: text('actor') === '' ? null : text('actor'),
+    runId: isWholeNumber.test(run) ? BigInt(run) : null,
+    decision: isWholeNumber.test(decision) ? BigInt(decision) : null,
+    since: isOpen ? sinceOf(text('since')) : usual,
+    before: isWholeNumber.test(page) && !isCsv ? BigInt(page) : null,
+    limit: isCsv ? mostInFile : perPage,
+  };
+}
+
+/** What was decided under this number, and what carried that out. */
+const ofDecision = (decision: bigint): string => `(change_id, field) in (
+    select c.change_id, c.field from report.decisions d join report.changes c using (team_id, user_id, field)
+    where d.decision_id = ${decision} and (c.change_id = d.change_id or c.kind = 'pull' and c.run_id = d.run_id
+      or c.kind = 'push' and c.change_id > d.change_id and c.new_text is not distinct from d.mirror_text))`;
+
+/** How the same is asked for in SQL. */
+export function inSql(asked: ChangesAsked, context: Pick<PageContext, 'team'>): string {
+  const text = (of: string) => `'${of.replaceAll("'", "''")}'`;
+  const names = asked.direction === null ? [] : kindsOf[asked.direction].map(text);
+  const where = [
+    ...(context.team === null ? [] : [`team_id = ${context.team.teamId}`]),
+    ...(asked.q === ''
+      ? []
+      : [isWholeNumber.test(asked.q) ? `user_id = ${asked.q}` : `name ilike ${text(`%${asked.q}%`)}`]),
+    ...(asked.field === null ? [] : [`field = ${text(asked.field)}`]),
+    ...(names.length === 0 ? [] : [`kind in (${names.join(', ')})`]),
+    ...(asked.actor === null ? [] : [`${text(asked.actor)} in (edited_by, decided_by)`]),
+    ...(asked.runId === null ? [] : [`run_id = ${asked.runId}`]),
+    ...(asked.decision === null ? [] : [ofDecision(asked.decision)]),
+    ...(asked.since === null ? [] : [`opened_at >= ${text(asked.since.toISOString().slice(0, 10))}`]),
+  ];
+  return [
+    'select * from report.changes',
+    ...(where.length === 0 ? [] : [`where ${where.join('\n  and ')}`]),
+    'order by change_id desc',
+  ].join('\n');
+}

@@ -1,0 +1,254 @@
+/** Counts: contacts over time with their table, segments side by side, tags, contact fields and roles. */
+import type { CountedStep, CountsRead } from '../read/page-counts.ts';
+import { drawChart } from './chart.ts';
+import { csvChip, empty, heading, section, table } from './components.ts';
+import { listings, teamsSideBySide } from './growth.ts';
+import { type Html, html, none } from './html.ts';
+import { csvOf, href } from './links.ts';
+import { type Gap, gapsOf, markMissing, type Point } from './series.ts';
+import { gapWords, lineChart, sparkline } from './show-chart.ts';
+import type { PageAsked, PageContext, PageShown } from './view.ts';
+import { clockTime, count, day, difference, many, named, span, time, visible } from './words.ts';
+
+const ranges = [
+  ['7', '7 days'],
+  ['30', '30 days'],
+  ['90', '90 days'],
+  ['365', '1 year'],
+] as const;
+const dayMs = 86_400_000;
+const weekMs = 7 * dayMs;
+
+/** `days` is `null`: since the first count. */
+export function countsAsked({ query }: Pick<PageAsked, 'query'>): {
+  readonly days: number | null;
+  readonly segment: string | null;
+} {
+  const [days] = ranges.find(([one]) => one === query.get('days')) ?? ['90'];
+  return { days: query.get('days') === 'since' ? null : Number(days), segment: query.get('segment') };
+}
+
+/** How far the counts reach back. */
+const reachOf = ({ firstAt }: CountsRead, now: Date): number =>
+  firstAt === null ? 0 : now.getTime() - firstAt.getTime();
+
+const rangeWords = (days: number | null): string => (days === null ? 'since it began' : `over ${days} days`);
+
+/** A range that the counts do not reach back to yet is a word, with the day on which it begins. */
+function rangeChips(context: PageContext, read: CountsRead): Html {
+  const { now } = context;
+  const { firstAt, days } = read;
+  const reachMs = reachOf(read, now);
+  const reached = ranges.filter(([value]) => Number(value) * dayMs <= reachMs);
+  const later = ranges.filter((one) => !reached.includes(one));
+  const link = (value: string, words: Html | string, isCurrent: boolean) =>
+    html`<a class="chip" href="${href(context, { days: value })}"${isCurrent ? html` aria-current="true"` : none}>${words}</a>`;
+  const links = reached.map(([value, label]) => link(value, label, Number(value) === days));
+  const since =
+    later.length === 0
+      ? none
+      : link('since', html`Since it began <span>${span(reachMs)}</span>`, days === null);
+  const begins = later.slice(0, 2).map(([value, label]) => {
+    const at = new Date((firstAt ?? now).getTime() + Number(value) * dayMs);
+    return html`<span class="chip later">${label} from ${time(at, day(at, now))}</span>`;
+  });
+  return html`<nav class="chips" aria-label="Range">${links}${since}${begins}<span class="push"></span>${csvChip(csvOf(context), 'CSV of these counts')}</nav>`;
+}
+
+/** `+2.2 %`; nothing where there was nothing. */
+export function shareWords(now: number, before: number): string {
+  if (before === 0) return '';
+  const percent = Math.round((Math.abs(now - before) / before) * 1_000) / 10;
+  const sign = now < before ? '−' : '+';
+  return `${percent === 0 ? '' : sign}${percent} %`;
+}
+
+const segmentName = (segment: string) => (segment === 'all' ? 'Contacts' : segment);
+
+/** In steps, with what was not counted marked: the last step may not have been counted yet. */
+export function pointsOf(steps: readonly CountedStep[], segment: string, stepMs: number): readonly Point[] {
+  const own = steps.filter((step) => step.segment === segment);
+  return markMissing(
+    own.map(({ from, last }) => ({ atMs: from.getTime(), value: last })),
+    stepMs,
+  );
+}
+
+const sayGaps = (gaps: readonly Gap[], now: Date) =>
+  gaps.length === 0 ? '' : `; not counted ${gaps.map((gap) => gapWords(gap, now)).join(', ')}`;
+
+interface Week {
+  readonly begin: Date;
+  readonly last: number;
+  readonly lowest: number;
+  readonly highest: number;
+  readonly change: number | null;
+  readonly missingDays: number;
+}
+
+/** The newest week first; of the first and the last one only the days that there are can be missing. */
+export function weeksOf({ steps, segment, weeks, stepMs, days }: CountsRead, now: Date): readonly Week[] {
+  const own = steps.filter((step) => step.segment === segment);
+  const began = own[0]?.from.getTime() ?? now.getTime();
+  const inWeek = (begin: number) =>
+    own.filter(({ countedAt }) => countedAt.getTime() >= begin && countedAt.getTime() < begin + weekMs);
+  return weeks.flatMap(({ week, lowest, highest }) => {
+    const begin = week.getTime();
+    const inside = inWeek(begin);
+    const last = inside.at(-1);
+    if (last === undefined) return [];
+    const before = own.findLast(({ countedAt }) => countedAt.getTime() < begin);
+    const counted = new Set(inside.map(({ countedAt }) => countedAt.toISOString().slice(0, 10))).size;
+    const from = Math.max(begin, Math.floor(began / dayMs) * dayMs);
+    const until = Math.min(begin + weekMs, now.getTime());
+    const missingDays =
+      stepMs > dayMs || (days ?? 7) < 7 ? 0 : Math.max(0, Math.ceil((until - from) / dayMs) - counted);
+    return [
+      {
+        begin: week,
+        last: last.last,
+        lowest,
+        highest,
+        change: before === undefined ? null : last.last - before.last,
+        missingDays,
+      },
+    ];
+  });
+}
+
+function weekTable(context: PageContext, weeks: readonly Week[]): Html {
+  const rows = weeks.map(({ begin, last, lowest, highest, change, missingDays }) => ({
+    cells: [
+      html`${time(begin, day(begin, context.now))}${missingDays === 0 ? none : html`<span class="note">${many(missingDays, 'day')} not counted</span>`}`,
+      count(last),
+      html`<span class="quiet">${count(lowest)}</span>`,
+      html`<span class="quiet">${count(highest)}</span>`,
+      change === null ? html`<span class="none">–</span>` : difference(change),
+    ],
+  }));
+  const columns = [
+    { label: 'Week of' },
+    { label: 'Last', isNumber: true },
+    { label: 'Lowest', isNumber: true },
+    { label: 'Highest', isNumber: true },
+    { label: 'Change', isNumber: true },
+  ];
+  return html`<div class="weeks">${table(context, { caption: 'By week', columns, rows })}</div>`;
+}
+
+function mainChart(context: PageContext, read: CountsRead): Html {
+  const { steps, segment, stepMs, days } = read;
+  const name = segment ?? '';
+  const { now } = context;
+  const points = pointsOf(steps, name, stepMs);
+  const chart = drawChart(points, 300);
+  const first = points[0]?.value ?? 0;
+  const last = points.at(-1)?.value ?? 0;
+  const begin = chart.axisFrom === 0 ? '' : `; the axis begins at ${count(chart.axisFrom)}`;
+  const sentence = `${segmentName(name)} ${rangeWords(days)}: from ${count(first)} to ${count(last)}${sayGaps(gapsOf(points), now)}.`;
+  const isShort = days === null && reachOf(read, now) < 2 * dayMs;
+  const isClock = (at: Date) => isShort || ((days ?? 8) <= 7 && at.getUTCHours() !== 0);
+  const timeWords = (at: Date) => (isClock(at) ? clockTime(at, at) : day(at, now));
+  const drawn = lineChart(chart, { sentence, timeWords, id: 'main' });
+  return html`<div class="card"><div class="over"><h2>${visible(segmentName(name))}</h2><p class="note">segment “${visible(name)}”${begin}</p></div>${drawn}</div>`;
+}
+
+/** A number, how it moved, and its line: on its own scale. */
+function multiples(context: PageContext, read: CountsRead): Html {
+  const { last, steps, stepMs, monthAgo, days, segment: main } = read;
+  const others = last.filter(({ segment }) => segment !== main);
+  if (others.length === 0) return none;
+  const cells = others.map(({ segment, count: value }) => {
+    const before = monthAgo.find((one) => one.segment === segment)?.count;
+    const first = steps.find((one) => one.segment === segment)?.last ?? value;
+    const moved =
+      before !== undefined
+        ? `${shareWords(value, before)} in 30 days`
+        : reachOf(read, context.now) < 30 * dayMs
+          ? `${difference(value - first)} since it began`
+          : 'new';
+    const points = pointsOf(steps, segment, stepMs);
+    const sentence = `${segment}: ${count(value)}, ${moved}${sayGaps(gapsOf(points), context.now)}`;
+    return html`<li><h3 class="label"><a href="${href(context, { segment })}">${visible(segment)}</a></h3><p class="big">${count(value)}</p><p class="note">${moved}</p>${sparkline(points, sentence, true)}</li>`;
+  });
+  return section('Segments side by side', html`<ul class="card flush multiples">${cells}</ul>`, {
+    note: html`Each on its own scale, ${rangeWords(days)}`,
+    more: html`<a href="${csvOf(context)}" download>As CSV</a>`,
+  });
+}
+
+/** A line needs two counts. */
+function noLine(context: PageContext, read: CountsRead): Html {
+  const { segment, steps, counted, stepMs, last } = read;
+  const one = last.find((each) => each.segment === segment);
+  if (one === undefined || !steps.some((step) => step.segment === segment))
+    return empty('dashed', 'No count in this range', 'What was counted before it is in the longer ranges.');
+  if (counted > 1)
+    return empty(
+      'dashed',
+      'Too few counts for a line',
+      `It begins once they are more than ${span(stepMs)} apart.`,
+    );
+  const next = nextOf(context, read);
+  const then =
+    next === null
+      ? ''
+      : ` The next count is at ${clockTime(next, context.now)}, and the line begins with it.`;
+  return empty(
+    'dashed',
+    `One count so far: ${many(one.count, 'contact')}`,
+    `A line needs two.${then} Ranges are offered once the counts reach back that far.`,
+  );
+}
+
+function ofContacts(context: PageContext, read: CountsRead): Html {
+  if (read.last.length === 0)
+    return empty(
+      'dashed',
+      'No count yet',
+      'Contacts are counted in the segments that the settings name under counts.',
+    );
+  const range = rangeChips(context, read);
+  const own = read.steps.filter((step) => step.segment === read.segment);
+  if (own.length < 2) return html`${range}${noLine(context, read)}`;
+  return html`${range}<div class="columns">${mainChart(context, read)}${weekTable(context, weeksOf(read, context.now))}</div>${multiples(context, read)}`;
+}
+
+/** Where a daemon counts them. */
+const nextOf = ({ teams, stopped, now }: PageContext, { nextAt, teamId }: CountsRead): Date | null => {
+  const team = teams.find((one) => one.teamId === teamId)?.team ?? '';
+  return nextAt === null || nextAt <= now || stopped.has(team) ? null : nextAt;
+};
+
+/** By the settings: the first counts may be closer to each other. */
+function everyWords(context: PageContext, read: CountsRead): string {
+  const next = nextOf(context, read);
+  if (read.everyMs === null) return '';
+  return ` Counted every ${span(read.everyMs)}${next === null ? '' : `; next at ${clockTime(next, context.now)}`}.`;
+}
+
+function lead(context: PageContext, read: CountsRead): string {
+  const { last, monthAgo, segment, counted } = read;
+  const now = last.find((one) => one.segment === segment);
+  if (now === undefined) return 'Contacts by segment, tags, contact fields and roles, as they grew.';
+  const at = clockTime(now.countedAt, context.now, true);
+  const every = everyWords(context, read);
+  if (counted === 1) return `${many(now.count, 'contact')}, counted once, at ${at}.${every}`;
+  const before = monthAgo.find((one) => one.segment === segment)?.count;
+  const moved = (from: number) => {
+    const by = now.count - from;
+    if (by === 0) return ', as many as 30 days ago';
+    return `, ${count(Math.abs(by))} ${by > 0 ? 'more' : 'fewer'} than 30 days ago (${shareWords(now.count, from)})`;
+  };
+  return `${many(now.count, 'contact')}${before === undefined ? '' : moved(before)}.${every} Last at ${at}.`;
+}
+
+export function counts(read: CountsRead, context: PageContext): PageShown {
+  const team = context.teams.find(({ teamId }) => teamId === read.teamId);
+  const which =
+    context.team === null && team !== undefined
+      ? html`<p class="note">In full is shown ${named(team.team)}; choose another team below.</p>`
+      : none;
+  const main = html`${heading('Counts and tags', lead(context, read), which)}${teamsSideBySide(context, read)}${ofContacts(context, read)}${listings(context, read)}`;
+  return { title: 'Counts', main };
+}

@@ -1,0 +1,89 @@
+/** What a form that decides is made of. It counts only where it comes from here; `question.ts` asks once more. */
+import type { PageField, WaitingList } from '../read/page-waiting.ts';
+import { printable, quoted } from '../../model/in-words.ts';
+import type { NamePair } from '../../model/name.ts';
+import { shownDigest } from '../../model/shown-field.ts';
+import { heading } from './components.ts';
+import { type Html, html, none } from './html.ts';
+import { to } from './links.ts';
+import { isShown, textOf } from './three-values.ts';
+import type { PageContext, PageShown } from './view.ts';
+
+/** What is done with an edit; the last three are about which value it is to have. */
+export const verbs = ['Approve', 'Reject', 'Withdraw', 'mirror', 'service', 'value'] as const;
+export type Verb = (typeof verbs)[number];
+
+/** Whether a person can decide about this team here. */
+export const mayDecide = ({ decide }: Pick<PageContext, 'decide'>, team: string): boolean =>
+  decide !== null && !decide.barred.has(team);
+
+/** Why nobody decides here although the settings allow it. */
+export const whyBarred =
+  'This page cannot tell who you are: one token serves everybody, and four eyes are on. Decide with the command, or give status.user and status.passwordFile, so that the page knows who decides.';
+
+/** In the place of the forms that the teams would have. */
+export const barredNote = ({ decide }: Pick<PageContext, 'decide'>, teams: readonly string[]): Html =>
+  decide !== null && teams.some((team) => decide.barred.has(team))
+    ? html`<p class="note">${whyBarred}</p>`
+    : none;
+
+export const hidden = (name: string, value: string): Html =>
+  html`<input type="hidden" name="${name}" value="${value}">`;
+
+/** What a command names as seen: the value, or the number of the edit where that is nothing to show or to type. */
+export function asSeen(
+  context: PageContext,
+  { field, editId, mirror: value }: Pick<PageField, 'field' | 'editId' | 'mirror'>,
+): string {
+  const isPair = field === 'name' && value !== null && value !== undefined;
+  const halves = isPair ? Object.values(value as NamePair) : [textOf(value) ?? ''];
+  const text = halves.join('|');
+  const isPlain = halves.every(
+    (half) => printable(half) === half && half.trim() === half && !half.includes('|'),
+  );
+  if (isShown(context, field) && isPlain) return ` --if ${quoted(text)}`;
+  return editId === null ? '' : ` --edit ${editId}`;
+}
+
+/** A row as a form names it: the field of somebody, and what was shown of it. */
+export type ShownHold = Pick<PageField, 'userId' | 'field' | 'editId' | 'mirror' | 'service'>;
+
+export const shownKey = ({ userId, field, editId, mirror, service }: ShownHold): string =>
+  `${userId}.${field}.${shownDigest({ edit: editId, mirror, service })}`;
+
+/** `Approve 58`, `Take the mirror’s 37`, with whatever counts in the place of the number. */
+export function deedWords(verb: Verb, number: Html | string): Html {
+  if (verb === 'mirror' || verb === 'service') return html`Take the ${verb}’s ${number}`;
+  return html`${verb} ${number}`;
+}
+
+export interface TakeButton {
+  readonly team: string;
+  readonly state: WaitingList['state'];
+  readonly shown: ShownHold;
+  readonly verb: 'mirror' | 'service' | 'value';
+}
+
+/** Decides about one field where it stands by itself. */
+export function takeButton(context: PageContext, { team, state, shown, verb }: TakeButton): Html {
+  if (context.decide === null || !mayDecide(context, team)) return none;
+  const words = verb === 'value' ? 'Another value' : `Take the ${verb}’s`;
+  return html`<form method="post" action="/waiting">${hidden('token', context.decide.token('/waiting'))}${hidden('team', team)}${hidden('state', state)}${hidden('rows', '1')}${hidden('ticks', 'on')}${hidden('row', shownKey(shown))}<button class="button" name="verb" value="${verb}">${words}…</button></form>`;
+}
+
+/** Why nothing was decided, where there is no list to show. */
+export interface DecisionRefusal {
+  /** 400: the form cannot be read. 403: nobody decides here. 409: something is not as it was shown. */
+  readonly status: 400 | 403 | 409;
+  readonly message: string;
+  readonly hint?: string | undefined;
+}
+
+export function refusedPage(context: PageContext, { status, message, hint }: DecisionRefusal): PageShown {
+  const title = 'Nothing was decided';
+  return {
+    title,
+    status,
+    main: html`<div class="stack">${heading(title, message)}<div class="card"><p>${hint ?? 'What waits may have changed since the page was made.'}</p><p><a href="${to(context, '/waiting')}">What waits now</a></p></div></div>`,
+  };
+}

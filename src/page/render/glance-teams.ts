@@ -1,0 +1,257 @@
+/** How the teams stand: one of them in four facts, a day of runs and its counts; several as a row each. */
+import type { Glance, GlanceGroup, GlanceTotals } from '../read/page-glance.ts';
+import type { SeenTeam } from '../read/page-reader.ts';
+import type { PageRun } from '../read/page-runs.ts';
+import { daemonsUp, isCopy } from './banner.ts';
+import { meter, section, table } from './components.ts';
+import { asTheyWere, busiestOf, countedSoFar, sinceItBegan } from './first-day.ts';
+import { groupsOf } from './glance-things.ts';
+import { type Html, html, none } from './html.ts';
+import { teamName, worstFirst } from './layout.ts';
+import { to } from './links.ts';
+import { pill } from './pills.ts';
+import { strip } from './run-strip.ts';
+import { type Lane, laneNames, lanes, rhythm, stripLegend } from './run-words.ts';
+import { markMissing } from './series.ts';
+import { drawSparkline } from './sparkline.ts';
+import type { PageContext } from './view.ts';
+import { ago, clockTime, count, day, difference, distance, isSameDay, many, named, time } from './words.ts';
+
+const dayMs = 86_400_000;
+
+const noTotals = { users: 0, unresolved: 0, gone: 0, tags: 0, contactFields: 0, pushed: 0, refused: 0 };
+const totalsOf = (read: Glance, { teamId }: SeenTeam): Omit<GlanceTotals, 'teamId'> =>
+  read.totals.find((one) => one.teamId === teamId) ?? noTotals;
+
+const waitingOfTeam = (read: Glance, { teamId }: SeenTeam): number =>
+  read.lists.filter((one) => one.teamId === teamId).reduce((sum, { rows }) => sum + rows, 0) +
+  read.missing.filter((one) => one.teamId === teamId).length;
+
+/** The most requests that runs sent which began in one minute of the last day, and the first of these runs. */
+function busiestMinute(runs: readonly PageRun[]) {
+  const minutes = Map.groupBy(runs, ({ startedAt }) => Math.floor(startedAt.getTime() / 60_000));
+  const sums = [...minutes.values()].map((of) => ({
+    sum: of.reduce((all, { requests }) => all + requests, 0),
+    run: of.at(-1),
+  }));
+  return sums.toSorted((a, b) => b.sum - a.sum)[0] ?? { sum: 0, run: undefined };
+}
+
+function firstStale(groups: readonly GlanceGroup[]): Date | null {
+  const all = groups.flatMap(({ staleSince }) => staleSince ?? []);
+  return all.length === 0 ? null : new Date(Math.min(...all.map((one) => one.getTime())));
+}
+
+interface Contacts {
+  readonly segment: string;
+  readonly now: bigint;
+  readonly days: number;
+  readonly change: Html;
+  readonly line: (width: number, height: number) => Html;
+  readonly first: string;
+  readonly gap: string;
+}
+
+/** How the contacts of a team grew. */
+export function contactsOf(read: Pick<Glance, 'counts'>, { teamId }: SeenTeam, now: Date): Contacts | null {
+  const counts = read.counts.filter((one) => one.teamId === teamId);
+  const last = counts.at(-1);
+  if (last === undefined) return null;
+  const points = markMissing(
+    counts.map((one) => ({ atMs: Date.parse(`${one.day}T00:00:00Z`), value: Number(one.count) })),
+    dayMs,
+  );
+  const before = counts.findLast((one) => Date.parse(one.day) <= Date.parse(last.day) - 30 * dayMs);
+  const moved = before === undefined ? null : last.count - before.count;
+  const share =
+    moved === null || before?.count === 0n ? 0 : (Number(moved) / Number(before?.count ?? 1)) * 100;
+  const change =
+    moved === null
+      ? html`${counts.length === 1 ? 'counted today' : `counted for ${many(counts.length, 'day')}`}`
+      : html`${difference(moved)} in 30 days (${share < 0 ? '−' : '+'}${Math.abs(share).toFixed(1)} %)`;
+  const line = (width: number, height: number) => {
+    const drawn = drawSparkline(points, width, height);
+    const words = `${count(last.count)} contacts; ${counts.length} days shown, from ${count(counts[0]?.count ?? 0n)}`;
+    return html`<svg class="spark" role="img" aria-label="${words}" viewBox="0 0 ${String(width)} ${String(height)}" preserveAspectRatio="none"><path class="tint" d="${drawn.tint}"/><path class="line" d="${drawn.line}"/></svg>`;
+  };
+  const gaps = drawSparkline(points).gaps.map(
+    ({ fromMs, toMs }) => `${day(new Date(fromMs + dayMs), now)} to ${day(new Date(toMs - dayMs), now)}`,
+  );
+  return {
+    segment: last.segment,
+    now: last.count,
+    days: counts.length,
+    change,
+    line,
+    first: day(new Date(counts[0]?.day ?? last.day), now),
+    gap: gaps.length === 0 ? '' : `not counted ${gaps.join(', ')}`,
+  };
+}
+
+function facts(read: Glance, team: SeenTeam, context: PageContext): Html {
+  const { now, perMinute } = context;
+  const groups = groupsOf(read, team);
+  const users = groups.find(({ group }) => group === 'users');
+  const stale = firstStale(groups);
+  const totals = totalsOf(read, team);
+  const waiting = waitingOfTeam(read, team);
+  const busiest = busiestMinute(read.runs);
+  const limit = perMinute(team.team);
+  const last = users?.completeAt ?? null;
+  const lastRun = read.runs.find((run) => run.outcome === 'complete' && run.groups.includes('users'));
+  const { beganAt } = read;
+  const ofAll = beganAt === null || read.runs[0] === undefined ? '' : ` of ${count(read.runs[0].runId)}`;
+  const complete =
+    last === null
+      ? html`no complete run yet`
+      : html`complete ${ago(last, now)}${lastRun === undefined ? none : html`, <a href="${to(context, `/runs/${lastRun.runId}`)}">run ${count(lastRun.runId)}</a>${ofAll}`}`;
+  const filled = busiest.run !== undefined && busiest.run === read.runs.at(-1) ? busiest.run.startedAt : null;
+  const when =
+    beganAt !== null && filled !== null
+      ? html`the first fill, at ${clockTime(filled, now)}`
+      : 'by the minute in which a run began';
+  const fact = (label: string, figure: Html, note: Html) =>
+    html`<div><p class="label">${label}</p><p class="big">${figure}</p><div class="note">${note}</div></div>`;
+  return html`<section class="card flush facts" aria-label="How it stands">
+${fact('Mirror', stale === null ? html`Fresh` : html`<span class="act">Stale</span>`, complete)}
+${fact('Waits for a person', html`${count(waiting)} <small>${waiting === 1 ? 'field' : 'fields'}</small>`, waiting === 0 ? html`nothing waits` : html`<a href="${to(context, '/waiting')}">${isCopy(context) ? 'look' : 'look, and decide'}</a>`)}
+${fact('Refused by the service', html`${count(totals.refused)} <small>${beganAt === null ? 'in 24 hours' : 'since it began'}</small>`, totals.pushed === 0 && beganAt !== null ? html`nothing was sent so far` : html`${many(totals.pushed, 'field')} pushed`)}
+${fact(busiestOf(beganAt, now), html`${count(busiest.sum)} <small>${limit === null ? '' : `of ${count(limit)}`}</small>`, html`${meter(busiest.sum, limit)}${when}`)}
+</section>`;
+}
+
+function dayOfRuns(read: Glance, team: SeenTeam, context: PageContext): Html {
+  const { now } = context;
+  const { beganAt } = read;
+  const from = beganAt ?? new Date(now.getTime() - dayMs);
+  const groups = groupsOf(read, team);
+  const rows = lanes.map((lane: Lane) => {
+    const runs = read.runs.filter((run) => run.groups.includes(lane) && run.teamId === team.teamId);
+    const group = groups.find((one) => one.group === lane);
+    const last = runs[0]?.startedAt ?? group?.lastAttempt ?? null;
+    const next =
+      lane === 'edits'
+        ? html`<span class="nowrap">on an edit</span>`
+        : group?.dueAt && !context.stopped.has(team.team)
+          ? time(group.dueAt, clockTime(group.dueAt, now))
+          : html`none`;
+    const every =
+      lane === 'edits'
+        ? 'at once'
+        : !group?.limitSeconds
+          ? 'no schedule'
+          : rhythm(Number(group.limitSeconds));
+    return {
+      cells: [
+        html`<span class="nowrap">${laneNames[lane]}</span><span class="note nowrap">${every}</span>`,
+        strip({ runs, label: laneNames[lane], from, to: now, steps: 96 }),
+        last === null
+          ? html`<span class="quiet">${beganAt === null ? 'none' : 'none yet'}</span>`
+          : time(last, clockTime(last, now, true)),
+        html`<span class="quiet">${next}</span>`,
+      ],
+    };
+  });
+  const columns = [
+    { label: 'What' },
+    { label: `${clockTime(from, from)} ${isSameDay(from, now) ? '' : 'yesterday '}to now`, short: 'Runs' },
+    { label: 'Last', isNumber: true },
+    { label: 'Next', isNumber: true },
+  ];
+  return section(
+    beganAt === null ? 'Last 24 hours' : 'Since it began',
+    table(context, {
+      caption: beganAt === null ? 'Runs of the last 24 hours' : 'Runs since it began',
+      columns,
+      rows,
+      foot: stripLegend,
+    }),
+    {
+      note: beganAt === null ? none : sinceItBegan(beganAt, now),
+      more: html`<a href="${to(context, '/runs')}">All runs</a>`,
+    },
+  );
+}
+
+function inTheMirror(read: Glance, team: SeenTeam, context: PageContext): Html {
+  const totals = totalsOf(read, team);
+  const contacts = contactsOf(read, team, context.now);
+  const counted = read.counted.find(({ teamId }) => teamId === team.teamId);
+  const due = groupsOf(read, team).find(({ group }) => group === 'counts')?.dueAt ?? null;
+  const next = context.stopped.has(team.team) ? null : due;
+  const soFar = counted === undefined ? undefined : countedSoFar(counted, next, context.now);
+  const line = (label: string, figure: number, note: string) =>
+    html`<div><dt>${label}</dt><dd>${count(figure)}</dd><dd class="note">${note}</dd></div>`;
+  const shown =
+    contacts === null
+      ? html`<p class="note">No contacts were counted yet.</p>`
+      : html`<p class="label">Contacts, segment “${contacts.segment}”</p><p class="big">${count(contacts.now)}</p><p class="note">${soFar ?? contacts.change}</p>${contacts.days < 2 ? none : html`${contacts.line(320, 60)}<p class="ends note"><span>${contacts.first}</span><span>${contacts.gap}</span><span>today</span></p>`}`;
+  const users = `${count(totals.unresolved)} unresolved, ${count(totals.gone)} gone`;
+  return section(
+    'In the mirror',
+    html`<div class="card">${shown}<dl class="lines">${line('Users', totals.users, users)}${line('Tags', totals.tags, asTheyWere(read, team.teamId, 'tags'))}${line('Contact fields', totals.contactFields, asTheyWere(read, team.teamId, 'fields'))}</dl></div>`,
+    { more: html`<a href="${to(context, '/counts')}">Counts and tags</a>` },
+  );
+}
+
+export function oneTeam(read: Glance, context: PageContext): Html {
+  const [team] = read.teams;
+  if (team === undefined) return none;
+  return html`${facts(read, team, context)}<div class="columns">${dayOfRuns(read, team, context)}${inTheMirror(read, team, context)}</div>`;
+}
+
+function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly Html[] {
+  const { now, perMinute } = context;
+  const groups = groupsOf(read, team);
+  const users = groups.find(({ group }) => group === 'users');
+  const stale = firstStale(groups);
+  const waiting = waitingOfTeam(read, team);
+  const totals = totalsOf(read, team);
+  const runs = read.runs.filter(({ teamId }) => teamId === team.teamId);
+  const busiest = busiestMinute(runs);
+  const limit = perMinute(team.team);
+  const contacts = contactsOf(read, team, now);
+  const failures = Math.max(0, ...groups.map((group) => group.failures));
+  const last = users?.completeAt ?? null;
+  const lastRun = runs.find((run) => run.outcome === 'complete' && run.groups.includes('users'));
+  const waits =
+    waiting === 0 ? html`nothing waits` : html`${many(waiting, 'field')} ${waiting === 1 ? 'waits' : 'wait'}`;
+  return [
+    html`<a href="${to(context, '/', { team: team.team })}">${named(teamName(team))}</a><span class="note">${team.name === null || team.name === '' ? none : html`${named(team.name)}, `}${many(totals.users, 'user')}</span>`,
+    stale === null
+      ? html`${pill('tick', 'ok', 'Fresh')}<span class="note">${waits}</span>`
+      : html`${pill('alarm', 'act', 'Stale')}<span class="note">since ${time(stale, clockTime(stale, now))}</span>`,
+    html`${last === null ? html`never` : ago(last, now)}<span class="note">${failures === 0 ? (lastRun === undefined ? none : html`run ${count(lastRun.runId)}`) : html`${many(failures, 'run')} failed since`}</span>`,
+    html`${context.stopped.has(team.team) ? 'not planned' : users?.dueAt ? time(users.dueAt, users.dueAt <= now ? 'now' : distance(users.dueAt, now)) : 'no schedule'}`,
+    waiting === 0
+      ? html`0`
+      : html`<a href="${to(context, '/waiting', { team: team.team })}"><b>${count(waiting)}</b></a>`,
+    html`${count(totals.refused)}`,
+    html`${count(busiest.sum)}${limit === null ? none : html` <span class="quiet">of ${count(limit)}</span>`}${meter(busiest.sum, limit)}`,
+    contacts === null
+      ? html`<span class="quiet">none</span>`
+      : html`<span class="beside"><span>${count(contacts.now)}</span>${contacts.days < 2 ? none : contacts.line(120, 26)}</span>`,
+  ];
+}
+
+export function severalTeams(read: Glance, context: PageContext): Html {
+  const shown = new Set(read.teams.map(({ teamId }) => teamId));
+  const teams = worstFirst(context).filter(({ teamId }) => shown.has(teamId));
+  const isFirstDay = read.beganAt !== null;
+  const columns = [
+    { label: 'Team' },
+    { label: 'State' },
+    { label: 'Last complete run' },
+    { label: 'Next run' },
+    { label: 'Wait', isNumber: true },
+    { label: isFirstDay ? 'Refused' : 'Refused, 24 h', isNumber: true },
+    { label: 'Requests, busiest minute' },
+    { label: isFirstDay ? 'Contacts' : 'Contacts, 90 days' },
+  ];
+  const rows = teams.map((team) => ({ cells: teamRow(read, team, context) }));
+  return section(
+    'Teams',
+    table(context, { caption: 'Teams, those that need somebody first', columns, rows }),
+    { note: daemonsUp(context) },
+  );
+}

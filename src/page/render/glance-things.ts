@@ -1,0 +1,130 @@
+/** What somebody must do: stale teams first, then batches, then single fields. */
+import type { Glance, GlanceGroup } from '../read/page-glance.ts';
+import type { SeenTeam } from '../read/page-reader.ts';
+import type { Id } from '../../model/id.ts';
+import { isCopy } from './banner.ts';
+import type { Thing } from './components.ts';
+import { editorsIn, listTitle, waits } from './hold-words.ts';
+import { html, none } from './html.ts';
+import { teamName } from './layout.ts';
+import { commandOf, to } from './links.ts';
+import { laneNames } from './run-words.ts';
+import type { PageContext } from './view.ts';
+import { at, capital, count, listed, many, named, visible } from './words.ts';
+
+export const groupsOf = (read: Glance, { teamId }: SeenTeam): readonly GlanceGroup[] =>
+  read.groups.filter((group) => group.teamId === teamId);
+
+interface ToDo extends Thing {
+  readonly teamId: Id;
+  /** A sentence for the line below the title. */
+  readonly brief: ReturnType<typeof html>;
+}
+
+function staleThing(read: Glance, team: SeenTeam, context: PageContext): readonly ToDo[] {
+  const stale = groupsOf(read, team).flatMap((group) =>
+    group.staleSince === null ? [] : [{ group, since: group.staleSince }],
+  );
+  const [first] = stale.toSorted((a, b) => a.since.getTime() - b.since.getTime());
+  if (first === undefined) return [];
+  const { now } = context;
+  const name = html`Team ${named(teamName(team))}`;
+  const failed = read.runs.find((run) => run.teamId === team.teamId && run.reasons.length > 0);
+  const reason = failed?.reasons.at(-1);
+  const last = first.group.completeAt;
+  const what = listed(stale.map(({ group }) => laneNames[group.group].toLowerCase()));
+  return [
+    {
+      teamId: team.teamId,
+      id: `stale-${team.team}`,
+      brief: html`${name} is stale.`,
+      title: html`${name} is stale since ${at(first.since, now)}`,
+      text: html`${reason === undefined ? html`No run has ended since.` : html`${visible(capital(reason))}.`} ${last === null ? html`There was no complete run of the ${what} so far.` : html`The last complete run of the ${what} ended at ${at(last, now, true)}.`} Nothing is lost: edits of the mirror wait, and what changed on the service comes with the first run that succeeds.`,
+      ways: [
+        { label: html`Find out what is in the way`, command: commandOf(context, team.team, 'check') },
+        {
+          label: html`<a href="${to(context, '/runs', { team: context.teams.length > 1 ? team.team : null })}">Its last runs</a>`,
+        },
+      ],
+    },
+  ];
+}
+
+function batchThings(read: Glance, team: SeenTeam, context: PageContext): readonly ToDo[] {
+  const { now } = context;
+  const of = context.team === null ? html` in ${named(teamName(team))}` : none;
+  const change = { team: context.teams.length > 1 ? team.team : null };
+  const lists = read.lists.filter(({ teamId }) => teamId === team.teamId);
+  const missing = read.missing.filter(({ teamId }) => teamId === team.teamId);
+  return [
+    ...lists.flatMap(({ batch, ...list }) =>
+      batch === null
+        ? []
+        : [
+            {
+              teamId: team.teamId,
+              id: `batch-${batch}`,
+              brief: html`${listTitle(list)}${of}.`,
+              title: html`${listTitle(list)}${of}`,
+              text: html`${list.details.map((detail) => html`${visible(capital(detail))}. `)}${list.editedTo === null ? none : html`Edited at ${at(list.editedTo, now)} by ${editorsIn(list)}. `}None of it was sent; all else goes on.`,
+              ways: [
+                {
+                  label: html`Look at them, or <a href="${to(context, `/waiting/${batch}`, change)}">see all ${count(list.rows)} here</a>`,
+                  command: commandOf(context, team.team, 'held'),
+                },
+                {
+                  label: html`Meant so: let them pass`,
+                  command: commandOf(context, team.team, `approve ${batch} --reason '…'`),
+                },
+              ],
+            },
+          ],
+    ),
+    ...missing.map(({ hash, resource, rows, reason }) => ({
+      teamId: team.teamId,
+      id: `missing-${hash}`,
+      brief: html`${many(rows, 'missing row')} of ${resource.replace('_', ' ')} ${waits(rows, 'an approval')}${of}.`,
+      title: html`${count(rows)} ${resource.replace('_', ' ')} are missing on the service${of}`,
+      text: html`${visible(capital(reason))}. None of them is called gone before somebody agrees.`,
+      ways: [
+        {
+          label: html`They are really gone`,
+          command: commandOf(context, team.team, `approve ${hash} --reason '…'`),
+        },
+      ],
+    })),
+  ];
+}
+
+function singleThing(read: Glance, team: SeenTeam, context: PageContext): readonly ToDo[] {
+  const lists = read.lists.filter(({ teamId, batch }) => teamId === team.teamId && batch === null);
+  if (lists.length === 0) return [];
+  const of = context.team === null ? html` in ${named(teamName(team))}` : none;
+  const change = { team: context.teams.length > 1 ? team.team : null };
+  const rows = lists.reduce((sum, list) => sum + list.rows, 0);
+  const words = `${many(rows, 'field')} ${rows === 1 ? 'is' : 'are'} held`;
+  return [
+    {
+      teamId: team.teamId,
+      id: `held-${team.team}`,
+      brief: html`${words}${of}.`,
+      title: html`${words}${of}`,
+      text: html`${lists.map((list) => `${listTitle(list)}. `)}None of it was sent; all else goes on.`,
+      ways: [
+        {
+          label: html`All values, and why; or <a href="${to(context, '/waiting', change)}">decide here</a>`,
+          command: commandOf(context, team.team, 'held'),
+        },
+      ],
+    },
+  ];
+}
+
+/** In a copy nothing is decided, so that nothing waits for anybody. Why a team without a daemon is stale is said already. */
+export function thingsToDo(read: Glance, context: PageContext): readonly ToDo[] {
+  const of = (make: typeof staleThing, teams = read.teams) =>
+    teams.flatMap((team) => make(read, team, context));
+  if (isCopy(context)) return of(staleThing);
+  const served = read.teams.filter(({ team }) => !context.stopped.has(team));
+  return [...of(staleThing, served), ...of(batchThings), ...of(singleThing)];
+}

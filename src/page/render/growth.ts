@@ -1,0 +1,137 @@
+/** What grows beside the contacts, each with its file: tags, contact fields and roles; and the contacts of several teams. */
+import type { CountsRead, ListedRead } from '../read/page-counts.ts';
+import { drawMoves } from './chart.ts';
+import { empty, section, table } from './components.ts';
+import { contactsOf } from './glance-teams.ts';
+import { type Html, html, none } from './html.ts';
+import { teamName } from './layout.ts';
+import { to } from './links.ts';
+import { moveChart, shareBar } from './show-chart.ts';
+import type { Csv, PageContext } from './view.ts';
+import { clockTime, count, day, many, named } from './words.ts';
+
+/** The part of the counts that `?of=` asks for as a file. */
+const asCsv = (context: PageContext, of: string): Html =>
+  html`<a href="${to(context, '/counts.csv', { of })}" download>As CSV</a>`;
+
+/** Of several teams a row each: none where one was asked for. */
+export function teamsSideBySide(context: PageContext, read: CountsRead): Html {
+  if (context.team !== null || context.teams.length < 2) return none;
+  const rows = context.teams.map((team) => {
+    const contacts = contactsOf(read, team, context.now);
+    const link = html`<a href="${to(context, '/counts', { team: team.team })}">${named(teamName(team))}</a>`;
+    if (contacts === null)
+      return { cells: [link, html`<span class="none">none</span>`, html`no count yet`, none] };
+    return {
+      cells: [link, count(contacts.now), contacts.change, contacts.days < 2 ? none : contacts.line(240, 26)],
+    };
+  });
+  const columns = [
+    { label: 'Team' },
+    { label: 'Contacts', isNumber: true },
+    { label: 'Change' },
+    { label: '90 days' },
+  ];
+  return section('Teams side by side', table(context, { caption: 'Contacts of each team', columns, rows }), {
+    note: html`All contacts, or the first segment, each on its own scale`,
+    more: asCsv(context, 'teams'),
+  });
+}
+
+const dayMs = 86_400_000;
+
+export const cameOrWent = (months: ListedRead['months']): boolean =>
+  months.some(({ added, gone }) => added + gone > 0);
+
+const monthWord = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' });
+
+/** What was there when the mirror began did not come, and twelve months are not said of a mirror that is younger. */
+function noneMoved({ now: today }: PageContext, { now, beganAt, months }: ListedRead, what: string): string {
+  const first = months[0]?.month ?? today;
+  if (beganAt === null) return 'There were none so far.';
+  if (beganAt < first) return 'None came or went in twelve months.';
+  const isToday = today.getTime() - beganAt.getTime() < dayMs;
+  const when = isToday ? `at ${clockTime(beganAt, today)}` : `on ${day(beganAt, today)}`;
+  const there = `${now === 1 ? 'The one' : `All ${count(now)}`} ${now === 1 ? 'was' : 'were'} there when this mirror began ${when}.`;
+  return what === 'Tags'
+    ? `${there} Which of them are old and which are new, it cannot know. From now on each one that comes or goes is counted here by month.`
+    : there;
+}
+
+/** By month: added above the line, gone below it. The same stands in a table. */
+export function monthsChart(context: PageContext, { months, now, beganAt }: ListedRead, what: string): Html {
+  const moves = months.map(({ month, added, gone }) => ({ label: monthWord.format(month), added, gone }));
+  const sum = (of: 'added' | 'gone') => moves.reduce((all, one) => all + one[of], 0);
+  const sentence = `${what} in twelve months: ${count(sum('added'))} added, ${count(sum('gone'))} gone.`;
+  if (sum('added') + sum('gone') === 0)
+    return html`<div class="card"><p>${noneMoved(context, { now, beganAt, months }, what)}</p></div>`;
+  return html`<div class="card">${moveChart(drawMoves(moves), moves, sentence)}<details class="after"><summary class="note">As a table</summary><table class="plain"><caption class="away">${what} by month</caption><thead><tr><th scope="col">Month</th><th scope="col" class="number">Added</th><th scope="col" class="number">Gone</th></tr></thead><tbody>${moves.map(({ label, added, gone }) => html`<tr><th scope="row">${label}</th><td class="number">${count(added)}</td><td class="number">${count(gone)}</td></tr>`)}</tbody></table></details></div>`;
+}
+
+export function listings(context: PageContext, { teamId, tags, contactFields, roles }: CountsRead): Html {
+  const note = ({ now, months }: ListedRead) =>
+    html`${count(now)} now${cameOrWent(months) ? '; added above, gone below the line' : ''}`;
+  const team = context.teams.find((one) => one.teamId === teamId);
+  const readAt = team === undefined ? null : (context.standings.get(team.teamId)?.completeAt ?? null);
+  const asOf = readAt === null ? '' : `, as of ${clockTime(readAt, context.now)}`;
+  const most = Math.max(1, ...roles.map(({ members }) => members));
+  const users = roles.reduce((all, { members }) => all + members, 0);
+  const rows = roles.map(({ role_id: id, name, members }) => ({
+    cells: [
+      html`<span class="quiet">${id}</span> ${name === null ? none : named(name)}`,
+      shareBar(members / most),
+      count(members),
+    ],
+  }));
+  const columns = [
+    { label: 'Role' },
+    { label: html`<span class="away">Share</span>` },
+    { label: 'Users', isNumber: true },
+  ];
+  const ofRoles =
+    roles.length === 0
+      ? empty('dashed', 'No roles yet', 'Roles are known once a run has read who has them.')
+      : table(context, { caption: 'Roles', columns, rows });
+  return html`<div class="columns"><div>${section('Tags', monthsChart(context, tags, 'Tags'), {
+    note: note(tags),
+    more: html`<a href="${to(context, '/tags')}">All tags</a> ${asCsv(context, 'tags')}`,
+  })}${section('Contact fields', monthsChart(context, contactFields, 'Contact fields'), { note: note(contactFields), more: asCsv(context, 'contact_fields') })}</div>${section('Roles', html`<div class="roles">${ofRoles}</div>`, { note: html`${many(users, 'user')}${asOf}`, more: asCsv(context, 'roles') })}</div>`;
+}
+
+/** A row for each step of each segment, where what was not counted is no row; `?of=` asks for what stands below. */
+export function countsCsv(
+  { steps, roles, tags, contactFields, counts }: CountsRead,
+  { query, teams }: Pick<PageContext, 'query' | 'teams'>,
+): Csv {
+  const months = ({ months: all }: ListedRead) => ({
+    head: ['month', 'added', 'gone'],
+    rows: all.map(({ month, added, gone }) => [month.toISOString().slice(0, 7), added, gone]),
+  });
+  switch (query.get('of') ?? '') {
+    case 'roles':
+      return {
+        head: ['role_id', 'role', 'users'],
+        rows: roles.map(({ role_id: id, name, members }) => [id, name, members]),
+      };
+    case 'tags':
+      return months(tags);
+    case 'contact_fields':
+      return months(contactFields);
+    case 'teams':
+      return {
+        head: ['team', 'segment', 'day', 'count'],
+        rows: counts.map(({ teamId, segment, day, count: counted }) => [
+          teams.find((team) => team.teamId === teamId)?.team ?? null,
+          segment,
+          day,
+          counted,
+        ]),
+      };
+    default:
+      break;
+  }
+  return {
+    head: ['segment', 'from', 'count', 'counted_at'],
+    rows: steps.map(({ segment, from, last, countedAt }) => [segment, from, last, countedAt]),
+  };
+}

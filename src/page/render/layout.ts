@@ -1,0 +1,145 @@
+/** The document around a view: head, header with teams and tabs, foot. */
+import type { SeenTeam } from '../read/page-reader.ts';
+import { banner, isCopy } from './banner.ts';
+import { type Html, html, none, raw } from './html.ts';
+import { href, to } from './links.ts';
+import { icon, pill } from './pills.ts';
+import { type PageContext, type PageShown, type Tab, tabs } from './view.ts';
+import { clockTime, count, exactTime, many, named } from './words.ts';
+
+const places: Readonly<Record<Tab, string>> = {
+  'At a glance': '/',
+  Waiting: '/waiting',
+  Runs: '/runs',
+  People: '/people',
+  Counts: '/counts',
+  Changes: '/changes',
+};
+
+/** How a team is called: by the settings, where no two have one name. */
+export const teamName = ({ team }: Pick<SeenTeam, 'team'>): string => team;
+
+/** With the service's name behind it. */
+const bothNames = ({ team, name }: SeenTeam): Html =>
+  html`<b>${named(team)}</b>${name === null || name === '' || name === team ? none : html` <span class="on-service">${named(name)}</span>`}`;
+
+const brand = html`<svg class="brand" width="22" height="22" viewBox="0 0 22 22" aria-hidden="true"><rect width="22" height="22" rx="5"/><path d="M5 8.5h11M13 5.5l3 3-3 3M17 14H6M9 11l-3 3 3 3"/></svg>`;
+
+/** Stale ones first, then those of which the most waits, then as the settings have them. */
+export function worstFirst({
+  teams,
+  standings,
+}: Pick<PageContext, 'teams' | 'standings'>): readonly SeenTeam[] {
+  const rank = ({ teamId }: SeenTeam) => {
+    const { staleSince = null, waiting = 0 } = standings.get(teamId) ?? {};
+    return [staleSince === null ? 0 : 1, waiting] as const;
+  };
+  return teams.toSorted((a, b) => {
+    const [[isStale, waits], [wasStale, waited]] = [rank(a), rank(b)];
+    return wasStale - isStale || waited - waits;
+  });
+}
+
+/** Of more than these somebody looks for one by name, where there is a script. */
+const mostAtOnce = 12;
+
+function switcher(context: PageContext): Html {
+  const { team, teams, standings } = context;
+  if (teams.length < 2)
+    return team === null
+      ? none
+      : html`<span class="slash" aria-hidden="true">/</span><span class="team">${bothNames(team)}</span>`;
+  const sum = [...standings.values()].reduce((all, { waiting }) => all + waiting, 0);
+  const badge = (number: number): Html =>
+    number === 0
+      ? html`<span class="note">nothing waits</span>`
+      : html`<span class="${isCopy(context) ? 'badge calm' : 'badge'}"><span aria-hidden="true">${count(number)}</span><span class="away">, ${many(number, 'thing waits', 'things wait')}</span></span>`;
+  const stateOf = ({ teamId }: SeenTeam): Html => {
+    const { staleSince = null, waiting = 0 } = standings.get(teamId) ?? {};
+    return staleSince === null
+      ? badge(waiting)
+      : pill('alarm', 'act', html`stale since ${clockTime(staleSince, context.now)}`);
+  };
+  const link = (one: SeenTeam | null, words: Html, state: Html) =>
+    html`<li><a href="${href(context, { team: one?.team ?? null, open: null })}"${one?.team === team?.team ? html` aria-current="true"` : none}><span>${words}</span>${state}</a></li>`;
+  const choices = [
+    link(
+      null,
+      html`<b>All teams</b> <span class="on-service">${count(teams.length)} in the settings</span>`,
+      badge(sum),
+    ),
+    ...worstFirst(context).map((one) => link(one, bothNames(one), stateOf(one))),
+  ];
+  const find =
+    teams.length > mostAtOnce
+      ? html`<input data-find-team hidden aria-label="Find a team" placeholder="Find a team" autocomplete="off">`
+      : none;
+  return html`<span class="slash" aria-hidden="true">/</span><details class="team"><summary>${team === null ? 'All teams' : bothNames(team)}</summary><div class="panel">${find}<ul>${choices}</ul></div></details>`;
+}
+
+function tabLinks(context: PageContext, current: Tab): Html {
+  const { waiting } = context;
+  const badge =
+    waiting === 0
+      ? none
+      : html` <span class="${isCopy(context) ? 'badge calm' : 'badge'}" data-text><span aria-hidden="true">${count(waiting)}</span><span class="away">, ${many(waiting, 'thing waits', 'things wait')} for somebody</span></span>`;
+  return html`<nav class="tabs" aria-label="Views"><ul>${tabs.map(
+    (tab) =>
+      html`<li><a href="${to(context, places[tab])}"${tab === current ? html` aria-current="page"` : none}>${tab}${tab === 'Waiting' ? badge : none}</a></li>`,
+  )}</ul></nav>`;
+}
+
+function clock({ now, path, query }: PageContext): Html {
+  return html`<p class="live"><a href="${href({ path, query }, { page: query.get('page') })}" data-again>Load again</a><span class="dot" aria-hidden="true"></span><span data-state hidden>Updates by itself</span> <time datetime="${now.toISOString()}" title="${exactTime(now)}">${now.toISOString().slice(11, 19)} UTC</time></p>`;
+}
+
+/** Under the title of whatever view it is. */
+const withoutDetails = (main: Html): Html => raw(main.toString().replace('</h1>', `</h1>${noDetails}`));
+const noDetails = html`<p class="note">Instead of names, emails and phones this page shows ids, since <code>status.details</code> is off.</p>`;
+
+const keys: readonly (readonly [string, string])[] = [
+  ['/', 'search for a person'],
+  ['j k', 'next row, previous row'],
+  ['x, Space', 'tick; with Shift all from the last one'],
+  ['a n', 'all, none'],
+  ['Enter', 'open the person'],
+  ['d', 'go to the first decision, which Enter then presses'],
+  ['r', 'load again'],
+  ['g and w r p c', 'go to Waiting, Runs, People, Counts'],
+  ['?', 'these keys'],
+];
+
+/** They come with the script. */
+const keysInFoot = html`<details data-keys hidden><summary>Keys</summary><dl class="pairs">${keys.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl><button type="button" class="linked" data-keys-off>Turn them off here</button></details>`;
+
+/** @param links what the server has besides the page, in the foot */
+export function layout(context: PageContext, current: Tab, shown: PageShown, links: readonly string[]): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${shown.title}${isCopy(context) ? ' · copy' : ''} · musterd</title>
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+<link rel="preload" href="/assets/inter-latin.woff2" as="font" type="font/woff2" crossorigin>
+<link rel="stylesheet" href="/assets/style.css">
+<script type="module" src="/assets/script.js"></script>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="top"><div class="wide">
+<div class="bar"><a class="home" href="${to(context, '/')}">${brand}<span>musterd</span></a>${switcher(context)}${isCopy(context) ? html`<span class="frame">copy</span>` : none}<span class="push"></span>${clock(context)}</div>
+${tabLinks(context, current)}
+</div></header>
+<main id="main" class="wide" tabindex="-1">
+<div class="banner" data-banner id="no-answer" role="status" hidden>${icon('alarm', 'act')}<p></p></div>
+${banner(context)}
+${context.details ? shown.main : withoutDetails(shown.main)}
+</main>
+<footer><div class="wide"><p><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}<a href="/assets/guide.md">manual</a></p>${keysInFoot}</div></footer>
+<div class="away" aria-live="polite" data-said></div>
+</body>
+</html>
+`;
+}

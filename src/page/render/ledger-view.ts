@@ -1,0 +1,159 @@
+/** Changes: the ledger by day, filtered, each with from over to. */
+import type { ChangeRow, ChangesRead } from '../read/page-changes.ts';
+import { changeFields, directions } from '../../model/ledger-words.ts';
+import { commandBox, csvChip, empty, heading, table, type TableRow } from './components.ts';
+import { actorOf, fieldWord, rowOf, teamOf, whenOf } from './change-row.ts';
+import { changesAsked, inSql, isWholeNumber } from './changes-asked.ts';
+import { type Html, html, none } from './html.ts';
+import { commandOf, csvOf, href, to } from './links.ts';
+import { textOf } from './three-values.ts';
+import type { Csv, PageContext, PageShown } from './view.ts';
+import { clockTime, count, dayBand, many, time, visible } from './words.ts';
+
+const dayMs = 86_400_000;
+
+/** The newest first, with a band above each day. */
+function rowsOf(context: PageContext, rows: readonly ChangeRow[]): readonly TableRow[] {
+  const days = Map.groupBy(rows, (row) => dayBand(whenOf(row), context.now));
+  return [...days].flatMap(([band, of]) => [{ band }, ...of.map((row) => rowOf(context, row))]);
+}
+
+function choice(
+  name: string,
+  any: string,
+  current: string | null,
+  all: readonly (readonly [string, string])[],
+): Html {
+  const options = all.map(
+    ([word, shown]) =>
+      html`<option value="${word}"${word === current ? html` selected` : none}>${visible(shown)}</option>`,
+  );
+  return html`<select name="${name}"><option value="">${any}</option>${options}</select>`;
+}
+
+function filters(context: PageContext, { actors }: ChangesRead): Html {
+  const asked = changesAsked(context, context.now);
+  const team = context.query.get('team');
+  const known = asked.actor === null || actors.includes(asked.actor) ? actors : [asked.actor, ...actors];
+  const fields = changeFields.map((field) => [field, fieldWord(field)] as const);
+  const since = asked.since?.toISOString().slice(0, 10) ?? '';
+  return html`<form class="form" method="get" action="/changes" role="search">${team === null ? none : html`<input type="hidden" name="team" value="${team}">`}<label>Person<input type="search" name="q" value="${asked.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label><label>Field${choice('field', 'any', asked.field, fields)}</label><label>Direction${choice(
+    'direction',
+    'any',
+    asked.direction,
+    directions.map((one) => [one, one]),
+  )}</label><label>By${choice(
+    'actor',
+    'anybody',
+    asked.actor,
+    known.map((one) => [one, one]),
+  )}</label><label>Run<input class="short" name="run" inputmode="numeric" value="${asked.runId ?? ''}" maxlength="20"></label><label>Decision<input class="short" name="decision" inputmode="numeric" value="${asked.decision ?? ''}" maxlength="20"></label><label>Since<input type="date" name="since" value="${since}"></label><button class="button" type="submit">Filter</button><span class="push"></span>${csvChip(csvOf(context))}</form>`;
+}
+
+/** What goes back is a run: that of the filter, or else the last one here that moved anything. */
+function waysOn(context: PageContext, { rows }: ChangesRead): Html {
+  const asked = changesAsked(context, context.now);
+  const moved = rows.find(({ kind, run_id: run }) => run !== null && (kind === 'push' || kind === 'pull'));
+  const run = asked.runId ?? moved?.run_id ?? null;
+  const team = context.team?.team ?? (moved === undefined ? '' : teamOf(context, moved.team_id).team);
+  const command = run === null ? null : commandOf(context, team, `undo ${run}`);
+  const undo = html`<section class="card"><h2>Take a run back</h2><p class="after">Shows the inverse of what a run moved, where it still stands. Nothing is written without <code>--apply</code>.</p>${
+    command === null || run === null
+      ? html`<p class="label after">No run moved anything here.</p>`
+      : html`<p class="label after">What would go back of run ${count(run)}</p>${commandBox(command)}`
+  }</section>`;
+  const query = inSql(
+    context.details ? asked : { ...asked, q: isWholeNumber.test(asked.q) ? asked.q : '' },
+    context,
+  );
+  const said = html`<section class="card"><h2>The same in SQL</h2><p class="after">A row of <code>report.changes</code> is one field moved.</p><p class="label after">What this page shows</p>${commandBox(query, '')}</section>`;
+  return html`<div class="halves">${undo}${said}</div>`;
+}
+
+function foot(context: PageContext, { rows, isMore, lookedTo }: ChangesRead): Html {
+  const last = rows.at(-1);
+  const shown = many(rows.length, 'row');
+  const isFirst = changesAsked(context, context.now).before === null;
+  const first = isFirst ? none : html`<a href="${href(context, {})}">Newest changes</a>`;
+  if (isMore && last !== undefined)
+    return html`<span>${shown}</span><span class="push"></span>${first}<a href="${href(context, { page: `${last.change_id}` })}" rel="next">Older changes</a>`;
+  if (lookedTo !== null)
+    return html`<span>${shown}, as far back as ${time(lookedTo.at, clockTime(lookedTo.at, context.now))}</span><span class="push"></span>${first}<a href="${href(context, { page: `${lookedTo.changeId}` })}" rel="next">Look further back</a>`;
+  return html`<span>${shown}, and none older</span><span class="push"></span>${first}`;
+}
+
+function lead(context: PageContext, { rows, isMore }: ChangesRead): string {
+  const { since, before } = changesAsked(context, context.now);
+  const begin = 'Every field that moved, in either direction.';
+  if (isMore || before !== null || since === null) return begin;
+  const days = Math.round((context.now.getTime() - since.getTime()) / dayMs);
+  return `${begin} ${count(rows.length)} in the last ${many(Math.max(1, days), 'day')}.`;
+}
+
+export function changes(read: ChangesRead, context: PageContext): PageShown {
+  const { rows, lookedTo } = read;
+  const columns = [
+    { label: 'When' },
+    ...(context.team === null ? [{ label: 'Team' }] : []),
+    { label: 'Person' },
+    { label: 'Field' },
+    { label: 'From' },
+    { label: 'To' },
+    { label: 'Direction' },
+    { label: 'By' },
+    { label: 'Run', isNumber: true },
+    { label: 'Outcome' },
+  ];
+  const list =
+    rows.length === 0 && lookedTo === null
+      ? empty(
+          'dashed',
+          'Nothing moved',
+          'No change of the ledger is as the filters want it.',
+          html`<p><a href="${to(context, '/changes', { since: '2000-01-01' })}">All changes</a></p>`,
+        )
+      : html`<div class="ledger">${table(context, { caption: 'Changes, the newest first', columns, rows: rowsOf(context, rows), foot: foot(context, read) })}</div>`;
+  const main = html`${heading('Changes', lead(context, read))}${filters(context, read)}${list}${waysOn(context, read)}`;
+  return { title: 'Changes', main };
+}
+
+export function changesCsv({ rows }: ChangesRead, context: PageContext): Csv {
+  const { details } = context;
+  const isShown = (field: string | null) => details || field === 'role_id';
+  return {
+    head: [
+      'change_id',
+      'opened_at',
+      'closed_at',
+      'team',
+      'user_id',
+      ...(details ? ['name'] : []),
+      'kind',
+      'field',
+      'old_value',
+      'new_value',
+      'by',
+      'run_id',
+      'outcome',
+      'request_id',
+      'reason',
+    ],
+    rows: rows.map((row) => [
+      row.change_id,
+      row.opened_at,
+      row.closed_at,
+      teamOf(context, row.team_id).team,
+      row.user_id,
+      ...(details ? [row.name] : []),
+      row.kind,
+      row.field,
+      isShown(row.field) ? textOf(row.old_value) : null,
+      isShown(row.field) ? textOf(row.new_value) : null,
+      actorOf(row),
+      row.run_id,
+      row.outcome,
+      row.request_id,
+      row.decided_why,
+    ]),
+  };
+}

@@ -1,0 +1,45 @@
+/** Every state of a view is a link. */
+import { quoted } from '../../model/in-words.ts';
+import type { PageContext } from './view.ts';
+
+type Change = Readonly<Record<string, string | null>>;
+
+function queryOf(params: URLSearchParams): string {
+  const text = params.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/**
+ * This view with another state. `null` takes a part of it away; whatever changes, it begins at its first page, and what
+ * was said once has been read. A receipt stands until it is closed.
+ */
+export function href(context: Pick<PageContext, 'path' | 'query'>, change: Change): string {
+  const query = new URLSearchParams(context.query);
+  for (const once of ['page', 'note', 'ticks']) query.delete(once);
+  for (const [key, value] of Object.entries(change)) {
+    if (value === null || value === '') query.delete(key);
+    else query.set(key, value);
+  }
+  return `${context.path}${queryOf(query)}`;
+}
+
+/** Another view, of the same team. */
+export function to(context: Pick<PageContext, 'query'>, path: string, change: Change = {}): string {
+  const [where = '', fragment] = path.split('#');
+  const team = context.query.get('team');
+  const made = href({ path: where, query: new URLSearchParams(team === null ? {} : { team }) }, change);
+  return fragment === undefined ? made : `${made}#${fragment}`;
+}
+
+/** The rows of this view as a file. */
+export const csvOf = ({ path, query }: Pick<PageContext, 'path' | 'query'>): string =>
+  `${path === '/' ? '/glance' : path}.csv${queryOf(query)}`;
+
+/** One person. */
+export const personPath = (team: string, id: bigint): string => `/people/${encodeURIComponent(team)}/${id}`;
+
+/** The command line as it is typed: no `--team` where there is one team alone. */
+export function commandOf(context: Pick<PageContext, 'teams'>, team: string, words: string): string {
+  const chosen = context.teams.length > 1 ? ` --team ${quoted(team)}` : '';
+  return `musterd${chosen} ${words}`;
+}

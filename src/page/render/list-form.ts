@@ -1,0 +1,148 @@
+/** What stands around the rows of a list: filters, the command, and the bar that decides about what has a tick. */
+import { pageAsked, perList } from '../../model/waiting-page.ts';
+import { isCopy } from './banner.ts';
+import { commandBox } from './components.ts';
+import { asSeen, deedWords, hidden, mayDecide, shownKey } from './decide.ts';
+import { fieldName } from './hold-words.ts';
+import { type Html, html, none } from './html.ts';
+import { commandOf, href, to } from './links.ts';
+import { isOwn, rowsTable, type ListOnPage, verbsOf } from './list-rows.ts';
+import { count } from './words.ts';
+
+/** Who edited, and which field: links, each with how many there are. */
+export function listFilters({ list, context }: ListOnPage): Html {
+  const group = (
+    label: string,
+    key: string,
+    any: string,
+    all: readonly (readonly [string, string, number])[],
+  ) => {
+    if (all.length < 2) return none;
+    const current = context.query.get(key);
+    const chip = (words: string, value: string | null, number: number) =>
+      html`<a class="chip" href="${href(context, { [key]: value, ticks: null })}"${current === value ? html` aria-current="true"` : none}>${words} <span>${count(number)}</span></a>`;
+    return html`<span>${label}</span>${chip(any, null, list.rows)}${all.map((one) => chip(...one))}`;
+  };
+  const fields = list.fields.map(({ field, rows }) => [fieldName(field), field, rows] as const);
+  const editors = list.editors.map(
+    ({ editor, rows }) => [editor ?? 'nobody knows', editor ?? '', rows] as const,
+  );
+  const inside = html`${group('Field', 'field', 'any', fields)}${group('Edited here by', 'by', 'anybody', editors)}`;
+  return inside.toString() === ''
+    ? none
+    : html`<nav class="chips filters" aria-label="Which rows">${inside}</nav>`;
+}
+
+/** The same as a command: it names the batch, and not each row. */
+function asCommand({ list, context, team }: ListOnPage): Html {
+  const { batch } = list;
+  const [row] = list.shown;
+  const boxes =
+    batch !== null
+      ? ['approve', 'reject'].map((verb) =>
+          commandBox(commandOf(context, team.team, `${verb} ${batch} --reason '…'`)),
+        )
+      : [
+          commandBox(commandOf(context, team.team, 'held')),
+          ...(row?.userId === null || row === undefined
+            ? []
+            : verbsOf(list).map((side) =>
+                commandBox(
+                  commandOf(
+                    context,
+                    team.team,
+                    `resolve ${row.userId} ${row.field} --take ${side}${asSeen(context, row)}`,
+                  ),
+                ),
+              )),
+        ];
+  const words =
+    batch === null
+      ? html`<p class="note">The list, and the first row of it; each row is one command.</p>`
+      : none;
+  return html`<details class="fold"><summary>As a command</summary><div class="stack">${words}${boxes}</div></details>`;
+}
+
+/** Counted where there is no script, too: the style sheet counts the ticks. */
+const counter: Html = html`<span class="n"></span>`;
+
+/** Nothing to tick: they can only be taken back. */
+function allOwn({ list }: ListOnPage): Html {
+  const { shown } = list;
+  const isOne = shown.length === 1;
+  const words = isOne ? 'It is your own edit.' : `All ${count(shown.length)} are your own edits.`;
+  return html`<p class="foot">${shown.map((row) => hidden('row', shownKey(row)))}<span>${words} Somebody else has to approve ${isOne ? 'it' : 'them'}.</span><button class="linked" name="verb" value="Withdraw">Withdraw ${isOne ? 'it' : 'them'}…</button></p>`;
+}
+
+function bar(standing: ListOnPage): Html {
+  const { list, context, read } = standing;
+  const own = list.shown.filter((row) => isOwn(standing, row)).length;
+  const shown = list.shown.length;
+  if (own === shown && shown > 0 && !list.isOfAll) return allOwn(standing);
+  const state = read.isAlone ? {} : { state: list.batch === null ? list.state : null };
+  const path = read.isAlone || list.batch === null ? context.path : `/waiting/${list.batch}`;
+  const ticks = (which: string) =>
+    href({ path, query: read.isAlone ? context.query : teamQuery(standing) }, { ...state, ticks: which });
+  const number = list.isOfAll ? html`${count(list.rows)}` : counter;
+  const verbs = verbsOf(list);
+  const buttons = verbs.map(
+    (verb, i) =>
+      html`<button class="${verb === 'Approve' && i === verbs.length - 1 ? 'button main' : 'button'}" name="verb" value="${verb}">${deedWords(verb, number)}…</button>`,
+  );
+  const words =
+    own === 0
+      ? 'Rows without a tick wait on.'
+      : `${count(own)} ${own === 1 ? 'is' : 'are'} your own; rows without a tick wait on.`;
+  const ticked = list.isOfAll
+    ? none
+    : html`<span><b>${counter} of ${count(shown)}</b> ticked</span><a href="${ticks('all')}" data-ticks="all">All</a><a href="${ticks('none')}" data-ticks="none">None</a><span class="note">${words}</span>`;
+  const news = html`<p class="note news" data-news hidden><span></span><a href="${href(context, {})}">Load again</a></p>`;
+  return html`<div class="bar-below">${news}${ticked}<span class="push"></span><div class="buttons">${buttons}</div></div>`;
+}
+
+const teamQuery = ({ context }: ListOnPage): URLSearchParams => {
+  const team = context.query.get('team');
+  return new URLSearchParams(team === null ? {} : { team });
+};
+
+/** Further pages of a list that is longer than one. */
+function pagesOf({ list, context, read }: ListOnPage): Html {
+  const page = pageAsked(context.query);
+  const last = Math.ceil(list.rows / perList);
+  if (!read.isAlone || last < 2) return none;
+  const link = (to: number, words: string) =>
+    to < 1 || to > last
+      ? none
+      : html`<a href="${href(context, { page: String(to), ticks: null })}">${words}</a>`;
+  return html`<div class="foot"><span>Page ${page} of ${last}; a decision is about this page</span><span class="push"></span>${link(page - 1, 'Back')}${link(page + 1, 'Next')}</div>`;
+}
+
+/** The rows with their ticks, and the bar that decides about them. */
+export function decidedBelow(standing: ListOnPage): Html {
+  const { list, context, team, isDecided, read } = standing;
+  const rows = rowsTable(standing);
+  const command = isCopy(context) ? none : asCommand(standing);
+  if (!isDecided || context.decide === null) return html`${rows}${command}${pagesOf(standing)}`;
+  const path = list.batch === null ? '/waiting' : `/waiting/${list.batch}`;
+  const back = read.isAlone ? href(context, { ticks: null, page: context.query.get('page') }) : '';
+  const values = [
+    ['token', context.decide.token(path)],
+    ['team', team.team],
+    ['state', list.state],
+    ['rows', String(list.rows)],
+    ['back', back],
+    ...(list.isOfAll ? [] : ([['ticks', 'on']] as const)),
+  ] as const;
+  return html`<form class="list" method="post" action="${path}" data-still>${values.map(([name, one]) => hidden(name, one))}${rows}${command}${pagesOf(standing)}${bar(standing)}</form>`;
+}
+
+/** Nobody decides about rows that are not on the page. */
+export function lookAtAll({ list, context, team }: ListOnPage): Html {
+  const change = { team: context.teams.length > 1 ? team.team : null };
+  const link =
+    list.batch === null
+      ? to(context, '/waiting', { ...change, state: list.state })
+      : to(context, `/waiting/${list.batch}`, change);
+  const words = mayDecide(context, team.team) && !isCopy(context) ? ' and decide…' : '';
+  return html`<div class="foot"><a class="button" href="${link}">Look at all ${count(list.rows)}${words}</a><span>${count(list.shown.length)} of ${count(list.rows)} shown</span></div>`;
+}

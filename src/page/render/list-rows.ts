@@ -1,0 +1,129 @@
+/** The rows of a list: one edit of one field each, with a tick where it can be decided about. */
+import type { SeenTeam } from '../read/page-reader.ts';
+import type { PageField, WaitingList } from '../read/page-waiting.ts';
+import type { ListRead, PageWaiting } from '../read/page-waiting-view.ts';
+import { mostWhole, ownKey } from '../../model/waiting-page.ts';
+import { person, type TableRow, table } from './components.ts';
+import { mayDecide, shownKey, type Verb } from './decide.ts';
+import { fieldName, listTitle } from './hold-words.ts';
+import { type Html, html, none } from './html.ts';
+import { headOfThree, three } from './three-values.ts';
+import type { PageContext } from './view.ts';
+import { at, capital, named, visible } from './words.ts';
+
+export const teamOfList = ({ teams }: PageWaiting, teamId: bigint): SeenTeam =>
+  teams.find((team) => team.teamId === teamId) ?? { team: '', teamId, name: null };
+
+/** What is decided about it; the last one is the main button of a batch. */
+export function verbsOf({ state }: WaitingList): readonly Verb[] {
+  if (state === 'approval') return ['Reject', 'Approve'];
+  // What the service has refused it would refuse again.
+  return state === 'refused' ? ['service'] : ['mirror', 'service'];
+}
+
+/** One statement or one import by one person; of a conflict no side is taken. */
+function isTickedAtFirst({ state, editors, editedFrom, editedTo }: WaitingList): boolean {
+  if (state === 'approval') return true;
+  const ms = (editedTo?.getTime() ?? 0) - (editedFrom?.getTime() ?? 0);
+  return state === 'limit' && editors.length === 1 && editedFrom !== null && ms < 60_000;
+}
+
+/** How a list stands on the page. */
+export interface ListOnPage {
+  readonly read: PageWaiting;
+  readonly list: ListRead;
+  readonly context: PageContext;
+  readonly team: SeenTeam;
+  /** Rows have ticks, and a bar below them decides about these. */
+  readonly isDecided: boolean;
+}
+
+export function listOnPage(read: PageWaiting, list: ListRead, context: PageContext): ListOnPage {
+  const team = teamOfList(read, list.teamId);
+  const isWhole = read.isAlone || list.rows <= mostWhole;
+  return { read, list, context, team, isDecided: isWhole && mayDecide(context, team.team) };
+}
+
+export const isOwn = ({ read }: ListOnPage, row: PageField): boolean => read.own.has(ownKey(row));
+
+/** What the address says of ticks: `all`, `none`, or the rows that had one before. */
+function isTicked(standing: ListOnPage, row: PageField): boolean {
+  const asked = standing.context.query.get('ticks');
+  if (isOwn(standing, row)) return false;
+  if (asked === null) return isTickedAtFirst(standing.list);
+  return asked === 'all' || asked.split(',').includes(shownKey(row));
+}
+
+/** It had a tick, and is another edit or stands over another value by now. */
+function hasMoved({ context }: ListOnPage, row: PageField): boolean {
+  const key = shownKey(row);
+  const before = key.slice(0, key.lastIndexOf('.') + 1);
+  const asked = (context.query.get('ticks') ?? '').split(',');
+  return !asked.includes(key) && asked.some((one) => one.startsWith(before));
+}
+
+function tickOf(standing: ListOnPage, row: PageField, who: string): Html {
+  const { list, isDecided } = standing;
+  if (!isDecided || list.isOfAll) return none;
+  const key = shownKey(row);
+  const what = `Decide about the ${fieldName(row.field)} of ${who}`;
+  if (isOwn(standing, row))
+    return html`<label><input type="checkbox" disabled aria-label="${what}" aria-describedby="own-${key}"></label>`;
+  return html`<label><input type="checkbox" name="row" value="${key}"${isTicked(standing, row) ? html` checked` : none} aria-label="${what}"></label>`;
+}
+
+/** What is said below the values of a row. */
+function noteOf(standing: ListOnPage, row: PageField): Html {
+  if (standing.isDecided && isOwn(standing, row))
+    return html`<span id="own-${shownKey(row)}">Your own edit. Somebody else has to approve it.</span> <button class="linked" name="withdraw" value="${shownKey(row)}">Withdraw it</button>`;
+  if (hasMoved(standing, row))
+    return html`<b>It was edited, or has moved on the service, while you looked.</b>`;
+  if (row.reason !== 'refused' || (row.detail === '' && row.requestId === null)) return none;
+  return html`${row.detail === '' ? none : html`${visible(capital(row.detail))}. `}${row.requestId === null ? none : html`X-Request-Id <code>${row.requestId}</code>`}`;
+}
+
+function rowsOf(standing: ListOnPage): readonly TableRow[] {
+  const { list, context, team } = standing;
+  const isMany = list.fields.length > 1;
+  const hasEditors = list.editors.length > 1;
+  return list.shown.flatMap((row): readonly TableRow[] => {
+    const { userId, field, editedAt, editedBy } = row;
+    const who =
+      userId === null
+        ? html`all users`
+        : person(context, team.team, { id: userId, name: row.name, withId: true });
+    const edited = html`${hasEditors && editedBy !== null ? html`${named(editedBy)} ` : none}${editedAt === null ? none : at(editedAt, context.now)}`;
+    const tick = tickOf(standing, row, userId?.toString() ?? 'all users');
+    const note = noteOf(standing, row);
+    const id = userId === null ? {} : { id: `c-${userId}-${field}` };
+    const cells = [
+      tick,
+      who,
+      ...(isMany ? [html`${fieldName(field)}`] : []),
+      ...three(context, row, 'same'),
+      edited,
+    ];
+    return [{ cells, ...id }, ...(note === none ? [] : [{ under: note }])];
+  });
+}
+
+export function rowsTable(standing: ListOnPage): Html {
+  const { read, list, context } = standing;
+  const [base, mirror, service] = headOfThree;
+  const by = (sort: string) => (read.isAlone ? { sort } : {});
+  return table(context, {
+    caption: listTitle(list),
+    kind: 'rows',
+    sort: 'edited',
+    columns: [
+      { label: '' },
+      { label: 'Person', ...by('person') },
+      ...(list.fields.length > 1 ? [{ label: 'Field', ...by('field') }] : []),
+      { label: base, short: 'Last agreed' },
+      { label: html`<span aria-hidden="true">→ </span>${mirror}`, short: 'Mirror' },
+      { label: service, short: 'Service' },
+      { label: 'Edited', ...by('edited') },
+    ],
+    rows: rowsOf(standing),
+  });
+}

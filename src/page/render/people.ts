@@ -1,0 +1,254 @@
+/** People: the roster, who needs somebody first, searched and filtered. */
+import type { PeopleAsked, PeopleRead, RosterRow } from '../read/page-people.ts';
+import type { OpenField } from '../read/page-standings.ts';
+import { printable } from '../../model/in-words.ts';
+import { type PeopleState, peopleSorts, standings, type UserStanding } from '../../model/standing.ts';
+import { type Column, chips, csvChip, empty, heading, person, table } from './components.ts';
+import { fieldName } from './hold-words.ts';
+import { type Html, html, none } from './html.ts';
+import { csvOf, href, to } from './links.ts';
+import { pill } from './pills.ts';
+import { value } from './three-values.ts';
+import type { Csv, PageAsked, PageContext, PageShown } from './view.ts';
+import { clockTime, count, day, listed, many, named, time, visible } from './words.ts';
+
+const perPage = 50;
+/** Of a file: all that a mirror holds mostly. */
+const mostInFile = 200_000;
+
+const states: readonly PeopleState[] = ['present', ...standings];
+const pageForm = /^(\d{1,18})\.(\d{1,18})\.(\d{1,9})$/;
+
+/** The last row of the page before, and how many came before this page. */
+function readCursor(query: URLSearchParams) {
+  const [, teamId, id, before] = pageForm.exec(query.get('page') ?? '') ?? [];
+  if (teamId === undefined || id === undefined) return { after: null, before: 0 };
+  return { after: { teamId: BigInt(teamId), id: BigInt(id) }, before: Number(before) };
+}
+
+/** What is asked for that there is not is not asked for. */
+export function peopleAsked({ query, details, isCsv }: PageAsked): PeopleAsked {
+  const sort = query.get('sort') ?? '';
+  const role = query.get('role') ?? '';
+  return {
+    q: (query.get('q') ?? '').trim().slice(0, 200),
+    details,
+    state: states.find((one) => one === query.get('state')) ?? 'present',
+    roleId: /^\d{1,18}$/.test(role) ? BigInt(role) : null,
+    sort: peopleSorts.find((one) => one === sort.replace(/^-/, '')) ?? 'state',
+    isDown: sort.startsWith('-'),
+    after: isCsv ? null : readCursor(query).after,
+    limit: isCsv ? mostInFile : perPage,
+  };
+}
+
+/** A field that waits is decided in its batch, or by itself. */
+function linkTo(context: PageContext, { id }: RosterRow, { field, batch, reason: state }: OpenField): string {
+  return batch === null
+    ? to(context, `/waiting#c-${id}-${field}`, { state })
+    : to(context, `/waiting/${batch}`);
+}
+
+/** Which fields, and what of them. */
+function fieldsOf(open: readonly OpenField[], say: (one: OpenField) => string): Html {
+  const by = Map.groupBy(open, say);
+  const parts = [...by].map(
+    ([words, of]) =>
+      `${of.length === 4 ? 'all fields' : listed(of.map(({ field }) => fieldName(field)))}${words}`,
+  );
+  return html`<span class="note">${parts.join('; ')}</span>`;
+}
+
+const isWaiting = ({ reason }: OpenField) => reason !== null && reason !== 'asked' && reason !== 'rejected';
+
+/** Red is for Waiting, where it can be decided: here it is a grey pause that leads there. */
+function stateCell(context: PageContext, row: RosterRow): Html {
+  const { open, standing } = row;
+  const { now } = context;
+  const of = (reason: string | null) => open.filter((one) => one.reason === reason);
+  switch (standing) {
+    case 'waits': {
+      const waiting = open.filter(isWaiting);
+      const [first] = waiting;
+      const words = many(waiting.length, 'field waits', 'fields wait');
+      const say = ({ batch, reason }: OpenField) => (batch === null ? `: ${reason}` : `, in batch ${batch}`);
+      return html`${pill('pause', 'quiet', first === undefined ? words : html`<a href="${linkTo(context, row, first)}">${words}</a>`)}${fieldsOf(waiting, say)}`;
+    }
+    case 'moving':
+      return html`${pill('clock', 'quiet', 'On its way')}${fieldsOf(of(null), () => ', with the next run')}`;
+    case 'unresolved':
+      return html`${pill('dashed', 'quiet', 'Unresolved')}<span class="note">no lookup answers</span>`;
+    case 'rejected':
+      return html`${pill('pause', 'quiet', 'Rejected')}${fieldsOf(of('rejected'), ({ decidedBy }) => (decidedBy === null ? '' : `, by ${decidedBy}`))}`;
+    case 'asked': {
+      const [first] = of('asked');
+      const until = first?.until ?? null;
+      return html`${pill('clock', 'quiet', until === null ? 'Held on request' : html`Held until ${time(until, clockTime(until, now))}`)}${fieldsOf(of('asked'), () => '')}`;
+    }
+    case 'equal':
+      return pill('tick', 'ok', 'Equal');
+    case 'left':
+      return html`${pill('cross', 'quiet', 'Left')}<span class="note">${row.gone_at === null ? none : time(row.gone_at, `seen on ${day(row.gone_at, now)}`)}</span>`;
+    default:
+      return standing satisfies never;
+  }
+}
+
+const teamOf = ({ teams }: PageContext, teamId: bigint) =>
+  teams.find((one) => one.teamId === teamId) ?? { team: '', name: null };
+
+/** Today the time, and else the day. */
+function whenWords(date: Date | null, now: Date): Html {
+  if (date === null) return html`<span class="none">–</span>`;
+  const isToday = date.toISOString().slice(0, 10) === now.toISOString().slice(0, 10);
+  return time(date, isToday ? clockTime(date, now) : day(date, now));
+}
+
+function roleCell({ role_id: id, role }: RosterRow): Html {
+  if (id === null && role === null) return html`<span class="none">none</span>`;
+  return html`${id === null ? none : html`<span class="quiet">${id}</span> `}${role === null ? none : named(role)}`;
+}
+
+const columnsOf = ({ details, team }: PageContext): readonly Column[] => [
+  details ? { label: 'Name', sort: 'name' } : { label: 'Id', sort: 'id' },
+  ...(team === null ? [{ label: 'Team' }] : []),
+  { label: 'Role', sort: 'role' },
+  ...(details
+    ? ([
+        { label: 'Email', sort: 'email' },
+        { label: 'Phone', sort: 'phone' },
+      ] as const)
+    : []),
+  { label: 'State', sort: 'state' },
+  { label: 'Changed', sort: 'changed', isNumber: true },
+];
+
+function cellsOf(context: PageContext, row: RosterRow): readonly (string | Html)[] {
+  const { details } = context;
+  const team = teamOf(context, row.team_id);
+  const who = person(context, team.team, row);
+  return [
+    details ? html`${who}<span class="note mono">${row.id}</span>` : who,
+    ...(context.team === null ? [named(team.team)] : []),
+    roleCell(row),
+    ...(details ? [value(context, 'email', row.email), value(context, 'phone', row.phone)] : []),
+    stateCell(context, row),
+    whenWords(row.changed_at, context.now),
+  ];
+}
+
+const chipWords: Readonly<Record<PeopleState, string>> = {
+  present: 'In the team',
+  waits: 'Something waits',
+  moving: 'On its way',
+  equal: 'Equal',
+  asked: 'Held on request',
+  rejected: 'Rejected',
+  unresolved: 'Unresolved',
+  left: 'Left',
+};
+/** Shown only where there is somebody. */
+const rare: ReadonlySet<PeopleState> = new Set<UserStanding>(['moving', 'rejected']);
+const chipOrder: readonly PeopleState[] = [
+  'present',
+  'waits',
+  'moving',
+  'equal',
+  'asked',
+  'rejected',
+  'unresolved',
+  'left',
+];
+
+function filters(context: PageContext, { counts, roles }: PeopleRead): Html {
+  const asked = peopleAsked(context);
+  const kept = ['team', 'state', 'sort'].flatMap((key) => {
+    const text = context.query.get(key);
+    return text === null ? [] : [html`<input type="hidden" name="${key}" value="${text}">`];
+  });
+  const options = roles.map(
+    ({ role_id: id, name }) =>
+      html`<option value="${id}"${id === asked.roleId ? html` selected` : none}>${id} ${visible(name ?? '')}</option>`,
+  );
+  const hint = context.details ? 'Name, email, phone or id' : 'Id';
+  const form = html`<form class="form" method="get" action="/people" role="search">${kept}<label><span class="away">${hint}</span><input class="long" type="search" name="q" value="${asked.q}" maxlength="200" placeholder="${hint}"></label><label><span class="away">Role</span><select name="role"><option value="">Every role</option>${options}</select></label><button class="button" type="submit">Search</button></form>`;
+  const all = chipOrder
+    .filter((state) => !rare.has(state) || counts[state] > 0 || state === asked.state)
+    .map((state) => ({
+      label: chipWords[state],
+      count: counts[state],
+      href: href(context, { state: state === 'present' ? null : state }),
+      isCurrent: state === asked.state,
+    }));
+  return html`${form}${chips('Show', all, csvChip(csvOf(context)))}`;
+}
+
+function nobody(context: PageContext, { counts }: PeopleRead): Html {
+  const { q, state, roleId } = peopleAsked(context);
+  if (q === '' && roleId === null && counts.present + counts.left === 0)
+    return empty('dashed', 'Nobody yet', 'The first run takes everybody from the service.');
+  const what = context.details ? 'names, emails, phones and ids' : 'ids';
+  const title = q === '' ? 'Nobody is in this list' : `Nobody matches “${printable(q)}”`;
+  if (q === '')
+    return empty(
+      'dashed',
+      title,
+      `${count(counts.present)} are in the team.`,
+      html`<p><a href="${href(context, { state: null, role: null })}">Show all of them</a></p>`,
+    );
+  const left = `${many(counts.left, 'person who has left is', 'people who have left are')} not among them.`;
+  const text = `Searched are ${what} of the ${many(counts[state], 'person', 'people')} in this list.${state === 'left' ? '' : ` ${left}`}`;
+  const more =
+    state === 'left'
+      ? none
+      : html`<p><a href="${href(context, { state: 'left' })}">Search those who left, too</a></p>`;
+  return empty('dashed', title, text, more);
+}
+
+function foot(context: PageContext, { rows, isMore, found, counts }: PeopleRead): Html {
+  const { before } = readCursor(context.query);
+  const whole = found ?? counts[peopleAsked(context).state];
+  const last = rows.at(-1);
+  const next =
+    isMore && last !== undefined
+      ? html`<a href="${href(context, { page: `${last.team_id}.${last.id}.${before + rows.length}` })}" rel="next">Next ${Math.min(perPage, whole - before - rows.length)}</a>`
+      : none;
+  const first = before > 0 ? html`<a href="${href(context, {})}">First page</a>` : none;
+  return html`<span>${count(before + 1)} to ${count(before + rows.length)} of ${count(whole)}, as the mirror has them</span><span class="push"></span>${first}${next}`;
+}
+
+export function people(read: PeopleRead, context: PageContext): PageShown {
+  const { counts, rows } = read;
+  const left = counts.left === 0 ? '' : ` ${count(counts.left)} ${counts.left === 1 ? 'has' : 'have'} left.`;
+  const lead = `${count(counts.present)} in the team, of whom ${count(counts.equal)} ${counts.equal === 1 ? 'is' : 'are'} equal on both sides.${left}`;
+  const { state } = peopleAsked(context);
+  const list =
+    rows.length === 0
+      ? nobody(context, read)
+      : table(context, {
+          caption: `People: ${chipWords[state]}`,
+          columns: columnsOf(context),
+          rows: rows.map((row) => ({ cells: cellsOf(context, row) })),
+          foot: foot(context, read),
+          sort: 'state',
+        });
+  return { title: 'People', main: html`${heading('People', lead)}${filters(context, read)}${list}` };
+}
+
+/** A state in the word of its chip. */
+export function peopleCsv({ rows }: PeopleRead, context: PageContext): Csv {
+  const personal = context.details ? ['name', 'email', 'phone'] : [];
+  return {
+    head: ['team', 'id', ...personal, 'role_id', 'role', 'state', 'fields', 'changed_at'],
+    rows: rows.map((row) => [
+      teamOf(context, row.team_id).team,
+      row.id,
+      ...(context.details ? [row.name, row.email, row.phone] : []),
+      row.role_id,
+      row.role,
+      chipWords[row.standing].toLowerCase(),
+      row.open.map(({ field }) => field).join(' '),
+      row.changed_at,
+    ]),
+  };
+}

@@ -1,0 +1,255 @@
+/** The page that asks once more before a decision: what will happen, and the form that does it. */
+import type { Id } from '../../model/id.ts';
+import { printable } from '../../model/in-words.ts';
+import { perRequest } from '../../model/waiting-page.ts';
+import type { PageField } from '../read/page-waiting.ts';
+import type { Sending } from '../read/page-waiting-view.ts';
+import { heading, person, table } from './components.ts';
+import { deedWords, hidden, type Verb } from './decide.ts';
+import { fieldName, fieldsOf, fieldTitle, fieldWords, rowsInWords } from './hold-words.ts';
+import { type Html, html, none } from './html.ts';
+import { to } from './links.ts';
+import { icon, sides } from './pills.ts';
+import { changed, value } from './three-values.ts';
+import type { PageContext, PageShown } from './view.ts';
+import { clockTime, count, many, named } from './words.ts';
+
+/** What is to be decided, as it is asked once more. */
+export interface Question {
+  readonly verb: Verb;
+  readonly path: string;
+  /** Where the list is, with its ticks. */
+  readonly back: string;
+  /** Missing rows have none. */
+  readonly rows: readonly PageField[];
+  /** As many as are decided about, which is more than those with values only where the list is decided about as a whole. */
+  readonly number: number;
+  /** Of so many that wait in the list. */
+  readonly all: number;
+  /** Why the others wait. */
+  readonly state: string;
+  /** Edits of the list that whoever decides made: they are left out. */
+  readonly own: readonly PageField[];
+  readonly sending: Sending;
+  /** What the form sends again. */
+  readonly values: readonly (readonly [string, string])[];
+}
+
+const usersOf = (rows: readonly PageField[]): number => new Set(rows.map(({ userId }) => userId)).size;
+
+function titleOf({ details }: PageContext, { verb, rows, number, all }: Question): string {
+  const [only] = rows;
+  if (only !== undefined && number === 1) {
+    const who = details && only.name ? printable(only.name) : String(only.userId ?? 'all users');
+    const what = `${fieldName(only.field)} of ${who}?`;
+    if (verb === 'value') return `Another ${what}`;
+    if (verb === 'mirror' || verb === 'service') return `Take the ${verb}’s ${what}`;
+    if (all === 1 || verb === 'Withdraw') return `${verb} the ${what}`;
+  }
+  if (verb === 'mirror' || verb === 'service') return `Take the ${verb}’s ${rowsInWords(fieldsOf(rows))}?`;
+  if (number === all) return `${verb} ${number === 1 ? 'it' : `all ${count(all)}`}?`;
+  return `${verb} ${count(number)} of ${count(all)}, leave ${count(all - number)} waiting?`;
+}
+
+function leadOf({ verb, rows, number, all, state }: Question): string {
+  const it = number === 1 ? 'it' : 'them';
+  const values = many(number, 'value');
+  const left = all - number;
+  const what = state === 'conflict' ? many(left, 'conflict') : count(left);
+  const others = left === 0 ? '' : ` ${what} ${left === 1 ? 'waits' : 'wait'} on.`;
+  const sends = `The next run sends ${values}, in ${many(Math.max(1, Math.ceil(usersOf(rows) / perRequest)), 'request')}`;
+  switch (verb) {
+    case 'Approve':
+      if (rows.length === 0)
+        return `The next complete run calls ${many(number, 'row')} gone, if ${number === 1 ? 'it is' : 'they are'} missing still.`;
+      return `${sends}. The approval stands for ${number === 1 ? 'this edit' : 'these edits'} only, and lets each pass once.${others}`;
+    case 'Reject':
+      return `${many(number, 'edit')} ${number === 1 ? 'stays' : 'stay'} in the mirror, ${number === 1 ? 'is' : 'are'} held as rejected, and ${number === 1 ? 'is' : 'are'} not sent before somebody edits ${it} again.${others}`;
+    case 'Withdraw':
+      return 'The mirror gets back what both sides last agreed on; nothing is sent.';
+    case 'mirror':
+      return `${sends}, in the place of what the service shows now.${others}`;
+    case 'service':
+      return `The mirror gets ${values} of the service; nothing is sent. What was edited here is kept in the history.${others}`;
+    case 'value':
+      return 'The mirror gets this value as an edit of yours, and the next run looks at it as at any other edit: where edits wait for an approval, this one does.';
+    default:
+      return verb satisfies never;
+  }
+}
+
+/** Rows that are named before the others are folded. */
+const mostNamed = 5;
+
+/** One of the rows that a question is about: whose field, and from what to what. */
+export interface QuestionRow {
+  readonly teamId: Id;
+  readonly userId: Id | null;
+  readonly name: string | null;
+  readonly field: string;
+  readonly into: Html;
+}
+
+const whoseField = (
+  context: PageContext,
+  { teamId, userId, name }: Omit<QuestionRow, 'field' | 'into'>,
+): Html =>
+  userId === null
+    ? html`all users`
+    : person(context, context.teams.find((one) => one.teamId === teamId)?.team ?? '', {
+        id: userId,
+        name,
+        withId: true,
+      });
+
+/** `from → to`, each in the colour of the side that it comes from. */
+export const inPlaceOf = (context: PageContext, field: string, from: unknown, into: Html): Html =>
+  html`<span class="quiet">${value(context, field, from)}</span> <span aria-label="to">→</span> ${into}`;
+
+/** The first of them, and the others folded. */
+export function movesTable(context: PageContext, head: Html, moves: readonly QuestionRow[]): Html {
+  const isMany = new Set(moves.map(({ field }) => field)).size > 1;
+  const columns = [{ label: 'Person' }, ...(isMany ? [{ label: 'Field' }] : []), { label: head, short: '' }];
+  const cells = (move: QuestionRow) => ({
+    cells: [whoseField(context, move), ...(isMany ? [fieldName(move.field)] : []), move.into],
+  });
+  const part = (caption: string, some: readonly QuestionRow[]) =>
+    table(context, { caption, kind: 'asked', columns, rows: some.map(cells) });
+  const rest = moves.slice(mostNamed);
+  const more =
+    rest.length === 0
+      ? none
+      : html`<details class="rest"><summary>and ${count(rest.length)} more</summary>${part('The others', rest)}</details>`;
+  return html`${part('What it is about', moves.slice(0, mostNamed))}${more}`;
+}
+
+/** Who, and from what to what: what is there now, and what takes its place. */
+function movesOf(context: PageContext, verb: Verb, rows: readonly PageField[]): Html {
+  const takesService = verb === 'service' || verb === 'Withdraw';
+  const [from, side] = takesService ? (['mirror', 'service'] as const) : (['service', 'mirror'] as const);
+  const there = takesService
+    ? html`${sides.mirror} Mirror now → ${verb === 'Withdraw' ? 'as last agreed' : html`${sides.service} from the service`}`
+    : html`${sides.service} Service now → ${sides.mirror} from the mirror`;
+  const moves = rows.map((row) => {
+    const into = changed(context, row.field, {
+      of: verb === 'Withdraw' ? row.base : row[side],
+      from: row[from],
+      side,
+    });
+    return { ...row, into: inPlaceOf(context, row.field, row[from], into) };
+  });
+  return movesTable(context, there, moves);
+}
+
+/** The first of them by name. */
+export const namedRows = (context: PageContext, rows: readonly QuestionRow[]): Html =>
+  html`<ul>${rows.slice(0, mostNamed).map((row) => html`<li>${whoseField(context, row)} ${fieldName(row.field)} ${row.into}</li>`)}</ul>${rows.length > mostNamed ? html`<p>and ${count(rows.length - mostNamed)} more</p>` : none}`;
+
+/** Rows that are left out, and why. */
+export const leftRows = (context: PageContext, words: Html, rows: readonly QuestionRow[]): Html =>
+  rows.length === 0
+    ? none
+    : html`<div class="left-out"><p>${icon('pause')} ${words}</p>${namedRows(context, rows)}</div>`;
+
+/** Said where somebody else has to decide. */
+function ownNote(context: PageContext, own: readonly PageField[]): Html {
+  const [is, them, wait] =
+    own.length === 1 ? ['One is', 'it', 'It waits'] : [`${count(own.length)} are`, 'them', 'They wait'];
+  const words = html`<b>${is} left out, since you edited ${them} yourself.</b> Nobody approves their own edits here (four eyes). ${wait} for somebody else; nothing happens to ${them} now.`;
+  const moves = own.map((row) => ({
+    ...row,
+    into: inPlaceOf(
+      context,
+      row.field,
+      row.base,
+      changed(context, row.field, { of: row.mirror, from: row.base, side: 'mirror' }),
+    ),
+  }));
+  return leftRows(context, words, moves);
+}
+
+/** By whom and when it is sent, if it is. */
+export const sentBy = ({ listens }: Sending): string =>
+  listens ? 'At once, by the daemon' : 'By the next run; no daemon runs';
+
+/** `Field: phone, of 37 people`, and of several fields how many of each. */
+export function fieldsFact(rows: readonly Pick<PageField, 'field' | 'userId'>[]): Html {
+  const of = many(new Set(rows.map(({ userId }) => userId)).size, 'person', 'people');
+  const [first, ...others] = fieldsOf(rows).fields;
+  if (first === undefined) return none;
+  if (others.length === 0) return html`<dt>Field</dt><dd>${fieldTitle(first.field)}, of ${of}</dd>`;
+  const each = [first, ...others].map((one) => many(one.rows, ...fieldWords(one.field)));
+  return html`<dt>Fields</dt><dd>${each.join(', ')}, of ${of}</dd>`;
+}
+
+function facts(context: PageContext, { verb, rows, sending }: Question): Html {
+  const editors = [...Map.groupBy(rows, ({ editedBy }) => editedBy ?? 'nobody knows')];
+  const times = rows.flatMap(({ editedAt }) => (editedAt === null ? [] : [editedAt.getTime()]));
+  const clock = (...all: readonly number[]) => all.map((ms) => clockTime(new Date(ms), context.now));
+  const [from, until] = times.length === 0 ? [] : clock(Math.min(...times), Math.max(...times));
+  const when = from === undefined ? '' : `, ${from === until ? from : `${from} to ${until}`}`;
+  const who = editors.map(([name, of], i) => html`${i === 0 ? '' : ', '}${named(name)}, ${count(of.length)}`);
+  const isSent = verb === 'Approve' || verb === 'mirror';
+  const sent = isSent ? sentBy(sending) : verb === 'value' ? 'As any other edit' : 'Nothing is sent';
+  const moved = isSent
+    ? html`<dt>If one moves</dt><dd>Before it is sent, it is left out and waits again</dd>`
+    : none;
+  return html`<dl class="pairs"><dt>Edited by</dt><dd>${who}${when}</dd>${fieldsFact(rows)}<dt>Sent</dt><dd>${sent}</dd>${moved}</dl>`;
+}
+
+/** What a question has, whatever it is about. */
+export interface QuestionShown {
+  readonly title: string;
+  readonly lead: string;
+  readonly before?: Html;
+  /** Left: what happens. */
+  readonly what: Html;
+  /** Right: what is known of it, and what is typed besides the reason. */
+  readonly facts: Html;
+  readonly path: string;
+  readonly values: readonly (readonly [string, string])[];
+  /** `null`: nothing can be done, and so there is no form. */
+  readonly deed: Html | null;
+  readonly back: string;
+  readonly hasUndo: boolean;
+}
+
+/** A page of its own: left what happens, right the form. */
+export function asking(context: PageContext, asked: QuestionShown): PageShown {
+  const { title, lead, before = none, what, facts: known, path, values, deed, back, hasUndo } = asked;
+  const { decide } = context;
+  if (decide === null) return { title, main: none };
+  const leave = html`<a class="button" href="${back}">Back</a>`;
+  const undo = hasUndo ? ' There is an undo afterwards.' : '';
+  const form =
+    deed === null
+      ? html`<div class="card confirm">${known}<div class="buttons">${leave}</div></div>`
+      : html`<form class="card confirm" method="post" action="${path}">${hidden('token', decide.token(path))}${values.map(([name, one]) => hidden(name, one))}${hidden('confirmed', 'yes')}${known}<label><span class="label">Reason, kept with the decision</span><textarea name="why" rows="3" required maxlength="1000" autocomplete="off"></textarea></label><div class="buttons"><button class="button main">${deed}</button>${leave}</div><p class="note">Recorded as <b>${named(decide.actor)}</b>, with the reason.${undo}</p></form>`;
+  const left = what === none ? none : html`<div class="card flush question">${what}</div>`;
+  const way = html`<p class="note"><a href="${to(context, '/waiting')}">Waiting</a></p>`;
+  return {
+    title,
+    main: html`${before}${heading(title, lead, way)}<div class="${left === none ? 'stack' : 'columns'}" data-still>${left}${form}</div>`,
+  };
+}
+
+export function confirmation(context: PageContext, question: Question): PageShown {
+  const { verb, path, back, rows, number, own, values } = question;
+  const [first] = rows;
+  const isName = first?.field === 'name';
+  const typed =
+    verb === 'value'
+      ? html`<label><span class="label">The ${fieldName(first?.field ?? '')} that is to stand${isName ? ', as first | last' : ''}</span><input name="value" maxlength="1000" autocomplete="off"></label>`
+      : none;
+  return asking(context, {
+    title: titleOf(context, question),
+    lead: leadOf(question),
+    what: rows.length === 0 ? none : html`${movesOf(context, verb, rows)}${ownNote(context, own)}`,
+    facts: html`${rows.length === 0 ? none : facts(context, question)}${typed}`,
+    path,
+    values,
+    deed: verb === 'value' ? html`Make this edit` : deedWords(verb, count(number)),
+    back,
+    hasUndo: rows.length > 0 && verb !== 'value',
+  });
+}

@@ -1,0 +1,186 @@
+/** What became of a decision, in words. */
+import type { Decided } from '../read/page-decided.ts';
+import type { Sending } from '../read/page-waiting-view.ts';
+import { type Deed, type Fate, fates, perRequest } from '../../model/waiting-page.ts';
+import { fieldTitle, fieldWords } from './hold-words.ts';
+import { type Html, html, none } from './html.ts';
+import { commandOf, to } from './links.ts';
+import { value } from './three-values.ts';
+import type { PageContext } from './view.ts';
+import { at, capital, count, many, named } from './words.ts';
+
+const minuteMs = 60_000;
+
+const pastOf: Readonly<Record<Deed, string>> = {
+  approve: 'approved',
+  reject: 'rejected',
+  withdraw: 'withdrawn',
+  mirror: 'taken',
+  service: 'taken',
+  value: 'set',
+  undo: 'undone',
+};
+
+/** Nothing had been sent, and it waits again. */
+const isTakenBack = ({ decision, fates: of, rows }: Decided): boolean =>
+  decision === 'undo' && of.undecided === rows;
+const undoneWord = (decided: Decided): string => (isTakenBack(decided) ? 'taken back' : pastOf.undo);
+
+/** `58 approved`, `37 of the service’s phone numbers taken`, `Email of Ada Berg set to ada@example.com` */
+export function deedOf(context: PageContext, decided: Decided): Html {
+  const { decision, rows, fields } = decided;
+  const [field = ''] = fields;
+  const n = `${decided.isMore ? 'More than ' : ''}${count(rows)}`;
+  const past = pastOf[decision];
+  if (decision === 'value') {
+    const who = context.details && decided.name ? html` of ${named(decided.name)}` : none;
+    return html`${fieldTitle(field)}${who} set to ${value(context, field, decided.value)}`;
+  }
+  if (decision === 'mirror' || decision === 'service') {
+    const [one, more] = fields.length === 1 ? fieldWords(field) : ['value', 'values'];
+    return rows === 1
+      ? html`The ${decision}’s ${one} ${past}`
+      : html`${n} of the ${decision}’s ${more} ${past}`;
+  }
+  return html`${n} ${decision === 'undo' ? undoneWord(decided) : past}`;
+}
+
+const isMine = ({ decide }: PageContext, by: string | null): boolean =>
+  decide !== null && by !== null && (by === decide.actor || by.endsWith(` for ${decide.actor}`));
+
+export const byWhom = (context: PageContext, by: string | null): Html =>
+  isMine(context, by) ? html`you` : named(by ?? 'somebody');
+
+/** `in run 4,824`, and of several how many. */
+function inRuns(context: PageContext, { runs }: Decided): Html {
+  const [only] = runs;
+  if (only === undefined) return none;
+  return runs.length === 1
+    ? html` in <a href="${to(context, `/runs/${only}`)}">run ${count(only)}</a>`
+    : html` in ${many(runs.length, 'run')}`;
+}
+
+/** What is said of so many; alone, they are all of it. */
+interface Part {
+  readonly fate: Fate;
+  readonly n: number;
+  readonly isAlone: boolean;
+}
+
+/** The parts add up to all of it. */
+function partOf(context: PageContext, decided: Decided, { fate, n, isAlone }: Part): Html {
+  const { decision, sentAt, at: decidedAt, otherNumber, otherAt } = decided;
+  const isOne = n === 1;
+  const is = (one: string, more: string) =>
+    isAlone ? (isOne ? `It ${one}` : `They ${more}`) : `${count(n)} ${isOne ? one : more}`;
+  switch (fate) {
+    case 'sent': {
+      const since = sentAt === null ? none : html` since ${at(sentAt, context.now, true)}`;
+      const back = decision === 'undo' ? ' back' : '';
+      return html`${is('was', 'were')} sent${back}${inRuns(context, decided)} and ${isOne ? 'is' : 'are'} confirmed${since}`;
+    }
+    case 'leaving':
+      return html`${is('is', 'are')} on ${isOne ? 'its' : 'their'} way${inRuns(context, decided)}`;
+    case 'asked':
+      return isAlone ? html`The answer was lost` : html`of ${count(n)} the answer was lost`;
+    case 'refused':
+      return html`${is('was', 'were')} refused by the service and ${isOne ? 'waits' : 'wait'} for somebody`;
+    case 'coming':
+      return html`${is('goes', 'go')} with the next run`;
+    case 'edited':
+      return html`${is('was', 'were')} edited meanwhile and ${isOne ? 'waits' : 'wait'} again`;
+    case 'waits':
+      return html`${is('waits', 'wait')} ${decision === 'value' || decision === 'undo' ? 'for somebody' : 'again'}`;
+    case 'undecided':
+      return html`${is('waits', 'wait')} undecided again`;
+    case 'decided':
+      return html`${is('was', 'were')} decided about again`;
+    case 'moved':
+      return html`${is('was', 'were')} edited again or taken back meanwhile`;
+    case 'undone': {
+      const when = otherAt === null ? none : html` at ${at(otherAt, context.now, true)}`;
+      const link = to(context, '/waiting', { done: String(otherNumber) });
+      return html`${is('was', 'were')} <a href="${link}">undone</a>${when}`;
+    }
+    case 'kept':
+      if (decision === 'reject')
+        return html`${is('stays', 'stay')} in the mirror, and ${isOne ? 'is' : 'are'} not sent before somebody edits ${isOne ? 'it' : 'them'} again`;
+      return decision === 'withdraw'
+        ? html`${is('is', 'are')} in the mirror as last agreed`
+        : html`${is('is', 'are')} in the mirror since ${at(decidedAt, context.now, true)}`;
+    default:
+      return fate satisfies never;
+  }
+}
+
+export function partsOf(context: PageContext, decided: Decided, among: readonly Fate[] = fates): Html {
+  const all = among.flatMap((fate) => {
+    const n = decided.fates[fate] ?? 0;
+    return n === 0 ? [] : [partOf(context, decided, { fate, n, isAlone: n === decided.rows })];
+  });
+  const first = decided.isMore && among === fates ? `Among the first ${count(decided.rows)}: ` : '';
+  return html`${all.map((part, i) => html`${i === 0 ? first : '; '}${part}`)}`;
+}
+
+/** Some of it has left, and some has not. */
+export const isUnderWay = ({ fates: of }: Decided): boolean =>
+  of.leaving !== undefined || (of.sent !== undefined && of.coming !== undefined);
+
+/** `request 2 of 3`, as far as the numbers of users say it. */
+function requestWords({ users }: Decided): string {
+  const [sent, leaving] = [users.sent ?? 0, users.leaving ?? 0];
+  const of = (n: number) => Math.ceil(n / perRequest);
+  const all = of(sent + leaving + (users.coming ?? 0));
+  const [first, last] = [Math.floor(sent / perRequest) + 1, of(sent + leaving)];
+  return first >= last
+    ? `request ${count(last)} of ${count(all)} is on its way`
+    : `requests ${count(first)} to ${count(last)} of ${count(all)} are on their way`;
+}
+
+/** What was decided has not left, or some of it has: until when, and what has to happen. */
+function onItsWay(context: PageContext, decided: Decided, { listens, nextRun }: Sending): Html | null {
+  const { fates: of, rows, at: decidedAt, teamId } = decided;
+  const { sent = 0, leaving = 0, coming = 0 } = of;
+  const [it, goes] = rows === 1 ? ['it', 'It goes'] : ['them', 'They go'];
+  if (isUnderWay(decided)) {
+    const then =
+      leaving > 0
+        ? requestWords(decided)
+        : `${count(coming)} ${coming === 1 ? 'goes' : 'go'} with the next run`;
+    const others = fates.filter((fate) => fate !== 'sent' && fate !== 'leaving' && fate !== 'coming');
+    const rest = rows === sent + leaving + coming ? none : html`; ${partsOf(context, decided, others)}`;
+    return html`${count(sent)} of ${count(rows)} ${sent === 1 ? 'is' : 'are'} sent,${inRuns(context, decided)}; ${then}${rest}.`;
+  }
+  if (coming !== rows) return null;
+  if (!listens) {
+    const team = context.teams.find((one) => one.teamId === teamId)?.team ?? '';
+    return html`No daemon runs, so nothing is sent before somebody begins one, or: <code>${commandOf(context, team, 'reconcile')}</code>`;
+  }
+  if (context.now.getTime() - decidedAt.getTime() < minuteMs) return html`The daemon begins with ${it} now.`;
+  return html`${goes} with the next run${nextRun === null ? none : html`, at ${at(nextRun, context.now)}`}.`;
+}
+
+/** What people will ask: whether anything was sent, when the next run looks, and what an undo was about. */
+function afterParts(context: PageContext, decided: Decided, { nextRun }: Sending): Html {
+  const { fates: of, otherAt, otherDeed } = decided;
+  const run = nextRun === null ? none : html`, at ${at(nextRun, context.now)},`;
+  const [they, them] = of.asked === 1 ? ['it', 'it'] : ['they', 'them'];
+  const look =
+    of.asked === undefined
+      ? none
+      : html` The next run${run} looks whether ${they} arrived, and sends ${them} again only if not.`;
+  const unsent = of.kept !== undefined || isTakenBack(decided) ? ' Nothing was sent.' : '';
+  const history =
+    decided.decision !== 'undo' || otherAt === null || otherDeed === null
+      ? none
+      : html` ${capital(pastOf[otherDeed])} at ${at(otherAt, context.now, true)}, ${undoneWord(decided)} at ${at(decided.at, context.now, true)}.`;
+  return html`${look}${unsent}${history}`;
+}
+
+export function statusOf(context: PageContext, decided: Decided, sending: Sending): Html {
+  const { undecided = 0, decided: again = 0, moved = 0 } = decided.fates;
+  const isSetBack = decided.decision === 'undo' && undecided + again + moved < decided.rows;
+  const before = isSetBack ? 'The mirror has the values of before. ' : '';
+  const ahead = onItsWay(context, decided, sending);
+  return html`${before}${ahead ?? html`${partsOf(context, decided)}.${afterParts(context, decided, sending)}`}`;
+}

@@ -1,0 +1,138 @@
+/** What became of a decision: above the list once it was made, and of the last ones in a table below. */
+import type { Decided } from '../read/page-decided.ts';
+import type { PageWaiting } from '../read/page-waiting-view.ts';
+import { hasNotLeft, undoable } from '../../model/waiting-page.ts';
+import { isCopy } from './banner.ts';
+import { meter, section, table } from './components.ts';
+import { hidden, mayDecide } from './decide.ts';
+import { type Html, html, none } from './html.ts';
+import { href, to } from './links.ts';
+import { type IconShape, icon } from './pills.ts';
+import { byWhom, deedOf, isUnderWay, partsOf, statusOf } from './receipt-words.ts';
+import type { PageContext } from './view.ts';
+import { at, clockTime, count, named } from './words.ts';
+
+const dayMs = 86_400_000;
+/** Nothing that goes takes longer to begin. */
+const longestFollowedMs = 600_000;
+
+/** The gravest of its parts. */
+function shapeOf(decided: Decided): readonly [IconShape, 'ok' | 'act' | 'quiet'] {
+  const { fates: of } = decided;
+  if (of.refused !== undefined) return ['alarm', 'act'];
+  if (of.asked !== undefined) return ['dashed', 'quiet'];
+  if (isUnderWay(decided)) return ['half', 'quiet'];
+  return of.coming === undefined ? ['tick', 'ok'] : ['clock', 'quiet'];
+}
+
+/** Asks what taking it back would do. What has not left is taken back, and the rest is undone. */
+function undoButton(context: PageContext, decided: Decided, words: Html): Html {
+  const { decide, teams } = context;
+  const team = teams.find(({ teamId }) => teamId === decided.teamId)?.team ?? '';
+  if (decide === null || !mayDecide(context, team) || undoable(decided) === 0) return none;
+  const values = { token: decide.token('/waiting'), team, verb: 'Undo', decision: String(decided.number) };
+  return html`<form method="post" action="/waiting">${Object.entries(values).map(([name, one]) => hidden(name, one))}<button class="linked">${words}</button></form>`;
+}
+
+function undoWords(decided: Decided): Html {
+  const n = undoable(decided);
+  if (hasNotLeft(decided.fates) && decided.fates.coming !== undefined) return html`Take it back…`;
+  return html`Undo the ${n === 1 ? 'one' : count(n)}…`;
+}
+
+const those = (n: number, one: string, more: string): string =>
+  n === 1 ? `The one that ${one}` : `The ${count(n)} that ${more}`;
+
+/** Where to look at what is said. */
+function waysOf(context: PageContext, decided: Decided): readonly Html[] {
+  const { decision, fates: of, number, rows, waitsIn } = decided;
+  const changes = (direction: string) => to(context, '/changes', { decision: String(number), direction });
+  const [list, ...others] = waitsIn;
+  const waiting =
+    list === undefined || others.length > 0
+      ? to(context, '/waiting')
+      : list.batch === null
+        ? to(context, '/waiting', { state: list.state })
+        : to(context, `/waiting/${list.batch}`);
+  const again = (of.edited ?? 0) + (of.waits ?? 0);
+  const valued = of.sent ?? (hasNotLeft(of) && of.coming === undefined ? rows : 0);
+  const way = of.sent !== undefined ? 'pushed' : decision === 'service' ? 'pulled' : 'decided';
+  const ways: readonly (readonly [number, string, string])[] = [
+    [again, waiting, those(again, 'waits again', 'wait again')],
+    [
+      of.refused ?? 0,
+      to(context, '/waiting', { state: 'refused' }),
+      those(of.refused ?? 0, 'was refused', 'were refused'),
+    ],
+    [
+      of.asked ?? 0,
+      changes('pushed'),
+      `The ${of.asked === 1 ? 'one' : count(of.asked ?? 0)} without an answer`,
+    ],
+    [valued, changes(way), valued === 1 ? 'The one, with its value' : `The ${count(valued)}, with values`],
+  ];
+  return ways.flatMap(([n, address, words]) => (n === 0 ? [] : [html`<a href="${address}">${words}</a>`]));
+}
+
+/** It stands until somebody closes it, or a day has passed. While something is on its way, the script asks again. */
+export function receiptCard(context: PageContext, { done: decided, sending }: PageWaiting): Html {
+  if (decided === undefined) return none;
+  const [shape, tone] = shapeOf(decided);
+  const { fates: of, number, why } = decided;
+  const isOpen = of.leaving !== undefined || of.coming !== undefined || of.asked !== undefined;
+  const isFollowed =
+    sending.listens &&
+    (of.leaving !== undefined || of.coming !== undefined) &&
+    context.now.getTime() - decided.at.getTime() < longestFollowedMs;
+  const again = html`<noscript><a href="${href(context, {})}">Load again</a></noscript>`;
+  const reason = why === null || why === '' ? none : html`<p class="note">Reason: ${named(why)}</p>`;
+  const ways = [
+    ...(isUnderWay(decided) && isFollowed
+      ? [meter(of.sent ?? 0, decided.rows)]
+      : [...waysOf(context, decided), undoButton(context, decided, undoWords(decided))]),
+    isOpen ? again : none,
+    html`<a href="${href(context, { done: null })}">Close</a>`,
+  ];
+  const command =
+    context.decide === null && !isCopy(context) && undoable(decided) > 0
+      ? html`<p class="note"><code>musterd undo --decision ${String(number)}</code> shows what can be taken back of it.</p>`
+      : none;
+  return html`<div class="card receipt" role="status" id="receipt"${isFollowed ? html` data-live` : none}>${icon(shape, tone, 20)}<div><p><b>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(decided.at, context.now, true)}.</b> ${statusOf(context, decided, sending)}</p>${reason}${command}<div class="ways">${ways}</div></div></div>`;
+}
+
+/** What is said above a list that comes back because nothing was decided. */
+export const nothingCard = (words: Html | string, what = 'Nothing was decided.'): Html =>
+  html`<div class="card receipt" role="status" id="receipt">${icon('alarm', 'act', 20)}<div><b>${what}</b> ${words}</div></div>`;
+
+/** That is how a second pair of eyes sees the first. */
+export function decidedLast(context: PageContext, all: readonly Decided[]): Html {
+  if (all.length === 0) return none;
+  const isMany = context.team === null;
+  const rowOf = (decided: Decided) => {
+    const number = String(decided.number);
+    const isNew = context.now.getTime() - decided.at.getTime() < dayMs;
+    const link = isNew
+      ? to(context, '/waiting', { done: number })
+      : to(context, '/changes', { decision: number });
+    const when = clockTime(decided.at, context.now);
+    return {
+      cells: [
+        html`<a href="${link}">${at(decided.at, context.now)}</a>`,
+        ...(isMany ? [named(context.teams.find(({ teamId }) => teamId === decided.teamId)?.team ?? '')] : []),
+        byWhom(context, decided.by),
+        deedOf(context, decided),
+        partsOf(context, decided),
+        undoButton(context, decided, html`Undo…<span class="away"> ${when}</span>`),
+      ],
+    };
+  };
+  const columns = ['When', ...(isMany ? ['Team'] : []), 'By', 'What'].map((label) => ({ label }));
+  const list = table(context, {
+    caption: 'Decided last',
+    columns: [...columns, { label: 'What became of it', short: 'Became' }, { label: '' }],
+    rows: all.map(rowOf),
+  });
+  return section('Decided last', list, {
+    more: html`<a href="${to(context, '/changes', { direction: 'decided', since: '2000-01-01' })}">All decisions</a>`,
+  });
+}

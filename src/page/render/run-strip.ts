@@ -1,0 +1,55 @@
+/** Runs over time as ticks: a picture of the list, which is the truth. Geometry in attributes, paint in classes. */
+import type { PageRun } from '../read/page-runs.ts';
+import { type Html, html } from './html.ts';
+import { movedBy, type Weight, weightOf } from './run-words.ts';
+import { many } from './words.ts';
+
+const weights: readonly Weight[] = ['idle', 'moved', 'broken', 'act'];
+
+interface Tick {
+  readonly weight: Weight;
+  readonly moved: number;
+}
+
+/** The gravest run of each stretch of time, and how much all of them moved. */
+function ticksOf(runs: readonly PageRun[], fromMs: number, stepMs: number): ReadonlyMap<number, Tick> {
+  const ticks = new Map<number, Tick>();
+  for (const run of runs) {
+    const at = Math.floor((run.startedAt.getTime() - fromMs) / stepMs);
+    const [weight, before] = [weightOf(run), ticks.get(at)];
+    const grave = Math.max(weights.indexOf(weight), weights.indexOf(before?.weight ?? 'idle'));
+    ticks.set(at, { weight: weights[grave] ?? weight, moved: movedBy(run) + (before?.moved ?? 0) });
+  }
+  return ticks;
+}
+
+const height = 26;
+const quiet = 5;
+
+/** Low where nothing moved; else the higher, the more did. */
+const heightOf = ({ weight, moved }: Tick): number =>
+  weight === 'idle' ? quiet : Math.min(height - 2, Math.round(10 + 5 * Math.log2(1 + moved)));
+
+export interface Strip {
+  readonly runs: readonly PageRun[];
+  readonly label: string;
+  readonly from: Date;
+  readonly to: Date;
+  /** How many ticks there are at most. */
+  readonly steps: number;
+}
+
+export function strip({ runs, label, from, to, steps }: Strip): Html {
+  const stepMs = (to.getTime() - from.getTime()) / steps;
+  const ticks = [...ticksOf(runs, from.getTime(), stepMs)].filter(([at]) => at >= 0 && at <= steps);
+  const moved = runs.filter((run) => weightOf(run) === 'moved').length;
+  const broken = runs.filter((run) => ['broken', 'act'].includes(weightOf(run))).length;
+  const words = `${label}: ${many(runs.length, 'run')}, ${moved} moved something, ${broken} not complete`;
+  return html`<svg class="strip" role="img" aria-label="${words}" viewBox="0 0 ${String(steps * 6)} ${String(height)}" preserveAspectRatio="none">${ticks.map(
+    ([at, tick]) => {
+      const tall = heightOf(tick);
+      const inset = tick.weight === 'broken' ? 0.7 : 0;
+      return html`<rect class="${tick.weight}" x="${String(at * 6 + 1 + inset)}" y="${String(height - tall + inset)}" width="${String(4 - 2 * inset)}" height="${String(tall - 2 * inset)}" rx="0.8"/>`;
+    },
+  )}</svg>`;
+}

@@ -1,0 +1,88 @@
+/** Runs in words. */
+import type { PageRun } from '../read/page-runs.ts';
+import { type Html, html } from './html.ts';
+import { pill } from './pills.ts';
+import { many } from './words.ts';
+
+/** Counts of what moved, in the order in which they are said. */
+const moves = [
+  ['adopted', 'adopted'],
+  ['returned', 'came back'],
+  ['pulled', 'pulled'],
+  ['pushed', 'pushed'],
+  ['settled', 'settled'],
+  ['held', 'held'],
+  ['gone', 'left'],
+  ['tags_added', 'tags new'],
+  ['tags_changed', 'tags changed'],
+  ['tags_gone', 'tags gone'],
+  ['contact_fields_added', 'fields new'],
+  ['contact_fields_changed', 'fields changed'],
+  ['contact_fields_gone', 'fields gone'],
+] as const;
+
+/** How much a run moved. */
+export const movedBy = ({ counts }: Pick<PageRun, 'counts'>): number =>
+  moves.reduce((sum, [key]) => sum + (counts[key] ?? 0), 0);
+
+/** `2 pushed, 1 held` */
+export function movedInWords({ counts }: Pick<PageRun, 'counts'>): string {
+  const words = moves.flatMap(([key, word]) => ((counts[key] ?? 0) > 0 ? [`${counts[key]} ${word}`] : []));
+  return words.length === 0 ? 'nothing' : words.join(', ');
+}
+
+export const laneNames = {
+  users: 'Users',
+  edits: 'Edits',
+  listings: 'Tags and fields',
+  counts: 'Contact counts',
+} as const;
+export type Lane = keyof typeof laneNames;
+export const lanes = Object.keys(laneNames) as readonly Lane[];
+
+/** What a run was about: its gravest group. */
+export const whatOf = ({ groups, command }: Pick<PageRun, 'groups' | 'command'>): string =>
+  command === 'daemon' || command === 'reconcile'
+    ? (lanes.flatMap((lane) => (groups.includes(lane) ? [laneNames[lane]] : []))[0] ?? command)
+    : command;
+
+export type Weight = 'idle' | 'moved' | 'broken' | 'act';
+
+/** How a run shows in a strip; red where somebody has to act. */
+export function weightOf(run: Pick<PageRun, 'outcome' | 'counts'>): Weight {
+  if (run.outcome === 'refused') return 'act';
+  if (run.outcome === 'partial' || run.outcome === 'failed') return 'broken';
+  return movedBy(run) > 0 ? 'moved' : 'idle';
+}
+
+export function outcomePill({ outcome }: Pick<PageRun, 'outcome'>): Html {
+  switch (outcome) {
+    case 'complete':
+      return pill('tick', 'ok', 'Complete');
+    case 'refused':
+      return pill('alarm', 'act', 'Refused by the guard');
+    case 'partial':
+      return pill('half', 'quiet', 'Partial');
+    case 'failed':
+      return pill('cross', 'quiet', 'Failed');
+    default:
+      return pill('dashed', 'quiet', 'Under way');
+  }
+}
+
+export const tookMs = ({
+  startedAt,
+  finishedAt,
+}: Pick<PageRun, 'startedAt' | 'finishedAt'>): number | null =>
+  finishedAt === null ? null : finishedAt.getTime() - startedAt.getTime();
+
+export const stripLegend: Html = html`<p class="legend strips"><span><i class="key moved"></i>moved something</span><span><i class="key idle"></i>found nothing to move</span><span><i class="key broken"></i>partial or failed; the next run goes on</span><span><i class="key act"></i>somebody must act</span></p>`;
+
+/** `every 5 minutes`. @param limitSeconds three times the longest pause of the schedule */
+export function rhythm(limitSeconds: number): string {
+  const minutes = Math.round(limitSeconds / 180);
+  if (minutes < 1) return 'several times a minute';
+  if (minutes === 1) return 'every minute';
+  if (minutes === 60) return 'every hour';
+  return minutes < 60 ? `every ${minutes} minutes` : `every ${many(Math.round(minutes / 60), 'hour')}`;
+}

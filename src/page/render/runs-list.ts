@@ -1,0 +1,206 @@
+/** Runs: six hours in lanes, and the list, which folds what moved nothing. */
+import type { OpenRun, PageRun, RunsRead } from '../read/page-runs.ts';
+import { chips, csvChip, empty, heading, section, table, type TableRow } from './components.ts';
+import { sinceItBegan } from './first-day.ts';
+import { type Html, html, none } from './html.ts';
+import { csvOf, href, to } from './links.ts';
+import { runDetails } from './run-details.ts';
+import { strip } from './run-strip.ts';
+import {
+  laneNames,
+  lanes,
+  movedInWords,
+  outcomePill,
+  stripLegend,
+  tookMs,
+  weightOf,
+  whatOf,
+} from './run-words.ts';
+import type { Csv, PageContext, PageShown } from './view.ts';
+import { at, clockTime, count, dayBand, many, took } from './words.ts';
+
+const hourMs = 3_600_000;
+const hoursShown = 6;
+
+/** Of a mirror that is younger than these hours, all since it began. */
+function lanesOf({ runs, beganAt }: RunsRead, now: Date): Html {
+  const sixHours = now.getTime() - hoursShown * hourMs;
+  const isYoung = beganAt !== null && beganAt.getTime() > sixHours;
+  const from = isYoung ? beganAt : new Date(sixHours);
+  const shown = runs.filter(({ startedAt }) => startedAt >= from);
+  const hours = isYoung
+    ? [from, now]
+    : Array.from({ length: hoursShown + 1 }, (_, i) => new Date(from.getTime() + i * hourMs));
+  const card = html`<section class="card lanes" aria-label="${isYoung ? 'Since it began' : 'The last six hours'}"><dl>${lanes.map(
+    (lane) =>
+      html`<div><dt>${laneNames[lane]}</dt><dd>${strip({ runs: shown.filter(({ groups }) => groups.includes(lane)), label: laneNames[lane], from, to: now, steps: 120 })}</dd></div>`,
+  )}</dl><p class="hours note" aria-hidden="true">${hours.map((hour) => html`<span>${clockTime(hour, hour)}</span>`)}</p>${stripLegend}</section>`;
+  return beganAt === null ? card : section('Since it began', card, { note: sinceItBegan(beganAt, now) });
+}
+
+const kinds = {
+  worth: { label: 'Worth a look', fits: (run: PageRun) => weightOf(run) !== 'idle' },
+  broken: {
+    label: 'Not complete',
+    fits: (run: PageRun) => ['broken', 'act'].includes(weightOf(run)),
+  },
+  edits: { label: 'Edits', fits: ({ groups }: PageRun) => groups.includes('edits') },
+  all: { label: 'All', fits: () => true },
+} as const;
+type Kind = keyof typeof kinds;
+
+const kindOf = ({ query }: PageContext): Kind => {
+  const asked = query.get('state') ?? 'worth';
+  return Object.hasOwn(kinds, asked) ? (asked as Kind) : 'worth';
+};
+
+function runRow(run: PageRun, context: PageContext, isOpen: boolean): TableRow {
+  const ms = tookMs(run);
+  const id = run.runId.toString();
+  const waits = run.outcome === 'refused' && run.waiting > 0 ? `; ${count(run.waiting)} wait` : '';
+  const link = isOpen ? href(context, { open: null }) : `${href(context, { open: id })}#run-${id}`;
+  return {
+    id: `run-${id}`,
+    ...(isOpen ? { tone: 'open' as const } : {}),
+    cells: [
+      html`<a href="${link}" aria-expanded="${String(isOpen)}">${count(run.runId)}</a>`,
+      at(run.startedAt, context.now, true),
+      ...(context.team === null ? [run.team] : []),
+      whatOf(run),
+      outcomePill(run),
+      `${movedInWords(run)}${waits}`,
+      ms === null ? '–' : took(ms),
+      count(run.requests),
+    ],
+  };
+}
+
+/** The rows of the table: days as bands, what does not fit the filter as one line that says how many it is. */
+function rowsOf({ runs, open }: RunsRead, context: PageContext): readonly TableRow[] {
+  const { fits } = kinds[kindOf(context)];
+  const rows: TableRow[] = [];
+  let folded = 0;
+  let lastDay = '';
+  const fold = () => {
+    if (folded === 0) return;
+    const words = kindOf(context) === 'worth' ? 'found nothing to move' : 'are not of this kind';
+    rows.push({
+      band: html`<a href="${href(context, { state: 'all' })}">${many(folded, 'run')}</a> ${words}`,
+      isQuiet: true,
+    });
+    folded = 0;
+  };
+  for (const run of runs) {
+    const isOpen = open?.runId === run.runId;
+    const band = dayBand(run.startedAt, context.now);
+    if (band !== lastDay) {
+      fold();
+      rows.push({ band });
+      lastDay = band;
+    }
+    if (fits(run) || isOpen) {
+      fold();
+      rows.push(runRow(run, context, isOpen));
+      if (isOpen && open !== null) rows.push({ inside: runDetails(open, context) });
+    } else folded += 1;
+  }
+  fold();
+  return rows;
+}
+
+const share = (sorted: readonly number[], part: number) => sorted[Math.floor(sorted.length * part)] ?? 0;
+
+function summary({ runs, isRecent, beganAt }: RunsRead): string {
+  if (!isRecent) return 'Older runs, the newest first.';
+  const users = runs.filter(({ groups }) => groups.includes('users'));
+  const of = (outcome: string) => users.filter((run) => run.outcome === outcome).length;
+  const times = users.flatMap((run) => tookMs(run) ?? []).toSorted((a, b) => a - b);
+  const outcomes = [
+    [of('complete'), 'complete'],
+    [of('partial'), 'partial'],
+    [of('failed'), 'failed'],
+    [of('refused'), 'refused by the guard'],
+  ] as const;
+  const words = outcomes.flatMap(([number, word]) => (number > 0 ? [`${count(number)} ${word}`] : []));
+  const pace =
+    times.length < 2
+      ? ''
+      : ` Half took less than ${took(share(times, 0.5))}, and 95 of 100 less than ${took(share(times, 0.95))}.`;
+  return `${beganAt === null ? 'In 24 hours' : 'Since it began'} ${many(users.length, 'run')} of the users${words.length === 0 ? '' : `: ${words.join(', ')}`}.${pace}`;
+}
+
+export function runsPage(read: RunsRead, context: PageContext): PageShown {
+  const { runs, isRecent } = read;
+  const title = 'Runs';
+  const head = heading(title, summary(read));
+  if (runs.length === 0) {
+    const text = isRecent ? 'In the last 24 hours there was none.' : 'There are none before that.';
+    return {
+      title,
+      main: html`${head}${empty('dashed', 'No run to show', text, html`<p><a href="${href(context, { before: '999999999999999999' })}">Older runs</a></p>`)}`,
+    };
+  }
+  const chip = (kind: Kind) => ({
+    label: kinds[kind].label,
+    count: runs.filter(kinds[kind].fits).length,
+    href: href(context, { state: kind === 'worth' ? null : kind, open: null }),
+    isCurrent: kindOf(context) === kind,
+  });
+  const columns = [
+    { label: 'Run' },
+    { label: 'Began' },
+    ...(context.team === null ? [{ label: 'Team' }] : []),
+    { label: 'What' },
+    { label: 'Outcome' },
+    { label: 'Moved' },
+    { label: 'Took', isNumber: true },
+    { label: 'Requests', isNumber: true },
+  ];
+  const shown = runs.filter(kinds[kindOf(context)].fits).length;
+  const last = runs.at(-1);
+  const foot = html`<span>Shown: ${count(shown)} of ${many(runs.length, 'run')}${isRecent ? (read.beganAt === null ? ' of the last 24 hours' : ' since it began') : ''}</span><span class="push"></span>${last === undefined ? none : html`<a href="${href(context, { before: last.runId.toString(), open: null })}">Older runs</a>`}`;
+  return {
+    title,
+    main: html`${head}${isRecent ? lanesOf(read, context.now) : none}${chips('Which runs', (Object.keys(kinds) as Kind[]).map(chip), csvChip(csvOf(context)))}${table(context, { caption: 'Runs, the newest first', columns, rows: rowsOf(read, context), foot })}`,
+  };
+}
+
+export function oneRun(run: OpenRun, context: PageContext): PageShown {
+  const back = html`<p class="note"><a href="${to(context, '/runs')}">Runs</a></p>`;
+  const title = `Run ${count(run.runId)}`;
+  const ms = tookMs(run);
+  const text = html`${whatOf(run)} · began at ${at(run.startedAt, context.now, true)}${ms === null ? none : html` · took ${took(ms)}`} · ${many(run.requests, 'request')}`;
+  return {
+    title,
+    main: html`${heading(title, text, back)}<p>${outcomePill(run)}</p><div class="card">${runDetails(run, context)}</div>`,
+  };
+}
+
+export const runsCsv = ({ runs }: RunsRead): Csv => ({
+  head: [
+    'run_id',
+    'team',
+    'command',
+    'groups',
+    'started_at',
+    'finished_at',
+    'outcome',
+    'reasons',
+    'moved',
+    'waiting',
+    'requests',
+  ],
+  rows: runs.map((run) => [
+    run.runId,
+    run.team,
+    run.command,
+    run.groups.join(' '),
+    run.startedAt,
+    run.finishedAt,
+    run.outcome,
+    run.reasons.join('; '),
+    movedInWords(run),
+    run.waiting,
+    run.requests,
+  ]),
+});

@@ -1,0 +1,95 @@
+/** What a view of the page is: how it is read, how it is shown, and what it knows of the page around it. */
+import type { PersonRead } from '../read/page-person.ts';
+import type { PageFrame, PageReader, SeenTeam } from '../read/page-reader.ts';
+import type { Placing } from '../../model/place.ts';
+import type { Html } from './html.ts';
+
+export const tabs = ['At a glance', 'Waiting', 'Runs', 'People', 'Counts', 'Changes'] as const;
+export type Tab = (typeof tabs)[number];
+
+/** What a reader asked for. */
+export interface PageAsked {
+  /** Parts of the path, such as `id` of `/people/:team/:id`. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** Whether names, emails and phones show: `status.details`. What does not show is not searched either. */
+  readonly details: boolean;
+  /** All rows are wanted, and not a page of them. */
+  readonly isCsv: boolean;
+}
+
+/** What every view is told besides its own data. */
+export interface PageContext extends PageAsked {
+  /** As asked for, without the query. */
+  readonly path: string;
+  /** All teams that the reader may see. */
+  readonly teams: readonly SeenTeam[];
+  /** The one that is asked for, or the only one; `null`: all of them. */
+  readonly team: SeenTeam | null;
+  /** By the database's clock. */
+  readonly now: Date;
+  /** Whether decisions can be made here: `status.decide`, and somebody who is known. */
+  readonly decide: Decide | null;
+  /** Fields and missing rows that wait for a person, in the teams asked for. */
+  readonly waiting: number;
+  /** How each team stands that the reader may see. */
+  readonly standings: PageFrame['standings'];
+  /** Where this mirror is, and was. */
+  readonly placing: Placing;
+  /** All daemons of these teams that have said that they run. */
+  readonly daemons: PageFrame['daemons'];
+  /** The teams asked for that no daemon serves any more, by name, and which one was the last. */
+  readonly stopped: PageFrame['stopped'];
+  /** Edits that wait because nothing is sent from here, in the teams asked for. */
+  readonly waitingEdits: number;
+  /** Of musterd. */
+  readonly version: string;
+  /** What the settings of a team make of somebody, as a run last saw them; `null`: it has none here. */
+  readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => PersonExplained | null;
+  /** Requests that a team may send in a minute, where it is known. */
+  readonly perMinute: (team: string) => number | null;
+}
+
+/** What becomes of somebody, in words. */
+export interface PersonExplained {
+  readonly next: string;
+  readonly fields: readonly { readonly field: string; readonly because: string | null }[];
+}
+
+export interface Decide {
+  /** Who decides. */
+  readonly actor: string;
+  /** What a form carries so that it can only come from here. */
+  readonly token: (path: string) => string;
+  /** Teams with four eyes, where anybody may have typed that name: nobody decides about them here. */
+  readonly barred: ReadonlySet<string>;
+}
+
+/** What a view shows. */
+export interface PageShown {
+  /** Of the browser's tab; it begins with what the page says. */
+  readonly title: string;
+  readonly main: Html;
+  /** Of HTTP: 200 where it says no other. */
+  readonly status?: number;
+}
+
+/** Rows as a spreadsheet takes them. */
+export interface Csv {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+export interface View<Read = unknown> {
+  /** Such as `/people/:team/:id`. */
+  readonly path: string;
+  readonly tab: Tab;
+  /** @returns `null`: there is no such thing */
+  readonly read: (reader: PageReader, asked: PageAsked) => Promise<Read | null>;
+  readonly render: (read: Read, context: PageContext) => PageShown;
+  /** The same rows at the path with `.csv` behind it. */
+  readonly csv?: (read: Read, context: PageContext) => Csv;
+}
+
+/** Keeps what `read` gives and what `render` takes the same, where views of all kinds stand in one list. */
+export const view = <Read>(one: View<Read>): View => one as View;

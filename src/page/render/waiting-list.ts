@@ -1,0 +1,258 @@
+/** Waiting: a list for each reason, batches first; evidence, then one decision about the rows that have a tick. */
+import type { SeenTeam } from '../read/page-reader.ts';
+import type { MissingRows, WaitingList } from '../read/page-waiting.ts';
+import type { ListRead, PageWaiting } from '../read/page-waiting-view.ts';
+import { mostWhole, ownKey } from '../../model/waiting-page.ts';
+import { hasBanner, isCopy, nothingDecided } from './banner.ts';
+import { chips, choice, csvChip, empty, heading } from './components.ts';
+import { barredNote, hidden, mayDecide } from './decide.ts';
+import { editorsIn, listTitle, meaning, stateName } from './hold-words.ts';
+import { type Html, html, none } from './html.ts';
+import { teamName } from './layout.ts';
+import { commandOf, csvOf, href, to } from './links.ts';
+import { decidedBelow, listFilters, lookAtAll } from './list-form.ts';
+import { rowsTable, type ListOnPage, listOnPage, teamOfList } from './list-rows.ts';
+import { decidedLast, nothingCard, receiptCard } from './receipt.ts';
+import { byWhom } from './receipt-words.ts';
+import { legend, textOf } from './three-values.ts';
+import type { Csv, PageContext, PageShown } from './view.ts';
+import { at, capital, clockTime, count, listed, many, named, span, visible } from './words.ts';
+
+const inTeam = (context: PageContext, team: SeenTeam): Html =>
+  context.team === null ? html` in ${named(teamName(team))}` : none;
+
+/** Red is for what somebody has to do, which in a copy is nothing. */
+const cardOf = (context: PageContext): string =>
+  isCopy(context) ? 'card flush batch' : 'card flush act-bar batch';
+
+/** Nothing is called well below a banner. */
+const wellIn = (context: PageContext) => (hasBanner(context) ? 'dashed' : 'tick');
+
+const since = (context: PageContext, when: Date): Html =>
+  html`<p class="since note">since ${at(when, context.now)}<br>${span(context.now.getTime() - when.getTime())}</p>`;
+
+/** `4 of 60 edits are left`, where something of it was decided before. */
+const titleOf = (list: ListRead): string =>
+  list.decided === null
+    ? listTitle(list)
+    : `${count(list.rows)} of ${many(list.rows + list.decided.rows, 'edit')} ${list.rows === 1 ? 'is' : 'are'} left`;
+
+function decidedBefore(context: PageContext, { decided }: ListRead): readonly Html[] {
+  if (decided === null) return [];
+  const { rows, approved, by, at: when } = decided;
+  const what = approved === rows ? 'approved' : approved === 0 ? 'rejected' : 'decided about, the last';
+  return [
+    html`<span>${count(rows)} ${what} by <b>${byWhom(context, by)}</b> at ${at(when, context.now)}</span>`,
+  ];
+}
+
+function aboutOf({ list, context, read }: ListOnPage): Html {
+  const { editedFrom, editedTo, batch, runId } = list;
+  const from = editedFrom === null ? '' : clockTime(editedFrom, context.now);
+  const until = editedTo === null ? '' : clockTime(editedTo, context.now);
+  const about = [
+    ...(read.isAlone
+      ? [
+          html`<span>Waits since ${at(list.since, context.now)}, ${span(context.now.getTime() - list.since.getTime())}</span>`,
+        ]
+      : []),
+    ...(editedTo === null
+      ? []
+      : [
+          html`<span>Edited here by ${editorsIn(list)}, ${from === until ? from : `${from} to ${until}`}</span>`,
+        ]),
+    ...(list.state === 'conflict' ? [html`<span>On the service: by whom, it does not say</span>`] : []),
+    ...(batch === null
+      ? []
+      : [
+          ...decidedBefore(context, list),
+          html`<span>Batch <code>${batch}</code>${runId === null ? none : html`, <a href="${to(context, `/runs/${runId}`)}">run ${count(runId)}</a>`}</span>`,
+        ]),
+  ];
+  return html`<p class="about">${about}</p>`;
+}
+
+/** Why it waits, and what that means. */
+function meaningOf({ list, context, read, isDecided }: ListOnPage): Html {
+  const details =
+    list.state === 'approval'
+      ? list.details.filter((detail) => detail !== '').map((detail) => html`${visible(capital(detail))}. `)
+      : [];
+  const means =
+    list.state !== 'approval'
+      ? meaning[list.state]
+      : isCopy(context)
+        ? 'None of it is sent from here.'
+        : 'None of it was sent. It waits until somebody decides or the edits change; all else goes on.';
+  const own = isDecided ? list.shown.filter((row) => read.own.has(ownKey(row))).length : 0;
+  const mine =
+    own === 0
+      ? none
+      : html` <b>${own === list.rows ? (own === 1 ? 'It is your own edit' : `All ${count(own)} are your own edits`) : own === 1 ? 'One of them is your own edit' : `${count(own)} of them are your own edits`}</b>, which somebody else has to approve (four eyes).`;
+  return html`${details}${means}${mine}`;
+}
+
+function listCard(read: PageWaiting, list: ListRead, context: PageContext): Html {
+  const standing = listOnPage(read, list, context);
+  const isWhole = list.rows <= mostWhole;
+  const id = list.batch === null ? `${list.state}-${standing.team.team}` : `batch-${list.batch}`;
+  return html`<section class="${cardOf(context)}" id="${id}">
+<div class="head"><div><h2 class="h3">${titleOf(list)}${inTeam(context, standing.team)}</h2><p>${meaningOf(standing)}</p>${aboutOf(standing)}</div>${since(context, list.since)}</div>
+${isWhole ? decidedBelow(standing) : html`${rowsTable(standing)}${lookAtAll(standing)}`}
+</section>`;
+}
+
+function missingCard(read: PageWaiting, missing: MissingRows, context: PageContext): Html {
+  const team = teamOfList(read, missing.teamId);
+  const what = missing.resource.replace('_', ' ');
+  const { hash, rows } = missing;
+  const path = `/waiting/${hash}`;
+  const button =
+    context.decide === null || !mayDecide(context, team.team)
+      ? none
+      : html`<form method="post" action="${path}">${hidden('token', context.decide.token(path))}${hidden('team', team.team)}${hidden('rows', String(rows))}<button class="button main" name="verb" value="Approve">Approve ${count(rows)}…</button></form>`;
+  const way = choice(
+    'They are really gone',
+    'the next complete run calls them gone, if they are missing still',
+    commandOf(context, team.team, `approve ${hash} --reason '…'`),
+    button,
+  );
+  return html`<section class="${cardOf(context)}" id="${`missing-${hash}`}">
+<div class="head"><div><h2 class="h3">${count(rows)} ${what} are missing on the service${inTeam(context, team)}</h2><p>${visible(capital(missing.reason))}. None of them is called gone before somebody agrees; they stay in the mirror.</p></div>${since(context, missing.since)}</div>
+${isCopy(context) ? none : way}
+</section>`;
+}
+
+function stateChips({ all, missing }: PageWaiting, context: PageContext): Html {
+  const states = [...Map.groupBy(all, ({ state }) => state)].map(
+    ([state, of]) => [state, of.reduce((sum, { rows }) => sum + rows, 0)] as const,
+  );
+  const sum = states.reduce((total, [, rows]) => total + rows, 0) + missing.length;
+  const chip = (label: string, state: string | null, number: number) => ({
+    label,
+    count: number,
+    href: href(context, { state }),
+    isCurrent: context.query.get('state') === state,
+  });
+  const words = (state: WaitingList['state']) => capital(stateName[state]);
+  const chosen = [
+    chip('All', null, sum),
+    ...states.map(([state, rows]) =>
+      chip(words(state), state, rows + (state === 'approval' ? missing.length : 0)),
+    ),
+    ...(missing.length > 0 && !states.some(([state]) => state === 'approval')
+      ? [chip(words('approval'), 'approval', missing.length)]
+      : []),
+  ];
+  return chips('What waits', chosen, html`${legend}${csvChip(csvOf(context))}`);
+}
+
+function leadOf({ all, missing }: PageWaiting): string {
+  const batches = all.filter(({ batch }) => batch !== null);
+  const others = all.filter(({ batch }) => batch === null);
+  const inBatches = batches.reduce((sum, { rows }) => sum + rows, 0);
+  const byState = [...Map.groupBy(others, ({ state }) => state)].map(
+    ([state, of]) => `${count(of.reduce((sum, { rows }) => sum + rows, 0))} ${stateName[state]}`,
+  );
+  const parts = [
+    ...(batches.length === 0
+      ? []
+      : [
+          `${batches.length === 1 ? 'One batch' : `${count(batches.length)} batches`} of ${count(inBatches)} for an approval`,
+        ]),
+    ...(missing.length === 0 ? [] : [`${many(missing.length, 'list')} of missing rows`]),
+    ...byState,
+  ];
+  return `${listed(parts)}. Nothing that waits is lost, and nothing of it is sent before somebody decides.`;
+}
+
+/** What `?note=` can say. */
+const notes: Readonly<Record<string, Html>> = {
+  missing: html`<div class="card receipt" role="status" id="receipt"><p><b>It is agreed that they are gone.</b> The next complete run calls them so, if it does not find them.</p></div>`,
+};
+
+interface Said {
+  /** Why nothing was decided, where the list comes back. */
+  readonly refusal?: string;
+}
+
+/** The view of all lists, or of one by itself. */
+export function waiting(read: PageWaiting, context: PageContext, { refusal }: Said = {}): PageShown {
+  const receipt =
+    refusal === undefined
+      ? html`${notes[context.query.get('note') ?? ''] ?? none}${receiptCard(context, read)}`
+      : nothingCard(refusal);
+  const [alone] = read.lists;
+  if (read.isAlone && alone !== undefined) return aloneList(read, alone, context, receipt);
+  const barred = barredNote(
+    context,
+    [...read.lists, ...read.missing].map(({ teamId }) => teamOfList(read, teamId).team),
+  );
+  const cards = html`<div class="stack">${barred}${read.lists.filter(({ batch }) => batch !== null).map((list) => listCard(read, list, context))}${read.missing.map((one) => missingCard(read, one, context))}${read.lists.filter(({ batch }) => batch === null).map((list) => listCard(read, list, context))}</div>`;
+  const last = decidedLast(context, read.decided);
+  const rows = read.all.reduce((sum, list) => sum + list.rows, 0) + read.missing.length;
+  if (context.params['batch'] !== undefined && read.lists.length + read.missing.length === 0) {
+    const title = 'Nothing waits under this name';
+    const text = 'It was decided, or the edits have changed since, and what waits now has another name.';
+    const more = html`<p><a href="${to(context, '/waiting')}">What waits now</a></p>`;
+    return {
+      title,
+      main: html`${receipt}<h1 class="away">${title}</h1>${empty(wellIn(context), title, text, more)}`,
+    };
+  }
+  if (rows === 0) {
+    const text =
+      'Fields appear here when both sides changed one, when the service refuses a value, or when a run would push to more users than the guard lets pass.';
+    const title = 'Nothing waits for anybody';
+    return {
+      title,
+      main: html`${receipt}<h1 class="away">${title}</h1>${empty(wellIn(context), title, text)}${last}`,
+    };
+  }
+  const title = `${many(rows, 'field')} ${rows === 1 ? 'waits' : 'wait'} for somebody`;
+  const text = isCopy(context) ? nothingDecided : leadOf(read);
+  return {
+    title,
+    main: html`${receipt}${heading(title, text)}${stateChips(read, context)}${cards}${last}`,
+  };
+}
+
+/** The list is the page: its title and its meaning stand above it. */
+function aloneList(read: PageWaiting, list: ListRead, context: PageContext, receipt: Html): PageShown {
+  const standing = listOnPage(read, list, context);
+  const title = titleOf(list);
+  const tick =
+    list.state === 'conflict' && standing.isDecided
+      ? ' Tick the rows of which you know which side is right, then say which; the next page asks once more.'
+      : '';
+  const text = isCopy(context) ? html`${nothingDecided}` : html`${meaningOf(standing)}${tick}`;
+  const before = html`<p class="note"><a href="${to(context, '/waiting')}">Waiting</a></p>`;
+  const barred = barredNote(context, [standing.team.team]);
+  return {
+    title,
+    main: html`${receipt}${heading(html`${title}${inTeam(context, standing.team)}`, text, before)}<div class="stack">${barred}<div class="${cardOf(context)}"><div class="list-head">${aboutOf(standing)}<span class="push"></span>${csvChip(csvOf(context))}${listFilters(standing)}</div>${decidedBelow(standing)}</div></div>`,
+  };
+}
+
+export function waitingCsv(read: PageWaiting, context: PageContext): Csv {
+  const shown = (field: string, value: unknown) =>
+    context.details || field === 'role_id' ? textOf(value) : value === null ? null : 'not shown';
+  const rows = read.lists
+    .flatMap((list) => list.shown)
+    .map((row) => [
+      teamOfList(read, row.teamId).team,
+      row.userId,
+      ...(context.details ? [row.name] : []),
+      row.field,
+      row.reason,
+      row.detail,
+      shown(row.field, row.base),
+      shown(row.field, row.mirror),
+      shown(row.field, row.service),
+      row.since,
+      row.editedBy,
+      row.batch,
+    ]);
+  const head = ['team', 'user_id', ...(context.details ? ['name'] : []), 'field', 'reason', 'detail'];
+  return { head: [...head, 'last_agreed', 'mirror', 'service', 'since', 'edited_by', 'batch'], rows };
+}

@@ -1,0 +1,187 @@
+/** Assembles the page: its views, the mirror that they read, and the settings that say who may see what. */
+import type { Config } from '../../config/config.ts';
+import { MusterdError } from '../../errors.ts';
+import { createRowWriter } from '../../files/write-rows.ts';
+import type { Database } from '../../mirror/db/database.ts';
+import { ofDatabase } from '../../mirror/team/known-place.ts';
+import { type PageFrame, type PageReader, readPageFrame, readPulse } from '../read/page-reader.ts';
+import { stillOf } from '../../model/place.ts';
+import { readAssets } from '../assets.ts';
+import { layout } from '../render/layout.ts';
+import { sorryPage } from '../render/sorry.ts';
+import type { Csv, PageContext, PageShown, View } from '../render/view.ts';
+import { explainAsSeen } from '../../runs/explain-as-seen.ts';
+import type { PageAnswer, PageQuestion, PageSource } from './page-routes.ts';
+import type { DecideOptions } from './deciding.ts';
+import { deciding, decisionPatterns } from './page-decisions.ts';
+import { holding, holdPattern } from './page-holds.ts';
+import { pageViews } from './page-views.ts';
+import { planUndoOf } from './undo-on-page.ts';
+
+export interface PageOptions {
+  readonly db: Database;
+  /** From the current settings. */
+  readonly configs: () => readonly Config[];
+  readonly version: string;
+  /** What the daemon needs for decisions on the page, if the settings allow them; `null`: read-only. */
+  readonly decide: Pick<DecideOptions, 'mirror' | 'log'> | null;
+}
+
+const htmlType = 'text/html; charset=utf-8';
+
+const asCsv = ({ head, rows }: Csv): string => {
+  const writer = createRowWriter('csv', head);
+  const named = rows.map((row) => Object.fromEntries(head.map((column, i) => [column, row[i]])));
+  return writer.begin + writer.rows(named) + writer.end();
+};
+
+function contextOf(
+  { configs, version, decide }: PageOptions,
+  question: PageQuestion,
+  { seen, reader, now, waiting, standings, placing: found, daemons, stopped, waitingEdits }: PageFrame,
+): PageContext {
+  const [{ status }] = configs() as readonly [Config, ...Config[]];
+  const byTeam = new Map(configs().map((config) => [config.team, config]));
+  const { path, params, query, isCsv, actor, isKnown, token } = question;
+  const fourEyes = configs().filter(({ push }) => push.fourEyes);
+  const barred = new Set(isKnown ? [] : fourEyes.map((config) => config.team));
+  const isAsked = params['team'] !== undefined || query.get('team') !== null;
+  const [only] = reader.teams;
+  // In the order of the settings; a mirror may have teams that are not in these.
+  const order = [...byTeam.keys()];
+  const placeOf = (team: string) => (byTeam.has(team) ? order.indexOf(team) : order.length);
+  // A page by itself sends nothing, and is looked at by whatever address leads there.
+  const placing = decide === null ? ofDatabase(found) : found;
+  const mayDecide = decide !== null && stillOf(placing) === undefined;
+  return {
+    path,
+    params,
+    query,
+    teams: seen.toSorted((a, b) => placeOf(a.team) - placeOf(b.team)),
+    team: (isAsked || seen.length === 1 ? only : null) ?? null,
+    now,
+    details: status.details,
+    isCsv,
+    explain: (team, { state, held }) => {
+      const config = byTeam.get(team);
+      return config === undefined ? null : explainAsSeen(state, held, config);
+    },
+    decide: mayDecide && status.decide && actor !== null ? { actor, token, barred } : null,
+    waiting,
+    standings,
+    placing,
+    daemons,
+    // A daemon that answers runs, and is about to say so.
+    stopped: new Map([...stopped].filter(([team]) => decide === null || !byTeam.has(team))),
+    waitingEdits,
+    version,
+    perMinute: (team) => {
+      const rate = byTeam.get(team)?.rate;
+      return rate === undefined ? null : Math.floor(rate.perMinute * rate.share);
+    },
+  };
+}
+
+/** Who may decide, and the teams in which somebody else has to approve what they edit. */
+function deciderOf({ configs, decide }: PageOptions, { actor }: PageQuestion): PageReader['decider'] {
+  const [first] = configs();
+  if (decide === null || actor === null || first?.status.decide !== true) return null;
+  const fourEyes = configs().filter(({ push }) => push.fourEyes);
+  return { actor, fourEyes: new Set(fourEyes.map(({ team }) => team)) };
+}
+
+/** What the page answers besides its views. */
+interface Around {
+  readonly links: readonly string[];
+  readonly notFound: PageAnswer;
+}
+
+/** Reads what it is about, decides outside of what was read, and reads again where the decision was refused after all. */
+async function answerDecision(
+  options: PageOptions,
+  question: PageQuestion,
+  { links, notFound }: Around,
+): Promise<PageAnswer> {
+  const { db, configs } = options;
+  const team = question.params['team'] ?? question.form?.get('team') ?? null;
+  const { tab, prepare, refusedAfterAll } = question.pattern === holdPattern ? holding : deciding;
+  if (options.decide === null || team === null) return notFound;
+  const by = { ...options.decide, configs };
+  const read = <Result>(work: (frame: PageFrame) => Promise<Result>) =>
+    readPageFrame(db, team, work, deciderOf(options, question));
+  const page = (context: PageContext, shown: PageShown): PageAnswer => ({
+    status: shown.status ?? 200,
+    type: htmlType,
+    body: layout(context, tab, shown, links).toString(),
+  });
+  const posing = async () => ({
+    question,
+    undo: await planUndoOf(by, question.form ?? new URLSearchParams()),
+  });
+  const asked = await posing();
+  const prepared = await read(async (frame) => {
+    if (frame.reader.teams.length === 0) return notFound;
+    const context = contextOf(options, question, frame);
+    const next = await prepare(by, asked, frame, context);
+    return typeof next === 'function' ? { carryOut: next } : page(context, next);
+  });
+  if (!('carryOut' in prepared)) return prepared;
+  try {
+    return { status: 303, type: htmlType, body: '', headers: { location: await prepared.carryOut() } };
+  } catch (error) {
+    if (!(error instanceof MusterdError)) throw error;
+    const again = await posing();
+    return await read(async (frame) => {
+      const context = contextOf(options, question, frame);
+      return page(context, await refusedAfterAll(again, frame, context, error));
+    });
+  }
+}
+
+export function createPage(options: PageOptions): PageSource {
+  const { db, configs } = options;
+  const links = options.decide !== null ? ['freshness', 'metrics'] : [];
+  const byPath = new Map(pageViews.map((one) => [one.path, one]));
+  const [first] = configs();
+  if (first === undefined) throw new Error('there is no team');
+  const { token, user, password } = first.status;
+  const sorry = (status: number) => sorryPage(status).toString();
+  const notFound: PageAnswer = { status: 404, type: htmlType, body: sorry(404) };
+
+  const show = async (one: View, question: PageQuestion): Promise<PageAnswer> => {
+    const team = question.params['team'] ?? question.query.get('team');
+    const answer = async (frame: PageFrame): Promise<PageAnswer> => {
+      if (team !== null && frame.reader.teams.length === 0) return notFound;
+      const { details } = (configs()[0] ?? first).status;
+      const read = await one.read(frame.reader, { ...question, details });
+      if (read === null || (question.isCsv && one.csv === undefined)) return notFound;
+      const context = contextOf(options, question, frame);
+      if (question.isCsv && one.csv !== undefined) {
+        const name = question.path.slice(1).replaceAll('/', '-') || 'glance';
+        return {
+          status: 200,
+          type: 'text/csv; charset=utf-8',
+          body: asCsv(one.csv(read, context)),
+          headers: { 'content-disposition': `attachment; filename="${encodeURIComponent(name)}.csv"` },
+        };
+      }
+      const body = layout(context, one.tab, one.render(read, context), links).toString();
+      return { status: 200, type: htmlType, body };
+    };
+    return await readPageFrame(db, team, answer, deciderOf(options, question));
+  };
+
+  return {
+    keys: { token, user, password },
+    patterns: pageViews.map(({ path }) => path),
+    decisions: options.decide === null ? [] : [...decisionPatterns, holdPattern],
+    assets: readAssets(),
+    answer: async (question) => {
+      const one = byPath.get(question.pattern);
+      return one === undefined ? notFound : await show(one, question);
+    },
+    decide: (question) => answerDecision(options, question, { links, notFound }),
+    sorry,
+    pulse: () => readPulse(db),
+  };
+}

@@ -1,0 +1,92 @@
+/** What the forms of the page that decide something have in common. */
+import type { Config } from '../../config/config.ts';
+import type { MusterdError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { PageFrame } from '../read/page-reader.ts';
+import { isCopy } from '../render/banner.ts';
+import { mayDecide, refusedPage, whyBarred } from '../render/decide.ts';
+import type { PageContext, PageShown, Tab } from '../render/view.ts';
+import type { Mirror } from '../../runs/open.ts';
+import type { PageQuestion } from './page-routes.ts';
+import type { PlannedUndo } from './undo-on-page.ts';
+
+export interface DecideOptions {
+  readonly mirror: Mirror;
+  readonly log: Log;
+  readonly configs: () => readonly Config[];
+}
+
+/** A form, and what it would take back, if it is about that. */
+export interface Posing {
+  readonly question: PageQuestion;
+  readonly undo: PlannedUndo | null;
+}
+
+export interface PostedForm {
+  readonly question: PageQuestion;
+  readonly form: URLSearchParams;
+  readonly config: Config;
+}
+
+/**
+ * A decision that was confirmed and is about what was shown.
+ * @returns where the page is that says so
+ * @throws MusterdError if it is about something else after all
+ */
+export type CarryOut = () => Promise<string>;
+
+/** What a form of the page is answered with. */
+export interface Deciding {
+  readonly tab: Tab;
+  /** @returns a page that asks for confirmation, or says why nothing is done; or else what carries it out */
+  readonly prepare: (
+    options: DecideOptions,
+    posed: Posing,
+    frame: PageFrame,
+    context: PageContext,
+  ) => Promise<PageShown | CarryOut>;
+  /** What refused it when it was to be carried out, over what is there by now. */
+  readonly refusedAfterAll: (
+    posed: Posing,
+    frame: PageFrame,
+    context: PageContext,
+    error: MusterdError,
+  ) => Promise<PageShown>;
+}
+
+/** How long a page waits for the lease, shorter than a command; then the person is asked to try again. */
+const waitMs = 3_000;
+
+export const setupOf = ({ mirror, log }: DecideOptions, { config }: PostedForm) => ({
+  setup: { config, log, mirror },
+  leased: { team: config.team, lease: { ...config.lease, waitMs } },
+});
+
+/** The settings of the team that a form is about, or why nobody decides about it here. */
+export function decidingOn(
+  options: DecideOptions,
+  { form, params }: Pick<PageQuestion, 'form' | 'params'>,
+  context: PageContext,
+): Config | PageShown {
+  const team = params['team'] ?? form?.get('team');
+  const config = options.configs().find((one) => one.team === team);
+  if (isCopy(context))
+    return refusedPage(context, {
+      status: 403,
+      message: 'Nothing is decided in a copy',
+      hint: 'Whatever is approved here would not be sent.',
+    });
+  if (config === undefined || context.decide === null)
+    return refusedPage(context, {
+      status: 403,
+      message: 'Nothing can be decided here',
+      hint: 'The daemon of this page does not serve that team.',
+    });
+  if (!mayDecide(context, config.team))
+    return refusedPage(context, {
+      status: 403,
+      message: whyBarred,
+      hint: 'With status.user and status.passwordFile the page knows who decides.',
+    });
+  return config;
+}

@@ -1,0 +1,235 @@
+/** Decisions on the page: confirmed once, then carried out by the code of the commands, in the name of who logged in. */
+import { MusterdError } from '../../errors.ts';
+import type { PageFrame } from '../read/page-reader.ts';
+import { type PageField, readHeldRows } from '../read/page-waiting.ts';
+import { type PageWaiting, readWaitingView } from '../read/page-waiting-view.ts';
+import { readFourEyes } from '../../mirror/team/pinned-teams.ts';
+import { refusedPage, shownKey, type Verb, whyBarred } from '../render/decide.ts';
+import { href } from '../render/links.ts';
+import { confirmation } from '../render/question.ts';
+import { undoQuestion } from '../render/undo-question.ts';
+import type { PageContext, PageShown } from '../render/view.ts';
+import { waiting } from '../render/waiting-list.ts';
+import { count } from '../render/words.ts';
+import { approve, reject } from '../../runs/approve-batch.ts';
+import { readField } from '../../runs/named-user.ts';
+import { ownKey } from '../../model/waiting-page.ts';
+import { resolveAll } from '../../runs/resolve-field.ts';
+import { applyUndo } from '../../runs/undo-run.ts';
+import {
+  readDecisionForm,
+  readReason,
+  readTyped,
+  readUndoForm,
+  requireReadable,
+  type ShownRow,
+} from './decision-form.ts';
+import {
+  type CarryOut,
+  type DecideOptions,
+  type Deciding,
+  decidingOn,
+  type PostedForm,
+  setupOf,
+} from './deciding.ts';
+import { askUndo, type PlannedUndo } from './undo-on-page.ts';
+
+/** By the path that they are posted to. */
+export const decisionPatterns = ['/waiting', '/waiting/:batch'] as const;
+
+/** Four eyes may have been asked for elsewhere: a command can do so, too. */
+async function requireKnownName(options: DecideOptions, { question, config }: PostedForm): Promise<void> {
+  if (question.isKnown) return;
+  if ((await readFourEyes(options.mirror.db.kysely, config.team)) === true)
+    throw new MusterdError('usage', whyBarred);
+}
+
+/** The list that the form came from, as it is now. */
+async function listAgain(
+  { question, form }: Pick<PostedForm, 'question' | 'form'>,
+  frame: PageFrame,
+  context: PageContext,
+  {
+    status,
+    refusal,
+    ticks = 'none',
+  }: { readonly status: 400 | 409; readonly refusal: string; readonly ticks?: string },
+): Promise<PageShown> {
+  const back = form.get('back') ?? '';
+  const [, search = ''] = back.split(/\?(.*)/s);
+  const query = new URLSearchParams(search);
+  if (back === '' && context.teams.length > 1) query.set('team', form.get('team') ?? '');
+  query.set('ticks', ticks);
+  const asked = { params: question.params, query, isCsv: false };
+  const read = await readWaitingView(frame.reader, asked);
+  return { ...waiting(read, { ...context, ...asked, path: question.path }, { refusal }), status };
+}
+
+/** What of the rows that were shown is not as it was. */
+function movedIn(shown: readonly ShownRow[], now: readonly PageField[], batch: string | undefined) {
+  const asShown = new Set(now.filter((row) => batch === undefined || row.batch === batch).map(shownKey));
+  return shown.filter(({ key }) => !asShown.has(key));
+}
+
+const movedWords = (moved: number, all: number): string =>
+  all === 1
+    ? 'The row was edited, or has moved on the service, while you looked. Look at it and press again.'
+    : `${count(moved)} of the ${count(all)} rows ${moved === 1 ? 'was' : 'were'} edited, or moved on the service, while you looked. The other ${count(all - moved)} are ticked below, ${moved === 1 ? 'that one is' : `the ${count(moved)} are`} marked; look at them and press again.`;
+
+/** Verbs of a batch, and of fields that are decided about by themselves. */
+const ofBatch: ReadonlySet<Verb> = new Set(['Approve', 'Reject', 'Withdraw']);
+
+/** Rows of the list that need other eyes, where the deed sends what they say. */
+const ownLeftOut = (verb: Verb, { lists, own }: PageWaiting): readonly PageField[] =>
+  verb === 'Approve' || verb === 'mirror'
+    ? (lists[0]?.shown ?? []).filter((row) => own.has(ownKey(row)))
+    : [];
+
+async function prepare(
+  options: DecideOptions,
+  posted: PostedForm,
+  frame: PageFrame,
+  context: PageContext,
+): Promise<PageShown | CarryOut> {
+  const { form, question, config } = posted;
+  const { batch } = question.params;
+  const { verb: said, rows: shown, all, state, back } = readDecisionForm(form);
+  // Whoever withdraws an edit outside of a batch takes what the service has.
+  const verb = said === 'Withdraw' && batch === undefined ? 'service' : said;
+  if (ofBatch.has(verb) !== (batch !== undefined) || (shown === null && batch === undefined))
+    throw new MusterdError('usage', 'The form cannot be read: it is not of this list');
+  if (shown?.length === 0) {
+    const refusal = 'No row is ticked. Tick those that you want to decide.';
+    return await listAgain(posted, frame, context, { status: 400, refusal });
+  }
+  const list = await readWaitingView(frame.reader, {
+    params: question.params,
+    query: new URLSearchParams({ state }),
+    isCsv: false,
+  });
+  const [missing] = list.missing;
+  const total = (batch === undefined ? undefined : missing?.rows) ?? list.lists[0]?.rows ?? 0;
+  const now = shown === null ? (list.lists[0]?.shown ?? []) : await readHeldRows(frame.reader, shown);
+  const moved = shown === null ? [] : movedIn(shown, now, batch);
+  if (moved.length > 0) {
+    const ticks = (shown ?? []).map(({ key }) => key).join(',');
+    const refusal = movedWords(moved.length, shown?.length ?? 0);
+    return await listAgain(posted, frame, context, { status: 409, refusal, ticks });
+  }
+  if (shown === null && total !== all) {
+    const refusal =
+      total === 0 ? 'None of it waits any more.' : `It has ${count(total)} rows now, and not ${count(all)}.`;
+    return await listAgain(posted, frame, context, { status: 409, refusal });
+  }
+  const keys = (shown ?? []).map(({ key }) => key);
+  if (form.get('confirmed') === null) {
+    const [path, search] = (/^\/waiting\b/.test(back) ? back : question.path).split(/\?(.*)/s);
+    const query = new URLSearchParams(search);
+    return confirmation(context, {
+      verb,
+      path: question.path,
+      back: href({ path: path ?? '', query }, keys.length === 0 ? {} : { ticks: keys.join(',') }),
+      rows: now,
+      number: shown === null ? total : now.length,
+      all: verb === 'Withdraw' ? now.length : Math.max(total, now.length),
+      state,
+      own: ownLeftOut(verb, list),
+      sending: list.sending,
+      values: [
+        ['verb', verb],
+        ['team', config.team],
+        ['state', state],
+        ['rows', String(all)],
+        ['back', back],
+        ...(shown === null ? [] : [['ticks', 'on'] as const]),
+        ...keys.map((key) => ['row', key] as const),
+      ],
+    });
+  }
+  const why = readReason(form);
+  const actor = context.decide?.actor;
+  const { setup, leased } = setupOf(options, posted);
+  if (verb === 'mirror' || verb === 'service' || verb === 'value') {
+    const resolutions = (shown ?? []).map(({ userId: id, field: column, key }) => {
+      const field = readField(column);
+      const seen = { kind: 'shown', digest: key.slice(-12) } as const;
+      return { id, field, take: readTyped(form, verb, field), seen, why, actor };
+    });
+    return async () => {
+      await requireKnownName(options, posted);
+      return saidOf((await resolveAll(setup, leased, resolutions)).decision);
+    };
+  }
+  return async () => {
+    await requireKnownName(options, posted);
+    const edits = now.flatMap(({ editId }) => (editId === null ? [] : [editId]));
+    const chosen = shown === null ? { edits: null, rows: all } : { edits, rows: null };
+    const choice = { batch: batch ?? '', only: null, ...chosen, why, actor };
+    const decided =
+      verb === 'Approve'
+        ? await approve(setup, leased, choice)
+        : await reject(setup, leased, { ...choice, revert: verb === 'Withdraw' });
+    return decided.of === 'fields' ? saidOf(decided.decision) : '/waiting?note=missing';
+  };
+}
+
+function saidOf(decision: bigint | null): string {
+  if (decision !== null) return `/waiting?done=${decision}`;
+  throw new MusterdError('usage', 'All of it was edited, or has moved on the service, while you looked.');
+}
+
+async function prepareUndo(
+  options: DecideOptions,
+  posted: PostedForm,
+  frame: PageFrame,
+  context: PageContext,
+  planned: PlannedUndo,
+): Promise<PageShown | CarryOut> {
+  if ('refusal' in planned) throw planned.refusal;
+  const { form, config } = posted;
+  if (form.get('confirmed') === null) return undoQuestion(context, await askUndo(planned, frame, null));
+  const why = readReason(form);
+  const { number, keys: seen } = readUndoForm(form);
+  if (seen.length === 0) throw new MusterdError('usage', 'The form cannot be read: it names no row');
+  const { setup, leased } = setupOf(options, posted);
+  return async () => {
+    await requireKnownName(options, posted);
+    const of = { ...leased, push: config.push };
+    const confirmation = { actor: context.decide?.actor, why, seen };
+    return saidOf((await applyUndo(setup.mirror.db, of, { of: 'decision', number }, confirmation)).number);
+  };
+}
+
+const prepareDecision: Deciding['prepare'] = async (options, { question, undo }, frame, context) => {
+  const { form = new URLSearchParams() } = question;
+  const config = decidingOn(options, question, context);
+  if ('main' in config) return config;
+  try {
+    requireReadable(form);
+    const posted = { question, form, config };
+    return undo === null
+      ? await prepare(options, posted, frame, context)
+      : await prepareUndo(options, posted, frame, context, undo);
+  } catch (error) {
+    if (!(error instanceof MusterdError)) throw error;
+    return refusedPage(context, { status: 400, message: error.message, hint: error.hint });
+  }
+};
+
+/** What refused a decision that was to be carried out, over the list as it is by now. */
+const refusedAfterAll: Deciding['refusedAfterAll'] = async (
+  { question, undo },
+  frame,
+  context,
+  { message, hint },
+) => {
+  const { form = new URLSearchParams() } = question;
+  const refusal = [message, hint].filter((one) => one !== undefined).join('. ');
+  if (undo !== null && !('refusal' in undo))
+    return undoQuestion(context, await askUndo(undo, frame, { shown: form.getAll('row'), why: refusal }));
+  const ticks = form.getAll('row').join(',');
+  return await listAgain({ question, form }, frame, context, { status: 409, refusal, ticks });
+};
+
+/** About what waits in lists. */
+export const deciding: Deciding = { tab: 'Waiting', prepare: prepareDecision, refusedAfterAll };

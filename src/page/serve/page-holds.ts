@@ -1,0 +1,94 @@
+/** Holds on the page of a person: asked for and ended there, in the name of who logged in. */
+import { MusterdError } from '../../errors.ts';
+import type { HoldEnd } from '../../mirror/users/held.ts';
+import { type PersonRead, readPerson } from '../read/page-person.ts';
+import type { PageReader } from '../read/page-reader.ts';
+import { fields } from '../../model/user.ts';
+import { refusedPage } from '../render/decide.ts';
+import { type HoldAsked, isHoldField } from '../render/hold-form.ts';
+import { to } from '../render/links.ts';
+import { onePerson } from '../render/person.ts';
+import type { PageContext, PageShown } from '../render/view.ts';
+import { endHold, holdFields, readUntil } from '../../runs/hold-fields.ts';
+import { readField } from '../../runs/named-user.ts';
+import type { PageQuestion } from './page-routes.ts';
+import { readReason, requireReadable } from './decision-form.ts';
+import { type Deciding, decidingOn, setupOf } from './deciding.ts';
+
+export const holdPattern = '/people/:team/:id';
+
+const askedOf = ({ form = new URLSearchParams() }: PageQuestion): HoldAsked => ({
+  deed: form.get('deed') === 'end' ? 'end' : 'hold',
+  field: form.getAll('field').length === 1 ? (form.get('field') ?? '') : 'all',
+  until: form.get('until') ?? '',
+  at: form.get('at') ?? '',
+  why: form.get('why') ?? '',
+});
+
+/** The moment that stood there, or the one that was typed. @throws MusterdError `usage` */
+function endOf({ until, at }: HoldAsked): HoldEnd {
+  const [how, moment = ''] = until.split(' ');
+  try {
+    return readUntil(how === 'at' ? at : moment);
+  } catch {
+    throw new MusterdError('usage', 'It does not say until when: choose one, or type a date and a time');
+  }
+}
+
+/** @throws MusterdError `usage` for what no form of the page has */
+function fieldsOf({ form = new URLSearchParams() }: PageQuestion) {
+  const named = form.getAll('field');
+  if (named.length === 0 || !named.every(isHoldField))
+    throw new MusterdError('usage', 'The form cannot be read: it does not say which field');
+  return named.includes('all') ? fields : named.map(readField);
+}
+
+const somebody = async (reader: PageReader, { params }: PageQuestion): Promise<PersonRead | null> => {
+  const person = await readPerson(reader, params['id'] ?? '');
+  return person === null || person.row.gone_at !== null ? null : person;
+};
+
+const nobody = (context: PageContext): PageShown =>
+  refusedPage(context, { status: 409, message: 'Nobody with this id is in the team now' });
+
+const prepare: Deciding['prepare'] = async (options, { question }, frame, context) => {
+  const config = decidingOn(options, question, context);
+  if ('main' in config) return config;
+  const person = await somebody(frame.reader, question);
+  if (person === null) return nobody(context);
+  const { form = new URLSearchParams() } = question;
+  const asked = askedOf(question);
+  const { setup, leased } = setupOf(options, { question, form, config });
+  const { id } = person;
+  try {
+    requireReadable(form);
+    const wanted = { id, fields: fieldsOf(question) };
+    const wish =
+      asked.deed === 'end'
+        ? undefined
+        : { ...wanted, end: endOf(asked), why: readReason(form), actor: context.decide?.actor };
+    return async () => {
+      if (wish !== undefined) await holdFields(setup, leased, wish);
+      else if ((await endHold(setup, leased, wanted)).length === 0)
+        throw new MusterdError('usage', 'Nobody asks to hold it any more');
+      return to(context, question.path);
+    };
+  } catch (error) {
+    if (!(error instanceof MusterdError)) throw error;
+    return { ...onePerson(person, context, { ...asked, refusal: error.message }), status: 400 };
+  }
+};
+
+const refusedAfterAll: Deciding['refusedAfterAll'] = async (
+  { question },
+  frame,
+  context,
+  { message, hint },
+) => {
+  const person = await somebody(frame.reader, question);
+  if (person === null) return nobody(context);
+  const refusal = [message, hint].filter((one) => one !== undefined).join('. ');
+  return { ...onePerson(person, context, { ...askedOf(question), refusal }), status: 409 };
+};
+
+export const holding: Deciding = { tab: 'People', prepare, refusedAfterAll };

@@ -1,0 +1,201 @@
+/** The page over HTTP: who may see it, its views, its files, its events. What it says is made elsewhere (`PageSource`). */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import compress from '@fastify/compress';
+import etag from '@fastify/etag';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { PagePart, PageSurroundings } from '../../http/server.ts';
+import { createPageAccess, type PageKeys } from './page-access.ts';
+import { createPageEvents } from './page-events.ts';
+
+export interface PageQuestion {
+  /** Which of the patterns it is. */
+  readonly pattern: string;
+  /** Without query, and without `.csv`. */
+  readonly path: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly isCsv: boolean;
+  /** Who asks, where somebody has proven to know a key. */
+  readonly actor: string | null;
+  /** The key belongs to that name. Not so: it is whatever somebody typed. */
+  readonly isKnown: boolean;
+  /** Makes what a form carries, so that it can only come from here. */
+  readonly token: (path: string) => string;
+  /** What was sent with a form of ours. */
+  readonly form?: URLSearchParams;
+}
+
+export interface PageAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface PageSource {
+  readonly keys: PageKeys;
+  /** Patterns of the views, such as `/runs/:id`. */
+  readonly patterns: readonly string[];
+  /** Patterns that take a form; none: nothing can be decided here. */
+  readonly decisions: readonly string[];
+  readonly assets: ReadonlyMap<
+    string,
+    { readonly type: string; readonly body: Buffer; readonly isFont: boolean }
+  >;
+  readonly answer: (question: PageQuestion) => Promise<PageAnswer>;
+  readonly decide: (question: PageQuestion) => Promise<PageAnswer>;
+  /** A page that only says why there is none. */
+  readonly sorry: (status: number) => string;
+  readonly pulse: () => Promise<string>;
+}
+
+const pageHeaders = {
+  'cache-control': 'private, no-cache',
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  // Without any, a browser would not say of a form where it comes from.
+  'referrer-policy': 'same-origin',
+  'x-frame-options': 'DENY',
+  vary: 'authorization',
+};
+const htmlType = 'text/html; charset=utf-8';
+
+/** @param words those of another status, if it has words of its own */
+const sendSorry = (reply: FastifyReply, page: PageSource, status: number, words = status): FastifyReply =>
+  reply.code(status).headers(pageHeaders).type(htmlType).send(page.sorry(words));
+
+/** The page as a part of a server. */
+export const pageRoutes = (page: PageSource): PagePart => ({
+  add: (app, around) => {
+    void app.register(async (scope) => {
+      await scope.register(compress, { encodings: ['gzip'], threshold: 1_024 });
+      await scope.register(etag, { weak: true });
+      admitOnly(scope, page, around);
+      addViews(scope, page);
+      addFiles(scope, page);
+      addEvents(scope, page);
+    });
+  },
+  sorry: (reply, status) => sendSorry(reply, page, status),
+});
+
+const askers = new WeakMap<FastifyRequest, { readonly actor: string | null; readonly isKnown: boolean }>();
+
+function admitOnly(
+  scope: FastifyInstance,
+  page: PageSource,
+  { onLoopback, monotonicMs, log }: PageSurroundings,
+): void {
+  const access = createPageAccess(page.keys, onLoopback, monotonicMs);
+  scope.addHook('onRequest', async (request, reply) => {
+    reply.headers(pageHeaders);
+    const admission = access.admit(request.headers.authorization, request.ip);
+    if (admission.may) {
+      askers.set(request, admission);
+      return undefined;
+    }
+    const { status, waitMs } = admission;
+    if (status === 401) reply.header('www-authenticate', 'Basic realm="musterd", charset="UTF-8"');
+    if (status === 429) reply.header('retry-after', Math.ceil(waitMs / 1_000));
+    return await sendSorry(reply, page, status);
+  });
+  scope.setErrorHandler((error: Error & { statusCode?: number; code?: unknown }, request, reply) => {
+    // The role that reads lacks the right to: trying again would not help.
+    if (error.code === '42501') return sendSorry(reply, page, 403, 42_501);
+    const status = error.statusCode ?? 503;
+    if (status >= 500) log?.warn({ err: error, route: request.routeOptions.url }, 'page not shown');
+    return sendSorry(reply, page, status);
+  });
+}
+
+/** A token is of this process and of one path and person: another site can neither know nor make it. */
+function createTokens(): {
+  make(path: string, actor: string | null): string;
+  fits(token: string, path: string, actor: string | null): boolean;
+} {
+  const key = randomBytes(32);
+  const make = (path: string, actor: string | null) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([path, actor]))
+      .digest('base64url');
+  return {
+    make,
+    fits: (token, path, actor) => {
+      const [given, wanted] = [Buffer.from(token), Buffer.from(make(path, actor))];
+      return given.length === wanted.length && timingSafeEqual(given, wanted);
+    },
+  };
+}
+
+const csvEnd = /\.csv$/;
+
+/** No text of Postgres has one, and no page of ours asks for one. */
+const hasNul = (texts: Iterable<string>): boolean => [...texts].some((text) => text.includes('\0'));
+
+function addViews(scope: FastifyInstance, page: PageSource): void {
+  const tokens = createTokens();
+  const questionOf = (request: FastifyRequest, pattern: string): PageQuestion => {
+    const [whole = '', search = ''] = request.url.split(/\?(.*)/s);
+    const { actor, isKnown } = askers.get(request) ?? { actor: null, isKnown: false };
+    const isCsv = csvEnd.test(whole);
+    const params = Object.entries(request.params as Readonly<Record<string, string>>);
+    const query = new URLSearchParams(search);
+    if (hasNul([...query.values(), ...params.map(([, value]) => value)]))
+      throw Object.assign(new Error('a NUL character in the address'), { statusCode: 400 });
+    return {
+      pattern,
+      path: pattern === '/' ? '/' : whole.replace(csvEnd, ''),
+      params: Object.fromEntries(
+        params.map(([key, value]) => [key, isCsv ? value.replace(csvEnd, '') : value]),
+      ),
+      query,
+      isCsv,
+      actor,
+      isKnown,
+      token: (path) => tokens.make(path, actor),
+    };
+  };
+  const send = async (reply: FastifyReply, { status, type, body, headers = {} }: PageAnswer) =>
+    await reply.code(status).type(type).headers(headers).send(body);
+
+  for (const pattern of page.patterns) {
+    const handler = async (request: FastifyRequest, reply: FastifyReply) =>
+      await send(reply, await page.answer(questionOf(request, pattern)));
+    scope.get(pattern, handler);
+    if (pattern === '/') scope.get('/glance.csv', handler);
+    // Where the path ends with a parameter, `.csv` is at the end of that.
+    else if (!/:\w+$/.test(pattern)) scope.get(`${pattern}.csv`, handler);
+  }
+
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  for (const pattern of page.decisions)
+    scope.post(pattern, async (request, reply) => {
+      const form = new URLSearchParams(typeof request.body === 'string' ? request.body : '');
+      const question = questionOf(request, pattern);
+      const site = request.headers['sec-fetch-site'];
+      const isOurs = site === undefined || site === 'same-origin';
+      if (!isOurs || !tokens.fits(form.get('token') ?? '', question.path, question.actor))
+        return await sendSorry(reply, page, 403);
+      return await send(reply, await page.decide({ ...question, form }));
+    });
+}
+
+function addFiles(scope: FastifyInstance, { assets }: PageSource): void {
+  for (const [name, { type, body, isFont }] of assets)
+    scope.get(`/assets/${name}`, async (_request, reply) => {
+      if (isFont) reply.header('cache-control', 'public, max-age=31536000, immutable');
+      return await reply.type(type).send(body);
+    });
+}
+
+function addEvents(scope: FastifyInstance, page: PageSource): void {
+  const events = createPageEvents(page.pulse);
+  scope.addHook('onClose', async () => events.close());
+  scope.get('/events', (_request, reply) => {
+    const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
+    reply.hijack();
+    reply.raw.writeHead(200, headers as Record<string, string>);
+    if (!events.join(reply.raw)) reply.raw.end();
+  });
+}

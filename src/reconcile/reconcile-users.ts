@@ -1,0 +1,156 @@
+/**
+ * The users of a run, all of them or the edited ones: settle what is not known to have arrived, plan, let the guard check
+ * the plan, take what the service changed, push what the mirror changed.
+ */
+import type { Id } from '../model/id.ts';
+import type { Team, TeamAnswer } from '../model/team.ts';
+import { isPush } from '../model/user-plan.ts';
+import {
+  applyOddities,
+  applyPulls,
+  applyUserAbsences,
+  notePostponed,
+  type WritingContext,
+} from './apply-users.ts';
+import { howRead, type Learnable, lookForNews } from './at-rest.ts';
+import { afterBatch, countUsers } from './guard/guard.ts';
+import { stopReplaced } from './overlap.ts';
+import { planEdited } from './plan-edited.ts';
+import { planUsers, type UsersPlan } from './plan-users.ts';
+import { pushEdits } from './push/push.ts';
+import { createPushContext, type PushContext } from './push/record.ts';
+import { settleIntents } from './push/settle-intents.ts';
+import { indexMembers } from './read/members.ts';
+import type { ReconcileSettings } from './reconcile-settings.ts';
+
+/** How the users of a run end. */
+export type UsersDone =
+  /** Something waits for a person, and nothing else is done until they have decided. */
+  | { readonly kind: 'stopped' }
+  /** @property learn what can be recorded for the next run; `null`: nothing, or not of everybody */
+  | { readonly kind: 'done'; readonly learn: Learnable | null };
+
+const stopped: UsersDone = { kind: 'stopped' };
+/** Nothing was done that the next run could be spared. */
+export const unlearned: UsersDone = { kind: 'done', learn: null };
+
+/** Reads back what was sent and never answered. */
+async function settle(
+  places: WritingContext,
+  team: Team,
+  { push: settings, policy }: ReconcileSettings,
+): Promise<PushContext> {
+  await indexMembers(team);
+  const push = createPushContext(places, team);
+  await settleIntents(push, { ...settings, policy });
+  return push;
+}
+
+/** Writes down and tells what the guard holds. @returns whether the run ends here */
+async function stopsAtGuard(
+  { mirror, notes, still }: WritingContext,
+  { plans, verdict }: UsersPlan,
+): Promise<boolean> {
+  const { refused, reviewed, waiting, batches, isNews, writes, postponed } = verdict;
+  // Where nothing may be sent, the batches wait like all else, and there is nothing to stop for.
+  const isStopped = verdict.stopped && still === undefined;
+  if (isNews || writes.holds.length + writes.lacking.length + writes.ended.length > 0)
+    await mirror.applyStopped(writes);
+  if (refused.length + reviewed.length > 0)
+    notes.refuse({
+      hash: batches.at(-1) ?? null,
+      batches,
+      reasons: [...refused, ...reviewed],
+      isReview: refused.length === 0,
+      users: countUsers(waiting),
+      stopped: isStopped,
+      isNews: isNews && still === undefined,
+      what: 'pushes',
+    });
+  notePostponed(postponed, notes);
+  // What people agreed to is left to the next run, which nothing stops any more.
+  if (isStopped) notes.count('postponed', plans.filter(isPush).length);
+  return isStopped;
+}
+
+/** Pushes what is planned, but for deferred users: nothing was written for them, not even holds. */
+async function push(
+  context: PushContext,
+  { push: settings, policy }: ReconcileSettings,
+  { plans, roster, roles, verdict }: UsersPlan,
+  deferred: ReadonlySet<Id>,
+  planned: PushContext['planned'],
+): Promise<void> {
+  const ready = plans.filter((one) => isPush(one) && !deferred.has(one.id));
+  const { approved } = verdict;
+  await pushEdits(
+    { ...context, users: roster.users, roles, approved, planned },
+    { ...settings, policy },
+    ready,
+  );
+}
+
+/** Reconciles all users of a team. */
+export async function reconcileUsers(
+  places: WritingContext,
+  answer: TeamAnswer,
+  settings: ReconcileSettings,
+): Promise<UsersDone> {
+  const { mirror, notes } = places;
+  const look = await lookForNews(places, answer.head, settings);
+  notes.event({ kind: 'read', resource: 'users', how: howRead(look) });
+  if (look.how === 'nothing') return await leaveAtRest(places, answer, look.shown);
+  const team = await answer.readTeam();
+  // Where some are looked at alone, it is the team that the mirror has.
+  if (look.how !== 'some' && (await stopReplaced(places, team, settings.scope))) return stopped;
+  const context = await settle(places, team, settings);
+  const users = await planUsers(places, team, settings, look);
+  if (look.how === 'some') notes.count('users_at_rest', look.shown - look.only.size);
+  if (await stopsAtGuard(places, users)) return stopped;
+  await mirror.applyTeam(answer);
+  await places.keepTeam?.(answer);
+  await applyOddities(places, users);
+  const deferred = await applyPulls(places, { ...users, plans: afterBatch(users.plans) });
+  await applyUserAbsences(places, users, settings.absence, settings.scope);
+  await mirror.learnRoles();
+  await push(context, settings, users, deferred, null);
+  return { kind: 'done', learn: deferred.size > 0 ? null : { plan: users, look } };
+}
+
+/** Nothing is new: neither side is looked at any further. */
+async function leaveAtRest(
+  { mirror, notes, keepTeam, keepPopulation }: WritingContext,
+  answer: TeamAnswer,
+  shown: number,
+): Promise<UsersDone> {
+  notes.count('users_read', shown);
+  notes.count('users_at_rest', shown);
+  await mirror.applyTeam(answer);
+  await keepTeam?.(answer);
+  keepPopulation?.(shown);
+  await mirror.learnRoles();
+  return unlearned;
+}
+
+/** Reconciles the users who were edited in the mirror. */
+export async function reconcileEdited(
+  places: WritingContext,
+  answer: TeamAnswer,
+  settings: ReconcileSettings,
+): Promise<UsersDone> {
+  const { mirror, recalled } = places;
+  const team = await answer.readTeam();
+  if (recalled === undefined && (await stopReplaced(places, team, settings.scope))) return stopped;
+  const context = await settle(places, team, settings);
+  const users = await planEdited(places, team, settings);
+  if (await stopsAtGuard(places, users)) return stopped;
+  if (recalled === undefined) {
+    await mirror.applyTeam(answer);
+    await places.keepTeam?.(answer);
+  }
+  places.keepPopulation?.(users.population);
+  if (users.stale.length > 0) await mirror.noteStale(users.stale);
+  const deferred = await applyPulls(places, { ...users, plans: afterBatch(users.plans) });
+  await push(context, settings, users, deferred, users);
+  return unlearned;
+}

@@ -1,0 +1,50 @@
+/** Calls of the service that a person makes: at the shared pace, and only where a run of the mirror would send, too. */
+import type { Config } from '../config/config.ts';
+import type { Log } from '../log.ts';
+import { createDatabase } from '../mirror/db/database.ts';
+import { requireHome } from '../mirror/team/known-place.ts';
+import type { Effect } from '../service/operation.ts';
+import type { RawRequest } from '../service/raw-request.ts';
+import { type Mirror, openMirror, requireSchema } from './open.ts';
+import { createService, requireService, sharePace } from './open-service.ts';
+
+/** The embedded server is started only for what is sent, and only if there is a mirror in it. */
+async function openForCall(
+  config: Config,
+  effect: Effect,
+): Promise<Pick<Mirror, 'db' | 'close'> | undefined> {
+  const { url, dataDir } = config.database;
+  const guest = 'musterd api';
+  if (url !== undefined) {
+    const db = createDatabase({ url, applicationName: guest });
+    return { db, close: () => db.close() };
+  }
+  if (effect === 'read') return undefined;
+  const { hasMirror } = await import('../embedded/embedded.ts');
+  return hasMirror(dataDir) ? await openMirror(config, () => {}, { guest }) : undefined;
+}
+
+/** @throws MusterdError `copy` for what writes, where the mirror is not at home */
+export async function callService<R>(
+  { config, log, signal }: { readonly config: Config; readonly log: Log; readonly signal: AbortSignal },
+  effect: Effect,
+  work: (service: RawRequest) => Promise<R>,
+): Promise<R> {
+  await requireService(config, log);
+  const mirror = await openForCall(config, effect);
+  try {
+    const db = mirror?.db;
+    if (db !== undefined) await requireSchema(db);
+    if (db !== undefined && effect === 'write') await requireHome(db);
+    const pace = db === undefined ? null : await sharePace(db, config);
+    const mode = effect === 'write' ? 'read-write' : 'read-only';
+    const service = createService(config, mode, { log, signal, pace });
+    try {
+      return await work(service);
+    } finally {
+      await service.close();
+    }
+  } finally {
+    await mirror?.close();
+  }
+}

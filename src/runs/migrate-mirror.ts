@@ -1,0 +1,14 @@
+/** Brings the schema of a mirror up to date. */
+import type { Database } from '../mirror/db/database.ts';
+import { migrate } from '../mirror/migrations.ts';
+import { noteDatabase } from '../mirror/team/known-place.ts';
+import { missingRoles } from '../mirror/users/missing-roles.ts';
+
+/** @returns what was applied, and the roles for people that are missing, each in a sentence */
+export async function migrateMirror(
+  db: Database,
+): Promise<{ readonly applied: readonly string[]; readonly missing: readonly string[] }> {
+  const { applied } = await migrate(db);
+  await noteDatabase(db);
+  return { applied, missing: await missingRoles(db) };
+}

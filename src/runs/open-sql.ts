@@ -1,0 +1,31 @@
+/** Statements of a person on the mirror, and what there is to ask. */
+import { describeRelation, readRelations } from '../mirror/db/sql-catalog.ts';
+import { openSqlSession, type SqlSession } from '../mirror/db/sql-session.ts';
+import { reachesBeyondTables } from '../mirror/team/probes.ts';
+import type { Mirror } from './open.ts';
+
+export { type AnswerSink, type SqlRow, type SqlSession, transactionWords } from '../mirror/db/sql-session.ts';
+export type { SqlColumn } from '../mirror/db/sql-values.ts';
+
+/** What `\d` lists, and what `\d <name>` shows; `null`: there is no such view or table. */
+export const relationsOf = ({ db }: Pick<Mirror, 'db'>) => readRelations(db);
+export const relationOf = ({ db }: Pick<Mirror, 'db'>, name: string) => describeRelation(db, name);
+
+/** How a session is opened. */
+export interface SqlAsked {
+  /** Otherwise each statement is a read-only transaction. */
+  readonly isWriting: boolean;
+  /** Called with warnings and notices of the server. */
+  readonly onNotice: (words: string) => void;
+  /** Called if statements that only read could reach programs or files of the server all the same. */
+  readonly onBeyondTables: () => void;
+}
+
+export async function openSql(
+  mirror: Pick<Mirror, 'db' | 'url' | 'readingUrl'>,
+  { isWriting, onNotice, onBeyondTables }: SqlAsked,
+): Promise<SqlSession> {
+  const url = isWriting ? mirror.url : await mirror.readingUrl();
+  if (!isWriting && url === mirror.url && (await reachesBeyondTables(mirror.db))) onBeyondTables();
+  return await openSqlSession({ url, isWriting, onNotice });
+}

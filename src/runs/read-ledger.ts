@@ -1,0 +1,32 @@
+/** The ledger of a team, or of one user. */
+import { findUsers } from '../mirror/users/find-user.ts';
+import { type LedgerFilter, type LedgerRow, readLedger } from '../mirror/users/ledger.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
+import type { Id } from '../model/id.ts';
+import { readUserQuery } from '../model/user-query.ts';
+import { requireSchema, type Setup } from './open.ts';
+import { nobodyAnswers, theOnly } from './the-only-user.ts';
+
+export type { LedgerFilter, LedgerRow } from '../mirror/users/ledger.ts';
+
+/**
+ * @param who a user, as `musterd why` takes one; `undefined`: all
+ * @throws MusterdError `usage` if nobody answers to that, or several do
+ */
+export async function readLedgerOf(
+  { config, mirror }: Pick<Setup, 'config' | 'mirror'>,
+  filter: Omit<LedgerFilter, 'userId'>,
+  who: string | undefined,
+): Promise<readonly LedgerRow[]> {
+  await requireSchema(mirror.db);
+  const { kysely } = mirror.db;
+  const teamId = await readTeamId(kysely, config.team);
+  let userId: Id | null = null;
+  if (who !== undefined) {
+    const found = teamId === null ? [] : await findUsers(kysely, teamId, readUserQuery(who));
+    const user = theOnly(who, found);
+    if (user === undefined) throw nobodyAnswers(who);
+    userId = user.id;
+  }
+  return teamId === null ? [] : await readLedger(kysely, teamId, { ...filter, userId });
+}

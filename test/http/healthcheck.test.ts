@@ -1,0 +1,61 @@
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { askHealth } from '../../src/http/check-health.ts';
+import { createStatusServer, type StatusServer } from '../../src/http/server.ts';
+
+describe('the health check', () => {
+  let server: StatusServer;
+  let fresh = true;
+  beforeAll(async () => {
+    server = await createStatusServer({
+      host: '127.0.0.1',
+      port: 0,
+      ready: async () => ({ database: 'ok', migrations: 'ok', credentials: 'failing' }),
+      freshness: async () => [{ team: 'default', fresh, groups: [] }],
+      metrics: async () => ({ contentType: 'text/plain', text: '' }),
+      hook: () => false,
+    });
+  });
+  afterAll(() => server.close());
+  const environment = (host: string, port = server.port) => ({
+    MUSTERD__status__host: host,
+    MUSTERD__status__port: String(port),
+  });
+
+  it.each(['127.0.0.1', 'localhost', '0.0.0.0', ''])('asks a server that listens on "%s"', async (host) => {
+    expect(await askHealth(environment(host))).toEqual({ healthy: true, words: '200 {"status":"ok"}' });
+  });
+
+  it('asks for more than that the process lives, where it is told to', async () => {
+    expect(await askHealth(environment(''), '/freshness')).toMatchObject({ healthy: true });
+    fresh = false;
+    expect(await askHealth(environment(''), '/freshness')).toEqual({
+      healthy: false,
+      words: '503 {"fresh":false,"teams":[{"team":"default","fresh":false,"groups":[]}]}',
+    });
+    expect(await askHealth(environment(''), '/readyz')).toMatchObject({ healthy: false });
+    expect(await askHealth(environment(''), '/nothing-there')).toMatchObject({ healthy: false });
+  });
+
+  it('needs a port', async () => {
+    expect(await askHealth({})).toMatchObject({
+      healthy: false,
+      words: expect.stringContaining('status__port') as string,
+    });
+  });
+
+  it('gives up on somebody who never answers', async () => {
+    const silent = createServer(() => undefined);
+    await new Promise<void>((resolve) => {
+      silent.listen(0, '127.0.0.1', resolve);
+    });
+    const address = silent.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    expect(await askHealth(environment('', port), '/healthz', 50)).toEqual({
+      healthy: false,
+      words: '/healthz: no answer within 50 ms',
+    });
+    silent.close();
+    expect(await askHealth(environment('', port), '/healthz', 1_000)).toMatchObject({ healthy: false });
+  });
+});

@@ -1,0 +1,374 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { TeamFreshness } from '../../src/model/freshness.ts';
+import type { ReadyChecks } from '../../src/model/readiness-report.ts';
+import { createHookTokens } from '../../src/http/hook-tokens.ts';
+import { createStatusServer, type StatusOptions } from '../../src/http/server.ts';
+import { eventually } from '../support/eventually.ts';
+import { hungAfterMs } from '../support/limits.ts';
+
+const allOk: ReadyChecks = { database: 'ok', migrations: 'ok', credentials: 'ok' };
+
+function team(name: string, fresh: boolean): TeamFreshness {
+  const group = { group: 'users', fresh, ageMs: fresh ? 1 : 9, limitMs: 3, never: false } as const;
+  return { team: name, fresh, groups: [group] };
+}
+
+async function open(options: Partial<StatusOptions> = {}) {
+  const warnings: object[] = [];
+  const server = await createStatusServer({
+    host: '127.0.0.1',
+    port: 0,
+    ready: async () => allOk,
+    freshness: async () => [team('harbour', true)],
+    metrics: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'musterd_up 1\n' }),
+    hook: () => false,
+    log: { warn: (fields) => warnings.push(fields) },
+    ...options,
+  });
+  onTestFinished(() => server.close());
+  const url = `http://127.0.0.1:${server.port}`;
+  const get = async (path: string, init?: RequestInit) => {
+    const response = await fetch(`${url}${path}`, init);
+    const body = await response.text();
+    return { status: response.status, headers: response.headers, body };
+  };
+  return { server, url, get, warnings };
+}
+
+const parse = (body: string) => JSON.parse(body) as unknown;
+
+/** Raw bytes in, raw bytes out. */
+async function exchange(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  socket.write(bytes);
+  return await text(socket);
+}
+
+describe('the checks', () => {
+  it('says that the process answers', async () => {
+    const { get } = await open();
+    expect(await get('/healthz')).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+  });
+
+  it.each([
+    [allOk, 200],
+    [{ ...allOk, credentials: 'unknown' }, 200],
+    [{ ...allOk, database: 'failing' }, 503],
+    [{ ...allOk, migrations: 'failing' }, 503],
+    [{ ...allOk, credentials: 'failing' }, 503],
+  ] as const)('is ready or not: %j', async (checks, status) => {
+    const { get } = await open({ ready: async () => checks });
+    const answer = await get('/readyz');
+    expect(answer.status).toBe(status);
+    expect(parse(answer.body)).toEqual({ ready: status === 200, checks });
+  });
+
+  it('is not ready when nobody can tell', async () => {
+    const failing = await open({ ready: () => Promise.reject(new Error('the database of somebody')) });
+    expect(await failing.get('/readyz')).toMatchObject({ status: 503, body: '{"error":"not known"}' });
+    expect(failing.warnings).toMatchObject([{ route: '/readyz' }]);
+    const silent = await open({ ready: () => new Promise(() => undefined), answerTimeoutMs: 30 });
+    expect((await silent.get('/readyz')).status).toBe(503);
+  });
+
+  it('tells each team apart, and fails if any is stale', async () => {
+    const teams = [team('harbour', true), team('Équipe & Co', false)];
+    const { get } = await open({ freshness: async () => teams });
+    const all = await get('/freshness');
+    expect(all.status).toBe(503);
+    expect(parse(all.body)).toEqual({ fresh: false, teams });
+    const harbour = await get('/freshness?team=harbour');
+    expect(harbour.status).toBe(200);
+    expect(parse(harbour.body)).toEqual(teams[0]);
+    expect((await get(`/freshness?team=${encodeURIComponent('Équipe & Co')}`)).status).toBe(503);
+    for (const query of ['team=quay', 'team=', 'team=harbour&team=harbour']) {
+      expect((await get(`/freshness?${query}`)).status).toBe(404);
+    }
+  });
+
+  it('is fresh when all are', async () => {
+    const { get } = await open();
+    expect(await get('/freshness')).toMatchObject({ status: 200 });
+  });
+
+  it('gives the metrics as they are', async () => {
+    const { get } = await open();
+    const answer = await get('/metrics');
+    expect(answer).toMatchObject({ status: 200, body: 'musterd_up 1\n' });
+    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4');
+  });
+
+  it.each(['/healthz', '/readyz', '/freshness', '/metrics'])('answers HEAD %s', async (path) => {
+    const { get } = await open();
+    expect(await get(path, { method: 'HEAD' })).toMatchObject({ status: 200, body: '' });
+  });
+});
+
+describe('hints', () => {
+  const token = 'a-token-of-sixteen-letters';
+  const openDoor = async (options: Partial<StatusOptions> = {}) => {
+    const hints: string[] = [];
+    const teamsOf = createHookTokens(
+      new Map([
+        ['harbour', token],
+        ['quay', 'another-token-of-them'],
+      ]),
+    );
+    const opened = await open({
+      hook: (candidate) => {
+        const teams = teamsOf(candidate);
+        hints.push(...teams);
+        return teams.length > 0;
+      },
+      ...options,
+    });
+    const post = async (path: string, init: RequestInit = {}) =>
+      await opened.get(path, { method: 'POST', ...init });
+    return { ...opened, hints, post };
+  };
+
+  it('takes a known token, and no other', async () => {
+    const { hints, post, get } = await openDoor();
+    expect(await post(`/hooks/${token}`)).toMatchObject({ status: 202, body: '{"status":"accepted"}' });
+    expect(hints).toEqual(['harbour']);
+    for (const wrong of [
+      `${token}x`,
+      token.slice(1),
+      token.toUpperCase(),
+      'x'.repeat(600),
+      '%20',
+      'harbour',
+    ]) {
+      expect(await post(`/hooks/${wrong}`)).toMatchObject({ status: 404, body: '{"error":"not found"}' });
+    }
+    for (const wrong of ['/hooks', '/hooks/', `/hooks/${token}/more`]) {
+      expect((await post(wrong)).status).toBe(404);
+    }
+    expect((await get(`/hooks/${token}`)).status).toBe(404);
+    expect(hints).toEqual(['harbour']);
+  });
+
+  it.each([
+    ['application/json', '{"__proto__": 1'],
+    ['application/json', ''],
+    ['text/plain', 'anything'],
+    ['no content type at all;;', 'anything'],
+    ['application/x-www-form-urlencoded', 'a=b'],
+    ['multipart/form-data', '--'],
+  ])('does not look at a body of %s', async (type, body) => {
+    const { post } = await openDoor();
+    expect((await post(`/hooks/${token}`, { body, headers: { 'content-type': type } })).status).toBe(202);
+  });
+
+  it('takes a body of 64 kB, and none that is larger, however it is sent', async () => {
+    const { post, hints, server } = await openDoor();
+    expect((await post(`/hooks/${token}`, { body: 'x'.repeat(65_536) })).status).toBe(202);
+    expect((await post(`/hooks/${token}`, { body: 'x'.repeat(65_537) })).status).toBe(413);
+    const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
+    const head = `POST /hooks/${token} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n`;
+    expect(await exchange(server.port, `${head}${chunk}0\r\n\r\n`)).toMatch(/^HTTP\/1.1 202 /);
+    expect(await exchange(server.port, `${head}${chunk}${chunk}0\r\n\r\n`)).toMatch(/^HTTP\/1.1 413 /);
+    expect(hints.length).toBe(2);
+  });
+
+  it('makes an address wait that has tried too many tokens, and takes the right one from it even so', async () => {
+    let now = 0;
+    const { post, hints } = await openDoor({ monotonicMs: () => now });
+    for (let i = 0; i < 20; i += 1) expect((await post('/hooks/wrong')).status).toBe(404);
+    const blocked = await post('/hooks/wrong');
+    expect(blocked).toMatchObject({ status: 429, body: '{"error":"too many attempts"}' });
+    expect(blocked.headers.get('retry-after')).toBe('60');
+    now = 59_999;
+    expect((await post('/hooks/wrong')).status).toBe(429);
+    expect(hints).toEqual([]);
+    expect((await post(`/hooks/${token}`)).status).toBe(202);
+    expect((await post('/hooks/wrong')).status).toBe(429);
+    expect(hints).toEqual(['harbour']);
+    now = 60_000;
+    expect((await post('/hooks/wrong')).status).toBe(404);
+  });
+
+  it('does not count accepted hints', async () => {
+    const { post } = await openDoor();
+    for (let i = 0; i < 50; i += 1) expect((await post(`/hooks/${token}`)).status).toBe(202);
+  });
+
+  it('never writes a token down', async () => {
+    const { post, warnings } = await openDoor({ hook: () => Promise.reject(new Error('database away')) });
+    const answer = await post(`/hooks/${token}`);
+    expect(answer.status).toBe(503);
+    expect(JSON.stringify([answer.body, warnings])).not.toContain(token);
+    expect(warnings).toMatchObject([{ route: '/hooks/:token' }]);
+  });
+});
+
+describe('what anybody may do', () => {
+  it('carries headers that keep browsers from using it, and lets no other origin in', async () => {
+    const { get } = await open();
+    for (const path of ['/healthz', '/nothing', '/metrics', '/%zz']) {
+      const { headers } = await get(path, { headers: { origin: 'https://elsewhere.example' } });
+      expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'/);
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+    }
+  });
+
+  it('knows nothing else', async () => {
+    const { get } = await open();
+    for (const path of ['/', '/nothing', '/healthz/', '/metrics/../etc', '/%zz']) {
+      expect(await get(path)).toMatchObject({ status: 404, body: '{"error":"not found"}' });
+    }
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
+      expect((await get('/healthz', { method })).status).toBe(404);
+    }
+  });
+
+  it.each([
+    ['localhost', 200],
+    ['LocalHost:9', 200],
+    ['127.0.0.1', 200],
+    ['127.0.0.1:8080', 200],
+    ['[::1]:8080', 200],
+    ['musterd.example.net', 421],
+    ['127.0.0.1.example.net', 421],
+    ['localhost.example.net:80', 421],
+    ['localhost:80@example.net', 421],
+    ['', 421],
+  ])('answers on loopback to the name %j with %i', async (host, status) => {
+    const { server } = await open();
+    const head = `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+    expect(await exchange(server.port, head)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  });
+
+  it('answers to any name where it listens for other machines', async () => {
+    const { server } = await open({ host: '0.0.0.0' });
+    const head = 'GET /healthz HTTP/1.1\r\nHost: musterd.example.net\r\nConnection: close\r\n\r\n';
+    expect(await exchange(server.port, head)).toMatch(/^HTTP\/1.1 200 /);
+  });
+
+  it.each(['127.0.0.1', '0.0.0.0'])('refuses a request on %s that says twice whom it asks', async (host) => {
+    const { server } = await open({ host });
+    const ask = async (path: string, ...hosts: readonly string[]) => {
+      const head = [`GET ${path} HTTP/1.0`, ...hosts.map((name) => `Host: ${name}`), '', ''].join('\r\n');
+      return (await exchange(server.port, head)).split('\r\n')[0]?.slice(9, 12);
+    };
+    expect(await ask('/healthz', 'localhost')).toBe('200');
+    expect(await ask('/healthz', 'localhost', 'localhost')).toBe('400');
+    expect(await ask('/healthz', 'localhost', 'musterd.example.net')).toBe('400');
+    for (const path of ['http://localhost/healthz', 'http://musterd.example.net/healthz', '*'])
+      expect([path, await ask(path, 'localhost')]).toEqual([path, '400']);
+    // A probe of a load balancer may be of an age that knew no names.
+    expect(await ask('/healthz')).toBe(host === '0.0.0.0' ? '200' : '421');
+  });
+
+  it('refuses what is not HTTP, and does not wait for what never comes', async () => {
+    const usual = await open();
+    expect(await exchange(usual.server.port, 'what is this\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*nosniff/s);
+    const { server } = await open({ requestTimeoutMs: 50 });
+    expect(await exchange(server.port, 'GET /healthz HTTP/1.1\r\nHost: local')).toMatch(/^HTTP\/1.1 408 /);
+    const half = 'POST /hooks/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf';
+    expect(await exchange(server.port, half)).toMatch(/^HTTP\/1.1 408 /);
+  });
+
+  it('ends connections that are kept open when it closes', async () => {
+    const { server } = await open();
+    const socket: Socket = connect(server.port, '127.0.0.1');
+    const received: string[] = [];
+    let ended = false;
+    socket.on('data', (chunk) => received.push(chunk.toString()));
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      ended = true;
+    });
+    socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await eventually('an answer', () => received.join('').includes('200 OK'));
+    expect(ended).toBe(false);
+    await server.close();
+    await eventually('the end of the connection', () => ended);
+  });
+
+  it('ends a connection whose head does not arrive, also where the other side never closes', async () => {
+    const { server } = await open({ requestTimeoutMs: 50 });
+    const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    socket.on('error', () => undefined);
+    socket.resume();
+    socket.write('GET /healthz HTTP/1.1\r\nHost: local');
+    // Only what is closed altogether answers a further byte with a reset.
+    await eventually('the end of it', () => {
+      if (socket.readableEnded) socket.write('x');
+      return socket.destroyed;
+    });
+  });
+
+  describe('with many connections on which nothing is asked', () => {
+    const half = 'GET /healthz HTTP/1.1\r\nHost: local';
+    const flood = async (port: number, localAddress: string, count: number) => {
+      const sockets = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', localAddress }));
+      onTestFinished(() => {
+        for (const socket of sockets) socket.destroy();
+      });
+      await Promise.all(
+        sockets.map(async (socket) => {
+          socket.on('error', () => undefined);
+          socket.resume();
+          socket.write(half);
+          await new Promise<void>((resolve) => {
+            socket.once('connect', resolve);
+          });
+        }),
+      );
+      return sockets;
+    };
+    const alive = (sockets: readonly Socket[]) =>
+      sockets.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length;
+
+    it('of one address, answers at once, and what was being answered is', async () => {
+      const checks = Promise.withResolvers<ReadyChecks>();
+      const asked = Promise.withResolvers<void>();
+      const { server, get } = await open({
+        ready: () => {
+          asked.resolve();
+          return checks.promise;
+        },
+        answerTimeoutMs: hungAfterMs,
+      });
+      const early = get('/readyz');
+      await asked.promise;
+      const sockets = await flood(server.port, '127.0.0.1', 300);
+      expect((await get('/healthz')).status).toBe(200);
+      await eventually('their end', () => alive(sockets) < 64);
+      checks.resolve(allOk);
+      expect((await early).status).toBe(200);
+    });
+
+    it.skipIf(process.platform !== 'linux')('of many addresses, keeps those of others', async () => {
+      const { server } = await open();
+      const quiet = connect(server.port, '127.0.0.1');
+      onTestFinished(() => {
+        quiet.destroy();
+      });
+      quiet.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      await once(quiet, 'data');
+      quiet.resume();
+      const crowd: Socket[] = [];
+      for (const last of [2, 3, 4, 5, 6]) crowd.push(...(await flood(server.port, `127.0.0.${last}`, 60)));
+      await eventually('the end of the rest', () => alive(crowd) <= 255);
+      expect(alive([quiet])).toBe(1);
+    });
+  });
+
+  it('says when the port is taken', async () => {
+    const { server } = await open();
+    await expect(open({ port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+});

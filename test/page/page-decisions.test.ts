@@ -1,0 +1,1022 @@
+/** What the page's forms carry, and what is decided by them: the page and its database, without a service. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Config, configSchema } from '../../src/config/config.ts';
+import { createPage } from '../../src/page/serve/create-page.ts';
+import { pageViews } from '../../src/page/serve/page-views.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { approve, reject } from '../../src/runs/approve-batch.ts';
+import { checkPage } from '../../src/runs/check/check-page.ts';
+import { createReport } from '../../src/runs/check/check-report.ts';
+import type { Setup } from '../../src/runs/open.ts';
+import { resolve, resolveAll } from '../../src/runs/resolve-field.ts';
+import { createPageServer, type StatusServer } from '../../src/http/server.ts';
+import { pageRoutes } from '../../src/page/serve/page-routes.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { fillMirror, largeTeam } from '../support/large-mirror.ts';
+import { createVisitor, type PageForm } from '../system/agreed/page-forms.ts';
+
+const token = 'a token of the page for tests';
+const password = 'a password of the page';
+const batch = 'abcabcabcabc';
+const log = { warn: () => {}, info: () => {}, debug: () => {}, error: () => {} } as unknown as Setup['log'];
+
+const configOf = (push: Readonly<Record<string, unknown>> = {}, decide = true): Config =>
+  configSchema.parse({ push, status: { token, user: 'admin', password, details: true, decide } });
+
+let database: TestDatabase;
+let config = configOf();
+const warnings: object[] = [];
+let server: StatusServer;
+let dora: ReturnType<typeof createVisitor>;
+
+const rowsOf = async (text: string) => (await runSqlText(database.db, text)).rows;
+/** As a run would have written it. */
+const owned = async (text: string) =>
+  await runSqlText(database.db, `begin; set local musterd.writing = 'on'; ${text}; commit`);
+
+/** Holds the edits of these users as they are. @param of absent: each is a conflict by itself */
+const hold = (ids: readonly number[], of?: string) =>
+  owned(`insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, batch)
+    select e.team_id, e.user_id, e.field, e.edit_id, '${of === undefined ? 'conflict' : 'review'}', e.old_value, e.new_value,
+      s.value, s.value, ${of === undefined ? 'null' : `'${of}'`}
+    from sync.edits e
+    cross join lateral (select case e.field when 'name' then to_jsonb(mirror.field_text(e.old_value)) else e.old_value end as value) s
+    where e.ended_at is null and e.user_id in (${ids.join(', ')})`);
+
+/** A batch of four edits, two of them of one user. */
+async function openBatch() {
+  await rowsOf(`update mirror.users set email = 'new' || id || '@example.com',
+    phone = case when id = 11 then '15550177' else phone end where id in (11, 12, 13)`);
+  await hold([11, 12, 13], batch);
+  const { forms } = await dora.ask(`/waiting/${batch}`);
+  return { ...formWith(forms, 'Approve'), forms };
+}
+
+function formWith(forms: readonly PageForm[], words: string): { readonly form: PageForm } {
+  const form = forms.find(({ buttons }) => buttons.some((one) => one.words.startsWith(words)));
+  if (form === undefined) throw new Error(`There is no form "${words}".`);
+  return { form };
+}
+
+/** The same form with another value of a field; without one, without the field. */
+const withField = (form: PageForm, name: string, ...values: readonly string[]): PageForm => ({
+  ...form,
+  ticks: form.ticks.filter(({ pair }) => pair[0] !== name),
+  hidden: [...form.hidden.filter(([one]) => one !== name), ...values.map((value) => [name, value] as const)],
+});
+
+/** Presses, and confirms. */
+async function decide(form: PageForm, words: string, ticked?: (row: string) => boolean) {
+  const asked = await dora.press(form, words, ticked);
+  const question = asked.forms.find(({ asksWhy }) => asksWhy);
+  if (question === undefined) throw new Error(`Nothing was asked: ${asked.text}`);
+  return { asked, done: await dora.press(question, words) };
+}
+
+const reasons = () =>
+  rowsOf('select user_id, field, reason from report.held where batch is not null order by 1, 2').then(
+    (rows) => rows.map((row) => row.join(' ')),
+  );
+const decisions = () => rowsOf('select decision, user_id, field from report.decisions order by 2, 3');
+
+async function visit(name: string, secret: string) {
+  await server?.close();
+  const mirror = { db: database.db } as Setup['mirror'];
+  const page = createPage({
+    db: database.db,
+    configs: () => [config],
+    version: '0',
+    decide: { mirror, log },
+  });
+  server = await createPageServer({
+    host: '127.0.0.1',
+    port: 0,
+    page: pageRoutes(page),
+    log: { warn: (fields) => void warnings.push(fields) },
+  });
+  dora = createVisitor(`http://127.0.0.1:${server.port}`, secret, name);
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await fillMirror(database.db, [{ ...largeTeam, users: 40, changes: 40, tags: 1, days: 1 }]);
+  await owned(`delete from sync.held_fields; delete from sync.changes where kind = 'approve'`);
+  await visit('dora', token);
+});
+afterEach(async () => {
+  config = configOf();
+  await owned(`delete from sync.held_fields; delete from sync.edits; delete from sync.changes where kind in ('approve', 'reject', 'resolve', 'undo') or kind = 'push' and edits <> '{}';
+    update sync.teams set four_eyes = false;
+    update mirror.users u set first_name = b.first_name, last_name = b.last_name, email = b.email, phone = b.phone, role_id = b.role_id
+    from sync.user_base b where b.team_id = u.team_id and b.id = u.id`);
+});
+afterAll(async () => {
+  await server.close();
+  await database.close();
+});
+
+describe('the form of a batch', () => {
+  it('names the edit of each row that has a tick, and says what became of it', async () => {
+    const { form } = await openBatch();
+    expect(form.ticks.map(({ pair: [name] }) => name)).toEqual(['row', 'row', 'row', 'row']);
+    const { asked, done } = await decide(form, 'Reject', (row) => row.includes('15550177'));
+    expect(asked.text).toContain('Reject 1 of 4, leave 3 waiting?');
+    expect(asked.text).toMatch(/Robin Reed11 11\s*15550000011 → 15550177/);
+    expect(done.status).toBe(303);
+    expect(await decisions()).toEqual([['reject', 11n, 'phone']]);
+    expect(await reasons()).toEqual(['11 email review', '12 email review', '13 email review']);
+  });
+
+  it('says on the page that it leads to what became of it, whoever looks and whenever', async () => {
+    const { form } = await openBatch();
+    const { done } = await decide(form, 'Approve');
+    const receipt = async () => (await dora.ask(done.location ?? '')).text;
+    expect(await receipt()).toMatch(
+      /4 approved by you at [\d:]+\. No daemon runs, so nothing is sent before somebody begins one, or: musterd reconcile/,
+    );
+    expect(await receipt()).toContain('Reason: a test');
+    await rowsOf(`update mirror.users set email = 'later@example.com' where id = 12`);
+    await owned(`insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome, closed_at)
+      select team_id, user_id, 'push', 'closed', base, old, new, '{"email": "confirmed"}', clock_timestamp()
+      from sync.changes where kind = 'approve' and user_id = 13;
+      insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome, closed_at)
+      select team_id, user_id, 'push', 'closed', base, old, new, '{"phone": "refused", "email": "unknown"}', clock_timestamp()
+      from sync.changes where kind = 'approve' and user_id = 11`);
+    const text = await receipt();
+    for (const part of [
+      '1 was sent and is confirmed since',
+      'of 1 the answer was lost',
+      '1 was refused by the service and waits for somebody',
+      '1 was edited again or taken back meanwhile',
+    ])
+      expect(text).toContain(part);
+    expect(text).toMatch(
+      /The next run, at [\d:]+, looks whether it arrived, and sends it again only if not\./,
+    );
+    await owned(
+      `delete from sync.changes where kind = 'push' and change_id > (select min(change_id) from sync.changes where kind = 'approve')`,
+    );
+    await visit('carol', token);
+    expect(await receipt()).toContain('4 approved by dora at');
+    expect((await dora.ask('/waiting')).text).toMatch(/Decided last.*dora\s*4 approved/s);
+    for (const other of ['1', 'x', '9'.repeat(30)])
+      expect((await dora.ask(`/waiting?done=${other}`)).text).not.toContain('Reason: a test');
+    await visit('dora', token);
+  });
+
+  it('decides nothing with a row that is not in the batch, and ticks the others again', async () => {
+    const { form } = await openBatch();
+    await rowsOf(`update mirror.users set email = 'other@example.com' where id = 14`);
+    await hold([14]);
+    const other = formWith((await dora.ask('/waiting?state=conflict')).forms, 'Take the').form.ticks[0]
+      ?.pair[1];
+    const [first] = form.ticks;
+    const foreign = withField(form, 'row', first?.pair[1] ?? '', String(other));
+    const { status, text } = await dora.press(foreign, 'Approve');
+    expect(status).toBe(409);
+    expect(text).toContain('Nothing was decided. 1 of the 2 rows was edited, or moved on the service');
+    expect(text).toContain('new11@example.com');
+    const asked = await dora.press(form, 'Approve');
+    const { form: question } = formWith(asked.forms, 'Approve');
+    expect((await dora.press(withField(question, 'row', String(other)), 'Approve')).status).toBe(409);
+    await rowsOf(`update mirror.users set email = 'later@example.com' where id = 12`);
+    const moved = await dora.press(question, 'Approve');
+    expect([moved.status, moved.text]).toEqual([
+      409,
+      expect.stringMatching(
+        /1 of the 4 rows.*The other 3 are ticked below, that one is marked.*It was edited, or has moved/s,
+      ),
+    ]);
+    expect(await decisions()).toEqual([]);
+  });
+
+  it('decides nothing without a tick, and says so above the list', async () => {
+    const { form } = await openBatch();
+    const { status, text, forms } = await dora.press(form, 'Approve', () => false);
+    expect([status, forms.length]).toEqual([400, 1]);
+    expect(text).toContain('No row is ticked. Tick those that you want to decide.');
+  });
+
+  it('goes back to the list with the ticks as they were', async () => {
+    const { form } = await openBatch();
+    const asked = await dora.press(form, 'Approve', (row) => row.includes('new12'));
+    const [back = ''] = asked.links.filter((link) => link.includes('ticks='));
+    const again = await dora.ask(back);
+    expect(again.checked.map((row) => /new\d+/.exec(row)?.[0])).toEqual(['new12']);
+  });
+
+  it('without ticks is about as many rows as were shown', async () => {
+    await rowsOf(`update mirror.users set email = 'new13@example.com' where id = 13`);
+    await hold([13], batch);
+    await owned(`insert into sync.held_fields (team_id, user_id, field, reason, detail, batch)
+      select team_id, null, 'phone', 'limit', 'many users have none any more', '${batch}' from sync.held_fields where user_id = 13`);
+    const { forms } = await dora.ask('/waiting');
+    const { form } = formWith(forms, 'Approve 2');
+    expect(form.ticks).toEqual([]);
+    expect(form.hidden).toContainEqual(['rows', '2']);
+    const asked = await dora.press(form, 'Approve');
+    await owned('delete from sync.held_fields where user_id = 13');
+    const { form: question } = formWith(asked.forms, 'Approve');
+    const { status, text } = await dora.press(question, 'Approve');
+    expect([status, text]).toEqual([409, expect.stringContaining('It has 1 rows now, and not 2')]);
+    const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
+    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
+    const choice = { batch, only: null, rows: 2, why: 'a test', actor: 'dora' };
+    await expect(approve(setup, leased, choice)).rejects.toThrow('has 1 row now; 2 were shown');
+    expect(await decisions()).toEqual([]);
+  });
+
+  it('leaves alone what was decided about before', async () => {
+    const { form } = await openBatch();
+    await decide(form, 'Approve', (row) => row.includes('new11'));
+    const { forms } = await dora.ask('/waiting');
+    await decide(formWith(forms, 'Reject').form, 'Reject');
+    expect(await decisions()).toEqual([
+      ['approve', 11n, 'email'],
+      ['reject', 11n, 'phone'],
+      ['reject', 12n, 'email'],
+      ['reject', 13n, 'email'],
+    ]);
+  });
+});
+
+describe('the form of one field', () => {
+  const edits = [
+    ['name', `first_name = 'Ada', last_name = 'Berg'`],
+    ['email', `email = 'ada@example.com'`],
+    ['phone', `phone = '15550100'`],
+    ['role_id', 'role_id = 2'],
+  ] as const;
+  const openField = async (values: string) => {
+    await rowsOf(`update mirror.users set ${values} where id = 20`);
+    await hold([20]);
+  };
+
+  it.each(edits)(
+    'stands for the %s that was shown, on the list and on the page of the person',
+    async (_, values) => {
+      for (const path of ['/waiting', '/people/default/20']) {
+        await openField(values);
+        const { forms } = await dora.ask(path);
+        const { done } = await decide(formWith(forms, 'Take the service’s').form, 'Take the service’s');
+        expect([path, done.status]).toEqual([path, 303]);
+        expect((await dora.ask(done.location ?? '')).text).toMatch(
+          /The service’s (name|email address|phone number|role) taken by you at .*It is in the mirror since [\d:]+\. Nothing was sent\./,
+        );
+        await owned('delete from sync.held_fields; delete from sync.edits');
+      }
+    },
+  );
+
+  it.each([
+    ['the edit', `update sync.held_fields set edit_id = edit_id + 1000`],
+    ['the value of the mirror', `update mirror.users set email = 'later@example.com' where id = 20`],
+    ['the value of the service', `update sync.held_fields set shown_value = '"later@example.com"'`],
+  ])('decides nothing once %s is another one, and shows what it is now', async (_, change) => {
+    await openField(`email = 'ada@example.com'`);
+    const { forms } = await dora.ask('/waiting');
+    const { form } = formWith(forms, 'Take the mirror’s');
+    const asked = await dora.press(form, 'Take the mirror’s');
+    const { form: question } = formWith(asked.forms, 'Take the mirror’s');
+    await owned(change);
+    for (const one of [form, question]) {
+      const { status, text } = await dora.press(one, 'Take the mirror’s');
+      expect([status, text]).toEqual([
+        409,
+        expect.stringContaining('Nothing was decided. The row was edited, or has moved on the service'),
+      ]);
+      expect(text).toContain(change.includes('later') ? 'later@example.com' : 'ada@example.com');
+    }
+    expect(await decisions()).toEqual([]);
+  });
+
+  it('decides nothing with the digest of something else, in the transaction that decides, too', async () => {
+    await openField(`email = 'ada@example.com'`);
+    const { forms } = await dora.ask('/waiting');
+    const { form } = formWith(forms, 'Take the mirror’s');
+    const digest = '0123456789ab';
+    const other = withField(form, 'row', `20.email.${digest}`);
+    expect((await dora.press(other, 'Take the mirror’s')).status).toBe(409);
+    const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
+    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
+    const resolution = {
+      field: 'email',
+      take: 'mirror',
+      seen: { kind: 'shown', digest },
+      why: 'a test',
+      actor: 'dora',
+    } as const;
+    await expect(resolve(setup, leased, '20', resolution)).rejects.toThrow('is not as it was shown');
+    expect(await decisions()).toEqual([]);
+  });
+});
+
+describe('another value, typed on the page', () => {
+  afterAll(() => visit('dora', token));
+
+  it.each([
+    ['in a batch', `update sync.held_fields set reason = 'review', batch = '${batch}'`],
+    ['by itself', 'select'],
+  ])(
+    'of a role that is held %s is an edit of whoever types it, and waits for other eyes',
+    async (_, held) => {
+      config = configOf({ approve: 'always', fourEyes: true });
+      await visit('admin', password);
+      await rowsOf('update mirror.users set role_id = 2 where id = 20');
+      await hold([20]);
+      const { forms } = await dora.ask('/waiting');
+      const { form } = formWith(forms, 'Take the mirror’s');
+      await owned(held);
+      const another = { ...form, buttons: [{ words: 'Send', pair: ['verb', 'value'] as const }] };
+      const asked = await dora.press(another, 'Send');
+      const { form: question } = formWith(asked.forms, 'Make this edit');
+      const done = await dora.press(withField(question, 'value', '3'), 'Make this edit');
+      expect(done.status).toBe(303);
+      expect(await rowsOf('select role_id from mirror.users where id = 20')).toEqual([[3n]]);
+      expect(
+        await rowsOf(`select new_value, actor from sync.edits where user_id = 20 and ended_at is null`),
+      ).toEqual([[3, 'admin']]);
+      expect(await rowsOf('select 1 from sync.held_fields where decision is not null')).toEqual([]);
+      // As the next run writes it.
+      await owned('delete from sync.held_fields');
+      await hold([20], batch);
+      const { text, forms: own } = await dora.ask(`/waiting/${batch}`);
+      expect(text).toContain('Your own edit. Somebody else has to approve it.');
+      expect(own.flatMap(({ ticks }) => ticks)).toEqual([]);
+      expect(await rowsOf('select 1 from sync.held_fields where decision is not null')).toEqual([]);
+    },
+  );
+});
+
+describe('a list of many', () => {
+  const ids = Array.from({ length: 30 }, (_, i) => i + 2).filter((id) => id !== 2 && id !== 3);
+  const openMany = async () => {
+    await rowsOf(`update mirror.users set phone = '4155' || id where id in (${ids.join(', ')})`);
+    await rowsOf(
+      `begin; set local musterd.actor = 'anna'; update mirror.users set email = 'a' || id || '@example.com' where id in (4, 5); commit`,
+    );
+    await hold(ids);
+  };
+
+  it('shows a few rows and nothing to decide, and all of it by itself', async () => {
+    await openMany();
+    const { text, forms, links } = await dora.ask('/waiting');
+    expect(text).toContain(`${ids.length} phone numbers and 2 email addresses were changed on both sides`);
+    expect([forms, text.includes(`4 of ${ids.length + 2} shown`)]).toEqual([[], true]);
+    expect(links).toContain('/waiting?state=conflict');
+    const alone = await dora.ask('/waiting?state=conflict');
+    const { form } = formWith(alone.forms, 'Take the mirror’s');
+    expect([form.ticks.length, alone.checked]).toEqual([ids.length + 2, []]);
+    expect((await dora.ask('/waiting?state=conflict&ticks=all')).checked.length).toBe(ids.length + 2);
+  });
+
+  it('is filtered and sorted by links, and what is not on the page is not decided', async () => {
+    await openMany();
+    const { text, links } = await dora.ask('/waiting?state=conflict&field=email');
+    expect(links).toContain('/waiting?state=conflict&field=phone');
+    expect(text).not.toContain('41554');
+    const { forms } = await dora.ask('/waiting?state=conflict&field=email&sort=-person');
+    const { form } = formWith(forms, 'Take the service’s');
+    expect(form.ticks.map(({ pair }) => pair[1].split('.').slice(0, 2).join(' '))).toEqual([
+      '5 email',
+      '4 email',
+    ]);
+    const asked = await dora.press(form, 'Take the service’s');
+    expect(asked.text).toContain('Take the service’s 2 email addresses?');
+    expect(asked.text).toContain('The mirror gets 2 values of the service; nothing is sent.');
+    expect(asked.text).toContain(`${ids.length} conflicts wait on.`);
+    const [question] = asked.forms;
+    const { location } = await dora.press(question as PageForm, 'Take the service’s');
+    expect((await dora.ask(location ?? '')).text).toMatch(
+      /2 of the service’s email addresses taken by you at .*They are in the mirror since [\d:]+\. Nothing was sent\./,
+    );
+    expect((await decisions()).map((row) => row.join(' '))).toEqual(['resolve 4 email', 'resolve 5 email']);
+    expect(await rowsOf('select count(distinct run_id) from report.decisions')).toEqual([[1n]]);
+  });
+
+  it('decides about all rows or none', async () => {
+    await openMany();
+    const { forms } = await dora.ask('/waiting?state=conflict');
+    const asked = await dora.press(formWith(forms, 'Take the mirror’s').form, 'Take the mirror’s');
+    const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
+    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
+    const shown =
+      asked.forms[0]?.hidden.flatMap(([name, key]) => (name === 'row' ? [key.split('.')] : [])) ?? [];
+    const all = shown.map(([id = '', field = '', digest = ''], i) => ({
+      id: BigInt(id),
+      field: field as 'email' | 'phone',
+      take: 'mirror' as const,
+      seen: { kind: 'shown', digest: i === 7 ? '0123456789ab' : digest } as const,
+      why: 'a test',
+      actor: 'dora',
+    }));
+    await expect(resolveAll(setup, leased, all)).rejects.toThrow('is not as it was shown');
+    expect(await decisions()).toEqual([]);
+  });
+});
+
+describe('a decision that is taken back', () => {
+  afterEach(() =>
+    owned(`update sync.user_base set email = 'user' || id || '@example.com', phone = (15550000000 + id)::text where id in (11, 12, 13, 20);
+      update mirror.users set email = 'user' || id || '@example.com', phone = (15550000000 + id)::text where id in (11, 12, 13, 20)`),
+  );
+  /** As a run does that sends what was decided about last, and is answered. */
+  const arrive = (...ids: readonly number[]) =>
+    owned(`insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, edits, outcome, closed_at)
+      select distinct on (c.user_id) c.team_id, c.user_id, (select max(run_id) from sync.runs), 'push', 'closed', c.base, c.old, c.new, c.edits,
+        (select jsonb_object_agg(f, 'confirmed') from jsonb_object_keys(c.new) f), clock_timestamp()
+      from sync.changes c where c.decision_id is not null and c.user_id in (${ids.join(', ')}) order by c.user_id, c.change_id desc;
+      delete from sync.held_fields where user_id in (${ids.join(', ')});
+      update sync.user_base b set email = u.email, phone = u.phone from mirror.users u
+      where u.team_id = b.team_id and u.id = b.id and b.id in (${ids.join(', ')})`);
+  const approved = async () => {
+    const { form } = await openBatch();
+    return (await decide(form, 'Approve')).done.location ?? '';
+  };
+  const questionOf = async (path: string, words: string) =>
+    await dora.press(formWith((await dora.ask(path)).forms, words).form, words);
+  const answer = async (asked: { readonly forms: readonly PageForm[] }, words: string) =>
+    await dora.press(formWith(asked.forms, words).form, words);
+  const emails = () => rowsOf('select email from mirror.users where id in (11, 12, 13) order by id');
+  const undoForms = (forms: readonly PageForm[]) =>
+    forms.filter(({ hidden }) => hidden.some(([, value]) => value === 'Undo'));
+
+  it('waits undecided again before the first request, and both receipts say so', async () => {
+    const receipt = await approved();
+    const asked = await questionOf(receipt, 'Take it back');
+    expect(asked.text).toContain('Take back 3 email addresses and 1 phone number?');
+    expect(asked.text).toContain(
+      '4 edits wait undecided again, and nothing of them is sent before somebody decides.',
+    );
+    expect(asked.text).toMatch(/Robin Reed12 12emailnew12@example\.com → waits undecided again/);
+    expect(asked.text).toMatch(/Decided4 approved by you at [\d:]+, “a test”/);
+    expect(await decisions()).toHaveLength(4);
+    const done = await answer(asked, 'Take back 4');
+    expect(done.status).toBe(303);
+    expect((await dora.ask(done.location ?? '')).text).toMatch(
+      /4 taken back by you at [\d:]+\. They wait undecided again\. Nothing was sent\. Approved at [\d:]+, taken back at [\d:]+\.Reason: a testThe 4, with values/,
+    );
+    expect((await reasons()).length).toBe(4);
+    expect((await dora.ask('/waiting')).text).toContain(
+      'approvalThe decision about it was taken back. None of it',
+    );
+    const before = await dora.ask(receipt);
+    expect(before.text).toMatch(/4 approved by you at [\d:]+\. They were undone at [\d:]+\./);
+    expect(before.text).toMatch(/Decided last.*you4 taken back.*you4 approvedThey were undone/s);
+    expect(undoForms(before.forms)).toEqual([]);
+    const { form } = formWith(before.forms, 'Approve');
+    const again = await decide(form, 'Approve', (row) => row.includes('new12'));
+    expect((await dora.ask(done.location ?? '')).text).toContain(
+      '3 wait undecided again; 1 was decided about again',
+    );
+    expect((await dora.ask(again.done.location ?? '')).text).toContain('1 approved by you');
+  });
+
+  it('gives the mirror the values of before, and leaves what has moved since', async () => {
+    const receipt = await approved();
+    await arrive(11, 12, 13);
+    await rowsOf(`update mirror.users set email = 'later@example.com' where id = 13`);
+    const { text, links } = await dora.ask(receipt);
+    expect(text).toMatch(
+      /They were sent in run \d+ and are confirmed since [\d:]+\..*The 4, with valuesUndo the 4…Close/s,
+    );
+    // With one of them another field was sent, and somebody else besides.
+    await owned(`update sync.changes set old = old || '{"role_id": 1}', new = new || '{"role_id": 2}' where kind = 'push' and user_id = 11;
+      insert into sync.changes (team_id, user_id, run_id, kind, old, new, edits, outcome)
+      select team_id, 30, run_id, kind, old, new, edits, outcome from sync.changes, generate_series(1, 60)
+      where kind = 'push' and user_id = 12`);
+    const values = links.find((link) => link.startsWith('/changes?decision=')) ?? '';
+    const { text: shown } = await dora.ask(values);
+    expect(shown).toMatch(/4 rows, and none older/);
+    expect(shown.split('pushed').length).toBe(1 + 4 + 1);
+    const asked = await questionOf(receipt, 'Undo the 4');
+    expect(asked.text).toContain('Undo 3 of 4, leave 1 as it is?');
+    expect(asked.text).toContain(
+      'The mirror gets 3 values of before, as edits of yours. The next run sends them, in 1 request.',
+    );
+    expect(asked.text).toMatch(/Robin Reed11 11phone15550177 → 15550000011/);
+    expect(asked.text).toMatch(/One is left as it is\..*Robin Reed13 13 email edited since/s);
+    const done = await answer(asked, 'Undo 3');
+    expect(await emails()).toEqual([['user11@example.com'], ['user12@example.com'], ['later@example.com']]);
+    expect(await decisions()).toContainEqual(['undo', 11n, 'phone']);
+    const undone = async () => (await dora.ask(done.location ?? '')).text;
+    expect(await undone()).toMatch(
+      /3 undone by you at [\d:]+\. The mirror has the values of before\. No daemon runs/,
+    );
+    await arrive(11, 12);
+    expect(await undone()).toMatch(
+      /The mirror has the values of before\. They were sent back in run \d+ and are confirmed since [\d:]+\. Approved at [\d:]+, undone at [\d:]+\./,
+    );
+    expect((await dora.ask(receipt)).text).toMatch(
+      /1 was sent in run \d+ and is confirmed since .*; 3 were undone at/,
+    );
+    const nothing = await questionOf(receipt, 'Undo the one');
+    expect(nothing.text).toContain('Nothing of it can be undone');
+    expect(nothing.forms).toEqual([]);
+  });
+
+  it('does nothing where something moved between the question and its answer, and lists that', async () => {
+    const receipt = await approved();
+    const asked = await questionOf(receipt, 'Take it back');
+    await arrive(12);
+    await rowsOf(`update mirror.users set email = 'later@example.com' where id = 13`);
+    const moved = await answer(asked, 'Take back 4');
+    expect(moved.status).toBe(409);
+    expect(moved.text).toMatch(
+      /Nothing was undone\. 2 of the 4 rows have moved while you looked\. What can be undone now stands below/,
+    );
+    expect(moved.text).toMatch(
+      /Robin Reed12 12 email another value by now.*Robin Reed13 13 email withdrawn/s,
+    );
+    expect(await decisions()).toHaveLength(4);
+    expect((await answer(moved, 'Undo 3')).status).toBe(303);
+    expect(await emails()).toEqual([['new11@example.com'], ['user12@example.com'], ['later@example.com']]);
+  });
+
+  it('is a rejection as well, and what was withdrawn is edited again', async () => {
+    const { form } = await openBatch();
+    const rejected = (await decide(form, 'Reject', (row) => row.includes('new12'))).done.location ?? '';
+    expect((await dora.ask(rejected)).text).toMatch(
+      /1 rejected by you at [\d:]+\. It stays in the mirror, and is not sent before somebody edits it again\. Nothing was sent\./,
+    );
+    expect((await dora.ask('/waiting')).text).toMatch(/3 of 4 edits are left.*1 rejected by you at/s);
+    await answer(await questionOf(rejected, 'Undo the one'), 'Take back 1');
+    expect(await reasons()).toContain('12 email review');
+    const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
+    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
+    const choice = { batch, only: ['13.email'], why: 'a test', actor: 'dora', revert: true };
+    const decided = await reject(setup, leased, choice);
+    const withdrawn = `/waiting?done=${decided.decision}`;
+    expect((await dora.ask(withdrawn)).text).toMatch(
+      /1 withdrawn by you at [\d:]+\. It is in the mirror as last agreed\. Nothing was sent\./,
+    );
+    const asked = await questionOf(withdrawn, 'Undo the one');
+    expect(asked.text).toContain('Undo the email of Robin Reed13?');
+    expect(asked.text).toContain('The next run looks at each as at any other edit');
+    await answer(asked, 'Undo 1');
+    expect((await emails()).at(-1)).toEqual(['new13@example.com']);
+    expect((await dora.ask(withdrawn)).text).toContain('It was undone at');
+  });
+
+  it.each([
+    ['service', /The service’s email address taken by you at/],
+    ['mirror', /The mirror’s email address taken by you at/],
+    ['value', /Email of Robin Reed20 set to other@example\.com by you at .*\. No daemon runs/s],
+  ] as const)('is one about a conflict: %s', async (verb, words) => {
+    await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
+    await hold([20]);
+    await owned(
+      `update sync.held_fields set service_value = '"eva@example.com"', shown_value = '"eva@example.com"'`,
+    );
+    const { form } = formWith((await dora.ask('/waiting')).forms, 'Take the mirror’s');
+    const another = { ...form, buttons: [{ words: 'Send', pair: ['verb', verb] as const }] };
+    const asked = await dora.press(another, 'Send');
+    const question = asked.forms[0] as PageForm;
+    const typed = verb === 'value' ? withField(question, 'value', 'other@example.com') : question;
+    const done = await dora.press(typed, verb === 'value' ? 'Make' : 'Take');
+    const { text, forms } = await dora.ask(done.location ?? '');
+    expect(text).toMatch(words);
+    expect(undoForms(forms).length).toBe(verb === 'value' ? 0 : 2);
+    expect(asked.text.includes('There is an undo afterwards')).toBe(verb !== 'value');
+  });
+
+  describe('with four eyes', () => {
+    afterAll(() => visit('dora', token));
+
+    it('is taken back by nobody who gives the one token', async () => {
+      const receipt = await approved();
+      const [form] = undoForms((await dora.ask(receipt)).forms);
+      const asked = await dora.press(form as PageForm, 'Take it back');
+      config = configOf({ fourEyes: true });
+      expect(undoForms((await dora.ask(receipt)).forms)).toEqual([]);
+      expect((await dora.press(form as PageForm, 'Take it back')).status).toBe(403);
+      config = configOf();
+      await rowsOf('update sync.teams set four_eyes = true');
+      const late = await answer(asked, 'Take back 4');
+      expect([late.status, late.text]).toEqual([409, expect.stringContaining('four eyes')]);
+      expect(await decisions()).toHaveLength(4);
+    });
+
+    it('sets back by edits that somebody else has to agree to', async () => {
+      config = configOf({ fourEyes: true, approve: 'always' });
+      await visit('admin', password);
+      const receipt = await approved();
+      await arrive(12);
+      const asked = await questionOf(receipt, 'Undo the 4');
+      expect(asked.text).toContain(
+        'The next run looks at each as at any other edit: where edits wait for an approval, these do.',
+      );
+      const done = await answer(asked, 'Undo 4');
+      expect(
+        await rowsOf(
+          'select kind from sync.changes where decision_id = (select max(decision_id) from sync.changes) group by 1',
+        ),
+      ).toEqual([['undo']]);
+      await hold([12], batch);
+      expect((await dora.ask(done.location ?? '')).text).toMatch(
+        /4 undone by you at [\d:]+\. The mirror has the values of before\. 1 waits for somebody; 3 wait undecided again/,
+      );
+    });
+  });
+
+  it.each([
+    ['decision', []],
+    ['decision', ['x']],
+    ['decision', ['9'.repeat(19)]],
+    ['decision', ['1', '2']],
+    ['decision', ['999999999']],
+    ['row', ['11.email.x']],
+    ['row', []],
+    ['row', Array.from({ length: 1_001 }, (_, i) => `${i}.email.0123456789ab`)],
+    ['why', [' ']],
+    ['why', ['a\0b']],
+  ])('is taken back by forms of ours alone: %s (%#)', async (name, values) => {
+    const asked = await questionOf(await approved(), 'Take it back');
+    const { form } = formWith(asked.forms, 'Take back');
+    const bare = name === 'why' ? { ...form, asksWhy: false } : form;
+    const { status, text } = await dora.press(withField(bare, name, ...values), 'Take back');
+    expect([status, text]).toEqual([400, expect.stringContaining('Nothing was decided')]);
+    expect((await decisions()).filter(([kind]) => kind === 'undo')).toEqual([]);
+  });
+
+  it('stands above the list for a day, and behind it for good', async () => {
+    const receipt = await approved();
+    await owned(
+      `update sync.changes set opened_at = now() - interval '25 hours' where decision_id is not null`,
+    );
+    const { text, links } = await dora.ask(receipt);
+    expect(text).not.toContain('Reason: a test');
+    expect(text).toMatch(/Decided last.*4 approved/s);
+    const [number] = /\d+$/.exec(receipt) ?? [];
+    expect(links).toContain(`/changes?decision=${number}`);
+    expect((await dora.ask(`/changes?decision=${number}`)).text).toMatch(/4 rows.*decision_id = /s);
+  });
+});
+
+describe('a form that no browser of ours sends', () => {
+  it.each([
+    ['verb', ['Perhaps']],
+    ['verb', ['Approve', 'Reject']],
+    ['rows', []],
+    ['rows', ['many']],
+    ['rows', ['1\0']],
+    ['rows', ['9'.repeat(5_000)]],
+    ['row', ['1\0']],
+    ['row', ['-1']],
+    ['row', [`${'9'.repeat(19)}.email.0123456789ab`]],
+    ['row', ['1.password.0123456789ab']],
+    ['row', ['9'.repeat(5_000)]],
+    ['row', Array.from({ length: 201 }, (_, i) => `${i}.email.0123456789ab`)],
+    ['verb', ['mirror']],
+    ['team', ['default', '\0']],
+    ['why', ['\0']],
+    ['why', ['x'.repeat(1_001)]],
+  ])('is refused with words: %s (%#)', async (name, values) => {
+    const { form } = await openBatch();
+    const bare = { ...withField(form, name, ...values), buttons: [{ words: 'Send', pair: undefined }] };
+    const whole =
+      name === 'verb' ? bare : { ...bare, hidden: [...bare.hidden, ['verb', 'Approve'] as const] };
+    const { status, text } = await dora.press(whole, 'Send');
+    expect([status, text]).toEqual([400, expect.stringContaining('Nothing was decided')]);
+    expect(text).toContain('The form cannot be read');
+  });
+
+  it.each([
+    ['row', ['20.email.0123456789a\0']],
+    ['row', [`20.email.${'x'.repeat(12)}`]],
+    ['row', ['0'.repeat(5_000)]],
+    ['ticks', []],
+    ['verb', ['all', 'mirror']],
+    ['value', ['a\0b']],
+    ['value', ['x'.repeat(5_000)]],
+  ])('is refused with words: %s of one field (%#)', async (name, values) => {
+    await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
+    await hold([20]);
+    const { forms } = await dora.ask('/waiting');
+    const { form } = formWith(forms, 'Take the mirror’s');
+    const { status, text } = await dora.press(withField(form, name, ...values), 'Take the mirror’s');
+    expect([status, text]).toEqual([400, expect.stringContaining('The form cannot be read')]);
+  });
+
+  it('is refused with words where it is longer than any', async () => {
+    const { form } = await openBatch();
+    const { status, text } = await dora.press(withField(form, 'row', '1'.repeat(70_000)), 'Approve');
+    expect([status, text]).toEqual([413, expect.stringContaining('That is too much')]);
+  });
+});
+
+describe('a hold on the page of a person', () => {
+  const person = '/people/default/20';
+  const threeDays = new Date(Date.now() + 3 * 86_400_000);
+  const until = `3d ${threeDays.toISOString()}`;
+  const open = async (query = '?hold=phone') =>
+    formWith((await dora.ask(`${person}${query}`)).forms, 'Hold').form;
+  const press = async (fields: Readonly<Record<string, readonly string[]>>) => {
+    const filled = Object.entries({ field: ['phone'], until: [until], at: [''], ...fields });
+    const form = filled.reduce((one, [name, values]) => withField(one, name, ...values), await open());
+    return await dora.press('why' in fields ? { ...form, asksWhy: false } : form, 'Hold');
+  };
+  const held = () =>
+    rowsOf('select field, reason, held_before, until, asked_by, detail from report.held order by field');
+  const openConflict = async () => {
+    await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
+    await hold([20]);
+  };
+
+  it('is offered whether anything waits or not, and opens by a link where there is no script', async () => {
+    const { links, text, forms } = await dora.ask(person);
+    expect(links).toContain(`${person}?hold=all#hold`);
+    expect(text).toMatch(
+      /Leave it alone for a while.*nothing is sent or taken until then, whatever changes/s,
+    );
+    expect(text).toContain(`musterd hold 20 --until 3d --reason '…'`);
+    expect(forms).toEqual([]);
+    await openConflict();
+    const conflict = await dora.ask(person);
+    expect(conflict.links).toContain(`${person}?hold=email#hold`);
+    expect(conflict.text).toContain(`musterd hold 20 email --until 3d --reason '…'`);
+    expect(conflict.text).toContain('resolve 20 email --take mirror --if ada@example.com');
+    const form = await open('?hold=email');
+    const answer = await fetch(`http://127.0.0.1:${server.port}${person}?hold=email`, {
+      headers: { authorization: `Basic ${Buffer.from(`dora:${token}`).toString('base64')}` },
+    });
+    const html = await answer.text();
+    expect(html).toMatch(/<option value="email" selected>email<\/option>/);
+    expect(html).toMatch(
+      /value="3d [^"]+Z" checked> <time[^>]*>\w{3} \d+ \w+ (\d{4} )?\d\d:\d\d \(3 days\)</,
+    );
+    expect(html).toMatch(/value="1w [^"]+Z"> <time[^>]*>\w{3} \d+ \w+( \d{4})? \(a week\)</);
+    expect(form.buttons[0]?.words).toMatch(/^Hold nameemailphoneroleall four until .*then$/);
+  });
+
+  it('lasts until the moment that was shown, in the name of who logged in, and is ended there', async () => {
+    const { status, location } = await press({});
+    expect([status, location]).toEqual([303, person]);
+    expect(await held()).toEqual([
+      ['phone', 'asked', null, threeDays, expect.stringMatching(/dora$/), 'a test'],
+    ]);
+    const { text, links } = await dora.ask(person);
+    expect(text).toMatch(/Held until \d+ \w+ (\d{4} )?\d\d:\d\d by .*dora, “a test”/);
+    expect(text).toContain('musterd hold 20 phone --end');
+    expect(links).toContain(`${person}?end=phone#hold`);
+    const { form } = formWith((await dora.ask(`${person}?end=phone`)).forms, 'End the hold of the phone now');
+    expect((await dora.press(form, 'End')).location).toBe(person);
+    expect(await held()).toEqual([]);
+    const again = await dora.press(form, 'End');
+    expect([again.status, again.text]).toEqual([409, expect.stringContaining('Nobody asks to hold it')]);
+  });
+
+  it('goes over what waits for somebody, and says what comes back', async () => {
+    await openConflict();
+    await press({ field: ['all'], until: ['at'], at: ['2099-03-31T09:00'] });
+    const at = new Date('2099-03-31T09:00Z');
+    const by = expect.stringMatching(/dora$/) as string;
+    expect(await held()).toEqual([
+      ['email', 'asked', 'conflict', at, by, 'a test'],
+      ['name', 'asked', null, at, by, 'a test'],
+      ['phone', 'asked', null, at, by, 'a test'],
+      ['role_id', 'asked', null, at, by, 'a test'],
+    ]);
+    const { text } = await dora.ask(`${person}?end=all`);
+    expect(text).toContain('Held until 31 Mar 2099 09:00');
+    expect(text).toContain('then as before: email changed on both sides');
+    expect(text).not.toContain('Take the mirror’s');
+    const { form } = formWith((await dora.ask(`${person}?end=all`)).forms, 'End the hold');
+    await dora.press(form, 'End');
+    expect((await held()).map(([field, reason]) => [field, reason])).toEqual([['email', 'conflict']]);
+  });
+
+  it.each([
+    ['without a reason', { why: [' '] }, 400, 'A reason is missing'],
+    ['without a moment', { until: ['at'] }, 400, 'It does not say until when'],
+    ['until no moment', { until: ['at'], at: ['2026-02-30T09:00'] }, 400, 'It does not say until when'],
+    ['with no choice', { until: [], at: ['2099-03-31T09:00'] }, 400, 'It does not say until when'],
+    ['in the past', { until: ['at'], at: ['2001-01-01T09:00'] }, 409, 'would have ended already'],
+    ['of no field', { field: [] }, 400, 'does not say which field'],
+    ['of another column', { field: ['gone_at'] }, 400, 'does not say which field'],
+    ['with too much', { why: ['x'.repeat(1_001)] }, 400, 'is too long'],
+  ])('%s is refused, with what was typed', async (_, fields, expected, words) => {
+    const { status, text, forms } = await press(fields);
+    expect([status, text]).toEqual([expected, expect.stringContaining(words)]);
+    expect(text).toContain('Nothing was decided.');
+    expect(forms.length).toBe(1);
+    expect(await held()).toEqual([]);
+  });
+
+  it('is about somebody of the team, and is taken from the page of that person alone', async () => {
+    const form = await open();
+    const of = (path: string) => ({ ...form, path });
+    expect((await dora.press(of('/people/default/21'), 'Hold')).status).toBe(403);
+    await owned('update mirror.users set gone_at = now() where id = 20');
+    expect((await dora.ask(person)).text).not.toContain('Leave it alone');
+    const gone = await dora.press(withField(form, 'field', 'phone'), 'Hold');
+    expect([gone.status, gone.text]).toEqual([409, expect.stringContaining('Nobody with this id')]);
+    await owned('update mirror.users set gone_at = null where id = 20');
+    config = configOf({ fourEyes: true });
+    expect((await dora.press(withField(form, 'field', 'phone'), 'Hold')).status).toBe(403);
+    config = configOf({}, false);
+    expect((await dora.ask(`${person}?hold=phone`)).forms).toEqual([]);
+    expect(await held()).toEqual([]);
+  });
+});
+
+describe('a daemon that serves the page', () => {
+  it('is not said to have stopped before it has said that it runs, and another one is', async () => {
+    const ended = { pid: 812, host: 'mirror-1', by_systemd: true, how: 'asked' };
+    const times = ['started_at', 'seen_at', 'ended_at'].map((one) => [one, '2026-01-01T00:00Z']);
+    const value = JSON.stringify({ a: { ...ended, ...Object.fromEntries(times) } });
+    await owned(`insert into sync.learned (team, topic, value) values ('default', 'daemon', '${value}')`);
+    expect((await dora.ask('/')).text).not.toContain('No daemon runs');
+    const own = config;
+    config = { ...config, team: 'another' };
+    expect((await dora.ask('/')).text).toContain('Process 812 on mirror-1 was asked to stop, and stopped.');
+    config = own;
+    await owned(`delete from sync.learned where topic = 'daemon'`);
+  });
+});
+
+describe('an address that no link leads to', () => {
+  const keys =
+    'q state sort page role segment days since run actor field direction before open of receipt seal only hold end';
+  const odd = [
+    '__proto__',
+    'constructor',
+    '9'.repeat(40),
+    '-1',
+    "'%\\",
+    '\ud800',
+    '0000-01-01',
+    'x'.repeat(300),
+  ];
+
+  it.each(pageViews.map(({ path }) => path))('is shown, or refused with words: %s', async (pattern) => {
+    for (const value of [...odd, '\0']) {
+      const text = encodeURIComponent(value.toWellFormed());
+      const query = keys.split(' ').map((key) => `${key}=${text}`);
+      const usual = pattern.replace(':team', 'default').replace(/:\w+/, '20');
+      for (const path of [
+        `${usual}?${query.join('&')}`,
+        `${usual}?team=${text}`,
+        pattern.replaceAll(/:\w+/g, text),
+        `${usual === '/' ? '/glance' : usual}.csv?${query.join('&')}`,
+      ]) {
+        const { status, text: shown } = await dora.ask(path);
+        const isBad = value === '\0' && path.includes(text);
+        expect([path, status]).toEqual([path, isBad ? 400 : expect.toBeOneOf([200, 404])]);
+        if (isBad) expect(shown).toContain('That cannot be read');
+      }
+    }
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe('with four eyes', () => {
+  afterAll(() => visit('dora', token));
+  const openBoth = async () => {
+    await openBatch();
+    await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
+    await hold([20]);
+  };
+
+  it('whoever knows the one token decides nothing, and is told why', async () => {
+    await openBoth();
+    const { form } = formWith((await dora.ask(`/waiting/${batch}`)).forms, 'Approve');
+    const { form: field } = formWith((await dora.ask('/waiting')).forms, 'Take the service’s');
+    config = configOf({ fourEyes: true });
+    for (const path of ['/waiting', `/waiting/${batch}`, '/people/default/20']) {
+      const { forms, text } = await dora.ask(path);
+      expect([path, forms]).toEqual([path, []]);
+      expect(text.split('This page cannot tell who you are').length).toBe(2);
+    }
+    for (const [one, words] of [
+      [form, 'Approve'],
+      [field, 'Take the service’s'],
+    ] as const) {
+      const { status, text } = await dora.press(one, words);
+      expect([status, text]).toEqual([403, expect.stringContaining('four eyes')]);
+    }
+    // Asked for by a command: the settings of this process say nothing of it.
+    config = configOf();
+    await rowsOf('update sync.teams set four_eyes = true');
+    const asked = await dora.press(form, 'Approve');
+    const { status, text } = await dora.press(formWith(asked.forms, 'Approve').form, 'Approve');
+    expect([status, text]).toEqual([409, expect.stringContaining('four eyes')]);
+    expect(await decisions()).toEqual([]);
+  });
+
+  it('whoever gives a password that belongs to one name decides in that name', async () => {
+    config = configOf({ fourEyes: true });
+    await visit('admin', password);
+    const { form } = await openBatch();
+    const { done } = await decide(form, 'Approve', (row) => row.includes('new12'));
+    expect(done.status).toBe(303);
+    expect(await rowsOf('select decided_by from report.decisions')).toEqual([
+      [expect.stringMatching(/admin$/)],
+    ]);
+  });
+
+  it('nobody approves their own edits: they have no tick, are left out by name, and can be taken back', async () => {
+    config = configOf({ fourEyes: true });
+    await visit('admin', password);
+    await rowsOf(`begin; set local musterd.actor = 'Admin';
+      update mirror.users set email = 'mine@example.com' where id = 15; commit`);
+    await hold([15], batch);
+    const alone = await dora.ask(`/waiting/${batch}`);
+    expect(alone.text).toContain('It is your own edit, which somebody else has to approve (four eyes).');
+    const { form, forms } = await openBatch();
+    expect(forms.length).toBe(1);
+    expect(form.ticks.length).toBe(4);
+    const { text } = await dora.ask(`/waiting/${batch}`);
+    expect(text).toContain('One of them is your own edit, which somebody else has to approve (four eyes).');
+    expect(text).toMatch(/mine@example\.com.*Your own edit\. Somebody else has to approve it\. Withdraw it/s);
+    const asked = await dora.press(form, 'Approve');
+    expect(asked.text).toContain('Approve 4 of 5, leave 1 waiting?');
+    expect(asked.text).toMatch(
+      /One is left out, since you edited it yourself\..*Robin Reed15 15 email user15@example/s,
+    );
+    const { done } = await decide(form, 'Withdraw');
+    expect(done.status).toBe(303);
+    expect(await rowsOf('select email from mirror.users where id = 15')).not.toEqual([['mine@example.com']]);
+    expect(await reasons()).toEqual([
+      '11 email review',
+      '11 phone review',
+      '12 email review',
+      '13 email review',
+    ]);
+  });
+
+  it('own edits outside of a batch are left out by name, and can be withdrawn', async () => {
+    config = configOf({ fourEyes: true });
+    await visit('admin', password);
+    await rowsOf(`begin; set local musterd.actor = 'Admin';
+      update mirror.users set email = 'mine' || id || '@example.com' where id in (15, 16); commit`);
+    await rowsOf(`begin; set local musterd.actor = 'Anna';
+      update mirror.users set email = 'anna' || id || '@example.com' where id in (17, 18); commit`);
+    await hold([15, 16, 17, 18]);
+    const list = '/waiting?state=conflict';
+    const { forms, text } = await dora.ask(list);
+    expect(text).toMatch(
+      /mine15@example\.com.*Your own edit\. Somebody else has to approve it\. Withdraw it/s,
+    );
+    const { form } = formWith(forms, 'Take the mirror’s');
+    expect(form.ticks.length).toBe(2);
+    const asked = await dora.press(form, 'Take the mirror’s');
+    expect(asked.text).toMatch(/2 are left out, since you edited them yourself\..*Robin Reed15 15 email/s);
+    const withdrawing = await dora.press(form, 'Withdraw');
+    expect(withdrawing.text).toMatch(/The mirror gets .*of the service; nothing is sent\./);
+    const question = withdrawing.forms.find(({ asksWhy }) => asksWhy) as PageForm;
+    expect((await dora.press(question, 'Take the service’s')).status).toBe(303);
+    expect(await rowsOf(`select count(*) from mirror.users where email like 'mine%'`)).toEqual([[1n]]);
+    expect((await decisions()).map((row) => row.join(' '))).toEqual([
+      expect.stringMatching(/^resolve 1[56] email$/),
+    ]);
+  });
+
+  it('whoever made all edits of a batch has nothing to tick, and takes all of them back', async () => {
+    config = configOf({ fourEyes: true });
+    await visit('admin', password);
+    await rowsOf(`begin; set local musterd.actor = 'Admin';
+      update mirror.users set email = 'mine' || id || '@example.com' where id in (15, 16); commit`);
+    await hold([15, 16], batch);
+    const { text, forms } = await dora.ask(`/waiting/${batch}`);
+    expect(text).toContain('All 2 are your own edits. Somebody else has to approve them.');
+    expect(text).not.toContain('ticked');
+    const { form } = formWith(forms, 'Withdraw them');
+    expect(form.ticks).toEqual([]);
+    const asked = await dora.press(form, 'Withdraw them');
+    expect(asked.text).toContain('Withdraw all 2?');
+    const done = await dora.press(formWith(asked.forms, 'Withdraw 2').form, 'Withdraw 2');
+    expect((await dora.ask(done.location ?? '')).text).toMatch(
+      /2 withdrawn by you at [\d:]+\. They are in the mirror as last agreed\. Nothing was sent\./,
+    );
+    expect(await reasons()).toEqual([]);
+  });
+
+  it('nobody decides about their own value by writing it otherwise', async () => {
+    config = configOf({ fourEyes: true });
+    await rowsOf(`begin; set local musterd.actor = 'Anna';
+      update mirror.users set email = 'ada@example.com' where id = 20; commit`);
+    await hold([20]);
+    const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
+    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
+    const take = (value: string, actor: string) =>
+      resolve(setup, leased, '20', { field: 'email', take: { value }, why: 'a test', actor });
+    for (const value of ['ada@example.com', 'ADA@example.com'])
+      await expect(take(value, 'anna')).rejects.toThrow('edited what is to be approved');
+    expect(await take('other@example.com', 'anna')).toMatchObject({ mirror: 'other@example.com' });
+    // It is an edit of Anna's, about which nobody has decided.
+    expect(await rowsOf('select field from sync.held_fields')).toEqual([]);
+  });
+
+  it.each([
+    [true, true, 1],
+    [true, false, 0],
+    [false, true, 0],
+  ])('check says so: four eyes %s, decide %s', (fourEyes, allows, notes) => {
+    const report = createReport();
+    checkPage(configOf({ fourEyes }, allows), report);
+    expect(report.findings.map(({ check, verdict }) => [check, verdict])).toEqual(
+      Array.from({ length: notes }, () => ['page', 'note']),
+    );
+  });
+});

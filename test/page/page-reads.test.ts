@@ -1,0 +1,429 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readChanges } from '../../src/page/read/page-changes.ts';
+import { readCounts, stepFor } from '../../src/page/read/page-counts.ts';
+import { type PeopleAsked, readPeople } from '../../src/page/read/page-people.ts';
+import { readPerson } from '../../src/page/read/page-person.ts';
+import type { PageReader } from '../../src/page/read/page-reader.ts';
+import { readTags } from '../../src/page/read/page-tags.ts';
+import { readSending, readWaitingView } from '../../src/page/read/page-waiting-view.ts';
+import { noteDaemon } from '../../src/mirror/team/known-daemons.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { countsCsv } from '../../src/page/render/growth.ts';
+import { explainAsSeen } from '../../src/runs/explain-as-seen.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const now = new Date('2026-03-11T12:00:00Z');
+let database: TestDatabase;
+const readerOf = (...teamIds: bigint[]): PageReader => ({
+  db: database.db.kysely,
+  teams: [],
+  teamIds,
+  now,
+  decider: null,
+});
+
+/** Ten in team 41, of whom 1 to 7 stand in a way of their own; the same ids, all equal, in team 42. */
+const users = `
+  insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, role_id, role, resolved, gone_at, updated_at)
+  select t, n, 'Name ' || n, 'Name', n::text, 'user' || n || '@example.com', '4144010220' || n, 1 + n % 2,
+    case n % 2 when 0 then 'admin' else 'member' end, t = 42 or n <> 3, case when t = 41 and n = 6 then timestamptz '2026-03-01' end,
+    timestamptz '2026-03-01' + n * interval '1 hour'
+  from generate_series(1, 10) n, (values (41), (42)) t (t);
+  insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+  select team_id, id, name, first_name, last_name, email, phone, role_id from mirror.users where team_id = 42 or id <> 3;
+  insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail, until, decision, edit_id)
+  values (41, 1, 'phone', 'conflict', '"41440102201"', '"41440102998"', '"888"', '"888"', 'both sides changed it', null, null, null),
+    (41, 1, 'email', 'asked', null, null, null, null, '', '2100-01-01', null, null),
+    (41, 4, 'phone', 'limit', '"41440102204"', '"4"', '"41440102204"', '"41440102204"', '', null, 'rejected', 4),
+    (41, 5, 'phone', 'asked', null, null, null, null, '', '2100-01-01', null, null),
+    (41, 6, 'phone', 'gone', null, null, null, null, '', null, null, null);`;
+
+const ledger = `
+  insert into sync.changes (team_id, user_id, kind, base, old, new, outcome, opened_at, closed_at, edited_by, decided_by)
+  values (41, 1, 'adopt', '{}', '{}', '{"name": {"first": "Name", "last": "1"}, "email": "a", "phone": "1"}', '{}', '2026-01-01', '2026-01-01', null, null),
+    (42, 1, 'pull', '{}', '{"phone": "1"}', '{"phone": "2"}', '{}', '2026-03-09', '2026-03-09', null, null),
+    (41, 2, 'push', '{}', '{"phone": "1", "email": "a"}', '{"phone": "2", "email": "b"}', '{"phone": "confirmed", "email": "refused"}', '2026-03-09', '2026-03-09', '{"phone": "a.novak", "email": "a.novak"}', null),
+    (41, 1, 'hold', '{"phone": "0"}', '{"phone": "1"}', '{"phone": "2"}', '{}', '2026-03-10', '2026-03-10', null, null),
+    (41, 7, 'resolve', '{}', '{"role_id": 1}', '{"role_id": 2}', '{}', '2026-03-11', '2026-03-11', null, 'm.okoye');`;
+
+/** Every hour for forty days, but for two days in the middle. */
+const listings = `
+  insert into mirror.contact_counts (team_id, segment, counted_at, count)
+  select 41, s, timestamptz '2026-03-11T11:30Z' - n * interval '1 hour', 1000 - n from generate_series(0, 960) n, (values ('all'), ('new')) s (s)
+  where n not between 240 and 290;
+  insert into mirror.tags (team_id, id, tag, first_seen_at, gone_at) values (41, 1, 'old', '2026-01-05', null), (41, 2, 'b%d', '2026-02-03', null),
+    (41, 3, 'gone', '2026-01-05', '2026-03-02');
+  insert into sync.listing_changes (team_id, resource, id, kind, changed_at) values (41, 'tags', 3, 'gone', '2026-03-02');
+  insert into mirror.roles (team_id, role_id, name, members) values (41, 1, 'member', 6), (41, 2, 'admin', 4);`;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await runSqlText(
+    database.db,
+    `begin; set local musterd.writing = 'on'; ${users} ${ledger} ${listings} commit`,
+  );
+  await runSqlText(
+    database.db,
+    `update mirror.users set phone = '41440102998' where team_id = 41 and id in (1, 2);
+     update mirror.users set phone = '41440102999' where team_id = 41 and id = 4`,
+  );
+});
+afterAll(() => database.close());
+
+describe('people', () => {
+  const usual: PeopleAsked = {
+    q: '',
+    details: true,
+    state: 'present',
+    roleId: null,
+    sort: 'state',
+    isDown: false,
+    after: null,
+    limit: 100,
+  };
+  const ask = async (asked: Partial<PeopleAsked>, ...teams: bigint[]) =>
+    await readPeople(readerOf(...(teams.length === 0 ? [41n] : teams)), { ...usual, ...asked });
+  const idsOf = async (asked: Partial<PeopleAsked>) => (await ask(asked)).rows.map(({ id }) => Number(id));
+
+  it('come with the worst first, each in one standing', async () => {
+    const { rows, counts, isMore } = await ask({});
+    expect(rows.map(({ id, standing }) => [Number(id), standing])).toEqual([
+      [1, 'waits'],
+      [2, 'moving'],
+      [3, 'unresolved'],
+      [4, 'rejected'],
+      [5, 'asked'],
+      [10, 'equal'],
+      [7, 'equal'],
+      [8, 'equal'],
+      [9, 'equal'],
+    ]);
+    expect(counts).toEqual({
+      present: 9,
+      waits: 1,
+      moving: 1,
+      unresolved: 1,
+      rejected: 1,
+      asked: 1,
+      equal: 4,
+      left: 1,
+    });
+    expect(isMore).toBe(false);
+    expect(rows[0]?.open.map(({ field, reason }) => [field, reason])).toEqual([
+      ['email', 'asked'],
+      ['phone', 'conflict'],
+    ]);
+  });
+
+  it.each(['state', 'name', 'role', 'email', 'phone', 'id', 'changed'] as const)(
+    'sorted by %s come page by page as in one, in both directions, in two teams',
+    async (sort) => {
+      for (const isDown of [false, true]) {
+        const whole = await ask({ sort, isDown }, 41n, 42n);
+        const paged: string[] = [];
+        let after: PeopleAsked['after'] = null;
+        for (let isMore = true; isMore; ) {
+          const page = await ask({ sort, isDown, after, limit: 4 }, 41n, 42n);
+          paged.push(...page.rows.map((row) => `${row.team_id} ${row.id}`));
+          const last = page.rows.at(-1);
+          if (last === undefined) break;
+          after = { teamId: last.team_id, id: last.id };
+          isMore = page.isMore;
+        }
+        expect(paged).toEqual(whole.rows.map((row) => `${row.team_id} ${row.id}`));
+        expect(new Set(paged).size).toBe(19);
+      }
+    },
+  );
+
+  it.each([
+    [{ state: 'waits' }, [1]],
+    [{ state: 'equal' }, [10, 7, 8, 9]],
+    [{ state: 'left' }, [6]],
+    [{ q: 'NAME 1' }, [1, 10]],
+    [{ q: 'user7@' }, [7]],
+    [{ q: '+41 44 010 22 08' }, [8]],
+    [{ q: '%' }, []],
+    [{ q: 'ñ' }, []],
+    [{ roleId: 2n }, [1, 3, 5, 7, 9]],
+    [{ q: '8', details: false }, [8]],
+    [{ q: 'name', details: false }, []],
+    [{ details: false, sort: 'name' }, [1, 2, 3, 4, 5, 7, 8, 9, 10]],
+  ] as const)('asked for as in case %#', async (asked, expected) => {
+    expect(await idsOf(asked)).toEqual(expected);
+    const { found } = await ask(asked);
+    expect(found ?? expected.length).toBe(expected.length);
+  });
+});
+
+describe('changes', () => {
+  const usual = {
+    q: '',
+    details: true,
+    field: null,
+    direction: null,
+    actor: null,
+    runId: null,
+    decision: null,
+    since: null,
+    before: null,
+    limit: 50,
+  } as const;
+  const ask = async (asked: object) => {
+    const { rows, ...rest } = await readChanges(readerOf(41n), { ...usual, ...asked });
+    return { ...rest, moved: rows.map(({ user_id: id, kind, field }) => `${id} ${kind} ${field}`) };
+  };
+
+  it('come with the newest first, a row for each field, and one for whoever was adopted', async () => {
+    const { moved, isMore, lookedTo, actors } = await ask({});
+    expect(moved).toEqual([
+      '7 resolve role_id',
+      '1 hold phone',
+      '2 push email',
+      '2 push phone',
+      '1 adopt null',
+    ]);
+    expect({ isMore, lookedTo, actors }).toEqual({
+      isMore: false,
+      lookedTo: null,
+      actors: ['a.novak', 'm.okoye'],
+    });
+  });
+
+  it.each([
+    [{ field: 'email' }, ['2 push email']],
+    [{ direction: 'held' }, ['1 hold phone']],
+    [{ direction: 'pulled' }, ['1 adopt null']],
+    [{ actor: 'a.novak' }, ['2 push email', '2 push phone']],
+    [{ actor: 'm.okoye' }, ['7 resolve role_id']],
+    [{ since: new Date('2026-03-10') }, ['7 resolve role_id', '1 hold phone']],
+    [{ q: 'name 7' }, ['7 resolve role_id']],
+    [{ q: '7' }, ['7 resolve role_id']],
+    [{ q: 'name 7', details: false }, []],
+    [{ runId: 99n }, []],
+  ] as const)('asked for as in case %#', async (asked, expected) => {
+    expect((await ask(asked)).moved).toEqual(expected);
+  });
+
+  it('come page by page, and no change is cut in two', async () => {
+    const { rows, isMore } = await readChanges(readerOf(41n), { ...usual, limit: 3 });
+    expect([rows.length, isMore]).toEqual([4, true]);
+    const older = await readChanges(readerOf(41n), {
+      ...usual,
+      limit: 3,
+      before: rows.at(-1)?.change_id ?? null,
+    });
+    expect(older.rows.map(({ kind }) => kind)).toEqual(['adopt']);
+  });
+
+  it('say of a hold that it stands, and what of it both sides agreed on', async () => {
+    const { rows } = await readChanges(readerOf(41n), { ...usual, direction: 'held' });
+    expect(rows).toMatchObject([{ held: 'conflict', base_value: '0', old_value: '1', new_value: '2' }]);
+  });
+});
+
+describe('counts and tags', () => {
+  it('come in steps, without those that were not counted, and by week', async () => {
+    const read = await readCounts(readerOf(41n), { days: 30, segment: null });
+    expect([read.segment, read.paceMs, read.stepMs]).toEqual(['all', 3_600_000, 6 * 3_600_000]);
+    expect(read.last.map(({ segment, count }) => [segment, count])).toEqual([
+      ['all', 1000],
+      ['new', 1000],
+    ]);
+    expect(read.steps.filter(({ segment }) => segment === 'all')).toHaveLength(121 - 9);
+    expect(read.weeks[0]).toEqual({ week: new Date('2026-03-09T00:00Z'), lowest: 941, highest: 1000 });
+    expect(read.monthAgo[0]?.count).toBe(280);
+    expect(read.roles.map(({ role_id: id, members }) => [Number(id), members])).toEqual([
+      [1, 6],
+      [2, 4],
+    ]);
+  });
+
+  it.each([
+    [7, 900_000, 3_600_000],
+    [7, 86_400_000, 7 * 86_400_000],
+    [365, 900_000, 86_400_000],
+    [30, null, 6 * 3_600_000],
+  ])('of %i days counted every %d ms have steps of %i ms', (days, paceMs, expected) => {
+    expect(stepFor(days, paceMs)).toBe(expected);
+  });
+
+  it('has a file of each chart', async () => {
+    const read = await readCounts(readerOf(41n), { days: 30, segment: null });
+    const file = (of: string) =>
+      countsCsv(read, { query: new URLSearchParams(of === '' ? '' : { of }), teams: [] });
+    expect(file('roles')).toEqual({
+      head: ['role_id', 'role', 'users'],
+      rows: [
+        [1n, 'member', 6],
+        [2n, 'admin', 4],
+      ],
+    });
+    expect(file('tags').rows.slice(-2)).toEqual([
+      ['2026-02', 1, 0],
+      ['2026-03', 0, 1],
+    ]);
+    expect(file('contact_fields').rows.at(-1)).toEqual(['2026-03', 0, 0]);
+    expect(file('').rows).toHaveLength(read.steps.length);
+  });
+
+  it('of several teams are a line each, by the segment of all contacts', async () => {
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on';
+       insert into mirror.contact_counts (team_id, segment, counted_at, count)
+       select t, s, now(), t from (values (43, 'all'), (43, 'active'), (44, 'new'), (44, 'old')) v (t, s); commit`,
+    );
+    const { counts } = await readCounts(readerOf(44n, 43n, 42n), { days: 30, segment: null });
+    expect(counts.map(({ teamId, segment, count }) => [teamId, segment, count])).toEqual([
+      [43n, 'all', 43n],
+      [44n, 'new', 44n],
+    ]);
+    const read = await readCounts(readerOf(43n), { days: 30, segment: null });
+    expect(read.counts).toEqual([]);
+    const teams = [{ team: 'harbour', teamId: 43n, name: null }];
+    const file = countsCsv({ ...read, counts }, { query: new URLSearchParams('of=teams'), teams });
+    expect(file.rows.map(([team, segment, , count]) => [team, segment, count])).toEqual([
+      ['harbour', 'all', 43n],
+      [null, 'new', 44n],
+    ]);
+  });
+
+  it('of a team without any are none', async () => {
+    const read = await readCounts(readerOf(42n), { days: 90, segment: null });
+    expect([read.segment, read.steps, read.tags.now]).toEqual([null, [], 0]);
+  });
+
+  it('has tags that came after the first look as added, and what is gone', async () => {
+    const usual = { q: '', hasGone: false, sort: 'tag', isDown: false, before: 0, limit: 10 } as const;
+    const { rows, months, ...rest } = await readTags(readerOf(41n), usual);
+    expect(rows.map(({ tag }) => tag)).toEqual(['b%d', 'old']);
+    expect(rest).toEqual({ found: 2, gone: 1, now: 2, beganAt: new Date('2026-01-05') });
+    expect(months.slice(-3).map(({ added, gone }) => [added, gone])).toEqual([
+      [0, 0],
+      [1, 0],
+      [0, 1],
+    ]);
+    expect(
+      (await readTags(readerOf(41n), { ...usual, q: '%', isDown: true })).rows.map(({ tag }) => tag),
+    ).toEqual(['b%d']);
+    expect((await readTags(readerOf(41n), { ...usual, hasGone: true })).found).toBe(1);
+  });
+});
+
+describe('one person', () => {
+  const settings = {
+    policy: { name: 'hold', email: 'hold', phone: 'hold', roleId: 'hold' },
+    absence: { confirmAfterMs: 60_000 },
+  } as const;
+  const read = async (id: string) => {
+    const found = await readPerson(readerOf(41n), id);
+    if (found === null) throw new Error(`nobody is ${id}`);
+    return { ...found, next: explainAsSeen(found.state, found.held, settings).next };
+  };
+
+  it('is shown with what a run last saw of the service', async () => {
+    const { state, next, changes, periods } = await read('1');
+    expect([state.base?.phone, state.mirror?.phone, state.service?.phone]).toEqual([
+      '41440102201',
+      '41440102998',
+      '888',
+    ]);
+    expect(next).toBe(
+      'Email stays held until 2100-01-01T00:00:00Z; phone stays held until one of the two values changes or somebody decides.',
+    );
+    expect(changes.map(({ kind }) => kind)).toEqual(['hold', 'adopt']);
+    expect(periods.map(({ side, phone }) => [side, phone])).toEqual([
+      ['mirror', '41440102998'],
+      ['service', '41440102201'],
+    ]);
+  });
+
+  it.each([
+    ['2', 'The next run pushes phone, unless a guard stops it.'],
+    ['7', 'Nothing: both sides agree.'],
+    ['6', 'The user has left the team: the row stays as it is unless they come back.'],
+  ])('%s: %s', async (id, expected) => {
+    expect((await read(id)).next).toBe(expected);
+  });
+
+  it.each(['0', 'x', '9'.repeat(30), '1; drop'])('%s is nobody', async (id) => {
+    expect(await readPerson(readerOf(41n), id)).toBe(null);
+  });
+});
+
+describe('what waits', () => {
+  it('is a list for each batch and each reason, with the request that was refused', async () => {
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on';
+       insert into sync.changes (team_id, user_id, kind, new, outcome, request_id, opened_at, closed_at)
+       select 42, 2, 'push', '{"email": "x"}', jsonb_build_object('email', o), r, now(), now()
+       from (values ('refused', 'first'), ('refused', 'second'), ('confirmed', 'third')) v (o, r);
+       insert into sync.held_fields (team_id, user_id, field, reason, batch) values (42, 2, 'email', 'refused', null), (42, 3, 'phone', 'limit', 'abc'),
+         (42, 3, 'email', 'limit', 'abc'), (42, 5, 'phone', 'limit', 'abc'), (42, 4, 'phone', 'limit', 'abc');
+       commit`,
+    );
+    const read = async (search = '', params: Readonly<Record<string, string>> = {}) =>
+      await readWaitingView(readerOf(42n), { params, query: new URLSearchParams(search), isCsv: false });
+    const { lists, isAlone } = await read();
+    expect(isAlone).toBe(false);
+    expect(
+      lists.map(({ batch, state, rows, users: of, fields }) => [batch, state, rows, of, fields]),
+    ).toEqual([
+      [
+        'abc',
+        'approval',
+        4,
+        3,
+        [
+          { field: 'phone', rows: 3 },
+          { field: 'email', rows: 1 },
+        ],
+      ],
+      [null, 'refused', 1, 1, [{ field: 'email', rows: 1 }]],
+    ]);
+    expect(lists.map(({ shown }) => shown.map(({ requestId }) => requestId))).toEqual([
+      [null, null, null, null],
+      ['second'],
+    ]);
+    const rowsOf = async (search: string, params = {}) =>
+      (await read(search, params)).lists.map(({ shown }) =>
+        shown.map(({ userId, field }) => `${userId} ${field}`),
+      );
+    expect(await rowsOf('state=refused')).toEqual([['2 email']]);
+    expect(await rowsOf('field=phone&sort=-field', { batch: 'abc' })).toEqual([
+      ['3 phone', '4 phone', '5 phone'],
+    ]);
+    expect(await rowsOf('sort=field', { batch: 'abc' })).toEqual([
+      ['3 email', '3 phone', '4 phone', '5 phone'],
+    ]);
+    expect(await rowsOf('by=nobody', { batch: 'abc' })).toEqual([[]]);
+    expect(await rowsOf('page=2', { batch: 'abc' })).toEqual([[]]);
+    expect((await read('', { batch: 'other' })).lists).toEqual([]);
+  });
+});
+
+describe('whether what is decided is sent at once', () => {
+  const teams = [
+    { team: 'north', teamId: 41n, name: null },
+    { team: 'south', teamId: 42n, name: null },
+  ];
+  const listens = async (...teamIds: bigint[]) =>
+    (await readSending({ ...readerOf(...teamIds), teams, now: new Date() })).listens;
+
+  it('is known of each team that was asked for, by the daemon of that one', async () => {
+    await runSqlText(
+      database.db,
+      `insert into sync.teams (team, team_id) values ('north', 41), ('south', 42)`,
+    );
+    const note = { bySystemd: false, end: null };
+    expect([await listens(41n), await listens(42n)]).toEqual([false, false]);
+    await noteDaemon(database.db, { ...note, teams: ['south'] });
+    expect([await listens(41n), await listens(42n), await listens(41n, 42n)]).toEqual([false, true, false]);
+    await noteDaemon(database.db, { ...note, teams: ['north'] });
+    expect(await listens(41n, 42n)).toBe(true);
+    await noteDaemon(database.db, { ...note, teams: ['south'], end: 'asked' });
+    expect([await listens(41n), await listens(42n), await listens(41n, 42n)]).toEqual([true, false, false]);
+  });
+});

@@ -1,0 +1,156 @@
+/** The page over HTTP: its keys, its headers, and forms that can only come from here. What it says stands in. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type PageQuestion, pageRoutes, type PageSource } from '../../src/page/serve/page-routes.ts';
+import { createPageServer, type StatusServer } from '../../src/http/server.ts';
+
+const token = 'a token of the page for tests';
+const authorization = `Basic ${Buffer.from(`kim:${token}`).toString('base64')}`;
+const asked: PageQuestion[] = [];
+const decided: PageQuestion[] = [];
+const answerOf = (body: string) => ({ status: 200, type: 'text/html; charset=utf-8', body });
+
+const page: PageSource = {
+  keys: { token },
+  patterns: ['/', '/people', '/people/:team/:id'],
+  decisions: ['/waiting/:batch'],
+  assets: new Map([
+    ['style.css', { type: 'text/css', body: Buffer.from('body{}'), isFont: false }],
+    ['font.woff2', { type: 'font/woff2', body: Buffer.from('font'), isFont: true }],
+  ]),
+  answer: async (question) => {
+    asked.push(question);
+    if (question.query.get('q') === 'refused') throw Object.assign(new Error('no right'), { code: '42501' });
+    if (question.query.get('q') === 'away') throw new Error('secret words of the database');
+    return answerOf(`${question.token('/waiting/5f0c')} ${'and so on '.repeat(200)}`);
+  },
+  decide: async (question) => {
+    decided.push(question);
+    return answerOf('asked once more');
+  },
+  sorry: (status) => `sorry, ${status}`,
+  pulse: async () => 'one',
+};
+
+let server: StatusServer;
+interface Sent extends Omit<RequestInit, 'headers'> {
+  readonly headers?: Readonly<Record<string, string>>;
+}
+const ask = async (path: string, init: Sent = {}) =>
+  await fetch(`http://127.0.0.1:${server.port}${path}`, {
+    ...init,
+    headers: { authorization, ...init.headers },
+  });
+beforeAll(async () => {
+  server = await createPageServer({ host: '127.0.0.1', port: 0, page: pageRoutes(page) });
+});
+afterAll(() => server.close());
+
+it('answers nobody without a key, whatever is asked for', async () => {
+  for (const path of ['/', '/people', '/people.csv', '/assets/style.css', '/assets/font.woff2', '/events']) {
+    const answer = await ask(path, { headers: { authorization: '' } });
+    expect([path, answer.status, await answer.text()]).toEqual([path, 401, 'sorry, 401']);
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /);
+  }
+  const post = await ask('/waiting/5f0c', {
+    method: 'POST',
+    headers: { authorization: '' },
+    body: 'token=x',
+  });
+  expect([post.status, asked, decided]).toEqual([401, [], []]);
+});
+
+it('lets no resource come from elsewhere, and nobody keep or frame what it shows', async () => {
+  const { headers } = await ask('/');
+  const policy = headers.get('content-security-policy') ?? '';
+  expect(policy.split('; ').toSorted()).toEqual([
+    "base-uri 'none'",
+    "connect-src 'self'",
+    "default-src 'none'",
+    "font-src 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "img-src 'self'",
+    "script-src 'self'",
+    "style-src 'self'",
+  ]);
+  expect(headers.get('cache-control')).toBe('private, no-cache');
+  expect(headers.get('vary')).toMatch(/authorization/);
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect((await ask('/assets/font.woff2')).headers.get('cache-control')).toContain('immutable');
+});
+
+it('is sent once as long as it is the same, and packed', async () => {
+  const first = await ask('/people');
+  const etag = first.headers.get('etag') ?? '';
+  expect([first.headers.get('content-encoding'), etag.length > 4]).toEqual(['gzip', true]);
+  expect((await ask('/people', { headers: { 'if-none-match': etag } })).status).toBe(304);
+  expect((await ask('/people', { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
+});
+
+it('is asked for by path, parts of it, query and kind of file', async () => {
+  asked.length = 0;
+  await ask('/people/north/7.csv?q=a%20b');
+  await ask('/glance.csv');
+  expect(
+    asked.map(({ pattern, path, params, isCsv, actor }) => [pattern, path, params, isCsv, actor]),
+  ).toEqual([
+    ['/people/:team/:id', '/people/north/7', { team: 'north', id: '7' }, true, 'kim'],
+    ['/', '/', {}, true, 'kim'],
+  ]);
+  expect(asked[0]?.query.get('q')).toBe('a b');
+});
+
+it('says of a right that is missing that it is, and of what failed nothing more', async () => {
+  const refused = await ask('/people?q=refused');
+  expect([refused.status, await refused.text()]).toEqual([403, 'sorry, 42501']);
+  const away = await ask('/people?q=away');
+  expect([away.status, await away.text()]).toEqual([503, 'sorry, 503']);
+});
+
+it.each(['/people?q=%00', '/people?team=a&team=%00b', '/people/a%00/7', '/people/north/7%00.csv'])(
+  'refuses in its own form what no address of a page has: %s',
+  async (path) => {
+    asked.length = 0;
+    const { status, headers } = await ask(path);
+    expect([status, headers.get('content-type'), asked]).toEqual([
+      400,
+      expect.stringMatching(/^text\/html/),
+      [],
+    ]);
+  },
+);
+
+it('says in words that there is no such page, to whoever looks with a browser', async () => {
+  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  for (const path of ['/nothing', '/people/', '/%zz', '/healthz/', `/people/${'x'.repeat(600)}/1`]) {
+    const answer = await ask(path, { headers: { accept, authorization: '' } });
+    expect([path, answer.status, await answer.text()]).toEqual([path, 404, 'sorry, 404']);
+    expect(answer.headers.get('content-type')).toMatch(/^text\/html/);
+    expect(answer.headers.get('content-security-policy')).toContain("style-src 'self'");
+    expect(await (await ask(path)).text()).toBe('{"error":"not found"}');
+  }
+});
+
+it('takes a form of its own, of the same path and person and not from elsewhere', async () => {
+  const [given = ''] = (await (await ask('/')).text()).split(' ');
+  const post = async (path: string, key: string, headers: Readonly<Record<string, string>> = {}) =>
+    (await ask(path, { method: 'POST', headers, body: `token=${key}&why=checked` })).status;
+  const other = `Basic ${Buffer.from(`lee:${token}`).toString('base64')}`;
+  for (const [path, key, headers] of [
+    ['/waiting/5f0c', '', {}],
+    ['/waiting/5f0c', `${given.slice(0, -1)}${given.endsWith('A') ? 'B' : 'A'}`, {}],
+    ['/waiting/77aa', given, {}],
+    ['/waiting/5f0c', given, { authorization: other }],
+    ['/waiting/5f0c', given, { 'sec-fetch-site': 'cross-site' }],
+    ['/waiting/5f0c', given, { 'sec-fetch-site': 'same-site' }],
+    ['/waiting/5f0c', given, { 'sec-fetch-site': 'none' }],
+  ] as const)
+    expect([path, key, headers, await post(path, key, headers)]).toEqual([path, key, headers, 403]);
+  expect(decided).toEqual([]);
+  expect(await post('/waiting/5f0c', given, { 'sec-fetch-site': 'same-origin' })).toBe(200);
+  expect(await post('/waiting/5f0c', given)).toBe(200);
+  expect(decided.map(({ actor, form }) => [actor, form?.get('why')])).toEqual([
+    ['kim', 'checked'],
+    ['kim', 'checked'],
+  ]);
+});

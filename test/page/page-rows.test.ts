@@ -1,0 +1,109 @@
+/** How many rows each view of the page reads: what takes long with 100,000 users is seen with 2,000. */
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pageViews } from '../../src/page/serve/page-views.ts';
+import { readPeople } from '../../src/page/read/page-people.ts';
+import { readPageFrame } from '../../src/page/read/page-reader.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { fillMirror, largeTeam } from '../support/large-mirror.ts';
+
+const users = 6_000;
+const changes = 12_000;
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await fillMirror(database.db, [{ ...largeTeam, users, changes, tags: 1_000, days: 20 }]);
+});
+afterAll(() => database.close());
+
+/** Rows of a table that a view reads, by a scan of all of it or by an index. */
+async function rowsRead(table: string, path: string, search = ''): Promise<number> {
+  const one = pageViews.find((each) => each.path === path);
+  const asked = {
+    params: { team: 'default', id: '9', batch: 'none' },
+    query: new URLSearchParams(search),
+    details: true,
+    isCsv: false,
+  };
+  return await readPageFrame(database.db, null, async ({ reader }) => {
+    const count = async () => {
+      const { rows } = await sql<{ rows: number }>`
+        select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows from pg_stat_xact_user_tables
+        where relid = ${table}::regclass`.execute(reader.db);
+      return rows[0]?.rows ?? 0;
+    };
+    const before = await count();
+    await one?.read(reader, asked);
+    return (await count()) - before;
+  });
+}
+
+describe.each(['without statistics', 'with statistics'])('%s', (which) => {
+  beforeAll(async () => {
+    if (which === 'with statistics') await runSqlText(database.db, 'vacuum analyze');
+  });
+  // Before the first vacuum whoever counts the users looks at each.
+  const counted = which === 'with statistics' ? 0 : users;
+  const ledger = which === 'with statistics' ? 1_500 : 3.1 * changes;
+
+  it.each([
+    ['/', ''],
+    ['/people', 'state=waits'],
+    ['/people', 'state=left'],
+  ])('%s?%s looks at nobody who is at rest', async (path, search) => {
+    expect(await rowsRead('mirror.users', path, search)).toBeLessThan(counted + users / 10);
+  });
+
+  it.each([
+    ['', 1],
+    ['sort=name', 1],
+    ['sort=-changed', 1],
+    ['q=reed59', 1],
+    ['q=nobody', 1],
+    ['role=2', 1],
+    ['q=robin', 1],
+  ])('/people?%s looks at everybody %d times', async (search, times) => {
+    expect(await rowsRead('mirror.users', '/people', search)).toBeLessThan(counted + users * (times + 0.1));
+  });
+
+  it('of everybody who matches the first are the first of all', async () => {
+    const idsOf = async (q: string) => {
+      const asked = { q, details: true, state: 'present', roleId: null, sort: 'id', isDown: true } as const;
+      return await readPageFrame(database.db, null, async ({ reader }) => {
+        const { found, rows } = await readPeople(reader, { ...asked, after: null, limit: 3 });
+        return { found, ids: rows.map(({ id }) => id) };
+      });
+    };
+    const [all, some] = [await idsOf(''), await idsOf('robin')];
+    expect(some).toEqual({ found: users - users / 1_000, ids: all.ids });
+  });
+
+  it.each([
+    ['robin reed59', 111],
+    ['robin', users - users / 1_000],
+  ])('behind the last page of those who match "%s" there are as many as before it', async (q, found) => {
+    const asked = { q, details: true, state: 'present', roleId: null, sort: 'id', isDown: false } as const;
+    const read = async (after: { teamId: bigint; id: bigint } | null) =>
+      await readPageFrame(database.db, null, ({ reader }) =>
+        readPeople(reader, { ...asked, after, limit: 3 }),
+      );
+    expect(await read(null)).toMatchObject({ found, isMore: true });
+    const last = { teamId: BigInt(largeTeam.teamId), id: BigInt(users) };
+    expect(await read(last)).toMatchObject({ found, isMore: false, rows: [] });
+  });
+
+  it('one person is looked for by id', async () => {
+    expect(await rowsRead('mirror.users', '/people/:team/:id')).toBeLessThan(100);
+    expect(await rowsRead('sync.changes', '/people/:team/:id')).toBeLessThan(ledger);
+  });
+
+  it('a page of changes ends the look at the ledger', async () => {
+    expect(await rowsRead('sync.changes', '/changes')).toBeLessThan(ledger);
+    expect(await rowsRead('sync.changes', '/changes', 'direction=held')).toBeLessThan(3.1 * changes);
+  });
+
+  it('counts are read where a step ends, and a week whole', async () => {
+    expect(await rowsRead('mirror.contact_counts', '/counts', 'days=365')).toBeLessThan(20 * 96 + 1_000);
+  });
+});
