@@ -96,6 +96,26 @@ export interface Watched {
   readonly trouble: string[];
 }
 
+/** What is on its way when the network goes would still come in, at a moment that nobody knows. */
+const hearsNothingOnceCutOff = `{
+  const listen = EventSource.prototype.addEventListener;
+  EventSource.prototype.addEventListener = function (name, hear) {
+    listen.call(this, name, (event) => globalThis.isCutOff || hear(event));
+  };
+  const ask = globalThis.fetch;
+  globalThis.fetch = async (...asked) => {
+    const answer = await ask(...asked);
+    if (globalThis.isCutOff) throw new TypeError('cut off');
+    return answer;
+  };
+}`;
+
+/** From its return on nothing reaches the page, until it is called with `false`. */
+export async function cutOff(page: Page, isCutOff: boolean): Promise<void> {
+  await page.context().setOffline(isCutOff);
+  await page.evaluate(`globalThis.isCutOff = ${isCutOff}`);
+}
+
 /** A page that notes what should not happen. */
 export async function openPage(
   { browser }: Pick<OwnBrowser, 'browser'>,
@@ -104,6 +124,7 @@ export async function openPage(
   more: Parameters<Browser['newContext']>[0] = {},
 ): Promise<Watched> {
   const context = await browser.newContext({ locale: 'en-US', ...looks[look], ...more });
+  await context.addInitScript(hearsNothingOnceCutOff);
   const page = await context.newPage();
   page.setDefaultTimeout(hungAfterMs / 2);
   const trouble: string[] = [];

@@ -9,6 +9,7 @@ import { servePage } from '../../src/page/serve/serve-page.ts';
 import type { Database } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import {
+  cutOff,
   type Look,
   launchBrowser,
   looks,
@@ -295,14 +296,14 @@ describe('the page of a daemon', () => {
     await page.goto(`${origin}${await addressOf(stage.db, '/waiting/:batch')}`);
     const button = page.locator('.bar-below button').first();
     expect(await button.isDisabled()).toBe(false);
-    await page.context().setOffline(true);
+    await cutOff(page, true);
     await page.clock.fastForward(61_000);
     expect(await button.isDisabled()).toBe(true);
     expect(await button.getAttribute('aria-describedby')).toBe('no-answer');
     expect(await page.locator('#no-answer').innerText()).toContain(
       'This page is 1 minute old. musterd does not answer',
     );
-    await page.context().setOffline(false);
+    await cutOff(page, false);
     await page.locator('.bar-below button:not([disabled]):not([aria-describedby])').first().waitFor();
     await context.close();
   });
@@ -366,12 +367,9 @@ describe('the page of a daemon', () => {
       const overflow = await other.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
       expect([look, Math.max(0, overflow)]).toEqual([look, 0]);
       await shoot(other.page, `stopped-${look}`);
-      await other.page.context().setOffline(true);
-      // A stream that is open may give one more sign of life.
-      await eventually('it says that nobody answers', async () => {
-        await other.page.clock.fastForward(120_000);
-        return other.page.locator('#no-answer').isVisible();
-      });
+      await cutOff(other.page, true);
+      await other.page.clock.fastForward(120_000);
+      expect([look, await other.page.locator('#no-answer').isVisible()]).toEqual([look, true]);
       // Only one, the gravest.
       expect([look, await other.page.locator('.banner:visible').count()]).toEqual([look, 1]);
       await other.context.close();
@@ -402,7 +400,7 @@ async function expectLate(page: Page, origin: string): Promise<void> {
     /^Nothing to do Both sides of \S+ were equal at [\d:]+, [^.]+\. The next run (?:begins at [\d:]+|is due now)\./,
   );
   expect(await page.locator('.verdict .ok:visible').count()).toBe(1);
-  await page.context().setOffline(true);
+  await cutOff(page, true);
   await page.clock.fastForward(4 * 60_000);
   expect(await main()).toMatch(
     /^This page is 4 minutes old\. musterd does not answer, so what you see may have changed\. Load again Nothing to do, as of \d\d:\d\d Both sides of \S+ were equal at [\d:]+\. Whether they still are, this page cannot say\./,
@@ -412,7 +410,7 @@ async function expectLate(page: Page, origin: string): Promise<void> {
   expect(await page.locator('.live.on').count()).toBe(0);
   expect(await violationsOn(page, 'light')).toEqual([]);
   await shoot(page, 'no-answer');
-  await page.context().setOffline(false);
+  await cutOff(page, false);
   await page.clock.fastForward(5_000);
   await page.locator('.live.on').waitFor();
   await page.locator('[data-banner]').waitFor({ state: 'hidden' });
