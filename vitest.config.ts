@@ -22,6 +22,8 @@ export default defineConfig({
     outputFile: { json: 'coverage/report.json' },
     testTimeout: hungAfterMs,
     hookTimeout: hungAfterMs,
+    // What a browser shows comes when it comes.
+    expect: { poll: { timeout: hungAfterMs / 2 } },
     // Most tests wait: for processes of their own, for Postgres, for a time. Two workers a core keep it busy.
     maxWorkers: Math.min(2 * availableParallelism(), 8),
     // To import the program takes longer than most tests: a worker does it once. No module keeps anything of a test.

@@ -32,7 +32,7 @@ it('no test compares durations: what is meant is counted, or measured by `npm ru
 });
 
 /** What waits for a time and for nothing else, or for something until a time of its own. */
-const waits = /timers\/promises|\bsetTimeout\(|expect\.poll|\bvi\.wait(?:For|Until)\b/;
+const waits = /timers\/promises|\bsetTimeout\(|expect\.poll\([^;]*timeout|\bvi\.wait(?:For|Until)\b/;
 
 /** The files that may wait so, and why. */
 const waiters: Readonly<Record<string, string>> = {
@@ -41,6 +41,15 @@ const waiters: Readonly<Record<string, string>> = {
 
 it('no test waits for a time, or for something but for so long', () => {
   expect(pathsWith(waits)).toEqual(Object.keys(waiters).toSorted());
+});
+
+/** What a browser shows comes a moment after the click: `expect.poll` asks again until a test has hung. */
+const looksOnce =
+  /expect\(await [^;]*?\.(?:count|isVisible|isDisabled|isChecked|innerText|textContent|getAttribute)\(\S*\)\)/;
+
+it('no test looks but once at what a browser is about to show', () => {
+  expect(pathsWith(/openPage\(/).length).toBeGreaterThan(3);
+  expect(pathsWith(looksOnce)).toEqual([]);
 });
 
 it('no test has a time limit of its own making', () => {

@@ -81,13 +81,15 @@ describe('lists, a question and a receipt', () => {
   it('say of each edit who made it, and show those of one person alone', async () => {
     const { page, context } = await openPage(own, origin, 'light', { httpCredentials });
     await page.goto(`${origin}/waiting?state=conflict`);
-    expect(await page.locator('main').innerText()).toMatch(/Edited here by front_desk \(63\), anna \(37\)/);
-    expect(await page.locator('input[name=row]').count()).toBe(100);
-    expect(await page.locator('details.fold').textContent()).toContain(
-      'musterd resolve 11 phone --take mirror --if 4115550000011',
-    );
+    await expect
+      .poll(() => page.locator('main').innerText())
+      .toMatch(/Edited here by front_desk \(63\), anna \(37\)/);
+    await expect.poll(() => page.locator('input[name=row]').count()).toBe(100);
+    await expect
+      .poll(() => page.locator('details.fold').textContent())
+      .toContain('musterd resolve 11 phone --take mirror --if 4115550000011');
     await page.goto(`${origin}/waiting?state=conflict&by=anna`);
-    expect(await page.locator('input[name=row]').count()).toBe(37);
+    await expect.poll(() => page.locator('input[name=row]').count()).toBe(37);
     await context.close();
   });
 
@@ -141,23 +143,23 @@ describe('lists, a question and a receipt', () => {
     const button = page.locator('#hold button');
     const words = async () => (await button.innerText()).replaceAll(/\s+/g, ' ');
     await button.waitFor();
-    expect(await words()).toMatch(/^Hold phone until \d+ \w+ (\d{4} )?\d\d:\d\d$/);
-    expect(await page.evaluate('document.activeElement.name')).toBe('field');
+    await expect.poll(words).toMatch(/^Hold phone until \d+ \w+ (\d{4} )?\d\d:\d\d$/);
+    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('field');
     await page.locator('#hold select').selectOption('all');
     await page.locator('#hold [name=at]').fill('2099-03-31T09:00');
-    expect(await words()).toBe('Hold all four until then');
+    await expect.poll(words).toBe('Hold all four until then');
     // A page that is being filled in stays as it is.
     await edited('anna', `update mirror.users set email = 'more' || id || '@example.com' where id = 82`);
     await page.getByLabel('Reason, kept with the hold').fill('on leave');
-    expect(await page.evaluate('window.isHere')).toBe(true);
+    await expect.poll(() => page.evaluate('window.isHere')).toBe(true);
     await button.click();
     const end = page.getByRole('link', { name: 'End it now…' });
     await end.waitFor();
-    expect(await page.locator('main').innerText()).toContain('Held until 31 Mar 2099 09:00 by');
+    await expect.poll(() => page.locator('main').innerText()).toContain('Held until 31 Mar 2099 09:00 by');
     await end.click();
     await page.getByRole('button', { name: 'End the hold of the name, email, phone and role now' }).click();
     await end.waitFor({ state: 'detached' });
-    expect(await page.locator('main').innerText()).toContain('Take the mirror’s phone');
+    await expect.poll(() => page.locator('main').innerText()).toContain('Take the mirror’s phone');
     expect(trouble).toEqual([]);
     await context.close();
   });
@@ -196,26 +198,26 @@ describe('lists, a question and a receipt', () => {
     await page.goto(`${origin}${list}`);
     const all = await ticks.count();
     await press('j', 'j', 'j', 'k');
-    expect(await focusAt()).toBe(1);
+    await expect.poll(focusAt).toBe(1);
     await press('x');
     expect([await ticked(), await ticks.nth(1).isChecked()]).toEqual([1, true]);
     await press('j', 'j', 'j', 'Shift+X');
-    expect(await ticked()).toBe(4);
+    await expect.poll(ticked).toBe(4);
     await press('Space');
-    expect(await ticked()).toBe(3);
+    await expect.poll(ticked).toBe(3);
     await press('n');
-    expect(await ticked()).toBe(0);
+    await expect.poll(ticked).toBe(0);
     for (const held of ['Control', 'Alt', 'Meta']) await press(`${held}+a`, `${held}+x`, `${held}+j`);
     expect([await ticked(), await focusAt()]).toEqual([0, 4]);
     await press('a');
-    expect(await ticked()).toBe(all);
+    await expect.poll(ticked).toBe(all);
     await press('d');
-    expect(await page.evaluate('document.activeElement.value')).toBe('mirror');
+    await expect.poll(() => page.evaluate('document.activeElement.value')).toBe('mirror');
     expect(page.url()).toBe(`${origin}${list}`);
     await press('Enter');
     await page.locator('h1', { hasText: /^Take the mirror’s \d+ phone numbers\?$/ }).waitFor();
     await press('j', 'k', 'x', 'X', 'a', 'n', 'd', 'g', 'x');
-    expect(await page.locator('h1').textContent()).toMatch(/^Take the mirror’s/);
+    await expect.poll(() => page.locator('h1').textContent()).toMatch(/^Take the mirror’s/);
     expect(await decided()).toEqual(before);
 
     await page.goto(`${origin}${list}`);
@@ -235,7 +237,7 @@ describe('lists, a question and a receipt', () => {
     await page.waitForURL(`${origin}/people#q`);
     await page.locator('input[type=search]:focus').waitFor();
     await press('g', 'w', '?', 'r');
-    expect(await page.locator('input[type=search]').inputValue()).toBe('gw?r');
+    await expect.poll(() => page.locator('input[type=search]').inputValue()).toBe('gw?r');
 
     await page.goto(`${origin}${list}`);
     await press('?');
@@ -245,7 +247,7 @@ describe('lists, a question and a receipt', () => {
       'Keys',
     ]);
     await off.click();
-    expect(await off.textContent()).toBe('Turn them on again');
+    await expect.poll(() => off.textContent()).toBe('Turn them on again');
     await page.reload();
     await press('j', 'a', '?', 'g', 'r');
     expect([await focusAt(), await ticked(), await off.isVisible(), page.url()]).toEqual([
@@ -258,7 +260,7 @@ describe('lists, a question and a receipt', () => {
     await off.click();
     await page.locator('h1').click();
     await press('j');
-    expect(await focusAt()).toBe(0);
+    await expect.poll(focusAt).toBe(0);
     expect(trouble).toEqual([]);
     await context.close();
   });
@@ -274,43 +276,43 @@ describe('lists, a question and a receipt', () => {
     await page.goto(`${origin}/waiting`);
     await link('For an approval 65').click();
     await link('phone 5').click();
-    expect([await rows(), await ticked()]).toEqual([5, 5]);
+    await expect.poll(async () => [await rows(), await ticked()]).toEqual([5, 5]);
     await link('Person').click();
-    expect(await page.locator('th[aria-sort=ascending]').textContent()).toContain('Person');
+    await expect.poll(() => page.locator('th[aria-sort=ascending]').textContent()).toContain('Person');
     await link('None').click();
-    expect(await ticked()).toBe(0);
+    await expect.poll(ticked).toBe(0);
     await page.getByRole('button', { name: 'Approve' }).click();
-    expect(await page.locator('#receipt').textContent()).toContain('No row is ticked.');
+    await expect.poll(() => page.locator('#receipt').textContent()).toContain('No row is ticked.');
     await link('All').click();
-    expect(await ticked()).toBe(5);
+    await expect.poll(ticked).toBe(5);
     await page.locator('input[name=row]').nth(1).uncheck();
     await page.locator('details.fold summary').click();
-    expect(await page.locator('details.fold code').first().isVisible()).toBe(true);
+    await expect.poll(() => page.locator('details.fold code').first().isVisible()).toBe(true);
     await page.getByRole('button', { name: 'Approve' }).click();
-    expect(await page.locator('h1').textContent()).toBe('Approve 4 of 65, leave 61 waiting?');
+    await expect.poll(() => page.locator('h1').textContent()).toBe('Approve 4 of 65, leave 61 waiting?');
     await link('Back').click();
-    expect([await rows(), await ticked()]).toEqual([5, 4]);
+    await expect.poll(async () => [await rows(), await ticked()]).toEqual([5, 4]);
     await page.getByRole('button', { name: 'Approve' }).click();
     // The browser asks for the reason by itself.
     await page.getByRole('button', { name: 'Approve 4', exact: true }).click();
-    expect(await page.locator('h1').textContent()).toContain('Approve 4');
+    await expect.poll(() => page.locator('h1').textContent()).toContain('Approve 4');
     await page.getByLabel('Reason, kept with the decision').fill('the numbers are right');
     await page.getByRole('button', { name: 'Approve 4', exact: true }).click();
     await page.waitForURL('**/waiting?done=*');
     const receipt = page.locator('#receipt');
-    expect(await receipt.textContent()).toContain('4 approved by you at');
+    await expect.poll(() => receipt.textContent()).toContain('4 approved by you at');
     await receipt.getByRole('link', { name: 'Load again' }).click();
     await page.getByRole('button', { name: 'Take it back…' }).click();
-    expect(await page.locator('h1').textContent()).toBe('Take back 4 phone numbers?');
+    await expect.poll(() => page.locator('h1').textContent()).toBe('Take back 4 phone numbers?');
     await page.getByLabel('Reason, kept with the decision').fill('they are not');
     await page.getByRole('button', { name: 'Take back 4', exact: true }).click();
     await page.waitForURL('**/waiting?done=*');
-    expect(await receipt.textContent()).toContain('4 taken back by you at');
+    await expect.poll(() => receipt.textContent()).toContain('4 taken back by you at');
     await link('Close').click();
-    expect(await receipt.count()).toBe(0);
-    expect(await page.locator('[data-copy]:visible, [data-keys]:visible').count()).toBe(0);
+    await expect.poll(() => receipt.count()).toBe(0);
+    await expect.poll(() => page.locator('[data-copy]:visible, [data-keys]:visible').count()).toBe(0);
     await link('manual').click();
-    expect(await page.locator('pre').textContent()).toContain('# ');
+    await expect.poll(() => page.locator('pre').textContent()).toContain('# ');
     expect(trouble).toEqual([expect.stringContaining('400 (Bad Request)')]);
     const two = await createTestDatabase();
     const small = { ...largeTeam, users: 1, changes: 1, tags: 1, days: 1 };
@@ -319,7 +321,7 @@ describe('lists, a question and a receipt', () => {
     await page.goto(other.origin);
     await page.locator('details.team summary').click();
     await page.locator('details.team a', { hasText: 'north' }).click();
-    expect(page.url()).toBe(`${other.origin}/?team=north`);
+    await page.waitForURL(`${other.origin}/?team=north`);
     await context.close();
     await other.server.close();
     await two.close();
@@ -336,10 +338,10 @@ describe('lists, a question and a receipt', () => {
     };
     await noteDaemon(database.db, { ...note, teams: ['another'] });
     await ask();
-    expect(await page.getByText('By the next run; no daemon runs').count()).toBe(1);
+    await expect.poll(() => page.getByText('By the next run; no daemon runs').count()).toBe(1);
     await noteDaemon(database.db, { ...note, teams: ['default'] });
     await ask();
-    expect(await page.getByText('At once, by the daemon').count()).toBe(1);
+    await expect.poll(() => page.getByText('At once, by the daemon').count()).toBe(1);
     await page.getByLabel('Reason, kept with the decision').fill('they are right');
     await page.getByRole('button', { name: 'Approve 2', exact: true }).click();
     await page.waitForURL('**/waiting?done=*');
@@ -362,7 +364,7 @@ describe('lists, a question and a receipt', () => {
       `update sync.changes set state = 'closed', outcome = '{"email": "confirmed"}', closed_at = clock_timestamp() where state = 'open'`,
     );
     await says('They were sent in run ');
-    expect(await page.evaluate('window.isOld')).toBe(true);
+    await expect.poll(() => page.evaluate('window.isOld')).toBe(true);
     expect(trouble).toEqual([]);
     await context.close();
     await noteDaemon(database.db, { ...note, teams: ['default'], end: 'asked' });

@@ -196,9 +196,9 @@ describe('the page of a daemon', () => {
     const { page, context } = await openPage(own, origin, 'light', { httpCredentials });
     await page.goto(origin);
     await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
     await page.keyboard.press('Enter');
-    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('main');
     const seen = new Set<string>();
     await page.goto(origin);
     for (let i = 0; i < 80; i += 1) {
@@ -221,9 +221,9 @@ describe('the page of a daemon', () => {
     const without = await openPage(own, origin, 'light', { httpCredentials, javaScriptEnabled: false });
     for (const path of ['/', '/waiting', '/runs']) {
       await without.page.goto(`${origin}${path}`);
-      expect(await without.page.locator('h1').count()).toBe(1);
-      expect(await without.page.getByRole('link', { name: 'Load again' }).isVisible()).toBe(true);
-      expect(await without.page.locator('[data-copy]:visible').count()).toBe(0);
+      await expect.poll(() => without.page.locator('h1').count()).toBe(1);
+      await expect.poll(() => without.page.getByRole('link', { name: 'Load again' }).isVisible()).toBe(true);
+      await expect.poll(() => without.page.locator('[data-copy]:visible').count()).toBe(0);
     }
     await without.context.close();
   });
@@ -231,20 +231,24 @@ describe('the page of a daemon', () => {
   it('decides as the command does, asks once more, and other pages hear of it', async () => {
     const watching = await openPage(own, origin, 'light', { httpCredentials });
     await watching.page.goto(origin);
-    expect(await watching.page.locator('h1').textContent()).toBe('2 things to do');
+    await expect.poll(() => watching.page.locator('h1').textContent()).toBe('2 things to do');
     const { page, context, trouble } = await openPage(own, origin, 'light', { httpCredentials });
     await page.goto(`${origin}${await addressOf(stage.db, '/waiting/:batch')}`);
     const rows = await page.locator('input[name=row]').count();
     expect(rows).toBeGreaterThan(25);
     await page.locator('input[name=row]').first().uncheck();
     await page.getByRole('button', { name: 'Reject' }).click();
-    expect(await page.locator('h1').textContent()).toBe(`Reject ${rows - 1} of ${rows}, leave 1 waiting?`);
-    expect(await page.getByText('Recorded as m.okoye').count()).toBe(1);
+    await expect
+      .poll(() => page.locator('h1').textContent())
+      .toBe(`Reject ${rows - 1} of ${rows}, leave 1 waiting?`);
+    await page.getByText('Recorded as m.okoye').waitFor();
     await shoot(page, 'confirmation-light');
     await page.getByLabel('Reason, kept with the decision').fill('wrong file');
     await page.getByRole('button', { name: `Reject ${rows - 1}`, exact: true }).click();
     await page.waitForURL('**/waiting?done=*');
-    expect(await page.locator('#receipt').textContent()).toContain(`${rows - 1} rejected by you at`);
+    await expect
+      .poll(() => page.locator('#receipt').textContent())
+      .toContain(`${rows - 1} rejected by you at`);
     expect(await violationsOn(page, 'light')).toEqual([]);
     await shoot(page, 'receipt-light');
     expect(
@@ -255,11 +259,13 @@ describe('the page of a daemon', () => {
 
     await page.locator('#conflict-default input[name=row]').check();
     await page.getByRole('button', { name: 'Take the mirror’s' }).click();
-    expect(await page.locator('h1').textContent()).toMatch(/^Take the mirror’s email of .+\?$/);
+    await expect.poll(() => page.locator('h1').textContent()).toMatch(/^Take the mirror’s email of .+\?$/);
     await page.getByLabel('Reason, kept with the decision').fill('the desk knows');
     await page.getByRole('button', { name: 'Take the mirror’s 1', exact: true }).click();
     await page.waitForURL('**/waiting?done=*');
-    expect(await page.locator('#receipt').textContent()).toContain('The mirror’s email address taken by you');
+    await expect
+      .poll(() => page.locator('#receipt').textContent())
+      .toContain('The mirror’s email address taken by you');
     expect(
       await stage.sql(
         `select count(*) from report.decisions where decision = 'resolve' and decided_why = 'the desk knows'`,
@@ -268,14 +274,14 @@ describe('the page of a daemon', () => {
 
     await page.locator('#refused-default tbody th a').click();
     await page.getByRole('button', { name: 'Another value…' }).click();
-    expect(await page.locator('h1').textContent()).toMatch(/^Another email of .+\?$/);
+    await expect.poll(() => page.locator('h1').textContent()).toMatch(/^Another email of .+\?$/);
     await page.getByLabel('The email that is to stand').fill('a.new.one@example.com');
     await page.getByLabel('Reason, kept with the decision').fill('they said so');
     await page.getByRole('button', { name: 'Make this edit' }).click();
     await page.waitForURL('**/waiting?done=*');
-    expect(await page.locator('#receipt').textContent()).toMatch(
-      /^Email of .+ set to a\.new\.one@example\.com by you at /,
-    );
+    await expect
+      .poll(() => page.locator('#receipt').textContent())
+      .toMatch(/^Email of .+ set to a\.new\.one@example\.com by you at /);
     expect(
       await stage.sql(
         `select count(*), min(u.email) from report.decisions d join mirror.users u on u.id = d.user_id
@@ -295,14 +301,14 @@ describe('the page of a daemon', () => {
     await page.clock.install();
     await page.goto(`${origin}${await addressOf(stage.db, '/waiting/:batch')}`);
     const button = page.locator('.bar-below button').first();
-    expect(await button.isDisabled()).toBe(false);
+    await expect.poll(() => button.isDisabled()).toBe(false);
     await cutOff(page, true);
     await page.clock.fastForward(61_000);
-    expect(await button.isDisabled()).toBe(true);
-    expect(await button.getAttribute('aria-describedby')).toBe('no-answer');
-    expect(await page.locator('#no-answer').innerText()).toContain(
-      'This page is 1 minute old. musterd does not answer',
-    );
+    await expect.poll(() => button.isDisabled()).toBe(true);
+    await expect.poll(() => button.getAttribute('aria-describedby')).toBe('no-answer');
+    await expect
+      .poll(() => page.locator('#no-answer').innerText())
+      .toContain('This page is 1 minute old. musterd does not answer');
     await cutOff(page, false);
     await page.locator('.bar-below button:not([disabled]):not([aria-describedby])').first().waitFor();
     await context.close();
@@ -356,9 +362,9 @@ describe('the page of a daemon', () => {
         `^No daemon runs since [\\d:]+, for \\d+ seconds?\\. Process ${pid} on \\S+ was asked to stop, and stopped\\. Nothing is lost: \\d+ edits wait here, and what changes on the service comes with the first run\\. What you see is of [\\d:]+\\. Begin it again \\$ musterd daemon Copy Or do one run now \\$ musterd reconcile Copy$`,
       ),
     );
-    expect(await page.locator('.verdict').innerText()).toMatch(
-      /things? to do\s+No daemon keeps default equal\./,
-    );
+    await expect
+      .poll(() => page.locator('.verdict').innerText())
+      .toMatch(/things? to do\s+No daemon keeps default equal\./);
     for (const look of Object.keys(looks) as Look[]) {
       const other = await openPage(own, alone, look);
       await other.page.clock.install();
@@ -396,18 +402,22 @@ async function expectLate(page: Page, origin: string): Promise<void> {
   await page.goto(origin);
   const main = async () => (await page.locator('main').innerText()).replaceAll(/\s+/g, ' ');
   await page.locator('.live.on').waitFor();
-  expect(await main()).toMatch(
-    /^Nothing to do Both sides of \S+ were equal at [\d:]+, [^.]+\. The next run (?:begins at [\d:]+|is due now)\./,
-  );
-  expect(await page.locator('.verdict .ok:visible').count()).toBe(1);
+  await expect
+    .poll(main)
+    .toMatch(
+      /^Nothing to do Both sides of \S+ were equal at [\d:]+, [^.]+\. The next run (?:begins at [\d:]+|is due now)\./,
+    );
+  await expect.poll(() => page.locator('.verdict .ok:visible').count()).toBe(1);
   await cutOff(page, true);
   await page.clock.fastForward(4 * 60_000);
-  expect(await main()).toMatch(
-    /^This page is 4 minutes old\. musterd does not answer, so what you see may have changed\. Load again Nothing to do, as of \d\d:\d\d Both sides of \S+ were equal at [\d:]+\. Whether they still are, this page cannot say\./,
-  );
-  expect(await page.locator('.verdict .ok:visible').count()).toBe(0);
-  expect(await main()).not.toMatch(/ min ago|\d s ago|just now/);
-  expect(await page.locator('.live.on').count()).toBe(0);
+  await expect
+    .poll(main)
+    .toMatch(
+      /^This page is 4 minutes old\. musterd does not answer, so what you see may have changed\. Load again Nothing to do, as of \d\d:\d\d Both sides of \S+ were equal at [\d:]+\. Whether they still are, this page cannot say\./,
+    );
+  await expect.poll(() => page.locator('.verdict .ok:visible').count()).toBe(0);
+  await expect.poll(main).not.toMatch(/ min ago|\d s ago|just now/);
+  await expect.poll(() => page.locator('.live.on').count()).toBe(0);
   expect(await violationsOn(page, 'light')).toEqual([]);
   await shoot(page, 'no-answer');
   await cutOff(page, false);
@@ -457,9 +467,9 @@ describe('the header of fourteen teams', () => {
       expect([look, Math.max(0, overflow)]).toEqual([look, 0]);
       await shoot(page, `teams-${look}`);
       await page.getByLabel('Find a team').fill('HARBOUR-');
-      expect(await page.locator(choices).count()).toBe(2);
+      await expect.poll(() => page.locator(choices).count()).toBe(2);
       await page.getByLabel('Find a team').fill('street');
-      expect(await page.locator(choices).count()).toBe(15);
+      await expect.poll(() => page.locator(choices).count()).toBe(15);
       await page.goto(origin);
       await shoot(page, `glance-of-teams-${look}`);
       expect(trouble).toEqual([]);
@@ -468,8 +478,8 @@ describe('the header of fourteen teams', () => {
     const without = await openPage(own, origin, 'light', { javaScriptEnabled: false });
     await without.page.goto(origin);
     await without.page.locator('.team summary').click();
-    expect(await without.page.locator(choices).count()).toBe(15);
-    expect(await without.page.getByLabel('Find a team').isVisible()).toBe(false);
+    await expect.poll(() => without.page.locator(choices).count()).toBe(15);
+    await expect.poll(() => without.page.getByLabel('Find a team').isVisible()).toBe(false);
     await without.context.close();
     await close();
     await database.close();
