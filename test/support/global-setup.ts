@@ -6,12 +6,13 @@ import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
 import { buildMusterd } from './built.ts';
 import { installedBindir, type TestServer } from './servers.ts';
+import { useTemporaryFolder } from './temporary-folder.ts';
 
 type Close = () => Promise<void>;
 
 /** One server of each kind for the whole run; vitest calls what it returns at the end. */
 export default async function setup(project: TestProject): Promise<Close> {
-  const closers: Close[] = [];
+  const closers: Close[] = [useTemporaryFolder()];
   const close = async () => {
     for (const closer of closers.splice(0).toReversed()) await closer();
   };
