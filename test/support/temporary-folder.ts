@@ -24,8 +24,8 @@ function hasRoom(): boolean {
 export function useTemporaryFolder(): () => Promise<void> {
   if (process.env['TMPDIR'] !== undefined || !hasRoom()) return async () => undefined;
   const made = mkdtempSync(join(inMemory, 'musterd-'));
-  // The server of root's tests has an account of its own.
-  chmodSync(made, 0o755);
+  // As of any such folder: the server of root's tests has an account of its own, and removes what it made.
+  chmodSync(made, 0o1777);
   process.env['TMPDIR'] = made;
   return async () => rmSync(made, { recursive: true, force: true });
 }
