@@ -4,8 +4,8 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AxeBuilder } from '@axe-core/playwright';
-import chromium from '@sparticuz/chromium';
 import { type Browser, type BrowserContext, type Page, chromium as playwright } from 'playwright-core';
+import { chromiumPath } from './chromium.ts';
 import { hungAfterMs } from './limits.ts';
 
 const ttf = fileURLToPath(new URL('../../node_modules/dejavu-fonts-ttf/ttf', import.meta.url));
@@ -69,7 +69,7 @@ export async function launchBrowser(): Promise<OwnBrowser> {
   );
   mkdirSync(screenshots, { recursive: true });
   const browser = await playwright.launch({
-    executablePath: await chromium.executablePath(),
+    executablePath: chromiumPath(),
     args: ['--no-sandbox'],
     env: { ...process.env, FONTCONFIG_PATH: folder },
   });

@@ -5,6 +5,7 @@ import { createDatabase } from '../../src/mirror/db/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
 import { buildMusterd } from './built.ts';
+import { unpackChromium } from './chromium.ts';
 import { installedBindir, type TestServer } from './servers.ts';
 import { useTemporaryFolder } from './temporary-folder.ts';
 
@@ -16,7 +17,7 @@ export default async function setup(project: TestProject): Promise<Close> {
   const close = async () => {
     for (const closer of closers.splice(0).toReversed()) await closer();
   };
-  const built = buildMusterd();
+  const built = Promise.all([buildMusterd(), unpackChromium()]);
   try {
     const found: TestServer[] = [];
     for (const bindir of [undefined, installedBindir()]) {
