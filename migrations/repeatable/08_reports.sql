@@ -314,7 +314,9 @@ comment on column report.runs.counts_text is 'How many rows were read and moved,
 -- Columns are added behind the others, so that the view keeps whoever was granted it. A text has no quotes around it: a
 -- name is its two halves, joined.
 create or replace view report.changes with (security_invoker) as
-select v.*, mirror.field_text(v.base_value) as base_text, v.name as user_name from (
+select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.base_value, v.old_value, v.new_value, v.outcome,
+       v.request_id, v.opened_at, v.closed_at, v.decided_by, v.decided_why, v.edited_by, v.old_text, v.new_text,
+       mirror.field_text(v.base_value) as base_text, v.name as user_name, v.edit_id from (
   select c.change_id, c.team_id, c.user_id, u.name, c.run_id, c.kind, f.field, c.base -> f.field as base_value,
          c.old -> f.field as old_value, c.new -> f.field as new_value,
          case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
@@ -323,7 +325,8 @@ select v.*, mirror.field_text(v.base_value) as base_text, v.name as user_name fr
          case when jsonb_typeof(c.old -> f.field) = 'object'
            then btrim(concat_ws(' ', c.old #>> '{name,first}', c.old #>> '{name,last}')) else c.old ->> f.field end as old_text,
          case when jsonb_typeof(c.new -> f.field) = 'object'
-           then btrim(concat_ws(' ', c.new #>> '{name,first}', c.new #>> '{name,last}')) else c.new ->> f.field end as new_text
+           then btrim(concat_ws(' ', c.new #>> '{name,first}', c.new #>> '{name,last}')) else c.new ->> f.field end as new_text,
+         (c.edits ->> f.field)::bigint as edit_id
   from sync.changes c
   left join lateral jsonb_object_keys(c.old || c.new) as f (field) on true
   left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
@@ -351,6 +354,7 @@ comment on column report.changes.old_text is 'The value that was replaced, as te
 comment on column report.changes.new_text is 'The value that replaced it, as text; of a name its two halves, joined.';
 comment on column report.changes.base_text is 'The value last agreed on before, as text; of a name its two halves, joined.';
 comment on column report.changes.user_name is 'The name as the service joins it today.';
+comment on column report.changes.edit_id is 'Of a push or a decision: the edit that it is about; empty: none, or it is from before edits had numbers. In report.decisions.edit_id.';
 
 create or replace view report.roster_history with (security_invoker) as
 select p.team_id, t.name as team, p.user_id, p.valid_from, p.valid_to, p.name, p.first_name, p.last_name, p.email, p.phone,

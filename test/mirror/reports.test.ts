@@ -44,13 +44,13 @@ describe.each(servers())('what the views of report show on $name', (server) => {
       db,
       `begin; set local musterd.writing = 'on';
        insert into mirror.users (team_id, id, name, resolved) select 41, n, 'User ' || n, true from generate_series(1, 3) n;
-       insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome, edited_by) values
-         (41, 1, 'adopt', 'closed', '{}', '{}', '{"name": {"first": "Ana Maria", "last": "Berg"}, "email": "a@example.com", "phone": null}', '{}', null),
-         (41, 1, 'push', 'open', '{"email": "a@example.com"}', '{"email": "a@example.com"}', '{"email": "b@example.com"}', '{}', '{"email": "Kim of HR"}'),
-         (41, 2, 'push', 'closed', '{}', '{"phone": "1", "role_id": 1}', '{"phone": "2"}', '{"phone": "confirmed", "role_id": "refused"}', '{"phone": "musterd"}'),
-         (41, 2, 'pull', 'closed', '{}', '{"role": "Agent"}', '{"role": "Analyst", "something": "else"}', '{}', null),
-         (42, 9, 'tombstone', 'closed', '{}', '{}', '{}', '{}', null),
-         (42, 9, 'hold', 'closed', '{}', '{"name": {"first": "", "last": "Cher"}}', '{"name": "Ana \\"Mia\\" Berg"}', '{}', null);
+       insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome, edited_by, edits) values
+         (41, 1, 'adopt', 'closed', '{}', '{}', '{"name": {"first": "Ana Maria", "last": "Berg"}, "email": "a@example.com", "phone": null}', '{}', null, '{}'),
+         (41, 1, 'push', 'open', '{"email": "a@example.com"}', '{"email": "a@example.com"}', '{"email": "b@example.com"}', '{}', '{"email": "Kim of HR"}', '{"email": 17}'),
+         (41, 2, 'push', 'closed', '{}', '{"phone": "1", "role_id": 1}', '{"phone": "2"}', '{"phone": "confirmed", "role_id": "refused"}', '{"phone": "musterd"}', '{"phone": 18}'),
+         (41, 2, 'pull', 'closed', '{}', '{"role": "Agent"}', '{"role": "Analyst", "something": "else"}', '{}', null, '{}'),
+         (42, 9, 'tombstone', 'closed', '{}', '{}', '{}', '{}', null, '{}'),
+         (42, 9, 'hold', 'closed', '{}', '{"name": {"first": "", "last": "Cher"}}', '{"name": "Ana \\"Mia\\" Berg"}', '{}', null, '{}');
        select setseed(0.5);
        insert into mirror.contact_counts (team_id, segment, counted_at, count)
        select t, s, '2026-03-01Z'::timestamptz + at, (random() * 1000)::int
@@ -111,18 +111,20 @@ describe.each(servers())('what the views of report show on $name', (server) => {
     const rows = 'from report.changes order by change_id, field';
     const seen = (await as(db, 'musterd_reader', `select * ${rows}`)) as unknown[][];
     expect(seen).toHaveLength(10);
-    expect(seen.map((row) => row.slice(0, -4))).toEqual(await rowsOf(db, plain));
-    expect(await as(db, 'musterd_reader', `select field, edited_by, old_text, new_text ${rows}`)).toEqual([
-      ['email', null, null, 'a@example.com'],
-      ['name', null, null, 'Ana Maria Berg'],
-      ['phone', null, null, null],
-      ['email', 'Kim of HR', 'a@example.com', 'b@example.com'],
-      ['phone', 'musterd', '1', '2'],
-      ['role_id', null, '1', null],
-      ['role', null, 'Agent', 'Analyst'],
-      ['something', null, null, 'else'],
-      [null, null, null, null],
-      ['name', null, 'Cher', 'Ana "Mia" Berg'],
+    expect(seen.map((row) => row.slice(0, -5))).toEqual(await rowsOf(db, plain));
+    expect(
+      await as(db, 'musterd_reader', `select field, edited_by, old_text, new_text, edit_id ${rows}`),
+    ).toEqual([
+      ['email', null, null, 'a@example.com', null],
+      ['name', null, null, 'Ana Maria Berg', null],
+      ['phone', null, null, null, null],
+      ['email', 'Kim of HR', 'a@example.com', 'b@example.com', 17n],
+      ['phone', 'musterd', '1', '2', 18n],
+      ['role_id', null, '1', null, null],
+      ['role', null, 'Agent', 'Analyst', null],
+      ['something', null, null, 'else', null],
+      [null, null, null, null, null],
+      ['name', null, 'Cher', 'Ana "Mia" Berg', null],
     ]);
   });
 });

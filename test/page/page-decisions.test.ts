@@ -136,11 +136,11 @@ describe('the form of a batch', () => {
     );
     expect(await receipt()).toContain('Reason: a test');
     await rowsOf(`update mirror.users set email = 'later@example.com' where id = 12`);
-    await owned(`insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome, closed_at)
-      select team_id, user_id, 'push', 'closed', base, old, new, '{"email": "confirmed"}', clock_timestamp()
+    await owned(`insert into sync.changes (team_id, user_id, kind, state, base, old, new, edits, outcome, closed_at)
+      select team_id, user_id, 'push', 'closed', base, old, new, edits, '{"email": "confirmed"}', clock_timestamp()
       from sync.changes where kind = 'approve' and user_id = 13;
-      insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome, closed_at)
-      select team_id, user_id, 'push', 'closed', base, old, new, '{"phone": "refused", "email": "unknown"}', clock_timestamp()
+      insert into sync.changes (team_id, user_id, kind, state, base, old, new, edits, outcome, closed_at)
+      select team_id, user_id, 'push', 'closed', base, old, new, edits, '{"phone": "refused", "email": "unknown"}', clock_timestamp()
       from sync.changes where kind = 'approve' and user_id = 11`);
     const text = await receipt();
     for (const part of [
@@ -156,6 +156,14 @@ describe('the form of a batch', () => {
     await owned(
       `delete from sync.changes where kind = 'push' and change_id > (select min(change_id) from sync.changes where kind = 'approve')`,
     );
+    // Another edit comes to the same value, and is sent: nothing of it is told of the one that was approved.
+    await owned(`insert into sync.changes (team_id, user_id, kind, state, base, old, new, edits, outcome, closed_at)
+      select team_id, user_id, 'push', 'closed', base, old, new, '{"email": 99999}', '{"email": "confirmed"}', clock_timestamp()
+      from sync.changes where kind = 'approve' and user_id = 13;
+      update sync.edits set ended_at = now(), ended_how = 'withdrawn' where user_id = 13 and field = 'email'`);
+    expect(await receipt()).not.toContain('is confirmed since');
+    expect(await receipt()).toContain('2 were edited again or taken back meanwhile');
+    await owned(`delete from sync.changes where kind = 'push' and edits ->> 'email' = '99999'`);
     await visit('carol', token);
     expect(await receipt()).toContain('4 approved by dora at');
     expect((await dora.ask('/waiting')).text).toMatch(/Decided last.*dora\s*4 approved/s);

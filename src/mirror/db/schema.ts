@@ -325,6 +325,7 @@ export interface Schema {
     new_text: string | null;
     base_text: string | null;
     user_name: string | null;
+    edit_id: bigint | null;
   };
   'report.contact_counts': {
     team_id: bigint | null;

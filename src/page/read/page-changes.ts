@@ -85,9 +85,7 @@ async function findDecided(
     join report.changes c on c.team_id = d.team_id and c.user_id = d.user_id and c.field = d.field
     where d.team_id = any (${idArray(teamIds)}) and d.decision_id = ${decision} and (
       c.change_id = d.change_id or c.kind = 'pull' and c.run_id = d.run_id
-      or c.kind = 'push' and c.change_id > d.change_id and c.new_text is not distinct from d.mirror_text)`.execute(
-    db,
-  );
+      or c.kind = 'push' and c.change_id > d.change_id and c.edit_id = d.edit_id)`.execute(db);
   return rows;
 }
 

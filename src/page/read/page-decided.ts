@@ -68,13 +68,13 @@ const followed = sql`
       when p.outcome = 'unknown' then case n.detail when 'it is being sent' then 'leaving' else 'asked' end
       when p.outcome = 'refused' then 'refused'
       when h.reason is not null then case h.edit_id when n.edit_id then 'waits' else 'edited' end
-      when g.text is not distinct from n.mirror_text then 'coming'
+      when n.state is distinct from 'withdrawn' and g.text is not distinct from n.mirror_text then 'coming'
       else 'moved' end as fate
   from numbered n
   left join lateral (
     select c.outcome, c.run_id, c.closed_at from report.changes c
     where c.team_id = n.team_id and c.user_id = n.user_id and c.field = n.field and c.kind = 'push'
-      and c.change_id > n.change_id and c.new_text is not distinct from n.mirror_text
+      and c.change_id > n.change_id and c.edit_id = n.edit_id
     order by c.change_id desc limit 1
   ) p on n.what in ('approve', 'mirror', 'value', 'undo')
   left join lateral (
