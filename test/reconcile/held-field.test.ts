@@ -71,8 +71,8 @@ const settings: GuardSettings = {
   adminRoleIds: [],
 };
 
-/** What a run makes of the email: the merge first, then the guard. */
-function fateOf(state: UserState, maxRows: number, policy: ConflictPolicy = 'hold'): Fate | undefined {
+/** What a run decides about the email: the merge first, then the guard. */
+function decisionOn(state: UserState, maxRows: number, policy: ConflictPolicy) {
   const { plans } = guard(
     {
       states: [state],
@@ -89,7 +89,11 @@ function fateOf(state: UserState, maxRows: number, policy: ConflictPolicy = 'hol
     },
     { ...settings, maxRows },
   );
-  const decision = plans[0]?.fields.email;
+  return plans[0]?.fields.email;
+}
+
+function fateOf(state: UserState, maxRows: number, policy: ConflictPolicy = 'hold'): Fate | undefined {
+  const decision = decisionOn(state, maxRows, policy);
   if (decision?.kind === 'held') return 'stays';
   if (decision?.kind === 'push') return 'sent';
   if (decision?.kind === 'pull') return decision.ends ? 'pulled' : undefined;
@@ -177,6 +181,12 @@ describe('a held field', () => {
       'as it was seen': (state: UserState) => state,
       'has another value': change['service moved'],
       'has a later version': (state: UserState) => ({ ...state, ...versions(true) }),
+      // Another field has moved, or a clock is wrong: the edit is not overtaken by it.
+      'has a later version, from before the edit': ({ edits: { email: last }, ...state }: UserState) => ({
+        ...state,
+        ...versions(true),
+        edits: last === undefined ? {} : { email: { ...last, isSince: true } },
+      }),
       'has a login': (state: UserState) => ({ ...state, ...versions(false) }),
       // The run that stopped it wrote no row: the mirror's is older than what was seen.
       'has the version that was seen': (state: UserState) => ({ ...state, ...versions(true, 1_000) }),
@@ -187,6 +197,7 @@ describe('a held field', () => {
       'as it was seen': anew,
       'has another value': all('conflict'),
       'has a later version': all('conflict'),
+      'has a later version, from before the edit': anew,
       'has a login': anew,
       'has the version that was seen': all('conflict'),
     };
@@ -203,6 +214,12 @@ describe('a held field', () => {
           resolved: 'conflict',
           rejected: 'stays',
         },
+        'has a later version, from before the edit': {
+          none: 'new batch',
+          approved: 'new batch',
+          resolved: 'conflict',
+          rejected: 'stays',
+        },
         'has a login': stands,
         'has the version that was seen': stands,
       },
@@ -210,12 +227,16 @@ describe('a held field', () => {
         'as it was seen': all('ends'),
         'has another value': all('pulled'),
         'has a later version': all('ends'),
+        'has a later version, from before the edit': all('ends'),
         'has a login': all('ends'),
         'has the version that was seen': all('ends'),
       },
       'was edited to something else': another,
       'was withdrawn and set to the same value again': another,
-      'was made past the triggers': another,
+      'was made past the triggers': {
+        ...another,
+        'has a later version, from before the edit': all('conflict'),
+      },
     };
     const table = rowsOf(decided).flatMap(([edit, moves]) =>
       rowsOf(moves).flatMap(([service, fates]) =>
@@ -232,6 +253,34 @@ describe('a held field', () => {
         fate,
       );
     });
+  });
+
+  it.each([
+    ['approved', 'limit in a batch', '; '],
+    ['resolved', 'limit alone', ''],
+  ] as const)('that was %s says what is void, with both versions', (decision, kind, rest) => {
+    const seen = stateOf(kind);
+    const decided = seen.held.map((hold): Hold => ({ ...hold, edit: 1n, seenMs: 1_000, decision }));
+    const edits = { email: { id: 1n, isSince: true, madeMs: 0 } };
+    const state = { ...seen, held: decided, edits };
+    const versions = { isNewer: true, changedMs: 2_000, isTelling: true };
+    const detailOf = (of: UserState) => {
+      const decisionNow = decisionOn(of, settings.maxRows, 'hold');
+      return decisionNow?.kind === 'hold' ? decisionNow.hold.detail : decisionNow?.kind;
+    };
+    const words =
+      'what was decided about this edit is void: it was decided over an earlier version of this user';
+    expect(detailOf({ ...state, versions })).toContain(
+      `${words} (1970-01-01T00:00:01.000Z), and the service shows a later one (1970-01-01T00:00:02.000Z)${rest}`,
+    );
+    expect(detailOf(state)).not.toContain('void');
+    const undated = decided.map((hold): Hold => ({ ...hold, seenMs: undefined }));
+    expect(detailOf(change['service moved']({ ...state, held: undated }))).toBe(
+      decision === 'approved' ? 'held' : `${words}, and the service shows a later one`,
+    );
+    expect(fateOf({ ...state, versions }, 1_000, 'mirror-wins')).toBe(
+      decision === 'approved' ? 'new batch' : 'sent',
+    );
   });
 
   it.each<readonly [ConflictPolicy, Fate]>([

@@ -58,7 +58,7 @@ import {
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 import type { EditedField, GuardHistory, Stopped, WaitingField } from '../../model/waiting.ts';
-import { isApproved, isSameEdit } from '../merge/held-field.ts';
+import { isApproved, isSameEdit, voidDetail } from '../merge/held-field.ts';
 import { hashOf } from './batch-hash.ts';
 import { type Batching, batchingOf } from './batching.ts';
 import {
@@ -130,6 +130,8 @@ interface ReviewedPush {
   readonly again: readonly Field[];
   /** Those of them that are the same edit, never approved. */
   readonly left: readonly Field[];
+  /** What is void about those of them that were approved, in words. */
+  readonly voids: ReadonlyMap<Field, string | undefined>;
 }
 
 function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
@@ -139,11 +141,9 @@ function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
     const pushed = decisionsOf(plan, 'push').map(
       ([field, { values }]) => [field, pushedValues(plan, field, values)] as const,
     );
+    const holdOf = (field: Field) => held.find((one) => one.field === field);
     const where = (is: (hold: Hold | undefined, values: Values) => boolean) =>
-      pushed.flatMap(([field, values]) => {
-        const hold = held.find((one) => one.field === field);
-        return is(hold, values) ? [field] : [];
-      });
+      pushed.flatMap(([field, values]) => (is(holdOf(field), values) ? [field] : []));
     const isAgain = (hold: Hold | undefined, values: Values): hold is Hold =>
       hold?.batch !== undefined && !isApproved(hold, values, known);
     return {
@@ -155,6 +155,7 @@ function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
       left: where(
         (hold, values) => isAgain(hold, values) && hold.decision === undefined && isSameEdit(hold, known),
       ),
+      voids: new Map(pushed.map(([field, values]) => [field, voidDetail(holdOf(field), values, known)])),
     };
   });
 }
@@ -219,18 +220,20 @@ function holdBack(
       .filter(([field]) => !limited.includes(field) && waits(push, field))
       .map(([field, values]) => {
         const userId = push.plan.id;
-        return { userId, field, ...pushedEdit(push.plan, field, edits.get(userId)), values };
+        const said = push.voids.get(field);
+        const why = said === undefined ? detail : `${said}; ${detail}`;
+        return { userId, field, ...pushedEdit(push.plan, field, edits.get(userId)), values, why };
       });
   });
   const groups = Map.groupBy(rows, ({ userId, field }) => groupOf(userId, field));
   const batches = new Map([...groups].map(([group, of]) => [group, hashOf(of, lacking)]));
   if (rows.length === 0 && lacking.length > 0) batches.set('', hashOf(rows, lacking));
-  const waiting = rows.map(({ userId, field, edit, values }): WaitingField => {
+  const waiting = rows.map(({ userId, field, edit, values, why }): WaitingField => {
     const batch = batches.get(groupOf(userId, field)) ?? '';
     return {
       userId,
       name: readable(users.get(userId)?.name) ?? '',
-      hold: { field, reason, ...values, edit, detail, batch },
+      hold: { field, reason, ...values, edit, detail: why, batch },
     };
   });
   const stopped = new Map(Map.groupBy(waiting, ({ userId }) => userId));

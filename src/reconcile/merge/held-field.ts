@@ -17,16 +17,24 @@
  *
  * A decision is about one edit and what was seen of the service for it. What becomes of it:
  *
- * | the edit                     | the service                  | no decision | approved         | rejected         |
- * |------------------------------|------------------------------|-------------|------------------|------------------|
- * | is as it was                 | is as it was seen            | as above    | is sent          | stays, silently  |
- * | is as it was                 | has another value            | as above    | void: held       | stays            |
- * | is as it was                 | has a later version (‡)      | as above    | void: merged     | stays            |
- * | was withdrawn                | ·                            | ends        | ends with it     | ends with it     |
- * | was replaced, also by itself | ·                            | a new edit  | does not pass on | does not pass on |
- * | was made past the triggers   | ·                            | a new edit  | does not pass on | does not pass on |
+ * | the edit                            | the service             | no decision                  | approved         | rejected         |
+ * |-------------------------------------|-------------------------|------------------------------|------------------|------------------|
+ * | is as it was                        | is as it was seen       | as above                     | is sent          | stays, silently  |
+ * | is as it was                        | has another value       | as above                     | void: held (§)   | stays            |
+ * | is as it was                        | has a later version (‡) | as above                     | void: held (§)   | stays            |
+ * | was withdrawn                       | ·                       | ends                         | ends with it     | ends with it     |
+ * | was replaced, also by itself        | ·                       | a new edit                   | does not pass on | does not pass on |
+ * | was made past the triggers          | ·                       | a new edit                   | does not pass on | does not pass on |
+ * | is being sent                       | ·                       | –                            | is spent         | "on its way"     |
+ * | was sent, no answer, not there      | has not moved           | sent again                   | sent again (¶)   | –                |
+ * | was sent, no answer, not there      | has moved               | conflict                     | conflict         | –                |
+ * | is in a refused request that is cut | ·                       | asked again before each part | likewise         | is taken out     |
+ * | is of a user who left               | ·                       | gone                         | void: gone       | stays            |
+ * | is in an older database, restored   | has a later version     | as above                     | void: held       | stays            |
  *
- * ‡ where versions tell something: a login is no change (`overtaken.ts`).
+ * ‡ where versions tell something: a login is no change (`overtaken.ts`). § with a policy other than `hold` it is merged
+ * again, as below. ¶ the intent remembers the decision that it was opened under (`settle-intents.ts`); each part is asked
+ * about just before it leaves (`send-guard.ts`).
  *
  * † and the run says so. With a policy other than `hold` it is merged again: the service wins, or the edit waits in a
  * new batch, over the value that the service has now.
@@ -35,7 +43,7 @@
  * other reason: when it is over, the field is held for that one again (`toHold`), and the table says what is left of it
  * after what has happened meanwhile.
  */
-import { samePush } from '../../model/push-values.ts';
+import { samePush, sameValue } from '../../model/push-values.ts';
 import type { Hold, Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 
@@ -61,6 +69,14 @@ function isLater({ seenMs }: Pick<Hold, 'seenMs'>, { versions }: Pick<Known, 've
 /** Whether a person approved this edit over what the service shows. */
 export const isApproved = (hold: Hold | undefined, values: Values, known: Known): boolean =>
   hold?.decision !== undefined && isAsSeen(hold, values, known);
+
+/** If a person decided about this edit and the service has moved since: what is void, in words, with both versions if known. */
+export function voidDetail(hold: Hold | undefined, values: Values, known: Known): string | undefined {
+  if (hold?.decision === undefined || !isSameEdit(hold, known)) return undefined;
+  if (!sameValue(hold.field, hold.mirror, values.mirror) || isAsSeen(hold, values, known)) return undefined;
+  const at = (ms: number | undefined) => (ms === undefined ? '' : ` (${new Date(ms).toISOString()})`);
+  return `what was decided about this edit is void: it was decided over an earlier version of this user${at(hold.seenMs)}, and the service shows a later one${at(known.versions?.changedMs)}`;
+}
 
 /** Whether it only waits in a batch. */
 export const waitsInBatch = ({ reason, batch }: Hold): boolean =>

@@ -17,7 +17,7 @@ import { sameValue } from '../../model/push-values.ts';
 import { type Decision, type Hold, type HoldReason, holdField, type Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 import { unsendable } from '../../model/unsendable.ts';
-import { isAsSeen, isSameEdit, waitsInBatch } from './held-field.ts';
+import { isAsSeen, isSameEdit, voidDetail, waitsInBatch } from './held-field.ts';
 import { applyPolicy, mergeField, type Policy, unreadOf } from './merge-field.ts';
 import { nameToCarry } from './name-to-carry.ts';
 import { overtakenDetail } from './overtaken.ts';
@@ -129,13 +129,12 @@ export function planField(
   if (isUndecided && batched === undefined && staysHeld(previous, base, state, hasName))
     return stillHeld(field, service);
   const decided = applyPolicy(policy, field, verdict);
-  if (
-    decided === 'conflict' &&
-    isSame &&
-    batched !== undefined &&
-    sameValue(field, batched.mirror, mirror[field])
-  )
-    return stillHeld(field, service);
+  const isOfBatch = isSame && batched !== undefined && sameValue(field, batched.mirror, mirror[field]);
+  if (decided === 'conflict' && isOfBatch) return stillHeld(field, service);
+  // In a batch it waits for a person again, whatever the limits are (`guard.ts`).
+  const isAlone = batched === undefined && policy[field] !== 'mirror-wins';
+  const isVoid = isAlone && decided !== 'pull' ? voidDetail(previous, values, state) : undefined;
+  if (isVoid !== undefined) return hold('conflict', isVoid);
   if (decided === 'conflict') return hold('conflict', 'both sides changed it since they last agreed');
   if (decided === 'push') {
     const detail = unsendable(field, mirror, base);
