@@ -227,7 +227,7 @@ select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_v
   mirror.field_text(v.service_value) as service_text, mirror.field_text(v.mirror_value_then) as mirror_text_then,
   mirror.field_text(v.service_value_then) as service_text_then, v.edit_id, v.name as user_name,
   case when v.reason = 'asked' then nullif(v.beneath, 'asked') end as held_before, case when v.reason = 'asked' then v.asked_by end as asked_by,
-  v.edited_at, v.edited_by
+  v.edited_at, v.edited_by, v.edited_in
 from (
   select h.team_id, h.user_id, u.name, h.field, sync.held_because(h.reason, h.decision, h.until) as reason, h.base_value,
     case when u.id is not null then
@@ -239,7 +239,7 @@ from (
     h.shown_value as service_value, h.detail, h.since, h.run_id, h.until, h.asked_by, h.asked_why,
     sync.held_because(h.reason, h.decision, null) as beneath, h.mirror_value as mirror_value_then, h.service_value as service_value_then,
     case when h.decision is null then h.batch end as batch, c.closed_at as decided_at, c.decided_by, c.decided_why, h.edit_id,
-    e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by
+    e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by, e.xid::text as edited_in
   from sync.held_fields h
   left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
   left join sync.edits e on e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null
@@ -282,6 +282,7 @@ comment on column report.held.held_before is 'Where a person asked for the hold:
 comment on column report.held.asked_by is 'Who asked for the hold; empty: nobody, or it is not known.';
 comment on column report.held.edited_at is 'When the field was edited.';
 comment on column report.held.edited_by is 'Who edited the field, in the words of report.pending. Empty: nobody knows, or nobody has.';
+comment on column report.held.edited_in is 'The transaction of the edit: what has the same was edited together, such as by one import.';
 
 create or replace view report.runs with (security_invoker) as
 select v.* from (
@@ -316,8 +317,8 @@ comment on column report.runs.counts_text is 'How many rows were read and moved,
 create or replace view report.changes with (security_invoker) as
 select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.base_value, v.old_value, v.new_value, v.outcome,
        v.request_id, v.opened_at, v.closed_at, v.decided_by, v.decided_why, v.edited_by, v.old_text, v.new_text,
-       mirror.field_text(v.base_value) as base_text, v.name as user_name, v.edit_id from (
-  select c.change_id, c.team_id, c.user_id, u.name, c.run_id, c.kind, f.field, c.base -> f.field as base_value,
+       mirror.field_text(v.base_value) as base_text, v.name as user_name, v.edit_id, v.batch from (
+  select c.change_id, c.team_id, c.user_id, u.name, c.run_id, c.kind, c.batch, f.field, c.base -> f.field as base_value,
          c.old -> f.field as old_value, c.new -> f.field as new_value,
          case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
          c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why,
@@ -355,6 +356,7 @@ comment on column report.changes.new_text is 'The value that replaced it, as tex
 comment on column report.changes.base_text is 'The value last agreed on before, as text; of a name its two halves, joined.';
 comment on column report.changes.user_name is 'The name as the service joins it today.';
 comment on column report.changes.edit_id is 'Of a push or a decision: the edit that it is about; empty: none, or it is from before edits had numbers. In report.decisions.edit_id.';
+comment on column report.changes.batch is 'Of a decision: the batch, import, undo or plan that it was about; empty: the field alone.';
 
 create or replace view report.roster_history with (security_invoker) as
 select p.team_id, t.name as team, p.user_id, p.valid_from, p.valid_to, p.name, p.first_name, p.last_name, p.email, p.phone,

@@ -74,7 +74,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
     approver: '',
     nobody: '',
   },
-  bookkeeping('sync.edits', 'actor,edit_id,edited_at,edited_by,ended_at,ended_how,field,team_id,user_id'),
+  bookkeeping('sync.edits', 'actor,edit_id,edited_at,edited_by,ended_at,ended_how,field,team_id,user_id,xid'),
   bookkeeping(
     'sync.changes',
     'base,batch,change_id,closed_at,decided_by,decided_role,decided_why,decision_id,edited_by,edits,kind,new,old,opened_at,outcome,request_id,run_id,state,team_id,user_id',

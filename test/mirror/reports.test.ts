@@ -51,6 +51,7 @@ describe.each(servers())('what the views of report show on $name', (server) => {
          (41, 2, 'pull', 'closed', '{}', '{"role": "Agent"}', '{"role": "Analyst", "something": "else"}', '{}', null, '{}'),
          (42, 9, 'tombstone', 'closed', '{}', '{}', '{}', '{}', null, '{}'),
          (42, 9, 'hold', 'closed', '{}', '{"name": {"first": "", "last": "Cher"}}', '{"name": "Ana \\"Mia\\" Berg"}', '{}', null, '{}');
+       update sync.changes set batch = '5f0c' where kind = 'push' and user_id = 2;
        select setseed(0.5);
        insert into mirror.contact_counts (team_id, segment, counted_at, count)
        select t, s, '2026-03-01Z'::timestamptz + at, (random() * 1000)::int
@@ -111,20 +112,20 @@ describe.each(servers())('what the views of report show on $name', (server) => {
     const rows = 'from report.changes order by change_id, field';
     const seen = (await as(db, 'musterd_reader', `select * ${rows}`)) as unknown[][];
     expect(seen).toHaveLength(10);
-    expect(seen.map((row) => row.slice(0, -5))).toEqual(await rowsOf(db, plain));
+    expect(seen.map((row) => row.slice(0, -6))).toEqual(await rowsOf(db, plain));
     expect(
-      await as(db, 'musterd_reader', `select field, edited_by, old_text, new_text, edit_id ${rows}`),
+      await as(db, 'musterd_reader', `select field, edited_by, old_text, new_text, edit_id, batch ${rows}`),
     ).toEqual([
-      ['email', null, null, 'a@example.com', null],
-      ['name', null, null, 'Ana Maria Berg', null],
-      ['phone', null, null, null, null],
-      ['email', 'Kim of HR', 'a@example.com', 'b@example.com', 17n],
-      ['phone', 'musterd', '1', '2', 18n],
-      ['role_id', null, '1', null, null],
-      ['role', null, 'Agent', 'Analyst', null],
-      ['something', null, null, 'else', null],
-      [null, null, null, null, null],
-      ['name', null, 'Cher', 'Ana "Mia" Berg', null],
+      ['email', null, null, 'a@example.com', null, null],
+      ['name', null, null, 'Ana Maria Berg', null, null],
+      ['phone', null, null, null, null, null],
+      ['email', 'Kim of HR', 'a@example.com', 'b@example.com', 17n, null],
+      ['phone', 'musterd', '1', '2', 18n, '5f0c'],
+      ['role_id', null, '1', null, null, '5f0c'],
+      ['role', null, 'Agent', 'Analyst', null, null],
+      ['something', null, null, 'else', null, null],
+      [null, null, null, null, null, null],
+      ['name', null, 'Cher', 'Ana "Mia" Berg', null, null],
     ]);
   });
 });

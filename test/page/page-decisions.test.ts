@@ -99,7 +99,7 @@ async function visit(name: string, secret: string) {
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  await fillMirror(database.db, [{ ...largeTeam, users: 40, changes: 40, tags: 1, days: 1 }]);
+  await fillMirror(database.db, [{ ...largeTeam, users: 80, changes: 80, tags: 1, days: 1 }]);
   await owned(`delete from sync.held_fields; delete from sync.changes where kind = 'approve'`);
   await visit('dora', token);
 });
@@ -400,6 +400,48 @@ describe('a list of many', () => {
     );
     expect((await decisions()).map((row) => row.join(' '))).toEqual(['resolve 4 email', 'resolve 5 email']);
     expect(await rowsOf('select count(distinct run_id) from report.decisions')).toEqual([[1n]]);
+  });
+
+  it('has pages of 200 rows, each decided about by itself, and only as many as a filter leaves', async () => {
+    const all = Array.from({ length: 68 }, (_, i) => i + 11);
+    await rowsOf(`update mirror.users set phone = '4155' || id, email = id || '@new.example', role_id = 1 + role_id % 4
+      where id between 11 and 78`);
+    await hold(all);
+    const first = await dora.ask('/waiting?state=conflict');
+    expect(first.text).toContain('Page 1 of 2; a decision is about this page');
+    expect(formWith(first.forms, 'Take the mirror’s').form.ticks.length).toBe(200);
+    expect(first.links).toContain('/waiting?state=conflict&page=2');
+    const emails = await dora.ask('/waiting?state=conflict&field=email');
+    expect([emails.text.includes('Page 1'), formWith(emails.forms, 'Take').form.ticks.length]).toEqual([
+      false,
+      68,
+    ]);
+    const { text, forms, links } = await dora.ask('/waiting?state=conflict&page=2');
+    expect(text).toContain('Page 2 of 2');
+    expect(links.filter((link) => link.includes('page=3'))).toEqual([]);
+    const asked = await dora.press(formWith(forms, 'Take the service’s').form, 'Take the service’s');
+    expect(asked.text).toContain('200 conflicts wait on.');
+    const [question] = asked.forms;
+    expect((await dora.press(question as PageForm, 'Take the service’s')).status).toBe(303);
+    expect((await decisions()).length).toBe(4);
+  });
+
+  it('of the limit has its ticks at first where one transaction edited all of it', async () => {
+    const editOf = (id: number) => `update mirror.users set role_id = 1 + role_id % 4 where id = ${id}`;
+    await rowsOf(`begin; ${editOf(11)}; ${editOf(12)}; commit`);
+    await hold([11, 12]);
+    const limited = `update sync.held_fields set reason = 'limit'`;
+    await owned(limited);
+    expect((await dora.ask('/waiting?state=limit')).checked.length).toBe(2);
+    expect((await dora.ask('/waiting?state=limit&ticks=none')).checked.length).toBe(0);
+    await rowsOf(editOf(13));
+    await hold([13]);
+    await owned(limited);
+    expect((await dora.ask('/waiting?state=limit')).checked.length).toBe(0);
+    await owned(
+      `update sync.held_fields set edit_id = null where user_id = 13; delete from sync.edits where user_id = 13`,
+    );
+    expect((await dora.ask('/waiting?state=limit')).checked.length).toBe(0);
   });
 
   it('decides about all rows or none', async () => {

@@ -46,6 +46,8 @@ const change: ChangeRow = {
   decided_by: null,
   decided_why: null,
   edited_by: evil,
+  edit_id: null,
+  batch: null,
   held: null,
 };
 const ledger = { rows: [change], isMore: true, lookedTo: null, actors: [evil] };
@@ -289,7 +291,7 @@ describe('one person', () => {
     );
   });
 
-  it('has one event of one change, with each step that became of it', () => {
+  describe('with a history', () => {
     const ledger = (kind: ChangeRow['kind'], minute: number, more: Partial<ChangeRow> = {}): ChangeRow => ({
       ...change,
       kind,
@@ -304,20 +306,70 @@ describe('one person', () => {
       edited_by: null,
       ...more,
     });
-    const changes = [
-      ledger('push', 9, { outcome: 'confirmed', edited_by: 'a.novak', request_id: 'r-1' }),
-      ledger('approve', 5, { decided_by: 'kim', decided_why: 'new domain' }),
-      ledger('hold', 2, { old_value: 'b@example.com', new_value: 'a@example.com' }),
-      ledger('pull', 40, { field: 'phone', old_value: '1', new_value: '2' }),
-    ];
-    const page = onePerson({ ...read, changes }, contextOf('/people/harbour/7')).main.toString();
-    const history = page.slice(page.indexOf('>History<')).replaceAll(/<[^>]*>/g, '');
-    expect(history).toContain('2 changes, newest first');
-    expect(history).toMatch(
-      /edited by a\.novak 1 Mar 00:00held 1 Mar 10:02, run 3approved by kim 1 Mar 10:05, run 3, “new domain”sent 1 Mar 10:09, run 3, confirmed after 1\.0 s/,
-    );
-    expect(history).toMatch(
-      /changed on the service before 10:40; by whom, it does not sayin the mirror 1 Mar 10:40, run 3/,
+    const historyOf = (more: object) => {
+      const one = { ...read, held: [], ...more } as unknown as typeof read;
+      const page = onePerson(one, contextOf('/people/harbour/7')).main.toString();
+      return page.slice(page.indexOf('>History<')).replaceAll(/<[^>]*>/g, '');
+    };
+
+    it('has one event of one change, with each step that became of it', () => {
+      const changes = [
+        ledger('push', 9, { outcome: 'confirmed', edited_by: 'a.novak', request_id: 'r-1' }),
+        ledger('approve', 5, { decided_by: 'kim', decided_why: 'new domain', batch: '5f0c' }),
+        ledger('hold', 2, { old_value: 'b@example.com', new_value: 'a@example.com' }),
+        ledger('pull', 40, { field: 'phone', old_value: '1', new_value: '2' }),
+      ];
+      const history = historyOf({ changes });
+      expect(history).toContain('2 changes, newest first');
+      expect(history).toMatch(
+        /edited by a\.novak 1 Mar 00:00held 1 Mar 10:02, run 3approved by kim 1 Mar 10:05, run 3, “new domain”sent 1 Mar 10:09, run 3, confirmed after 1\.0 s/,
+      );
+      expect(history).toMatch(
+        /changed on the service before 10:40; by whom, it does not sayin the mirror 1 Mar 10:40, run 3/,
+      );
+      expect(history).toContain('Batch, requestBatch 5f0c X-Request-Id r-1');
+    });
+
+    it('has an event for each edit, also where one comes to the value of another', () => {
+      const again = { edited_by: null, edit_id: 2n };
+      const changes = [
+        ledger('push', 20, { ...again, outcome: 'confirmed' }),
+        ledger('approve', 15, { ...again, decided_by: 'anna' }),
+        ledger('reject', 10, { edit_id: 1n, decided_by: 'eve' }),
+        ledger('approve', 5, { edit_id: 1n, decided_by: 'kim' }),
+      ];
+      const history = historyOf({ changes });
+      expect(history).toContain('2 changes, newest first');
+      expect(history).toMatch(/approved by anna .*sent .*approved by kim .*rejected by eve/);
+    });
+
+    it('ends the newest event of a field that waits for somebody', () => {
+      const since = new Date(now.getTime() - 2 * 3_600_000);
+      const waits = { ...hold, field: 'email', since, edit_id: 1n };
+      const changes = [
+        ledger('hold', 8, { old_value: 'b@example.com', edit_id: 1n }),
+        ledger('pull', 4, { field: 'phone', old_value: '1', new_value: '2' }),
+        ledger('settle', 2, { new_value: 'z@example.com' }),
+      ];
+      const history = historyOf({ changes, held: [waits] });
+      expect(history.split('waits for somebody')).toHaveLength(2);
+      expect(history).toMatch(/held 1 Mar 10:08, run 3waits for somebody, 2 hours/);
+      for (const other of [{ edit_id: 9n }, { reason: 'asked' }, { reason: 'rejected' }])
+        expect(historyOf({ changes, held: [{ ...waits, ...other }] })).not.toContain('waits for somebody');
+      expect(historyOf({ changes, held: [waits], row: { ...row, gone_at: now } })).not.toContain('waits for');
+    });
+  });
+
+  it('has both ends of its values over time, with times where they are near, and what is held in words', () => {
+    const ends = (began: Date) => {
+      const periods = [{ ...first, valid_from: began, valid_to: null }];
+      return textOf(
+        onePerson({ ...read, periods } as unknown as typeof read, contextOf('/people/harbour/7')).main,
+      );
+    };
+    expect(ends(new Date(now.getTime() - 47 * 3_600_000))).toMatch(/\d\d:\d\d\s*\d\d:\d\dPhone is held:/);
+    expect(ends(new Date(now.getTime() - 49 * 3_600_000))).toContain(
+      'todayPhone is held: mirror none, service 41790102217',
     );
   });
 

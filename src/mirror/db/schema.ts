@@ -326,6 +326,7 @@ export interface Schema {
     base_text: string | null;
     user_name: string | null;
     edit_id: bigint | null;
+    batch: string | null;
   };
   'report.contact_counts': {
     team_id: bigint | null;
@@ -424,6 +425,7 @@ export interface Schema {
     asked_by: string | null;
     edited_at: Date | null;
     edited_by: string | null;
+    edited_in: string | null;
   };
   'report.listing_history': {
     team_id: bigint | null;

@@ -28,7 +28,9 @@ export interface ChangesAsked {
 }
 
 /** One field that moved. A user that came, went or came back is one row without a field. */
-export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id'> {
+export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id' | 'batch'> {
+  /** The edit that was sent or decided about. */
+  readonly edit_id: Id | null;
   /** For a hold that still lasts: its reason. */
   readonly held: string | null;
 }
@@ -145,7 +147,7 @@ async function readRows(
 ): Promise<readonly ChangeRow[]> {
   const { rows } = await sql<ChangeRow>`
     select c.change_id, c.team_id, c.run_id, c.user_id, c.name, c.kind, c.field, c.base_value, c.old_value, c.new_value,
-      c.outcome, c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by, h.reason as held
+      c.outcome, c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by, c.edit_id, c.batch, h.reason as held
     from (
       select c.*, row_number() over (partition by change_id order by field) as nth from report.changes c
       where c.team_id = any (${idArray(reader.teamIds)}) and c.change_id = any (${idArray(ids)})

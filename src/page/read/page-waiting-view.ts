@@ -20,6 +20,8 @@ import {
 
 export interface ListRead extends WaitingList {
   readonly shown: readonly PageField[];
+  /** Rows that the filters leave, on all pages; 0 behind the last page. */
+  readonly found: number;
   /** What was in the batch and has been decided about. */
   readonly decided: DecidedOfBatch | null;
 }
@@ -152,8 +154,8 @@ export async function readWaitingView(
     asked.flatMap((list) => list.batch ?? []),
   );
   for (const list of asked) {
-    const shown = await readListRows(reader, list, rowsAsked);
-    lists.push({ ...list, shown, decided: decidedOf.get(list.batch ?? '') ?? null });
+    const rows = await readListRows(reader, list, rowsAsked);
+    lists.push({ ...list, ...rows, decided: decidedOf.get(list.batch ?? '') ?? null });
   }
   const shown = lists.flatMap((list) => list.shown);
   const own = await readOwn(reader, shown);

@@ -45,6 +45,8 @@ export interface WaitingList {
   readonly runId: bigint | null;
   readonly editedFrom: Date | null;
   readonly editedTo: Date | null;
+  /** One transaction edited all of them, such as an import. */
+  readonly isOneEdit: boolean;
   /** A field of all users is among them: it is decided about as a whole. */
   readonly isOfAll: boolean;
 }
@@ -80,16 +82,17 @@ export async function readWaitingLists({ db, teamIds }: PageReader): Promise<Wai
   const { rows: lists } = await sql<WaitingList>`
     with waiting as materialized (
       select h.team_id, ${batchOf} as batch, ${stateOf} as state, h.field, h.user_id, h.detail, h.since, h.run_id,
-        h.edited_by, h.edited_at
+        h.edited_by, h.edited_at, h.edited_in
       from report.held h where h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson}
     ), lists as (
       select team_id, batch, state, count(*)::int as rows, count(distinct user_id)::int as users, min(since) as since,
         array_agg(distinct detail) as details, min(run_id) as run_id, min(edited_at) as edited_from,
-        max(edited_at) as edited_to, bool_or(user_id is null) as is_of_all
+        max(edited_at) as edited_to, count(distinct coalesce(edited_in, '')) = 1 and bool_and(edited_in is not null) as is_one_edit,
+        bool_or(user_id is null) as is_of_all
       from waiting group by team_id, batch, state
     )
     select team_id as "teamId", batch, state, rows, users, details, since, run_id as "runId",
-      edited_from as "editedFrom", edited_to as "editedTo", is_of_all as "isOfAll",
+      edited_from as "editedFrom", edited_to as "editedTo", is_one_edit as "isOneEdit", is_of_all as "isOfAll",
       ${counted(sql`w.field`, 'field')} as fields, ${counted(sql`w.edited_by`, 'editor')} as editors
     from lists l order by batch is null, since, batch, state`.execute(db);
   const { rows: missing } = await sql<MissingRows>`
@@ -123,22 +126,23 @@ export async function readListRows(
   { db }: PageReader,
   list: WaitingList,
   { field, editor, sort, isDown, skip, most }: RowsAsked,
-): Promise<readonly PageField[]> {
-  const { rows } = await sql<PageField>`
+): Promise<{ readonly shown: readonly PageField[]; readonly found: number }> {
+  const { rows } = await sql<PageField & { readonly found: number }>`
     select f.*, case when f.reason = 'refused' then (
       select c.request_id from report.changes c
       where c.team_id = f."teamId" and c.user_id = f."userId" and c.field = f.field and c.outcome = 'refused'
       order by c.change_id desc limit 1
     ) end as "requestId"
     from (
-      select ${fieldColumns}, row_number() over (order by ${orders[sort]} ${isDown ? sql`desc` : sql``}, h.user_id, h.field) as n
+      select ${fieldColumns}, row_number() over (order by ${orders[sort]} ${isDown ? sql`desc` : sql``}, h.user_id, h.field) as n,
+        count(*) over ()::int as found
       from report.held h
       where h.team_id = ${list.teamId} and ${waitsForPerson} and ${stateOf} = ${list.state}
         and ${batchOf} is not distinct from ${list.batch}
         and (${field}::text is null or h.field = ${field}) and (${editor}::text is null or coalesce(h.edited_by, '') = ${editor})
       order by n limit ${most(list)} offset ${skip}
     ) f order by f.n`.execute(db);
-  return rows;
+  return { shown: rows, found: rows[0]?.found ?? 0 };
 }
 
 /** These fields, as far as they wait for somebody. */

@@ -108,7 +108,7 @@ const teamQuery = ({ context }: ListOnPage): URLSearchParams => {
 /** Further pages of a list that is longer than one. */
 function pagesOf({ list, context, read }: ListOnPage): Html {
   const page = pageAsked(context.query);
-  const last = Math.ceil(list.rows / perList);
+  const last = Math.ceil(list.found / perList);
   if (!read.isAlone || last < 2) return none;
   const link = (to: number, words: string) =>
     to < 1 || to > last

@@ -21,12 +21,9 @@ export function verbsOf({ state }: WaitingList): readonly Verb[] {
   return state === 'refused' ? ['service'] : ['mirror', 'service'];
 }
 
-/** One statement or one import by one person; of a conflict no side is taken. */
-function isTickedAtFirst({ state, editors, editedFrom, editedTo }: WaitingList): boolean {
-  if (state === 'approval') return true;
-  const ms = (editedTo?.getTime() ?? 0) - (editedFrom?.getTime() ?? 0);
-  return state === 'limit' && editors.length === 1 && editedFrom !== null && ms < 60_000;
-}
+/** A batch, and what one statement or one import edited; of a conflict no side is taken. */
+const isTickedAtFirst = ({ state, isOneEdit }: WaitingList): boolean =>
+  state === 'approval' || (state === 'limit' && isOneEdit);
 
 /** How a list stands on the page. */
 export interface ListOnPage {

@@ -1,81 +1,16 @@
-/** What became of one person: values over time as lanes, and all that happened as a list. */
+/** All that happened to one person, as a list: one change is one event. */
 import type { ChangeRow } from '../read/page-changes.ts';
+import type { Id } from '../../model/id.ts';
 import type { PersonPeriod, PersonRead } from '../read/page-person.ts';
-import { printable } from '../../model/in-words.ts';
 import { fromAndTo } from './change-row.ts';
 import { section } from './components.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
-import { drawLane, joinValues, type LaneValue } from './lanes.ts';
 import { to } from './links.ts';
 import { pill, sides } from './pills.ts';
-import { lane } from './show-chart.ts';
-import { isShown, textOf } from './three-values.ts';
+import { textOf } from './three-values.ts';
 import type { PageContext } from './view.ts';
-import { clockTime, count, day, many, named, time, took } from './words.ts';
-
-const lanes = ['name', 'email', 'phone', 'role'] as const;
-
-function textIn(field: (typeof lanes)[number], period: PersonPeriod): string {
-  if (field === 'role') return [period.role_id, period.role].filter((part) => part !== null).join(' ');
-  return (
-    (field === 'name' ? textOf({ first: period.first_name, last: period.last_name }) : period[field]) ?? ''
-  );
-}
-
-/** Of the first period nobody changed anything: it is what the person came with. */
-function valuesOf(
-  field: (typeof lanes)[number],
-  periods: readonly PersonPeriod[],
-  now: Date,
-): readonly LaneValue[] {
-  const all = periods.map(
-    (period, at): LaneValue => ({
-      fromMs: period.valid_from.getTime(),
-      toMs: (period.valid_to ?? now).getTime(),
-      // Text of an SVG has no <bdi>: what reorders it is left out.
-      text: printable(textIn(field, period)),
-      side: at === 0 || period.side === null ? 'adopted' : period.side,
-    }),
-  );
-  return joinValues(all).filter(({ text }) => text !== '');
-}
-
-const legend: Html = html`<p class="legend">${(
-  [
-    ['mirror', 'came from the mirror'],
-    ['service', 'came from the service'],
-    ['adopted', 'adopted'],
-    ['held', 'held'],
-  ] as const
-).map(
-  ([side, words]) =>
-    html`<span><svg class="swatch" width="11" height="11" aria-hidden="true"><rect class="value-${side}" width="11" height="11" rx="2"/></svg> ${words}</span>`,
-)}</p>`;
-
-export function overTime(context: PageContext, { periods, held }: PersonRead): Html {
-  const { now } = context;
-  const inOrder = periods.toReversed();
-  const [first] = inOrder;
-  if (first === undefined) return none;
-  const [fromMs, toMs] = [first.valid_from.getTime(), now.getTime()];
-  const shown = lanes.map((field) => {
-    const values = valuesOf(field, inOrder, now).map((value) =>
-      isShown(context, field) ? value : { ...value, text: '' },
-    );
-    const bars = drawLane(values, fromMs, toMs);
-    const waits = held.find((one) => one.field === (field === 'role' ? 'role_id' : field));
-    const since =
-      waits === undefined
-        ? []
-        : drawLane([{ fromMs: waits.since.getTime(), toMs, text: '', side: 'held' }], fromMs, toMs);
-    return html`<div class="lane-of"><span>${field}</span>${lane([...bars, ...since])}</div>`;
-  });
-  const ends = html`<p class="note lane-ends"><span>${time(first.valid_from, day(first.valid_from, now))}</span><span>today</span></p>`;
-  return section('Values over time', html`<div class="card lanes">${shown}${ends}</div>`, {
-    more: html`<span class="note">${legend}</span>`,
-  });
-}
+import { clockTime, count, many, named, span, time, took } from './words.ts';
 
 /** An edit of the row here: not in the ledger before a run has made something of it. */
 interface Edited {
@@ -128,6 +63,8 @@ interface Step {
   readonly kind: ChangeRow['kind'] | 'edit';
   /** What the field came to by it. */
   readonly text: string | null;
+  /** `null`: it is about no edit, or which one is not known. */
+  readonly edit: Id | null;
   readonly change: Parameters<typeof fromAndTo>[1] | null;
   readonly words: Html;
   /** Behind the fold. */
@@ -139,6 +76,7 @@ interface Step {
 interface HistoryEvent {
   readonly first: Step;
   readonly steps: Step[];
+  edit: Id | null;
 }
 
 /** On which side it happened; the words say it too. */
@@ -163,6 +101,7 @@ function stepOf(context: PageContext, row: ChangeRow): Step {
     kind,
     decided_why: why,
     request_id: request,
+    batch,
     opened_at: opened,
     closed_at: closed,
   } = row;
@@ -186,7 +125,8 @@ function stepOf(context: PageContext, row: ChangeRow): Step {
     text: textOf(kind === 'hold' ? row.old_value : row.new_value),
     change: row.field === null ? null : row,
     words: html`${origin}<b>${words[kind]}</b>${by} ${time(at, clockTime(at, context.now))}${ran}${reason}${duration}`,
-    more: request === null ? none : html`X-Request-Id <code>${request}</code> `,
+    edit: row.edit_id,
+    more: html`${batch === null ? none : html`Batch <code>${batch}</code> `}${request === null ? none : html`X-Request-Id <code>${request}</code> `}`,
     outcome: outcomeOf(row),
   };
 }
@@ -199,6 +139,7 @@ function editSteps(context: PageContext, periods: readonly PersonPeriod[]): read
         field: one.field,
         kind: 'edit',
         text: textOf(one.new),
+        edit: null,
         change: {
           kind: 'push',
           field: one.field,
@@ -214,47 +155,66 @@ function editSteps(context: PageContext, periods: readonly PersonPeriod[]): read
   );
 }
 
-/** What is done about a value belongs to the edit that gave the field this value; a pull begins anew. */
+/** What is done about an edit belongs to it, by its number or by the value that it gave the field; a pull begins anew. */
 function eventsOf(steps: readonly Step[]): readonly HistoryEvent[] {
   const last = new Map<string, HistoryEvent>();
   const events: HistoryEvent[] = [];
   for (const step of steps.toSorted((a, b) => a.at.getTime() - b.at.getTime())) {
-    const before = step.field === null ? undefined : last.get(step.field);
-    const belongs =
-      before !== undefined &&
-      step.kind !== 'edit' &&
-      step.kind !== 'pull' &&
-      (step.kind === 'resolve' || before.first.text === step.text);
-    if (belongs) before.steps.push(step);
-    else {
-      const event = { first: step, steps: [step] };
-      events.push(event);
-      if (step.field !== null) last.set(step.field, event);
+    const { field, edit, kind, text } = step;
+    const numbered =
+      edit === null ? undefined : events.findLast((one) => one.edit === edit && one.first.field === field);
+    const before = field === null ? undefined : last.get(field);
+    const isAnother = edit !== null && before?.edit !== edit && (before?.edit ?? null) !== null;
+    const isOfIt = kind !== 'edit' && kind !== 'pull' && (kind === 'resolve' || before?.first.text === text);
+    const event = numbered ?? (isOfIt && !isAnother ? before : undefined);
+    if (event === undefined) {
+      const begun = { first: step, steps: [step], edit };
+      events.push(begun);
+      if (field !== null) last.set(field, begun);
+    } else {
+      event.steps.push(step);
+      event.edit ??= edit;
     }
   }
   return events.toReversed();
 }
 
-function eventItem(context: PageContext, { first, steps }: HistoryEvent): Html {
+/** What an event ends with as long as the field is held for a person. */
+function unfinished(context: PageContext, { first, edit }: HistoryEvent, { row, held }: PersonRead): Html {
+  const one = held.find(({ field, edit_id: of }) => field === first.field && (edit === null || of === edit));
+  if (one === undefined || one.reason === 'asked' || one.reason === 'rejected' || row.gone_at !== null)
+    return none;
+  return html`<li><b>waits for somebody</b>, ${span(context.now.getTime() - one.since.getTime())}</li>`;
+}
+
+function eventItem(context: PageContext, { first, steps }: HistoryEvent, last: Html): Html {
   const sign = html`<span class="signs" aria-hidden="true">${signOf(steps)}</span>`;
-  const last = steps.findLast(({ outcome }) => outcome !== none)?.outcome ?? none;
+  const outcome = steps.findLast((step) => step.outcome !== none)?.outcome ?? none;
   const [from, into] = first.change === null ? [none, none] : fromAndTo(context, first.change);
   const title =
     first.field === null
       ? none
-      : html`<p><b>${fieldName(first.field)}</b> <span class="quiet">${from}</span> <span aria-label="to">→</span> ${into} ${last}</p>`;
-  const more = steps.map((step) => step.more).filter((one) => one !== none);
+      : html`<p><b>${fieldName(first.field)}</b> <span class="quiet">${from}</span> <span aria-label="to">→</span> ${into} ${outcome}</p>`;
+  const more = steps.map((step) => step.more).filter((one) => one.toString() !== '');
   const fold =
     more.length === 0
       ? none
-      : html`<details><summary class="note">Request</summary><p class="note">${more}</p></details>`;
-  return html`<li>${time(first.at, clockTime(first.at, context.now))}${sign}<div>${title}<ol class="note steps">${steps.map((step) => html`<li>${step.words}</li>`)}</ol>${fold}</div></li>`;
+      : html`<details><summary class="note">Batch, request</summary><p class="note">${more}</p></details>`;
+  return html`<li>${time(first.at, clockTime(first.at, context.now))}${sign}<div>${title}<ol class="note steps">${steps.map((step) => html`<li>${step.words}</li>`)}${last}</ol>${fold}</div></li>`;
 }
 
 /** The list is the truth; the lanes above are a picture of it. */
-export function personHistory(context: PageContext, { periods, changes, id }: PersonRead): Html {
+export function personHistory(context: PageContext, read: PersonRead): Html {
+  const { periods, changes, id } = read;
   const events = eventsOf([...changes.map((row) => stepOf(context, row)), ...editSteps(context, periods)]);
-  const items = events.map((event) => eventItem(context, event));
+  const newest = new Set(
+    Map.groupBy(events, ({ first }) => first.field)
+      .values()
+      .map(([event]) => event),
+  );
+  const items = events.map((event) =>
+    eventItem(context, event, newest.has(event) ? unfinished(context, event, read) : none),
+  );
   return section('History', html`<ol class="card history">${items}</ol>`, {
     note: html`${many(events.length, 'change')}, newest first`,
     more: html`<a href="${to(context, '/changes', { q: id.toString() })}">As a table</a>`,

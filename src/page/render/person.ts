@@ -9,10 +9,11 @@ import { fieldName, fieldTitle } from './hold-words.ts';
 import { type HoldAsked, holdChoices } from './hold-form.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
-import { overTime, personHistory } from './person-history.ts';
+import { personHistory } from './person-history.ts';
 import { pill } from './pills.ts';
 import { nothingCard } from './receipt.ts';
 import { headOfThree, isShown, textOf, three } from './three-values.ts';
+import { overTime } from './values-over-time.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { at, clockTime, day, named, time, visible } from './words.ts';
 
