@@ -8,8 +8,7 @@ $$;
 comment on function mirror.note_half() is 'Notes which halves of the name a statement sets.';
 
 -- An email or a role where both sides last agreed on none is an edit that has not reached the service: whoever made it may
--- take it back. Asked only where a value was emptied: a query in a condition is paid for by each row that is edited. As in
--- 0016 otherwise.
+-- take it back. Asked only where a value was emptied: a query in a condition is paid for by each row that is edited.
 create or replace function mirror.check_user_edit() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -360,6 +360,16 @@ describe('one person', () => {
     });
   });
 
+  it('breaks an email where its parts end, and no phone number', () => {
+    const email = { ...hold, field: 'email', mirror_value: 'anna_b.novak@example.com' };
+    const page = onePerson(
+      { ...read, held: [hold, email] } as unknown as typeof read,
+      contextOf('/people/harbour/7'),
+    );
+    expect(page.main.toString()).toContain('anna_<wbr>b.<wbr>novak<wbr>@example.<wbr>com');
+    expect(page.main.toString()).toContain('<bdi class="value nowrap">41440102217</bdi>');
+  });
+
   it('has both ends of its values over time, with times where they are near, and what is held in words', () => {
     const ends = (began: Date) => {
       const periods = [{ ...first, valid_from: began, valid_to: null }];

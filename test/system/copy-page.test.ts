@@ -2,15 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Look,
-  launchBrowser,
-  looks,
-  openPage,
-  type OwnBrowser,
-  shoot,
-  violationsOn,
-} from '../support/browser.ts';
+import { launchBrowser, openPage, type OwnBrowser, shoot, violationsOn } from '../support/browser.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -97,7 +89,7 @@ describe('the page of a daemon at a copy', () => {
 
   /** Each view in each look, with a picture of some. */
   async function expectNoFault(name: string): Promise<void> {
-    for (const look of Object.keys(looks) as Look[]) {
+    for (const look of ['light', 'dark', 'phone', 'narrow'] as const) {
       const { page, context, trouble } = await openPage(own, origin, look, { httpCredentials });
       for (const path of ['/', '/waiting']) {
         await page.goto(`${origin}${path}`);

@@ -15,7 +15,20 @@ export function textOf(value: unknown): string | null {
   return [first, last].filter((half) => half !== '').join(' ') || null;
 }
 
-const mono = (inner: Html): Html => html`<bdi class="value">${inner}</bdi>`;
+/** As long as a phone number is at most, with its sign: it stays in one line. */
+const longestPhone = 16;
+
+function mono(field: string, text: string, inner: Html): Html {
+  const isWhole = field === 'phone' && text.length <= longestPhone;
+  return html`<bdi class="${isWhole ? 'value nowrap' : 'value'}">${inner}</bdi>`;
+}
+
+/** An email breaks after `.` and `_` and before `@`, rather than within a word. */
+function parted(field: string, text: string): Html {
+  const parts = field === 'email' ? text.split(/(?<=[._])|(?=@)/) : [text];
+  return html`${parts.map((part, i) => html`${i === 0 ? none : html`<wbr>`}${visible(part)}`)}`;
+}
+
 export const noValue: Html = html`<span class="none">none</span>`;
 const notShown: Html = html`<span class="none">not shown</span>`;
 
@@ -29,7 +42,7 @@ export const isShown = ({ details }: Pick<PageContext, 'details'>, field: string
 export function value(context: Pick<PageContext, 'details'>, field: string, of: unknown): Html {
   const text = textOf(of);
   if (text === null) return noValue;
-  return isShown(context, field) ? mono(visible(text)) : notShown;
+  return isShown(context, field) ? mono(field, text, parted(field, text)) : notShown;
 }
 
 /** A value with what differs from another one marked, in the colour of the side that has it. */
@@ -42,10 +55,12 @@ export function changed(
   const other = textOf(from);
   if (!isShown(context, field)) return text === null ? noValue : notShown;
   if (text === null) return html`<mark class="${side} none">none</mark>`;
-  if (text === other) return mono(visible(text));
+  if (text === other) return mono(field, text, parted(field, text));
   const spans = differenceWithin(other ?? '', text);
   return mono(
-    html`${spans.map((span) => (span.kind === 'same' ? visible(span.text) : html`<mark class="${side}">${visible(span.text)}</mark>`))}`,
+    field,
+    text,
+    html`${spans.map((span) => (span.kind === 'same' ? parted(field, span.text) : html`<mark class="${side}">${parted(field, span.text)}</mark>`))}`,
   );
 }
 
