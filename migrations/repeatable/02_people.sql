@@ -12,6 +12,10 @@ begin
     raise exception '% may not decide about what is held', session_user
       using errcode = 'insufficient_privilege', hint = 'An administrator grants the role musterd_approver.';
   end if;
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'Nothing is decided in a transaction that does not see what is sent meanwhile'
+      using errcode = 'active_sql_transaction', hint = 'Decide with isolation level read committed.';
+  end if;
   if found #>> '{place,kind}' = 'copy' then
     raise exception 'Nothing is decided in a copy: whatever is approved here would not be sent'
       using errcode = 'object_not_in_prerequisite_state', hint = 'If it is to send: musterd adopt --reason …';
@@ -24,7 +28,7 @@ begin
   end if;
 end
 $$;
-comment on function sync.require_approver() is 'Refuses a session whose role is no member of musterd_approver, and whoever decides in a copy.';
+comment on function sync.require_approver() is 'Refuses a session whose role is no member of musterd_approver, and whoever decides in a copy or without seeing what others commit.';
 revoke execute on function sync.require_approver() from public;
 
 -- Who edits, and who decides.

@@ -83,9 +83,15 @@ begin
   end if;
   -- Each look has a snapshot of its own. Nothing is locked.
   while clock_timestamp() < ends_at
-    and exists (select from sync.edit_states(wanted) s where s.state in ('waiting', 'unknown')) loop
+    and (pg_xact_status(wanted) = 'in progress'
+      or exists (select from sync.edit_states(wanted) s where s.state in ('waiting', 'unknown'))) loop
     perform pg_sleep(least(0.1, extract(epoch from ends_at - clock_timestamp())));
   end loop;
+  if pg_xact_status(wanted) in ('in progress', 'aborted') then
+    raise exception 'Transaction % %', wanted,
+        case pg_xact_status(wanted) when 'aborted' then 'was rolled back: there are no edits of it' else 'is not committed yet: no run can see its edits' end
+      using errcode = 'no_data_found', hint = 'select * from sync.settled(xid => …) is about what was committed.';
+  end if;
   if settled.raise then
     select string_agg(format('%s of user %s: %s%s', s.field, s.user_id, s.state, coalesce(', ' || s.detail, '')), '; ')
     into left_over

@@ -46,6 +46,10 @@ export interface Intent {
   readonly before: UserValues;
   /** The service's own name, unedited, that goes along since an update without it would clear it. */
   readonly along?: NamePair;
+  /** The service's versions of the user as they were known before it was sent, in ms; absent: they tell nothing. */
+  readonly versions?:
+    | { readonly updatedMs: number | null; readonly userUpdatedMs: number | null }
+    | undefined;
   /** Whether it may have left: that is noted right before, by whoever holds the lease then. */
   readonly hasLeft: boolean;
   /** Ms since it last left, or was written down if it never did, by the database's clock. */

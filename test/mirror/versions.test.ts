@@ -154,8 +154,11 @@ describe('the version that comes with the outcome of a push', () => {
     [{ roleId: 'ineffective', email: 'ineffective' }, true],
     [{ roleId: 'changed', email: 'ineffective' }, true],
     [{ roleId: 'unanswered', email: 'confirmed' }, true],
-    [{ roleId: 'unanswered', email: 'unanswered' }, false],
+    // Both are held: nothing of it is sent before somebody decides.
+    [{ roleId: 'unanswered', email: 'unanswered' }, true],
     [{ roleId: 'unknown', email: 'unknown' }, false],
+    [{ roleId: 'unknown', email: 'confirmed' }, false],
+    [{ roleId: 'missing', email: 'confirmed' }, false],
     [{ roleId: 'missing', email: 'ineffective' }, false],
   ])('%j: it is on record: %s', async (outcomes, isOnRecord) => {
     expect(await push(outcomes)).toBe(!isOnRecord);

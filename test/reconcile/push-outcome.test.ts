@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PushOutcome } from '../../src/model/intent.ts';
+import type { Intent, PushOutcome } from '../../src/model/intent.ts';
 import { type Field, fields, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
 import {
   judge,
@@ -8,6 +8,7 @@ import {
   nameWasTouched,
   patchedFields,
 } from '../../src/reconcile/push/outcome.ts';
+import { resultOf } from '../../src/reconcile/push/result.ts';
 import { base, shown, without } from './states.ts';
 import { rowsOf } from './truth.ts';
 
@@ -284,6 +285,49 @@ describe('nameWasTouched', () => {
     expect(nameWasTouched(sent.email, base, { ...shown, name: { unreadable: '[]' } })).toBe(false);
     expect(nameWasTouched(sent.email, base, null)).toBe(false);
     expect(nameWasTouched({ ...sent.email, ...sent.name }, base, { ...shown, name: 'X' })).toBe(false);
+  });
+});
+
+describe('what was sent, not answered, and is not there', () => {
+  const at = (second: number) => `2026-03-01T10:00:0${second}Z`;
+  const known = { updatedMs: Date.parse(at(1)), userUpdatedMs: Date.parse(at(2)) };
+  const heldFor = (outcome: PushOutcome, versions: Intent['versions'], seen: Partial<ServiceUser> | null) => {
+    const intent = {
+      changeId: 1n,
+      userId: 1n,
+      sent: sent.phone,
+      base,
+      before: base,
+      versions,
+      hasLeft: true,
+      ageMs: 0,
+    };
+    const answered = {
+      intent,
+      seen: seen === null ? null : { ...shown, ...seen },
+      outcomes: { phone: outcome },
+      requestId: null,
+    };
+    return resultOf(answered, new Map(), 3).holds.map(({ field, reason }) => `${field} ${reason}`);
+  };
+  it.each<readonly [string, PushOutcome, Intent['versions'], Partial<ServiceUser> | null, boolean]>([
+    ['the service has not moved', 'unanswered', known, { updatedAt: at(1), userUpdatedAt: at(2) }, false],
+    ['one version is later', 'unanswered', known, { updatedAt: at(2), userUpdatedAt: at(2) }, true],
+    ['the other version is later', 'unanswered', known, { updatedAt: at(1), userUpdatedAt: at(3) }, true],
+    ['versions tell nothing', 'unanswered', undefined, { updatedAt: at(3), userUpdatedAt: at(3) }, false],
+    [
+      'the mirror has none',
+      'unanswered',
+      { updatedMs: null, userUpdatedMs: null },
+      { updatedAt: at(3) },
+      false,
+    ],
+    ['the service shows none', 'unanswered', known, { updatedAt: null }, false],
+    ['the user is not shown', 'unanswered', known, null, false],
+    ['it was answered', 'ineffective', known, { updatedAt: at(3) }, false],
+    ['it is not over yet', 'unknown', known, { updatedAt: at(3) }, false],
+  ])('where %s', (_, outcome, versions, seen, isHeld) => {
+    expect(heldFor(outcome, versions, seen)).toEqual(isHeld ? ['phone conflict'] : []);
   });
 });
 

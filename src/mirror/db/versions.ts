@@ -25,16 +25,18 @@ export const isNewer = sql`(coalesce(s.updated_at > u.updated_at, false)
   or coalesce(s.user_updated_at > u.user_updated_at, false))`;
 
 /**
- * Whether the version must not be stored: the service does not show what was sent, and it is unknown whether
- * it ever did, so somebody may have taken it back.
+ * Whether the version must not be stored: the service does not show a field that was sent, and it is unknown whether
+ * it ever did, so somebody may have taken it back. What another field of the same request came to says nothing about that;
+ * a hold of the field does.
  */
-export function isInDoubt({ intent: { sent }, outcomes, seen }: IntentResult): boolean {
+export function isInDoubt({ intent: { sent }, outcomes, seen, holds }: IntentResult): boolean {
   const doubts: readonly (PushOutcome | undefined)[] = ['unanswered', 'unknown', 'missing'];
   const shows = (field: Field) =>
     seen !== null && says(saidOf(field, seen), canonicalValue(field, sent as UserValues));
-  return (
-    !Object.values(outcomes).includes('confirmed') &&
-    fields.some((field) => doubts.includes(outcomes[field]) && sent[field] !== undefined && !shows(field))
+  const isHeld = (field: Field) => holds.some((hold) => hold.field === field);
+  return fields.some(
+    (field) =>
+      doubts.includes(outcomes[field]) && sent[field] !== undefined && !shows(field) && !isHeld(field),
   );
 }
 

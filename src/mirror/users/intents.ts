@@ -7,7 +7,8 @@ import { toJson } from '../../model/json.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../../model/name.ts';
 import type { BaseUser, UserPatch } from '../../model/user.ts';
 import { decisionsOf, pushOf, type UserPlan } from '../../model/user-plan.ts';
-import { anyOf, byKey } from '../db/by-key.ts';
+import { anyOf, byKey, idArray } from '../db/by-key.ts';
+import { isTelling } from '../db/versions.ts';
 import type { Queryable, Row, Transaction } from '../db/database.ts';
 import { isHeldBack, isLetPass } from './holds.ts';
 import { editorsOf, patchInSql } from './patch-in-sql.ts';
@@ -24,12 +25,18 @@ interface IntentRow
   readonly base_name: string;
   readonly has_left: boolean;
   readonly age_ms: number;
+  readonly is_telling: boolean;
+  readonly updated_ms: number | null;
+  readonly user_updated_ms: number | null;
 }
 
-const intentColumns = sql`
+const inMs = (column: RawBuilder<unknown>) => sql`(extract(epoch from ${column}) * 1000)::float8`;
+
+const intentColumns = (teamId: Id) => sql`
   c.change_id, c.user_id, c.new as sent, c.old, c.outcome, coalesce(b.name, '') as base_name,
   coalesce(b.first_name, '') as first_name, coalesce(b.last_name, '') as last_name, b.email, b.phone,
-  b.role_id, c.sent_at is not null as has_left, (extract(epoch from clock_timestamp() - coalesce(c.sent_at, c.opened_at)) * 1000)::float8 as age_ms`;
+  b.role_id, c.sent_at is not null as has_left, ${inMs(sql`clock_timestamp() - coalesce(c.sent_at, c.opened_at)`)} as age_ms,
+  ${isTelling(teamId)} as is_telling, ${inMs(sql`u.updated_at`)} as updated_ms, ${inMs(sql`u.user_updated_at`)} as user_updated_ms`;
 
 function toIntent(row: IntentRow): Intent {
   const base: BaseUser = {
@@ -51,6 +58,7 @@ function toIntent(row: IntentRow): Intent {
     sent: values(open),
     base,
     before,
+    versions: row.is_telling ? { updatedMs: row.updated_ms, userUpdatedMs: row.user_updated_ms } : undefined,
     hasLeft: row.has_left,
     ageMs: row.age_ms,
   };
@@ -58,8 +66,9 @@ function toIntent(row: IntentRow): Intent {
 
 export async function readIntents(db: Queryable, teamId: Id): Promise<readonly Intent[]> {
   const { rows } = await sql<IntentRow>`
-    select ${intentColumns} from sync.changes c
+    select ${intentColumns(teamId)} from sync.changes c
     left join sync.user_base b on b.team_id = c.team_id and b.id = c.user_id
+    left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
     where c.team_id = ${teamId} and c.state = 'open' order by c.change_id`.execute(db);
   return rows.map(toIntent);
 }
@@ -91,9 +100,26 @@ const lastingEdit = (teamId: Id, id: RawBuilder<unknown>, field: RawBuilder<unkn
   where l.team_id = ${teamId} and l.user_id = ${id} and l.field = ${field} and l.ended_at is null offset 0)`;
 
 /**
- * Writes down what is about to be sent, without users whose row changed since it was read, who already have an open
- * intent, or of whom an edit is another one by now, was rejected or is held. An edit that was planned and is not on record
- * is recorded now.
+ * These users and what is held of them, locked, without what an open transaction is editing or deciding about: what it
+ * comes to cannot be seen yet.
+ */
+const lockedFree = (teamId: Id, ids: readonly Id[]) => sql`
+  free as materialized (
+    select u.id from unnest(${idArray(ids)}) w (id)
+    cross join lateral (select id from mirror.users where team_id = ${teamId} and id = w.id offset 0 for share skip locked) u
+  ),
+  holds as materialized (
+    select h.* from unnest(${idArray(ids)}) w (id)
+    cross join lateral (
+      select user_id, field, decision, edit_id from sync.held_fields
+      where team_id = ${teamId} and user_id = w.id offset 0 for share skip locked
+    ) h
+  )`;
+
+/**
+ * Writes down what is about to be sent, without users whose row changed since it was read, whom somebody is editing or
+ * deciding about, who already have an open intent, or of whom an edit is another one by now, was rejected or is held. An
+ * edit that was planned and is not on record is recorded now.
  */
 export async function openIntents(
   tx: Transaction,
@@ -110,8 +136,10 @@ export async function openIntents(
     old: shownBefore(plan),
     approved: approved.has(plan.id),
   }));
+  const ids = plans.map(({ id }) => id);
   const { rows } = await sql<IntentRow>`
-    with wanted as (
+    with ${lockedFree(teamId, ids)},
+    wanted as (
       select s.id, s.sent, s.old, s.approved, m.edits
       from jsonb_to_recordset(${toJson(staged)}::jsonb) as s (id bigint, sent jsonb, old jsonb, edits jsonb, approved boolean)
       cross join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u
@@ -125,7 +153,14 @@ export async function openIntents(
             on l.new_value is not distinct from nullif(s.sent -> p.key, 'null')
         ) f
       ) m
-      where u.gone_at is null and m.is_free and s.sent <@ jsonb_build_object('name', jsonb_build_object('first', u.first_name, 'last', u.last_name),
+      where u.gone_at is null and m.is_free and s.id = any (array(select f.id from free f))
+        and s.id not in (
+          select h.user_id from unnest(${idArray(ids)}) w (id)
+          cross join lateral (
+            select user_id, field from sync.held_fields where team_id = ${teamId} and user_id = w.id offset 0
+          ) h
+          where (h.user_id, h.field) not in (select l.user_id, l.field from holds l))
+        and s.sent <@ jsonb_build_object('name', jsonb_build_object('first', u.first_name, 'last', u.last_name),
         'email', u.email, 'phone', u.phone, 'role_id', u.role_id)
     ),
     opened as (
@@ -143,25 +178,28 @@ export async function openIntents(
       on conflict (team_id, user_id) where state = 'open' do nothing
       returning *
     )
-    select ${intentColumns} from opened c
-    cross join lateral ${byKey('sync.user_base', teamId, sql`c.user_id`)} b order by c.user_id`.execute(tx);
+    select ${intentColumns(teamId)} from opened c
+    cross join lateral ${byKey('sync.user_base', teamId, sql`c.user_id`)} b
+    cross join lateral ${byKey('mirror.users', teamId, sql`c.user_id`)} u order by c.user_id`.execute(tx);
   return rows.map(toIntent);
 }
 
 /**
  * Records when these users' open intents leave: the quiet period counts from the last time.
- * @returns the users of whom nothing may leave any more, because an edit was taken back, replaced or rejected meanwhile;
- * nothing is recorded then
+ * @returns the users of whom nothing may leave any more, because an edit was taken back, replaced or rejected meanwhile, or
+ * somebody is at it; nothing is recorded then
  */
 export async function markSent(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<readonly Id[]> {
   const { rows } = await sql<{ readonly user_id: Id }>`
-    with leaving as materialized (
-      select c.change_id, c.user_id, exists (
+    with ${lockedFree(teamId, ids)},
+    leaving as materialized (
+      select c.change_id, c.user_id, c.user_id <> all (array(select f.id from free f)) or exists (
         select from jsonb_each(c.edits) p
         left join lateral ${lastingEdit(teamId, sql`c.user_id`, sql`p.key`)} l on true
-        left join sync.held_fields h on h.team_id = ${teamId} and h.user_id = c.user_id and h.field = p.key
+        left join sync.held_fields s on s.team_id = ${teamId} and s.user_id = c.user_id and s.field = p.key
         where l.edit_id is distinct from (p.value #>> '{}')::bigint
-          or h.field is not null and not (${isLetPass} and h.edit_id = l.edit_id)
+          or s.field is not null and coalesce((s.user_id, s.field, l.edit_id) not in (
+            select h.user_id, h.field, h.edit_id from holds h where ${isLetPass} and h.edit_id is not null), true)
       ) as is_over
       from sync.changes c
       where c.team_id = ${teamId} and c.state = 'open' and c.user_id = ${anyOf(ids)}

@@ -14,7 +14,8 @@
  *
  * Version: `updated_at` and `user_updated_at`; without them, or if the mirror has none, nothing counts as newer. The
  * version in the answer to our own push is stored like that of any read (`applyResults`), unless the outcome is unknown:
- * then somebody may have taken the push back; or unless the user was read back, and people decided about another of its
+ * then somebody may have taken the push back (a push that is not answered and not there is held by itself, if the service has
+ * changed the user since: `push/result.ts`); or unless the user was read back, and people decided about another of its
  * edits, over an older version. Versions tell nothing if many users had a newer one with the same values,
  * as when a login counts as a change. Edited since then: the edit of this field, by more than a
  * minute, because the two clocks may differ. Held once: the hold stores the version, so that it is not newer in the next run.

@@ -35,6 +35,15 @@ function takeAnswer(intent: Intent, seen: ServiceUser | null): UserValues {
   return seen === null ? sent : takeValues(seen, sent);
 }
 
+/** Whether the service has changed the user since the push was written down: by it, or by somebody else. */
+function hasChanged({ versions }: Intent, seen: ServiceUser | null): boolean {
+  const isLater = (text: string | null | undefined, known: number | null | undefined) =>
+    typeof known === 'number' && Date.parse(text ?? '') > known;
+  return (
+    isLater(seen?.updatedAt, versions?.updatedMs) || isLater(seen?.userUpdatedAt, versions?.userUpdatedMs)
+  );
+}
+
 /** Why a field is to be held after this outcome, if at all. */
 function holdOf(
   field: Field,
@@ -51,6 +60,11 @@ function holdOf(
     mirror: intent.sent[field],
     service: seen === null ? valueBefore(field, intent) : serviceValue(seen, field),
   });
+  if (outcomes[field] === 'unanswered' && hasChanged(intent, seen))
+    return hold(
+      'conflict',
+      'it was sent and not answered, and the service has changed the user since, so somebody may have taken it back',
+    );
   switch (outcomes[field]) {
     case 'changed':
       return hold('conflict', 'the service shows neither the old nor the pushed value');

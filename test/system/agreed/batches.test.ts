@@ -163,6 +163,67 @@ describe('a batch', () => {
     },
   );
 
+  it.each([
+    ['rejected', (batch: string) => `select outcome from sync.reject('${batch}', reason => 'a test')`],
+    [
+      'taken back',
+      () =>
+        `select outcome from sync.undecide((select max(decision_id) from report.decisions), reason => 'a test')`,
+    ],
+  ] as const)(
+    'that is being %s in a transaction that is still open is sent only if that is rolled back',
+    async (_, decide) => {
+      const [a, batch] = await openApproved(`email = 'ada@example.com'`, 'email');
+      await team.mallory.sql('begin');
+      const [[outcome] = []] = await team.mallory.sql(decide(batch));
+      expect(outcome).toMatch(/^(rejected|undecided)$/);
+      await team.run();
+      expect(team.updates()).toEqual([]);
+      await team.mallory.sql('rollback');
+      await team.run();
+      expect(sentTo(a).length).toBe(1);
+    },
+  );
+
+  it('that is being rejected when it is about to leave does not leave', async () => {
+    const [, batch] = await openApproved(`email = 'ada@example.com'`, 'email');
+    team.emulator.before({ path: '/v1/users/get', at: 2 }, async () => {
+      await team.mallory.sql('begin');
+      await team.mallory.sql(`select sync.reject('${batch}', reason => 'a test')`);
+    });
+    await team.run();
+    await team.mallory.sql('commit');
+    await team.run();
+    expect(team.updates()).toEqual([]);
+    expect((await team.held()).flat()).toContain('rejected');
+  });
+
+  it('is not decided about in a transaction that does not see what is sent meanwhile', async () => {
+    const [, batch] = await openApproved(`email = 'ada@example.com'`, 'email');
+    const number = '(select max(decision_id) from report.decisions)';
+    for (const call of [`reject('${batch}')`, `approve('${batch}')`, `undecide(${number}, 'a test')`]) {
+      const decide = team.mallory.sql(`begin isolation level repeatable read; select sync.${call}`);
+      await expect(decide, call).rejects.toThrow('does not see what is sent meanwhile');
+      await team.mallory.sql('rollback');
+    }
+  });
+
+  it('is not sent while somebody takes it back, who is then on record', async () => {
+    const [a] = await openApproved(`email = 'ada@example.com'`, 'email');
+    const { email } = team.emulator.team.user(a);
+    await team.mallory.sql(`begin; update mirror.users set email = '${email}' where id = ${a}`);
+    await team.run();
+    expect(team.updates()).toEqual([]);
+    await team.mallory.sql('commit');
+    await team.run();
+    expect([team.updates(), await team.held()]).toEqual([[], []]);
+    expect(
+      await team.sql(
+        `select ended_how from sync.edits where user_id = ${a} and field = 'email' order by edit_id`,
+      ),
+    ).toEqual([['withdrawn'], ['withdrawn']]);
+  });
+
   it('approves no edit that takes the place of one that was withdrawn, whoever makes it', async () => {
     const [a, batch] = await openApproved(`email = 'ada@example.com'`, 'email');
     await team.bob.edit(a, `email = '${team.emulator.team.user(a).email}'`);

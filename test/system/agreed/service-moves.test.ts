@@ -86,6 +86,28 @@ describe('an approved edit', () => {
     });
   });
 
+  it.each([
+    ['approved', {}],
+    ['within the limits', { push: { approve: 'guarded', fourEyes: false } }],
+  ] as const)(
+    'that was %s is held if the answer for it and another field was lost, and it alone was taken back',
+    async (how, settings) => {
+      team = await createTeam(settings);
+      const [id = 0] = team.ids;
+      const { phone } = team.emulator.team.user(id);
+      await team.bob.edit(id, `email = 'ada@example.com', phone = '15550100'`);
+      if (how === 'approved') {
+        await team.run();
+        await team.carol.approve(await team.batchOf(id));
+      }
+      team.emulator.addFault({ kind: 'reset-after', ...update });
+      team.emulator.after(update, () => void team.emulator.team.editUser(id, { phone }));
+      expect((await team.run()).outcome).toBe('partial');
+      await expectHeld(id, 'phone');
+      expect(team.emulator.team.user(id)).toMatchObject({ email: 'ada@example.com', phone });
+    },
+  );
+
   it('of an import is held if the service took another value and the old one again since', async () => {
     team = await createTeam({ push: { fourEyes: false } });
     const [id = 0] = team.ids;
@@ -105,6 +127,48 @@ describe('an approved edit', () => {
 describe('an edit', () => {
   let team: Team;
   afterEach(() => team.close());
+
+  it('whose answer was lost is held if it was taken back and another value was changed too', async () => {
+    team = await createTeam({ push: { approve: 'guarded', fourEyes: false } });
+    const [id = 0] = team.ids;
+    const { phone } = team.emulator.team.user(id);
+    await team.bob.edit(id, `phone = '15550100'`);
+    team.emulator.addFault({ kind: 'reset-after', ...update });
+    team.emulator.after(
+      update,
+      () => void team.emulator.team.editUser(id, { phone, email: 'eva@example.com' }),
+    );
+    await team.run();
+    team.emulator.clearRequests();
+    for (const _ of [1, 2, 3]) await team.run();
+    expect(team.updates()).toEqual([]);
+    expect(await team.held()).toEqual([[String(id), 'phone', 'conflict']]);
+    expect(team.emulator.team.user(id).phone).toBe(phone);
+    await team.musterd(
+      'resolve',
+      String(id),
+      'phone',
+      '--take',
+      'mirror',
+      '--if',
+      '15550100',
+      '--as',
+      'dora',
+    );
+    await team.run();
+    expect(team.emulator.team.user(id).phone).toBe('15550100');
+  });
+
+  it('whose answer was lost is sent again if it never arrived, whatever the service showed before', async () => {
+    team = await createTeam({ push: { approve: 'guarded', fourEyes: false } });
+    const [id = 0] = team.ids;
+    team.emulator.team.editUser(id, { email: 'eva@example.com' });
+    await team.bob.edit(id, `phone = '15550100'`);
+    team.emulator.addFault({ kind: 'reset-before', ...update });
+    for (const _ of [1, 2, 3]) await team.run();
+    expect(team.emulator.team.user(id).phone).toBe('15550100');
+    expect(await team.held()).toEqual([]);
+  });
 
   it.each([
     ['email', `email = 'ada@example.com'`, `phone = '15550100'`, { phone: '15550100' }],

@@ -143,6 +143,17 @@ describe('whoever edits in SQL is told what became of it', () => {
     expect(await states(team.bob)).toEqual([[BigInt(id), 'email', 'waiting']]);
   });
 
+  it('not of a transaction that is still open, was rolled back or never was', async () => {
+    await open(guarded);
+    await team.mallory.sql(`begin; update mirror.users set phone = '15550100' where id = ${id}`);
+    const [[xid] = []] = await team.mallory.sql('select pg_current_xact_id()::text');
+    const ask = () => settled(team.carol, `timeout => '0.2 s', xid => '${String(xid)}'`);
+    await expect(ask()).rejects.toThrow('is not committed yet');
+    await team.mallory.sql('rollback');
+    await expect(ask()).rejects.toThrow('was rolled back');
+    await expect(settled(team.carol, `xid => '99999999999'`)).rejects.toThrow('in the future');
+  });
+
   it('not within the transaction of the edit, nor where it would see nothing of what others do', async () => {
     await open(guarded);
     const edit = `update mirror.users set phone = '15550100' where id = ${id}`;
