@@ -12,7 +12,8 @@ comment on function mirror.note_half() is 'Notes which halves of the name a stat
 create or replace function mirror.check_user_edit() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  longest     constant integer := 262144; -- src/model/longest-text.ts
+  -- What the service may send is longer by far (src/model/longest-text.ts), and stands in every table that tells of an edit.
+  longest     constant integer := 300;
   named       text := coalesce(current_setting('musterd.halves', true), '');
   first_waits boolean;
   last_waits  boolean;
@@ -50,9 +51,10 @@ begin
     end if;
   end if;
   if (new.first_name, new.last_name) is distinct from (old.first_name, old.last_name) then
-    if length(new.first_name) + 1 + length(new.last_name) > longest then
-      raise exception 'The name of user % is longer than % characters', new.id, longest
-        using errcode = 'check_violation', hint = 'No run could read it back from the service.';
+    if new.first_name <> old.first_name and length(new.first_name) > longest
+       or new.last_name <> old.last_name and length(new.last_name) > longest then
+      raise exception 'The first or last name of user % is longer than % characters', new.id, longest
+        using errcode = 'check_violation', hint = 'A name that is taken from the service may be longer.';
     end if;
     if mirror.name_words(new.first_name || ' ' || new.last_name) = 0 then
       raise exception 'User % needs a first name or a last name', new.id
@@ -72,9 +74,9 @@ begin
           using errcode = 'check_violation', hint = 'The service gives no way to remove an email address; set another one.';
       end if;
     end if;
-    if length(new.email) > longest then
-      raise exception 'The email of user % is longer than % characters', new.id, longest
-        using errcode = 'check_violation', hint = 'No run could read it back from the service.';
+    if length(new.email) > 320 then
+      raise exception 'The email of user % is longer than 320 characters', new.id
+        using errcode = 'check_violation', hint = 'No address is longer.';
     end if;
     if new.email !~ '^\S+@\S+$' then
       raise exception '"%" is not an email address', left(new.email, 100) using errcode = 'check_violation';

@@ -79,15 +79,26 @@ function isFromSystemd(path: string, env: Environment): boolean {
 
 /**
  * What others may do to a secret's file: who can write to it chooses what is trusted, so that it is refused; that
- * some can read it is warned about.
+ * some can read or replace it is warned about, and so is another account that owns it: a container may have it so.
  */
 export function judgeMode(
   path: string,
   env: Environment,
 ): { readonly refused: boolean; readonly message: string } | undefined {
   if (process.platform === 'win32' || isFromSystemd(path, env)) return undefined;
-  const { mode } = statSync(path);
-  if ((mode & 0o066) === 0) return undefined;
+  const { mode, uid } = statSync(path);
+  if ((mode & 0o066) === 0) {
+    const folder = statSync(dirname(path)).mode;
+    const isReplaceable = (folder & 0o022) !== 0 && (folder & 0o1000) === 0;
+    if (uid !== 0 && uid !== process.geteuid?.())
+      return {
+        refused: false,
+        message: `${path} belongs to another account (uid ${uid}), which can change it`,
+      };
+    return isReplaceable
+      ? { refused: false, message: `${path} can be replaced by others: they may write to its folder` }
+      : undefined;
+  }
   const refused = (mode & 0o022) !== 0;
   const deed = refused ? 'changed' : 'read';
   const shown = (mode & 0o777).toString(8);

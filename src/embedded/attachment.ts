@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { type Cluster, OWNER } from './cluster.ts';
+import { createOwnClient } from './own-client.ts';
 
 /** Held by a process while it uses a server, so that no other process stops the server. */
 export interface Attachment {
@@ -58,21 +59,15 @@ export async function enter(cluster: Cluster, port: number, isRunning: () => boo
 }
 
 async function openClient(cluster: Cluster, port: number): Promise<pg.Client> {
-  const client = new pg.Client({
+  const client = createOwnClient({
     host: '127.0.0.1',
     port,
     user: OWNER,
     password: cluster.password,
-    ssl: false,
     database: 'postgres',
     application_name: 'musterd presence',
     connectionTimeoutMillis: 5_000,
   });
-  const { connection } = client;
-  // By SCRAM alone, as everywhere (mirror/db/database-client.ts): after a crash anybody could listen there.
-  Object.assign(connection, { password: () => connection.emit('error', new Error('it is not ours')) });
-  // If the server dies, the work that needs it reports that.
-  client.on('error', () => undefined);
   try {
     await client.connect();
     const { rows } = await client.query<{ entered: boolean; exists: boolean; open: boolean }>(

@@ -4,7 +4,8 @@
  * the next statement; a login is for good.
  */
 import { createHmac } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
+import { createOwnClient } from './own-client.ts';
 
 const NAME = 'musterd_reading';
 
@@ -23,8 +24,7 @@ export async function readingUrl(ownerUrl: string): Promise<string> {
   const url = new URL(ownerUrl);
   // Known to whoever knows the owner's, and to nobody else.
   const password = createHmac('sha256', url.password).update(NAME).digest('base64url');
-  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'musterd' });
-  client.on('error', () => undefined);
+  const client = createOwnClient({ connectionString: ownerUrl, application_name: 'musterd' });
   try {
     await client.connect();
     const roles = (await client.query<{ rolname: string }>(lacking, [NAME, MEMBER_OF])).rows;

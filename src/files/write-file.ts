@@ -1,5 +1,6 @@
 /** A file that is there whole or not at all. */
 import { randomUUID } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { MusterdError } from '../errors.ts';
@@ -21,15 +22,16 @@ interface Place {
 async function placeOf(path: string): Promise<Place> {
   try {
     const named = await lstat(path);
+    const isOurs = ({ uid }: Stats) => uid === 0 || uid === process.geteuid?.();
     const isLink = named.isSymbolicLink();
-    // In a folder of many, whoever made a link would choose which of our files is written over.
-    if (isLink && named.uid !== 0 && named.uid !== process.geteuid?.())
-      throw new MusterdError('usage', `${path} is a link that somebody else made`, {
+    // In a folder of many, whoever made a link or a pipe would choose where it is written, and of a file who may read it.
+    if (!named.isFile() && !isOurs(named))
+      throw new MusterdError('usage', `${path} is a ${isLink ? 'link' : 'pipe'} that somebody else made`, {
         hint: 'Name the file itself, or another one.',
       });
     const target = isLink ? await realpath(path) : path;
     const found = isLink ? await stat(target) : named;
-    return { target, isFile: found.isFile(), mode: found.mode & 0o777 };
+    return { target, isFile: found.isFile(), mode: isOurs(found) ? found.mode & 0o777 : 0o600 };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
       return { target: path, isFile: true, mode: 0o600 };

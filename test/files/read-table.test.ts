@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { MusterdError } from '../../src/errors.ts';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { TableWishes } from '../../src/files/choose-columns.ts';
 import { eachRow } from '../../src/files/each-row.ts';
@@ -202,6 +203,20 @@ describe('a hostile file', () => {
       expect(readTable(bytes(text), format, { ...wishes, signal: controller.signal })).rejects.toThrow(
         'told to stop',
       ),
+    );
+  });
+
+  it('of YAML that is wrong at each character takes no stack for each, and is too long from 2 MiB on', async () => {
+    const { stackTraceLimit } = Error;
+    const error: unknown = await plain('yaml', `- [${','.repeat(2_000)}]`).catch((one: unknown) => one);
+    const { cause } = error as MusterdError;
+    expect((cause as Error).stack).not.toMatch(/\n\s+at /);
+    expect([Error.stackTraceLimit, (error as MusterdError).message]).toEqual([
+      stackTraceLimit,
+      expect.stringContaining('Line 1: this is not YAML'),
+    ]);
+    await expect(plain('yaml', `- id: ${'1'.repeat(2 * 1024 * 1024)}`)).rejects.toThrow(
+      'This YAML is too long',
     );
   });
 

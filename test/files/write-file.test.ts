@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   lchownSync,
   lstatSync,
@@ -80,6 +82,26 @@ describe('a file that is written whole or not at all', () => {
     expect([readFileSync(target, 'utf8'), lstatSync(own).isSymbolicLink()]).toEqual(['b', true]);
     expect(existsSync(join(folder, 'nothing'))).toBe(false);
     for (const name of [own, theirs, target, `${theirs}-to-nothing`]) rmSync(name);
+  });
+
+  it.runIf(isRoot)('gives nobody what is written over their file or into their pipe', async () => {
+    const [theirs, ours, pipe] = [join(folder, 'theirs'), join(folder, 'ours'), join(folder, 'pipe')];
+    for (const file of [theirs, ours]) {
+      writeFileSync(file, 'before');
+      chmodSync(file, 0o666);
+    }
+    chownSync(theirs, 65_534, 65_534);
+    execFileSync('mkfifo', [pipe]);
+    chownSync(pipe, 65_534, 65_534);
+    for (const file of [theirs, ours]) await writeWholeFile(file, (write) => write('a'));
+    expect([theirs, ours].map((file) => [lstatSync(file).uid, lstatSync(file).mode & 0o777])).toEqual([
+      [0, 0o600],
+      [0, 0o666],
+    ]);
+    await expect(writeWholeFile(pipe, (write) => write('a'))).rejects.toThrow(
+      'is a pipe that somebody else made',
+    );
+    for (const name of [theirs, ours, pipe]) rmSync(name);
   });
 
   it('writes to what is no file, and leaves it what it is', async () => {

@@ -6,6 +6,7 @@ import { CompiledQuery, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createSharedQueue } from '../../src/daemon/shared-queue.ts';
 import { enter } from '../../src/embedded/attachment.ts';
+import { readingUrl } from '../../src/embedded/reading-login.ts';
 import type { Cluster } from '../../src/embedded/cluster.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { checkServer } from '../../src/mirror/db/check-server.ts';
@@ -626,8 +627,9 @@ describe.each(servers())('on $name', (server) => {
         await expect(queue).rejects.toThrow('it asks for the password itself');
         const own = enter({ password: 'a-canary' } as Cluster, port, () => false);
         await expect(own).rejects.toThrow('it is not ours');
+        await expect(readingUrl(listener.href)).rejects.toThrow('it is not ours');
         // What is heard is who wants in, each time, and no message with a password or what is made of it.
-        expect(heard.match(/user\0/g)?.length).toBeGreaterThanOrEqual(4);
+        expect(heard.match(/user\0/g)?.length).toBeGreaterThanOrEqual(5);
         expect(heard).not.toMatch(/canary|md5|p\0\0/);
       },
     );

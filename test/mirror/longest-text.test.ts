@@ -43,25 +43,29 @@ describe.each(servers())('in SQL on $name', (server) => {
   afterAll(() => stage.close());
   const edit = (setting: string) => stage.sql(`update mirror.users set ${setting} where id = ${id}`);
 
-  it.each(letters)('an editor is refused what no run could read back, of %s', async (letter) => {
-    const email = `email = repeat('${letter}', ${longestText - at.length}) || '${at}'`;
-    await expect(edit(`${email} || 'x'`)).rejects.toThrow(
-      `The email of user ${id} is longer than 262144 characters`,
-    );
-    await expect(edit(email)).resolves.toEqual([]);
-    const name = (more: number) =>
-      `first_name = repeat('${letter}', 1000), last_name = repeat('${letter}', ${longestText - 1001 + more})`;
-    await expect(edit(name(1))).rejects.toThrow(`The name of user ${id} is longer than 262144 characters`);
-    await expect(edit(name(0))).resolves.toEqual([]);
+  it.each(letters)('an editor writes values of a few hundred characters, of %s', async (letter) => {
+    const email = (more: number) => `email = repeat('${letter}', ${320 - at.length + more}) || '${at}'`;
+    await expect(edit(email(1))).rejects.toThrow(`The email of user ${id} is longer than 320 characters`);
+    await expect(edit(email(0))).resolves.toEqual([]);
+    const half = (column: string, more: number) => `${column} = repeat('${letter}', ${300 + more})`;
+    for (const column of ['first_name', 'last_name']) {
+      await expect(edit(half(column, 1))).rejects.toThrow(
+        `The first or last name of user ${id} is longer than 300 characters`,
+      );
+      await expect(edit(half(column, 0))).resolves.toEqual([]);
+    }
     await expect(edit(`phone = repeat('1', 300000)`)).rejects.toThrow('is not a phone number');
+    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+    expect(Array.from(stage.emulator.team.user(id).email ?? '')).toHaveLength(320);
   });
 
-  it('the longest values arrive, and are read again', async () => {
-    await edit(
-      `email = repeat('x', ${longestText - at.length}) || '${at}', first_name = 'A', last_name = repeat('x', ${longestText - 2})`,
-    );
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
-    expect(stage.emulator.team.user(id).email).toHaveLength(longestText);
+  it('the longest values of the service are taken, and leave the other half of the name to be edited', async () => {
+    const email = `${'x'.repeat(longestText - at.length)}${at}`;
+    stage.emulator.team.editUser(id, { email, first: 'A', last: 'x'.repeat(longestText - 2) });
+    for (const _ of [1, 2]) expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
+    await edit(`first_name = 'B', name_split = 'known'`);
+    expect(
+      await stage.sql(`select length(email), length(last_name) > 300 from mirror.users where id = ${id}`),
+    ).toEqual([[String(longestText), 'true']]);
   });
 });

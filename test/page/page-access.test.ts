@@ -43,7 +43,15 @@ describe('the page', () => {
       expect(admit(basic('admin', 'a good password'))).toBe('admin');
       expect(admit(basic('kim', 'a good password'))).toBe(401);
       expect(admit(basic('admin', 'a bad password'))).toBe(401);
-      for (const odd of ['', 'Basic', 'Basic !!', 'Digest x', basic('', ''), `Basic ${'A'.repeat(9_000)}`])
+      for (const odd of [
+        '',
+        'Basic',
+        'Basic !!',
+        'Digest x',
+        basic('', ''),
+        `Basic ${'A'.repeat(9_000)}`,
+        basic('a\0b', token),
+      ])
         expect([odd, admit(odd, odd)]).toEqual([odd, 401]);
     }
     expect(open({ token: 'without-white-space' }).admit('Bearer without-white-space')).toBe('somebody');

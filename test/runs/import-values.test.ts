@@ -72,6 +72,28 @@ describe('a name in a file', () => {
   });
 });
 
+describe('a value that is too long', () => {
+  const values = { name: { first: 'Ann', last: 'Lee' }, email: null, phone: null, roleId: null };
+  const email = (more: number) => `${'x'.repeat(308 + more)}@example.com`;
+  const wrong = (what: string, most: number) => ({ wrong: `${what} is longer than ${most} characters` });
+  it('is refused in words, and one as long as it may be is taken', () => {
+    expect(wantedEmail(email(0), values)).toEqual({ value: email(0) });
+    expect(wantedEmail(email(1), values)).toEqual(wrong('the email', 320));
+    const name = (first: number, last: number) => {
+      const given = cellsOf({ first_name: '😀'.repeat(first), last_name: 'b'.repeat(last) });
+      return wantedName(given, { name: values.name, split: 'known' });
+    };
+    expect(name(300, 300)).toHaveProperty('value');
+    expect(name(301, 300)).toEqual(wrong('the first name', 300));
+    expect(name(300, 301)).toEqual(wrong('the last name', 300));
+    const whole = cellsOf({ name: `A ${'b'.repeat(301)}` });
+    expect(wantedName(whole, { name: values.name, split: 'known' })).toEqual(wrong('the last name', 300));
+    const long = { first: 'Ann', last: 'l'.repeat(400) };
+    const half = cellsOf({ first_name: 'Anna' });
+    expect(wantedName(half, { name: long, split: 'known' })).toEqual({ value: { ...long, first: 'Anna' } });
+  });
+});
+
 describe('a value that is the present one with letters lost', () => {
   const name = { first: 'Łukasz', last: 'Zoë Žižková' };
   const now = { name, split: 'known', email: 'łukasz@exämple.com', phone: null, roleId: 1n } as const;

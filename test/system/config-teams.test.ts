@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -460,6 +460,36 @@ teams:
     write('credentials/of-systemd', 'z', 0o440);
     expect(load('service: {apiKeyFile: of-systemd}\n', env).warnings).toEqual([]);
   });
+
+  it.runIf(process.getuid?.() === 0)(
+    'are warned about where another account could change or replace them',
+    () => {
+      const theirs = write('theirs', 'x', 0o600);
+      chownSync(theirs, 65_534, 65_534);
+      const warnings = (yaml: string) => load(yaml).warnings;
+      expect(warnings('service: {apiKeyFile: theirs}\n')).toEqual([
+        `${file}:1:23: service.apiKeyFile: ${theirs} belongs to another account (uid 65534), which can change it`,
+      ]);
+      mkdirSync(join(folder, 'open-to-all'));
+      const ours = write('open-to-all/ours', 'x', 0o600);
+      for (const [mode, isTold] of [
+        [0o777, true],
+        [0o770, true],
+        [0o1777, false],
+        [0o755, false],
+      ] as const) {
+        chmodSync(join(folder, 'open-to-all'), mode);
+        expect([mode, warnings('service: {apiKeyFile: open-to-all/ours}\n')]).toEqual([
+          mode,
+          isTold
+            ? [
+                `${file}:1:23: service.apiKeyFile: ${ours} can be replaced by others: they may write to its folder`,
+              ]
+            : [],
+        ]);
+      }
+    },
+  );
 
   describe.runIf(process.platform !== 'win32')('of each mode', () => {
     const variables = [

@@ -39,7 +39,9 @@ function readGiven(authorization: string): Given | undefined {
   if (!/^basic$/i.test(scheme)) return undefined;
   const text = Buffer.from(rest, 'base64').toString('utf8');
   const colon = text.indexOf(':');
-  return colon < 0 ? undefined : { name: text.slice(0, colon), secret: text.slice(colon + 1) };
+  return colon < 0 || text.includes('\0')
+    ? undefined
+    : { name: text.slice(0, colon), secret: text.slice(colon + 1) };
 }
 
 /** Each key is compared, whatever the others came to, so that the time it takes tells nothing. */

@@ -1,4 +1,5 @@
 /** Reads the cells of a row as values for a known user. */
+import { longestWritten } from '../../model/longest-text.ts';
 import { canonicalEmail, canonicalPhone, isEmailAddress } from '../../model/canonical.ts';
 import { maxId, type Id } from '../../model/id.ts';
 import {
@@ -67,6 +68,14 @@ const lostLetters = (text: string) => ({
   wrong: `"${text}": the file has lost letters; save it as CSV UTF-8`,
 });
 
+/** As `mirror.check_user_edit` has it. */
+const tooLong = (text: string, most: number, what: string) =>
+  Array.from(text).length > most ? { wrong: `${what} is longer than ${most} characters` } : undefined;
+
+const namedTooLong = ({ first, last }: NamePair, now: NamePair) =>
+  (first === now.first ? undefined : tooLong(first, longestWritten.half, 'the first name')) ??
+  (last === now.last ? undefined : tooLong(last, longestWritten.half, 'the last name'));
+
 export function wantedPhone(given: string, now: UserValues, clears: boolean): AskedValue<string | null> {
   const text = withoutDecimals(given);
   if (text === '') return clears && now.phone !== null ? { value: null } : undefined;
@@ -80,7 +89,8 @@ export function wantedPhone(given: string, now: UserValues, clears: boolean): As
 export function wantedEmail(text: string, now: UserValues): AskedValue<string> {
   if (text === '' || canonicalEmail(text) === canonicalEmail(now.email)) return undefined;
   if (hasLostLetters(canonicalEmail(text), canonicalEmail(now.email))) return lostLetters(text);
-  return isEmailAddress(text) ? { value: text } : { wrong: `"${text}" is not an email address` };
+  if (!isEmailAddress(text)) return { wrong: `"${text}" is not an email address` };
+  return tooLong(text, longestWritten.email, 'the email') ?? { value: text };
 }
 
 /** The halves, or a whole name split by `splitName`. */
@@ -92,7 +102,8 @@ export function wantedName(
   if (whole !== '') {
     if (canonicalName(whole) === joinName(now.name)) return undefined;
     if (hasLostLetters(canonicalName(whole), joinName(now.name))) return lostLetters(whole);
-    return { value: splitName(whole), isGuess: true };
+    const value = splitName(whole);
+    return namedTooLong(value, now.name) ?? { value, isGuess: true };
   }
   const lost = (['first', 'last'] as const)
     .map((half) => [canonicalName(cells(`${half}_name`)), canonicalName(now.name[half])] as const)
@@ -110,7 +121,7 @@ export function wantedName(
     return {
       wrong: `which words of "${joinName(now.name)}" are the first name is a guess: give both halves`,
     };
-  return { value };
+  return namedTooLong(value, now.name) ?? { value };
 }
 
 /** The roles in use, with the service's names. */
