@@ -68,6 +68,8 @@ export interface Move {
   readonly values: Values;
   /** Of a push: the edit that it carries; absent: one that is not on record yet. */
   readonly edit?: Id | undefined;
+  /** Of a push: the later of the service's versions that was seen with it: ms, by its clock; absent: they tell nothing. */
+  readonly seenMs?: number | undefined;
   /** An earlier hold of it is over. */
   readonly ends: boolean;
   /** Base takes what the service shows, whatever becomes of the mirror. */

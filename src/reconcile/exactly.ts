@@ -14,19 +14,21 @@ import type { UsersPlan } from './plan-users.ts';
 /** Everything that a plan would send, and the part that waits for an approval. */
 export function sendableOf({ plans, verdict }: Pick<UsersPlan, 'plans' | 'verdict'>): readonly BatchRow[] {
   const pushes = plans.flatMap((plan) =>
-    decisionsOf(plan, 'push').map(([field, { edit, values }]) => ({
+    decisionsOf(plan, 'push').map(([field, { edit, seenMs, values }]) => ({
       userId: plan.id,
       field,
       edit,
+      seenMs,
       values: pushedValues(plan, field, values),
     })),
   );
   const waiting = verdict.waiting
     .filter(({ hold }) => !hasMovedSince(hold))
-    .map(({ userId, hold: { field, edit, base, mirror, service } }) => ({
+    .map(({ userId, hold: { field, edit, seenMs, base, mirror, service } }) => ({
       userId,
       field,
       edit,
+      seenMs,
       values: { base, mirror, service },
     }));
   return [...pushes, ...waiting];
@@ -37,6 +39,13 @@ export interface LeftRow {
   readonly field: Field;
   readonly reason: string;
 }
+
+/** Whether the service shows a later version than was seen with this row. A file has whole milliseconds. */
+const isOvertaken = ({ seenMs }: BatchRow, nowMs: number | undefined): boolean =>
+  seenMs !== undefined && nowMs !== undefined && nowMs >= Math.floor(seenMs) + 1;
+
+const versionOf = ({ versions }: UserState): number | undefined =>
+  versions?.isTelling === true ? versions.changedMs : undefined;
 
 /** Plans only these pushes instead of all edits. */
 export interface Exactly {
@@ -53,10 +62,12 @@ export const rowKey = ({ userId, field }: { readonly userId: Id; readonly field:
 export function exactly(rows: readonly BatchRow[]): Exactly {
   const known = new Map(rows.map((row) => [rowKey(row), row]));
   const ofUser = Map.groupBy(rows, ({ userId }) => userId);
-  const approve = ({ id: userId, held: before, edits }: UserState): readonly Hold[] => {
+  const approve = (state: UserState): readonly Hold[] => {
+    const { id: userId, held: before, edits } = state;
     // A file says which edits it means, as far as they were on record; another edit of the same value is not meant.
     const mine = (ofUser.get(userId) ?? []).filter(
-      ({ field, edit }) => edit === undefined || edit === edits[field]?.id,
+      (row) =>
+        (row.edit === undefined || row.edit === edits[row.field]?.id) && !isOvertaken(row, versionOf(state)),
     );
     const isFree = ({ field }: BatchRow) =>
       before.every((hold) => hold.field !== field || hold.decision !== undefined || waitsInBatch(hold));
@@ -86,6 +97,7 @@ export function exactly(rows: readonly BatchRow[]): Exactly {
         const isMeant =
           row !== undefined &&
           (row.edit === undefined || row.edit === push.edit) &&
+          !isOvertaken(row, push.seenMs) &&
           samePush(field, pushedValues(plan, field, push.values), row.values);
         return isMeant ? push : { kind: 'wait' };
       }),
@@ -93,11 +105,8 @@ export function exactly(rows: readonly BatchRow[]): Exactly {
 }
 
 /** Why this row is not sent although a person approved it. */
-function whyLeft(
-  { field, edit, values }: BatchRow,
-  state: UserState | undefined,
-  plan: UserPlan | undefined,
-): string {
+function whyLeft(row: BatchRow, state: UserState | undefined, plan: UserPlan | undefined): string {
+  const { field, edit, values } = row;
   if (state?.mirror === undefined || state.service === undefined || state.mirror.gone)
     return 'both sides have the same by now, or the service no longer shows the user';
   if (state.hasOpenIntent) return 'the outcome of an earlier push is not known yet';
@@ -107,7 +116,10 @@ function whyLeft(
   if (!sameValue(field, state.base?.[field], values.base))
     return 'both sides have agreed on another value since the plan was made';
   const shown = { ...values, service: serviceValue(state.service, field) };
-  if (canonicalService(field, shown) !== canonicalService(field, values))
+  if (
+    canonicalService(field, shown) !== canonicalService(field, values) ||
+    isOvertaken(row, versionOf(state))
+  )
     return 'changed on the service since the plan was made';
   const decision = plan?.fields[field];
   if (decision?.kind === 'hold') return `held: ${sayHold(decision.hold)}`;

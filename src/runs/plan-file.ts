@@ -24,6 +24,8 @@ const rowOf = (field: string, value: z.ZodType<unknown>, service: z.ZodType<unkn
     field: z.literal(field),
     /** Absent: the edit was not on record yet. */
     edit_id: idText.optional(),
+    /** The later of the service's two versions of the user; absent: they tell nothing. */
+    seen_version: z.iso.datetime().optional(),
     base: value.optional(),
     service: service.optional(),
     mirror: value.optional(),
@@ -87,11 +89,12 @@ export function encodePlan(
     service: addressOf({ service }),
     made_at: madeAt.toISOString(),
     hash: hashOf(rows),
-    changes: rows.map(({ userId, field, edit, values: { base, service, mirror } }) => ({
+    changes: rows.map(({ userId, field, edit, seenMs, values: { base, service, mirror } }) => ({
       user_id: String(userId),
       name: nameOf(userId),
       field: columnOf(field),
       ...(edit === undefined ? {} : { edit_id: String(edit) }),
+      ...(seenMs === undefined ? {} : { seen_version: new Date(seenMs).toISOString() }),
       ...(base === undefined ? {} : { base: inText(base) }),
       ...(service === undefined ? {} : { service: inText(service) }),
       ...(mirror === undefined ? {} : { mirror: inText(mirror) }),
@@ -128,6 +131,7 @@ function readRow({
   name,
   field: column,
   edit_id: edit,
+  seen_version: seen,
   ...row
 }: FileRow): PlanFile['rows'][number] {
   const field = fields.find((one) => columnOf(one) === column) as Field;
@@ -135,7 +139,14 @@ function readRow({
     (field === 'roleId' && typeof value === 'string' ? BigInt(value) : value) as FieldValue;
   const { base, service, mirror } = row;
   const values = { base: exactOf(base), service: exactOf(service) as ServiceValue, mirror: exactOf(mirror) };
-  return { userId: BigInt(id), name, field, values, ...(edit === undefined ? {} : { edit: BigInt(edit) }) };
+  return {
+    userId: BigInt(id),
+    name,
+    field,
+    values,
+    ...(edit === undefined ? {} : { edit: BigInt(edit) }),
+    ...(seen === undefined ? {} : { seenMs: Date.parse(seen) }),
+  };
 }
 
 /** @throws MusterdError `usage` for a file that is not a plan, or that was altered after this mirror wrote it */

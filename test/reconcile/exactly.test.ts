@@ -46,6 +46,22 @@ describe('exactly what a plan said', () => {
     else expect(now.slice(1)).toEqual(holds);
   });
 
+  it('is neither approved nor sent over a later version than was seen with it', () => {
+    const seen = { ...row, seenMs: 1_000.4 };
+    const at = (changedMs: number, isTelling = true) => ({ isNewer: false, changedMs, isTelling });
+    const isApproved = (versions: ReturnType<typeof at>) =>
+      exactly([seen]).approved({ ...makeState({}), versions }).held.length > 0;
+    expect([at(1_000.9), at(1_001), at(2_000, false)].map(isApproved)).toEqual([true, false, true]);
+    const isSent = (seenMs: number | undefined) =>
+      exactly([seen]).only(planOf({ kind: 'push', values, seenMs, ends: false })).fields.phone.kind ===
+      'push';
+    expect([undefined, 1_000.9, 1_001].map(isSent)).toEqual([true, true, false]);
+    const state = { ...makeState({ mirror: { phone: '15550111' } }), versions: at(1_001) };
+    expect(leftOf([seen], [state], [planOf({ kind: 'wait' })])).toEqual([
+      { userId: id, field: 'phone', reason: 'changed on the service since the plan was made' },
+    ]);
+  });
+
   it('leaves any other push to another run: of another value, base, field or user', () => {
     const { only } = exactly([row]);
     const kindOf = (plan: UserPlan) => only(plan).fields.phone.kind;

@@ -432,6 +432,10 @@ describe('what was approved', () => {
       { ...row, edit: 5n, madeMs: 1 },
       { ...row, edit: 6n, madeMs: 1 },
       { ...row, edit: 5n, madeMs: 2 },
+      // Over another version of the service, where versions tell anything.
+      { ...row, edit: 5n, madeMs: 1, seenMs: 1 },
+      { ...row, edit: 5n, madeMs: 1, seenMs: 2 },
+      { ...row, seenMs: 1 },
     ];
     const named = [...edits, { ...row, userId: 3n, edit: 5n, madeMs: 1 }];
     expect(new Set(named.map((one) => hashOf([one]))).size).toBe(named.length);

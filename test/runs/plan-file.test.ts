@@ -33,6 +33,18 @@ describe('the file of a plan', () => {
     ]);
   });
 
+  it('names the versions of the service that were seen, and stands for these alone', () => {
+    const seen = { ...row, seen_version: '2026-03-01T08:00:00.250Z' };
+    const seenMs = Date.parse(seen.seen_version);
+    const known = hashOf([
+      { userId: 7n, field: 'roleId', seenMs: seenMs + 0.7, values: { base: 2n, service: 2n, mirror: 3n } },
+    ]);
+    const read = (one: object) => decodePlan(write({ ...plan, hash: known, changes: [one] }), key).rows;
+    expect(read(seen).map((one) => one.seenMs)).toEqual([seenMs]);
+    for (const other of [row, { ...seen, seen_version: '2026-03-01T08:00:00.251Z' }])
+      expect(() => read(other)).toThrow('its rows are not those of its hash');
+  });
+
   it('names the edits that were on record, and stands for these alone', () => {
     const edits = [row, { ...row, user_id: '8', edit_id: '12' }];
     const values = { base: 2n, service: 2n, mirror: 3n };

@@ -5,6 +5,7 @@ import type { Id } from '../../model/id.ts';
 import type { HeldBatch, GuardHistory, Stopped } from '../../model/waiting.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { sqlState } from '../db/database-errors.ts';
+import { isTelling } from '../db/versions.ts';
 import type { EditAnswer } from './decide-edits.ts';
 import { isLetPass, isInBatch, writeHolds } from './holds.ts';
 import { writeLearned } from '../team/learned.ts';
@@ -38,6 +39,7 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
   }>`
     with held as (
       select h.user_id, h.field, h.edit_id, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch,
+        case when ${isTelling(teamId)} then (extract(epoch from coalesce(h.seen_version, greatest(u.updated_at, u.user_updated_at))) * 1000)::float8 end as seen_ms,
         coalesce(u.name, '') as name, ${isLetPass} as is_accepted, h.since
       from sync.held_fields h
       left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id

@@ -12,6 +12,8 @@ export interface BatchRow {
   /** Absent: it is not on record yet, and its values alone stand for it. */
   readonly edit?: Id | undefined;
   readonly madeMs?: number | undefined;
+  /** The version of the service that was seen with it: ms, by its clock. Absent: versions tell nothing. */
+  readonly seenMs?: number | undefined;
   readonly values: Values;
 }
 
@@ -25,13 +27,14 @@ export function hashOf(rows: readonly BatchRow[], lacking: readonly Field[] = []
     a.userId === b.userId ? fields.indexOf(a.field) - fields.indexOf(b.field) : a.userId < b.userId ? -1 : 1,
   );
   // A number alone would name another edit once an older copy of the mirror was put back.
-  const all = sorted.map(({ userId, field, edit, madeMs, values }) => [
+  const all = sorted.map(({ userId, field, edit, madeMs, seenMs, values }) => [
     userId,
     field,
     inOrder(values.base),
     inOrder(values.mirror),
     canonicalService(field, values),
     ...(edit === undefined ? [] : [edit, madeMs ?? null]),
+    ...(seenMs === undefined ? [] : ['seen', Math.floor(seenMs)]),
   ]);
   const text = toJson([...all, ...fields.filter((field) => lacking.includes(field))]);
   return createHash('sha256').update(text).digest('hex').slice(0, 12);

@@ -228,12 +228,12 @@ function holdBack(
   const groups = Map.groupBy(rows, ({ userId, field }) => groupOf(userId, field));
   const batches = new Map([...groups].map(([group, of]) => [group, hashOf(of, lacking)]));
   if (rows.length === 0 && lacking.length > 0) batches.set('', hashOf(rows, lacking));
-  const waiting = rows.map(({ userId, field, edit, values, why }): WaitingField => {
+  const waiting = rows.map(({ userId, field, edit, seenMs, values, why }): WaitingField => {
     const batch = batches.get(groupOf(userId, field)) ?? '';
     return {
       userId,
       name: readable(users.get(userId)?.name) ?? '',
-      hold: { field, reason, ...values, edit, detail: why, batch },
+      hold: { field, reason, ...values, edit, seenMs, detail: why, batch },
     };
   });
   const stopped = new Map(Map.groupBy(waiting, ({ userId }) => userId));

@@ -119,8 +119,9 @@ export function planField(
   if (verdict === 'settle') return { kind: 'settle', values, ends };
   const base = agreedOf(state.base, mirror, service);
   const edit = state.edits[field]?.id;
+  const seenMs = state.versions?.isTelling === true ? state.versions.changedMs : undefined;
   const isSeen = previous !== undefined && isAsSeen(previous, values, state);
-  if (isSeen && previous.decision !== undefined) return { kind: 'push', values, edit, ends: false };
+  if (isSeen && previous.decision !== undefined) return { kind: 'push', values, edit, seenMs, ends: false };
   const batched = previous !== undefined && waitsInBatch(previous) ? previous : undefined;
   if (isSeen && batched !== undefined) return { kind: 'held', shown: batched.service };
   const isSame = previous !== undefined && isSameEdit(previous, state);
@@ -140,7 +141,7 @@ export function planField(
     const detail = unsendable(field, mirror, base);
     if (detail !== undefined) return hold('unsupported', detail);
     if (isLate && policy[field] !== 'mirror-wins') return hold('conflict', overtakenDetail);
-    return { kind: 'push', values, edit, ends };
+    return { kind: 'push', values, edit, seenMs, ends };
   }
   if (field === 'name' && isEmptied(service, mirror)) return hold('conflict', emptiedDetail);
   return { kind: 'pull', values, ends };

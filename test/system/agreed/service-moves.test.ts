@@ -108,6 +108,34 @@ describe('an approved edit', () => {
     },
   );
 
+  it('of a plan that is applied is left if the service took another value and the old one again since', async () => {
+    team = await createTeam({ push: { fourEyes: false } });
+    const [id = 0] = team.ids;
+    const { email } = team.emulator.team.user(id);
+    const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+    const files = ['edited', 'held'].map((name) => join(folder, name));
+    await team.bob.edit(id, `email = 'ada@example.com'`);
+    for (const file of files) {
+      expect((await team.musterd('plan', '--out', file)).code).toBe(3);
+      await team.run();
+    }
+    const before = await team.batchOf(id);
+    // Another value moves as well: the edit is not overtaken by that.
+    for (const value of ['eva@example.com', email]) team.emulator.team.editUser(id, { email: value });
+    team.emulator.team.editUser(id, { phone: '15550199' });
+    await team.run();
+    expect(await team.batchOf(id)).not.toBe(before);
+    for (const file of files) {
+      const applied = await team.musterd('apply', file, '--reason', 'x', '--as', 'dora');
+      expect([applied.code, applied.stderr + applied.stdout]).toEqual([
+        3,
+        expect.stringContaining('changed on the service since the plan was made'),
+      ]);
+    }
+    rmSync(folder, { recursive: true });
+    expect(team.updates()).toEqual([]);
+  });
+
   it('of an import is held if the service took another value and the old one again since', async () => {
     team = await createTeam({ push: { fourEyes: false } });
     const [id = 0] = team.ids;
