@@ -68,6 +68,16 @@ describe.each(views)('%s', (name, render) => {
     expect(page.includes('U+202E')).toBe(true);
   });
 
+  it('has the service’s name of a team below that of the settings, where there are several', () => {
+    const teams = [{ team: 'harbour', teamId: 41n, name: 'Harbour Street Clinic' }];
+    const page = (of: typeof teams) =>
+      render({ ...contextOf(`/${name}`), teams: of, team: null }).main.toString();
+    expect(page(teams)).toMatch(/harbour<\/bdi><span class="note"><bdi class="name">Harbour Street Clinic</);
+    expect(page([{ ...teams[0], name: 'harbour' }] as typeof teams)).not.toMatch(
+      /harbour<\/bdi><span class="note">/,
+    );
+  });
+
   it('shows ids alone where details are off, in links too', () => {
     const quiet = { ...user, name: 'Berg', email: 'berg@example.com', phone: '415550100' };
     const moved = {

@@ -1,7 +1,7 @@
 /** One change of the ledger as a row: from over to, who made it, and its outcome. */
 import type { ChangeRow } from '../read/page-changes.ts';
 import { kindsOf } from '../../model/ledger-words.ts';
-import { person, type TableRow } from './components.ts';
+import { person, type TableRow, teamCell } from './components.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
 import { direction, pill } from './pills.ts';
@@ -93,7 +93,7 @@ export function rowOf(context: PageContext, row: ChangeRow): TableRow {
   return {
     cells: [
       time(whenOf(row), clockTime(whenOf(row), whenOf(row))),
-      ...(context.team === null ? [named(team.team)] : []),
+      ...(context.team === null ? [teamCell(team)] : []),
       row.user_id === null
         ? html`<span class="none">the mirror</span>`
         : person(context, team.team, { id: row.user_id, name: row.name }),

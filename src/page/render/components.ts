@@ -1,4 +1,5 @@
 /** The parts that views are made of. */
+import type { SeenTeam } from '../read/page-reader.ts';
 import { type Html, html, none } from './html.ts';
 import { href, personPath, to } from './links.ts';
 import { type IconShape, icon, type Tone } from './pills.ts';
@@ -157,6 +158,12 @@ export function meter(used: number, limit: number | null): Html {
   if (limit === null || limit === 0) return none;
   const width = String(Math.min(100, Math.round((used / limit) * 100)));
   return html`<svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="all" width="100" height="6"/><rect class="used" width="${width}" height="6"/></svg>`;
+}
+
+/** In a table of several teams: by the settings' name, and the service's below it. */
+export function teamCell(found: Pick<SeenTeam, 'team' | 'name'> | undefined): Html {
+  const { team, name } = found ?? { team: '', name: null };
+  return html`${named(team)}${name === null || name === '' || name === team ? none : html`<span class="note">${named(name)}</span>`}`;
 }
 
 /** Somebody of a team, who may have no name; where names are not shown, the id. */

@@ -1,7 +1,7 @@
 /** At a glance: the first line says whether somebody has to do something. */
 import type { Glance, GlanceMove } from '../read/page-glance.ts';
 import { hasBanner, isCopy, sayWhere } from './banner.ts';
-import { commandBox, empty, person, section, table, things, verdict } from './components.ts';
+import { commandBox, empty, person, section, table, teamCell, things, verdict } from './components.ts';
 import { beginning } from './first-day.ts';
 import { oneTeam, severalTeams } from './glance-teams.ts';
 import { thingsToDo } from './glance-things.ts';
@@ -73,7 +73,7 @@ function movesTable(context: PageContext, glance: Glance): Html {
     return {
       cells: [
         at(move.at, context.now),
-        ...(isMany ? [named(team === undefined ? '' : teamName(team))] : []),
+        ...(isMany ? [teamCell(team)] : []),
         person(context, team?.team ?? '', { id: move.userId, name: move.name }),
         fieldName(move.field),
         html`<span class="quiet">${value(context, move.field, move.old)}</span> → ${changed(context, move.field, { of: move.new, from: move.old, side })}`,

@@ -3,7 +3,7 @@ import type { PeopleAsked, PeopleRead, RosterRow } from '../read/page-people.ts'
 import type { OpenField } from '../read/page-standings.ts';
 import { printable } from '../../model/in-words.ts';
 import { type PeopleState, peopleSorts, standings, type UserStanding } from '../../model/standing.ts';
-import { type Column, chips, csvChip, empty, heading, person, table } from './components.ts';
+import { type Column, chips, csvChip, empty, heading, person, table, teamCell } from './components.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
@@ -129,7 +129,7 @@ function cellsOf(context: PageContext, row: RosterRow): readonly (string | Html)
   const who = person(context, team.team, row);
   return [
     details ? html`${who}<span class="note mono">${row.id}</span>` : who,
-    ...(context.team === null ? [named(team.team)] : []),
+    ...(context.team === null ? [teamCell(team)] : []),
     roleCell(row),
     ...(details ? [value(context, 'email', row.email), value(context, 'phone', row.phone)] : []),
     stateCell(context, row),

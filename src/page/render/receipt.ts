@@ -3,7 +3,7 @@ import type { Decided } from '../read/page-decided.ts';
 import type { PageWaiting } from '../read/page-waiting-view.ts';
 import { hasNotLeft, undoable } from '../../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
-import { meter, section, table } from './components.ts';
+import { meter, section, table, teamCell } from './components.ts';
 import { hidden, mayDecide } from './decide.ts';
 import { type Html, html, none } from './html.ts';
 import { href, to } from './links.ts';
@@ -118,7 +118,7 @@ export function decidedLast(context: PageContext, all: readonly Decided[]): Html
     return {
       cells: [
         html`<a href="${link}">${at(decided.at, context.now)}</a>`,
-        ...(isMany ? [named(context.teams.find(({ teamId }) => teamId === decided.teamId)?.team ?? '')] : []),
+        ...(isMany ? [teamCell(context.teams.find(({ teamId }) => teamId === decided.teamId))] : []),
         byWhom(context, decided.by),
         deedOf(context, decided),
         partsOf(context, decided),

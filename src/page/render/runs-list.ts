@@ -1,6 +1,6 @@
 /** Runs: six hours in lanes, and the list, which folds what moved nothing. */
 import type { OpenRun, PageRun, RunsRead } from '../read/page-runs.ts';
-import { chips, csvChip, empty, heading, section, table, type TableRow } from './components.ts';
+import { chips, csvChip, empty, heading, section, table, type TableRow, teamCell } from './components.ts';
 import { sinceItBegan } from './first-day.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
@@ -65,7 +65,9 @@ function runRow(run: PageRun, context: PageContext, isOpen: boolean): TableRow {
     cells: [
       html`<a href="${link}" aria-expanded="${String(isOpen)}">${count(run.runId)}</a>`,
       at(run.startedAt, context.now, true),
-      ...(context.team === null ? [run.team] : []),
+      ...(context.team === null
+        ? [teamCell(context.teams.find(({ team }) => team === run.team) ?? { team: run.team, name: null })]
+        : []),
       whatOf(run),
       outcomePill(run),
       `${movedInWords(run)}${waits}`,

@@ -1,7 +1,7 @@
 /** Tags: how they grew, and each of them. */
 import type { TagsAsked, TagsRead } from '../read/page-tags.ts';
 import { printable } from '../../model/in-words.ts';
-import { chips, csvChip, empty, heading, section, table } from './components.ts';
+import { chips, csvChip, empty, heading, section, table, teamCell } from './components.ts';
 import { cameOrWent, monthsChart } from './growth.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
@@ -66,7 +66,7 @@ function list(context: PageContext, { rows, found }: TagsRead): Html {
     rows: rows.map((row) => ({
       cells: [
         row.tag === null || row.tag === '' ? html`<span class="none">no name</span>` : named(row.tag),
-        ...(isMany ? [named(teamOf(row.team_id)?.team ?? '')] : []),
+        ...(isMany ? [teamCell(teamOf(row.team_id))] : []),
         html`<span class="mono">${row.id}</span>`,
         row.color === null
           ? html`<span class="none">none</span>`
