@@ -7,6 +7,7 @@ import type { FieldValue, Hold, UserPlan } from '../../src/model/user-plan.ts';
 import type { Intent, IntentResult } from '../../src/model/intent.ts';
 import type { Id } from '../../src/model/id.ts';
 import { type Field, fields, type ServiceValue, type UserPatch } from '../../src/model/user.ts';
+import { noteMovedAlone } from '../../src/mirror/db/versions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
 
@@ -91,6 +92,22 @@ const agreed = async (id = 1, team = 41) =>
     await query(`select name, first_name, last_name, email, phone, role_id from sync.user_base
       where team_id = ${team} and id = ${id}`)
   )[0];
+
+it('an intent has the versions that are on record of the user, where they tell anything', async () => {
+  const [intent] = await write((tx) => openIntents(tx, run(), [planOf({ phone: '15550177' })], new Set()));
+  const [known = {}] = await query(
+    `select updated_at, user_updated_at from mirror.users where team_id = 41 and id = 1`,
+  );
+  const msOf = (column: string) => (known[column] as Date).getTime();
+  const versions = { updatedMs: msOf('updated_at'), userUpdatedMs: msOf('user_updated_at') };
+  expect(versions.updatedMs).toBeLessThan(versions.userUpdatedMs);
+  expect(intent?.versions).toEqual(versions);
+  const read = async () => (await readIntents(database.db.kysely, teamId)).map((one) => one.versions);
+  expect(await read()).toEqual([versions]);
+  await write((tx) => noteMovedAlone(tx, teamId, 9, 20));
+  expect(await read()).toEqual([undefined]);
+  await force('delete from sync.learned');
+});
 
 describe('what is about to be sent', () => {
   it('says by field who made the edit that it carries, and of what nobody is known to have edited, nobody', async () => {

@@ -283,6 +283,21 @@ describe('a held field', () => {
     );
   });
 
+  it.each([
+    [true, 2_000],
+    [false, undefined],
+  ])(
+    'that is stopped has the version that was seen, where versions tell anything: %s',
+    (isTelling, seenMs) => {
+      const versions = { isNewer: false, changedMs: 2_000, isTelling };
+      const state = { ...stateOf('limit in a batch'), versions };
+      const again = change['edited again'](state);
+      expect(decisionOn(again, settings.maxRows, 'hold')).toMatchObject({ kind: 'hold', hold: { seenMs } });
+      const approved = change.approved(state);
+      expect(decisionOn(approved, settings.maxRows, 'hold')).toMatchObject({ kind: 'push', seenMs });
+    },
+  );
+
   it.each<readonly [ConflictPolicy, Fate]>([
     ['hold', 'stays'],
     ['mirror-wins', 'new batch'],
