@@ -25,7 +25,7 @@
  * | was withdrawn                       | ·                       | ends                         | ends with it     | ends with it     |
  * | was replaced, also by itself        | ·                       | a new edit                   | does not pass on | does not pass on |
  * | was made past the triggers          | ·                       | a new edit                   | does not pass on | does not pass on |
- * | is being sent                       | ·                       | –                            | is spent         | "on its way"     |
+ * | is being sent                       | ·                       | –                            | ends by outcome  | "on its way"     |
  * | was sent, no answer, not there      | has not moved           | sent again                   | sent again (¶)   | –                |
  * | was sent, no answer, not there      | has moved               | conflict                     | conflict         | –                |
  * | is in a refused request that is cut | ·                       | asked again before each part | likewise         | is taken out     |
