@@ -2,6 +2,10 @@
 alter table sync.held_fields drop constraint if exists why_asked_has_at_most_1000_characters;
 alter table sync.held_fields add constraint why_asked_has_at_most_1000_characters check (char_length(asked_why) <= 1000);
 
+alter table sync.held_fields drop constraint if exists held_fields_decision_check;
+alter table sync.held_fields add constraint held_fields_decision_check check (decision in ('approved', 'spent', 'rejected'));
+comment on column sync.held_fields.decision is 'approved: the edit passes what held it: the limits on a whole run if it is in a batch, else those on single fields too. For this edit alone, once, and as long as the service is as it was seen. spent: it is being sent under that; what was not sent, or not answered and is not there, is approved again. rejected: it is not sent for as long as this edit lasts, whatever the service does. Who decided, and why, is in sync.changes. NULL: nobody has decided.';
+
 -- What is held in a batch: as it was held there.
 create or replace function sync.decide(batch text, approves boolean, only_users bigint[], reason text, revert boolean, team bigint, only_edits bigint[])
 returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)

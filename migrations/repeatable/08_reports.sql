@@ -192,7 +192,7 @@ select v.*, mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mi
   left join (
     select h.team_id, h.user_id, h.field, r.reason, h.batch is not null and r.reason in ('limit', 'review') as is_refused
     from sync.held_fields h cross join lateral (select sync.held_because(h.reason, h.decision, h.until)) r (reason)
-    where h.decision is distinct from 'approved'
+    where h.decision is null or h.decision = 'rejected'
   ) w on w.team_id = u.team_id and w.user_id = u.id and w.field = f.field
   left join sync.edits e on e.team_id = u.team_id and e.user_id = u.id and e.field = f.field and e.ended_at is null
   where (u.first_name, u.last_name, u.email, u.phone, u.role_id)
@@ -249,7 +249,7 @@ from (
       and r.team_id = h.team_id and r.user_id = h.user_id and r.decision_id is not null and (r.edits ->> h.field)::bigint = h.edit_id
     order by r.change_id desc limit 1
   ) c on true
-  where h.decision is distinct from 'approved' and not (h.reason = 'asked' and h.until <= clock_timestamp())
+  where (h.decision is null or h.decision = 'rejected') and not (h.reason = 'asked' and h.until <= clock_timestamp())
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.held is 'What waits for a person, with the values of both sides, now and when the hold began: a row per field of a user (team_id, user_id, field). What was approved waits for nobody, and is not here.';
@@ -707,7 +707,7 @@ select v.*, v.name as user_name from (
     and l.edit_id = (c.edits ->> f.field)::bigint
   left join sync.edits o on o.team_id = c.team_id and o.edit_id = (c.edits ->> f.field)::bigint and o.ended_at is not null
   left join sync.held_fields h on h.team_id = l.team_id and h.user_id = l.user_id and h.field = l.field
-    and h.decision is distinct from 'approved' and (h.edit_id = l.edit_id or h.until > clock_timestamp())
+    and (h.decision is null or h.decision = 'rejected') and (h.edit_id = l.edit_id or h.until > clock_timestamp())
   left join lateral (select sync.held_because(h.reason, h.decision, h.until)) r (reason) on true
   left join sync.absences a on f.field is null and a.team_id = c.team_id and a.resource = 'users' and a.id = c.user_id
     and a.verdict = 'approved'

@@ -50,6 +50,8 @@ export interface Intent {
   readonly versions?:
     | { readonly updatedMs: number | null; readonly userUpdatedMs: number | null }
     | undefined;
+  /** The fields that it was opened for under a person's decision, which is spent by that. */
+  readonly decided: readonly Field[];
   /** Whether it may have left: that is noted right before, by whoever holds the lease then. */
   readonly hasLeft: boolean;
   /** Ms since it last left, or was written down if it never did, by the database's clock. */

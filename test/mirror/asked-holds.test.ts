@@ -36,6 +36,8 @@ const table: readonly (readonly [string, Before | null, After])[] = [
   ['a conflict of a batch that was let pass', { reason: 'conflict', batch, decision: 'approved' }, 'limit'],
   ['a conflict that was resolved', { reason: 'conflict', decision: 'approved' }, null],
   ['a limit that was lifted', { reason: 'limit', decision: 'approved' }, null],
+  ['a review under which it is being sent', { reason: 'review', batch, decision: 'spent' }, 'review'],
+  ['a conflict under whose resolution it is being sent', { reason: 'conflict', decision: 'spent' }, null],
 ];
 
 describe.each(servers())('a hold that a person asks for, on $name,', (server) => {

@@ -728,24 +728,28 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
     });
   });
 
-  it('the views name the edit that is held, and show nothing of what is decided', async () => {
-    await decide('approve', ", only_users => '{1}'");
-    expect(
-      await run(`select h.user_id, h.field, h.edit_id = e.edit_id from report.held h
+  it.each(['approved', 'spent'])(
+    'the views name the edit that is held, and show nothing of what is %s',
+    async (is) => {
+      await decide('approve', ", only_users => '{1}'");
+      await run(`update sync.held_fields set decision = '${is}' where decision = 'approved'`);
+      expect(
+        await run(`select h.user_id, h.field, h.edit_id = e.edit_id from report.held h
         join sync.edits e on e.user_id = h.user_id and e.field = h.field and e.ended_at is null order by 1`),
-    ).toEqual([
-      [2n, 'email', true],
-      [3n, 'email', true],
-    ]);
-    expect(
-      await run(
-        `select user_id, field, state, held_because from report.pending where user_id < 3 order by 1, 2`,
-      ),
-    ).toEqual([
-      [1n, 'email', 'waiting', null],
-      [1n, 'role_id', 'waiting', null],
-      [2n, 'email', 'refused', 'limit'],
-      [2n, 'role_id', 'waiting', null],
-    ]);
-  });
+      ).toEqual([
+        [2n, 'email', true],
+        [3n, 'email', true],
+      ]);
+      expect(
+        await run(
+          `select user_id, field, state, held_because from report.pending where user_id < 3 order by 1, 2`,
+        ),
+      ).toEqual([
+        [1n, 'email', 'waiting', null],
+        [1n, 'role_id', 'waiting', null],
+        [2n, 'email', 'refused', 'limit'],
+        [2n, 'role_id', 'waiting', null],
+      ]);
+    },
+  );
 });

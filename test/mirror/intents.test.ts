@@ -154,6 +154,7 @@ describe('what is about to be sent', () => {
       sent: robin(),
       base: { ...agreedBefore, joined: 'Anne Berg' },
       before: { ...agreedBefore, name: { first: 'Anna', last: 'Berg' }, email: null, roleId: 5n },
+      decided: [],
       hasLeft: false,
     });
     expect(
@@ -276,7 +277,12 @@ describe('what is about to be sent', () => {
     [
       'approved as another',
       `insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, edit_id)
-       values (41, 1, 'phone', 'limit', 'abc', 'approved', 1)`,
+       values (41, 1, 'phone', 'limit', 'abc', 'spent', 1)`,
+    ],
+    [
+      'approved meanwhile, and not when it was opened',
+      `insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, edit_id)
+       select team_id, user_id, field, 'limit', 'abc', 'approved', edit_id from sync.edits where field = 'phone' and ended_at is null`,
     ],
   ])('does not leave where its edit was %s meanwhile, nor does what would go with it', async (_, change) => {
     await open([planOfPhone(await setPhone()), planOf({ roleId: 9n }, {}, 2n)]);
@@ -289,16 +295,65 @@ describe('what is about to be sent', () => {
     ]);
   });
 
+  /** Somebody let the edit of the phone pass that lasts. */
+  const letPhonePass = (more = '') =>
+    query(`insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, edit_id)
+      select team_id, user_id, field, 'limit', 'abc', 'approved', edit_id from sync.edits
+      where team_id = 41 and user_id = 1 and field = 'phone' and ended_at is null;${more}`);
+
   it('leaves under the approval of its own edit, whatever else of the user is held', async () => {
-    await open([planOfPhone(await setPhone())]);
-    await query(`insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, edit_id)
-      select team_id, user_id, field, 'limit', 'abc', 'approved', edit_id from sync.edits where field = 'phone' and ended_at is null;
-      insert into sync.held_fields (team_id, user_id, field, reason)
+    const edit = await setPhone();
+    await letPhonePass(`insert into sync.held_fields (team_id, user_id, field, reason)
       values (41, 1, 'email', 'conflict'), (42, 1, 'phone', 'conflict'), (41, 2, 'phone', 'conflict')`);
+    await open([planOfPhone(edit)]);
     expect(await write((tx) => markSent(tx, teamId, [1n]))).toEqual([]);
     expect(await query('select user_id from sync.changes where sent_at is not null')).toEqual([
       { user_id: 1n },
     ]);
+  });
+
+  it('spends what a person decided about its edit, and about no other', async () => {
+    const edit = await setPhone();
+    await letPhonePass(`insert into sync.held_fields (team_id, user_id, field, reason, decision, edit_id)
+      values (41, 1, 'email', 'limit', 'approved', ${edit}), (41, 1, 'role_id', 'limit', 'approved', null),
+        (42, 1, 'phone', 'limit', 'approved', ${edit}), (41, 2, 'phone', 'limit', 'approved', ${edit}),
+        (41, 1, 'name', 'limit', 'rejected', ${edit})`);
+    const decided = () =>
+      query(
+        'select team_id::int as team, user_id::int as id, field, decision from sync.held_fields order by 1, 2, 3',
+      );
+    const before = await decided();
+    expect(await open([planOfPhone(edit)])).toMatchObject([{ decided: ['phone'] }]);
+    expect(await decided()).toEqual(
+      before.map((row) =>
+        row['team'] === 41 && row['id'] === 1 && row['field'] === 'phone'
+          ? { ...row, decision: 'spent' }
+          : row,
+      ),
+    );
+    expect(await readIntents(database.db.kysely, teamId)).toMatchObject([{ decided: ['phone'] }]);
+  });
+
+  it('spends no decision where it is not opened, and is not opened under a spent one', async () => {
+    const edit = await setPhone();
+    await letPhonePass();
+    await query(
+      `insert into sync.changes (team_id, user_id, run_id, kind, state) values (41, 1, ${runId}, 'push', 'open')`,
+    );
+    const decided = () => query('select decision from sync.held_fields');
+    expect(await open([planOfPhone(edit)])).toEqual([]);
+    expect(await decided()).toEqual([{ decision: 'approved' }]);
+    await query(`delete from sync.changes; update sync.held_fields set decision = 'spent'`);
+    expect(await open([planOfPhone(edit)])).toEqual([]);
+  });
+
+  it('does not leave where somebody rejected meanwhile what was approved', async () => {
+    const edit = await setPhone();
+    await letPhonePass();
+    await open([planOfPhone(edit)]);
+    await query(`update sync.held_fields set decision = 'rejected'`);
+    expect(await write((tx) => markSent(tx, teamId, [1n]))).toEqual([1n]);
+    expect(await readIntents(database.db.kysely, teamId)).toMatchObject([{ decided: [] }]);
   });
 
   it('has only of its own fields what was agreed on', async () => {
@@ -615,6 +670,98 @@ describe('what is not confirmed', () => {
     expect(await query('select team_id, user_id, field, reason, run_id from sync.held_fields')).toEqual([
       { team_id: teamId, user_id: 1n, field: 'email', reason: 'refused', run_id: runId },
     ]);
+  });
+
+  describe('under a decision', () => {
+    const edits = () =>
+      query(`select field, edit_id from sync.edits where team_id = 41 and user_id = 1 and ended_at is null`);
+    /** A person let all four fields of user 1 pass, and their push is open. */
+    const openDecided = async (): Promise<Intent> => {
+      await query(`update mirror.users set first_name = 'Robin', last_name = 'Doe', email = 'robin1@example.com', phone = '15550177',
+        role_id = 9 where team_id = 41 and id = 1`);
+      await force(
+        `select sync.find_edit(41, 1, f) from unnest(array['name', 'email', 'phone', 'role_id']) f`,
+      );
+      expect(await edits()).toHaveLength(4);
+      await query(`insert into sync.held_fields (team_id, user_id, field, reason, batch, decision, edit_id)
+        select team_id, user_id, field, 'limit', 'abc', 'approved', edit_id from sync.edits
+        where team_id = 41 and user_id = 1 and ended_at is null`);
+      // Another team has the same users and numbers of edits.
+      await query(`insert into sync.held_fields (team_id, user_id, field, reason, decision, edit_id)
+        select 42, user_id, field, 'limit', 'spent', edit_id from sync.held_fields where team_id = 41
+        union all select 41, 2, field, 'limit', 'spent', edit_id from sync.held_fields where team_id = 41`);
+      return await opened();
+    };
+    const decided = async () =>
+      Object.fromEntries(
+        (
+          await query(
+            `select field, coalesce(decision, reason) as is from sync.held_fields where team_id = 41 and user_id = 1`,
+          )
+        ).map(({ field, is }) => [field, is]),
+      );
+    const others = () =>
+      query(`select distinct decision from sync.held_fields where (team_id, user_id) <> (41, 1)`);
+
+    it('it is approved again if it was not sent, or is not there and was not answered, and not otherwise', async () => {
+      const intent = await openDecided();
+      const outcomes = { name: 'unsent', email: 'unanswered', phone: 'missing', roleId: 'unknown' } as const;
+      await apply(resultOf(intent, { outcomes, seen: null, closed: false }));
+      expect(await decided()).toEqual({
+        name: 'approved',
+        email: 'approved',
+        phone: 'approved',
+        role_id: 'spent',
+      });
+      expect(await others()).toEqual([{ decision: 'spent' }]);
+    });
+
+    it('it is no more if it is held by what became of it, and is in the batch no longer', async () => {
+      const intent = await openDecided();
+      const outcomes = {
+        name: 'confirmed',
+        email: 'ineffective',
+        phone: 'refused',
+        roleId: 'unanswered',
+      } as const;
+      const holds = (['email', 'phone', 'roleId'] as const).map(
+        (field): Hold => ({
+          ...hold,
+          field,
+          reason: 'ineffective',
+          mirror: robin()[field],
+          base: agreedBefore[field],
+        }),
+      );
+      await apply(resultOf(intent, { outcomes, holds }));
+      expect(await decided()).toEqual({ email: 'ineffective', phone: 'ineffective', role_id: 'ineffective' });
+      expect(
+        await query(`select distinct batch from sync.held_fields where team_id = 41 and user_id = 1`),
+      ).toEqual([{ batch: null }]);
+    });
+
+    it('it stays as somebody decided meanwhile, and goes to no edit that took its place', async () => {
+      const intent = await openDecided();
+      await query(`update sync.held_fields set decision = 'rejected' where field = 'phone';
+        update sync.held_fields set decision = null where field = 'email';
+        update sync.held_fields set edit_id = edit_id + 1000 where field = 'role_id'`);
+      const outcomes = { name: 'unsent', email: 'unsent', phone: 'unsent', roleId: 'unsent' } as const;
+      await apply(resultOf(intent, { outcomes, seen: null }));
+      expect(await decided()).toEqual({
+        name: 'approved',
+        email: 'limit',
+        phone: 'rejected',
+        role_id: 'spent',
+      });
+    });
+
+    it('it is approved again where the row is there no longer', async () => {
+      const intent = await openDecided();
+      await force('delete from mirror.users where team_id = 41 and id = 1');
+      await apply(resultOf(intent));
+      expect(Object.values(await decided())).toEqual(['approved', 'approved', 'approved', 'approved']);
+      expect(await others()).toEqual([{ decision: 'spent' }]);
+    });
   });
 
   it('takes a name that the update harmed into the base alone', async () => {

@@ -56,6 +56,7 @@ const intentOf = (sent: UserPatch, changeId: Id, userId = 1n): Intent => ({
   sent,
   base: { ...values, joined: 'Anne Berg' },
   before: values,
+  decided: [],
   hasLeft: true,
   ageMs: 0,
 });

@@ -86,7 +86,7 @@ export function applyResult(state: UserState, result: IntentResult): UserState {
 export function makeIntent(state: UserState, sent: UserPatch, ageMs = 0): Intent {
   if (state.base === undefined) throw new Error('a push needs a base');
   const { id, base } = state;
-  return { changeId: id, userId: id, sent, base, before: base, hasLeft: true, ageMs };
+  return { changeId: id, userId: id, sent, base, before: base, decided: [], hasLeft: true, ageMs };
 }
 
 /** A service that takes what it is sent: names joined with one space, emails in lower case, digits of phones. */

@@ -105,6 +105,7 @@ function openIntents(mirror: MirrorStandIn, plans: readonly UserPlan[]) {
       sent: patch,
       base: state.base,
       before: shownBefore(plan, state.base),
+      decided: [],
       hasLeft: false,
       ageMs: 0,
     };

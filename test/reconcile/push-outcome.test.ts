@@ -299,6 +299,7 @@ describe('what was sent, not answered, and is not there', () => {
       base,
       before: base,
       versions,
+      decided: [],
       hasLeft: true,
       ageMs: 0,
     };
@@ -328,6 +329,84 @@ describe('what was sent, not answered, and is not there', () => {
     ['it is not over yet', 'unknown', known, { updatedAt: at(3) }, false],
   ])('where %s', (_, outcome, versions, seen, isHeld) => {
     expect(heldFor(outcome, versions, seen)).toEqual(isHeld ? ['phone conflict'] : []);
+  });
+});
+
+describe('what is held by the outcome of a push', () => {
+  const versions = { updatedMs: Date.parse('2026-03-01T10:00:00Z'), userUpdatedMs: null };
+  const reasonOf = (outcome: PushOutcome, decided: readonly Field[], hasMoved: boolean, tries: number) => {
+    const intent = {
+      changeId: 1n,
+      userId: 1n,
+      sent: sent.phone,
+      base,
+      before: base,
+      versions,
+      decided,
+      hasLeft: true,
+      ageMs: 0,
+    };
+    const seen = { ...shown, updatedAt: hasMoved ? '2026-03-01T10:00:01Z' : '2026-03-01T10:00:00Z' };
+    const answered = { intent, seen, outcomes: { phone: outcome }, requestId: null };
+    const { holds } = resultOf(answered, new Map([[1n, { phone: tries }]]), 3);
+    return holds.map(({ field, reason }) => `${field} ${reason}`).join();
+  };
+  /** The table of `result.ts`: where no decision was needed, and under one; each the service has not moved and has. */
+  const again = ['', '', '', ''] as const;
+  const table: Readonly<Record<PushOutcome, readonly [string, string, string, string]>> = {
+    confirmed: again,
+    changed: ['conflict', 'conflict', 'conflict', 'conflict'],
+    refused: ['refused', 'refused', 'refused', 'refused'],
+    ineffective: ['', '', 'ineffective', 'ineffective'],
+    missing: again,
+    unanswered: ['', 'conflict', '', 'conflict'],
+    unsent: again,
+    unknown: again,
+  };
+  const isTried = (outcome: PushOutcome) => ['ineffective', 'missing', 'unanswered'].includes(outcome);
+  const cases = rowsOf(table).flatMap(([outcome, held]) =>
+    held.flatMap((reason, place) =>
+      [0, 1, 2].map((tries) => {
+        const isLast = tries === 2 && reason === '' && isTried(outcome);
+        return [outcome, place >= 2, place % 2 === 1, tries, isLast ? 'ineffective' : reason] as const;
+      }),
+    ),
+  );
+  it.each(cases)(
+    '%s, under a decision: %s, moved: %s, tried before: %i: %s',
+    (outcome, isDecided, ...more) => {
+      const [hasMoved, tries, reason] = more;
+      const held = (decided: readonly Field[]) => reasonOf(outcome, decided, hasMoved, tries);
+      expect(held(isDecided ? ['phone'] : ['email', 'name', 'roleId'])).toBe(
+        reason === '' ? '' : `phone ${reason}`,
+      );
+    },
+  );
+
+  it('says of what had no effect that it was agreed to once', () => {
+    const intent = {
+      changeId: 1n,
+      userId: 1n,
+      sent: sent.phone,
+      base,
+      before: base,
+      hasLeft: true,
+      ageMs: 0,
+    };
+    const outcomes = { phone: 'ineffective' } as const;
+    const answered = {
+      intent: { ...intent, decided: ['phone' as const] },
+      seen: shown,
+      outcomes,
+      requestId: null,
+    };
+    expect(resultOf(answered, new Map(), 3).holds).toMatchObject([
+      {
+        detail: expect.stringMatching(
+          /^it was sent once, as somebody agreed to, and had no effect: sent "/,
+        ) as string,
+      },
+    ]);
   });
 });
 

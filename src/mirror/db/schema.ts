@@ -168,7 +168,7 @@ export interface Schema {
     until: Date | null;
     shown_value: ColumnType<unknown, string | null, string | null>;
     batch: string | null;
-    decision: 'approved' | 'rejected' | null;
+    decision: 'approved' | 'spent' | 'rejected' | null;
     edit_id: bigint | null;
     seen_version: Date | null;
     asked_by: string | null;

@@ -6,7 +6,7 @@ import { toJson } from '../../model/json.ts';
 import type { Field } from '../../model/user.ts';
 import { anyOf, byKey } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
-import { endArrived, writeHolds } from './holds.ts';
+import { endArrived, giveDecisionsBack, writeHolds } from './holds.ts';
 import { noteNames } from '../team/name-safety.ts';
 import { isOlder } from '../team/stale.ts';
 import { asTimestamp } from '../db/timestamp.ts';
@@ -65,25 +65,34 @@ async function closeLost(
   teamId: Id,
   results: readonly IntentResult[],
 ): Promise<ReadonlySet<Id>> {
-  const { rows } = await sql<{ user_id: Id }>`
+  const { rows } = await sql<{ user_id: Id; change_id: Id }>`
     update sync.changes c set state = 'closed', closed_at = clock_timestamp(),
       outcome = (select jsonb_object_agg(key, 'missing') from jsonb_object_keys(c.new) as key)
     where c.change_id = any (${results.map(({ intent }) => intent.changeId)}::bigint[])
       and not exists (select from mirror.users u where u.team_id = ${teamId} and u.id = c.user_id)
-    returning c.user_id`.execute(tx);
+    returning c.user_id, c.change_id`.execute(tx);
+  const closed = rows.map(({ change_id }) => change_id);
+  if (closed.length > 0) await giveDecisionsBack(tx, closed);
   return new Set(rows.map(({ user_id }) => user_id));
 }
 
 /**
  * What was taken back here while its push was under way, and did not arrive, is no edit any more. Of what has arrived the
- * base moves, and a trigger on it does the same.
+ * base moves, and a trigger on it does the same. What lasts may have its decision back.
  */
 async function endWithdrawn(tx: Transaction, teamId: Id, results: readonly IntentResult[]): Promise<void> {
   const isOver = (outcome: string) => outcome !== 'confirmed' && outcome !== 'unknown';
-  const ids = results
+  const over = results
     .filter(({ outcomes }) => Object.values(outcomes).some(isOver))
-    .map(({ intent }) => intent.userId);
-  if (ids.length > 0) await sql`select sync.end_edits(${teamId}, ${ids}::bigint[])`.execute(tx);
+    .map(({ intent }) => intent);
+  if (over.length === 0) return;
+  const ids = over.map(({ userId }) => userId);
+  await sql`select sync.end_edits(${teamId}, ${ids}::bigint[])`.execute(tx);
+  if (over.some(({ decided }) => decided.length > 0))
+    await giveDecisionsBack(
+      tx,
+      over.map(({ changeId }) => changeId),
+    );
 }
 
 /**

@@ -14,8 +14,14 @@ interface RunOrPerson {
   readonly runId: bigint | null;
 }
 
-/** A person approved or resolved it. */
-export const isLetPass = sql`coalesce(h.decision = 'approved', false)`;
+/** A person approved or resolved it, and nothing has been opened under that. */
+const isApproved = sql`coalesce(h.decision = 'approved', false)`;
+
+/** A push was opened under what a person decided, which is spent by that. */
+export const isSpent = sql`coalesce(h.decision = 'spent', false)`;
+
+/** It waits for nobody: a person approved or resolved it, or it is being sent under that. */
+export const isLetPass = sql`(${isApproved} or ${isSpent})`;
 
 /** Why it is held. */
 export const heldBecause = sql`sync.held_because(h.reason, h.decision, h.until)`;
@@ -25,7 +31,7 @@ export const isHeldBack = (teamId: Id) => sql`
   exists (
     select from sync.held_fields h
     where h.team_id = ${teamId} and h.user_id = s.id and h.field = f.key
-      and not (${isLetPass} and h.edit_id is not distinct from f.edit)
+      and not (${isApproved} and h.edit_id is not distinct from f.edit)
   )`;
 
 /** Of mirror u and base b, the rows (field, base_value, mirror_value, service_value) that a hold of each field stores. */
@@ -56,7 +62,7 @@ export const isDecidedSince = (runId: bigint | null) => sql`exists (
     and c.closed_at > r.started_at and c.run_id is distinct from r.run_id and (c.edits ->> h.field)::bigint = h.edit_id
   where r.run_id = ${runId}::bigint)`;
 
-/** The approved edit was sent, the user has left, or it is another edit: in any case it is no longer in the batch. */
+/** The edit was let pass, the user has left, or it is another edit: in any case it is no longer in the batch. */
 const isDone = sql`
   (excluded.reason = 'gone' or ${isLetPass} or h.edit_id is distinct from excluded.edit_id)`;
 
@@ -140,6 +146,24 @@ export async function endHolds(
     delete from sync.held_fields h using jsonb_to_recordset(${toJson(ended)}::jsonb) as s (user_id bigint, field text)
     where h.team_id = ${teamId} and h.user_id = s.user_id and h.field = s.field and not ${isAskedFor}
       and not ${isDecidedSince(runId)}`.execute(tx);
+}
+
+/** The fields h that the open pushes c carry under a decision: it is spent, and the push remembers it. */
+export const spendDecisions = (pushes: RawBuilder<unknown>) => sql`
+  update sync.held_fields h set decision = 'spent' from ${pushes}
+  where h.team_id = c.team_id and h.user_id = c.user_id and ${isApproved} and h.edit_id = (c.edits ->> h.field)::bigint`;
+
+/**
+ * Gives back the decisions under which these pushes were opened, of what was not sent, or was sent, not answered and is not
+ * there: it is sent again under the same decision, if that still holds.
+ */
+export async function giveDecisionsBack(tx: Transaction, changeIds: readonly Id[]): Promise<void> {
+  await sql`
+    update sync.held_fields h set decision = 'approved' from sync.changes c
+    where c.change_id = any (${changeIds}::bigint[]) and c.team_id = h.team_id and c.user_id = h.user_id and ${isSpent}
+      and h.edit_id = (c.edits ->> h.field)::bigint and c.outcome ->> h.field in ('unsent', 'unanswered', 'missing')`.execute(
+    tx,
+  );
 }
 
 /**

@@ -10,7 +10,7 @@ import { decisionsOf, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import { anyOf, byKey, idArray } from '../db/by-key.ts';
 import { isTelling } from '../db/versions.ts';
 import type { Queryable, Row, Transaction } from '../db/database.ts';
-import { isHeldBack, isLetPass } from './holds.ts';
+import { isHeldBack, isSpent, spendDecisions } from './holds.ts';
 import { editorsOf, patchInSql } from './patch-in-sql.ts';
 import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
@@ -23,6 +23,7 @@ interface IntentRow
   readonly outcome: Readonly<Record<string, string>>;
   readonly old: Readonly<Record<string, unknown>>;
   readonly base_name: string;
+  readonly decided: readonly string[];
   readonly has_left: boolean;
   readonly age_ms: number;
   readonly is_telling: boolean;
@@ -32,8 +33,13 @@ interface IntentRow
 
 const inMs = (column: RawBuilder<unknown>) => sql`(extract(epoch from ${column}) * 1000)::float8`;
 
-const intentColumns = (teamId: Id) => sql`
-  c.change_id, c.user_id, c.new as sent, c.old, c.outcome, coalesce(b.name, '') as base_name,
+/** Of the open push c: the fields h that it was opened for under a decision. */
+const spentBy = sql`
+  select h.field from sync.held_fields h
+  where h.team_id = c.team_id and h.user_id = c.user_id and ${isSpent} and h.edit_id = (c.edits ->> h.field)::bigint`;
+
+const intentColumns = (teamId: Id, decided: RawBuilder<unknown>) => sql`
+  array(${decided}) as decided, c.change_id, c.user_id, c.new as sent, c.old, c.outcome, coalesce(b.name, '') as base_name,
   coalesce(b.first_name, '') as first_name, coalesce(b.last_name, '') as last_name, b.email, b.phone,
   b.role_id, c.sent_at is not null as has_left, ${inMs(sql`clock_timestamp() - coalesce(c.sent_at, c.opened_at)`)} as age_ms,
   ${isTelling(teamId)} as is_telling, ${inMs(sql`u.updated_at`)} as updated_ms, ${inMs(sql`u.user_updated_at`)} as user_updated_ms`;
@@ -58,6 +64,7 @@ function toIntent(row: IntentRow): Intent {
     sent: values(open),
     base,
     before,
+    decided: row.decided.map(fieldOfSql),
     versions: row.is_telling ? { updatedMs: row.updated_ms, userUpdatedMs: row.user_updated_ms } : undefined,
     hasLeft: row.has_left,
     ageMs: row.age_ms,
@@ -66,7 +73,7 @@ function toIntent(row: IntentRow): Intent {
 
 export async function readIntents(db: Queryable, teamId: Id): Promise<readonly Intent[]> {
   const { rows } = await sql<IntentRow>`
-    select ${intentColumns(teamId)} from sync.changes c
+    select ${intentColumns(teamId, spentBy)} from sync.changes c
     left join sync.user_base b on b.team_id = c.team_id and b.id = c.user_id
     left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
     where c.team_id = ${teamId} and c.state = 'open' order by c.change_id`.execute(db);
@@ -119,7 +126,8 @@ const lockedFree = (teamId: Id, ids: readonly Id[]) => sql`
 /**
  * Writes down what is about to be sent, without users whose row changed since it was read, whom somebody is editing or
  * deciding about, who already have an open intent, or of whom an edit is another one by now, was rejected or is held. An
- * edit that was planned and is not on record is recorded now.
+ * edit that was planned and is not on record is recorded now. What a person decided about an edit is spent by this, whatever
+ * becomes of the push.
  */
 export async function openIntents(
   tx: Transaction,
@@ -177,8 +185,9 @@ export async function openIntents(
       cross join lateral (${editorsOf(teamId, sql`w`)}) edited
       on conflict (team_id, user_id) where state = 'open' do nothing
       returning *
-    )
-    select ${intentColumns(teamId)} from opened c
+    ),
+    spent as (${spendDecisions(sql`opened c`)} returning h.user_id, h.field)
+    select ${intentColumns(teamId, sql`select s.field from spent s where s.user_id = c.user_id`)} from opened c
     cross join lateral ${byKey('sync.user_base', teamId, sql`c.user_id`)} b
     cross join lateral ${byKey('mirror.users', teamId, sql`c.user_id`)} u order by c.user_id`.execute(tx);
   return rows.map(toIntent);
@@ -199,7 +208,7 @@ export async function markSent(tx: Transaction, teamId: Id, ids: readonly Id[]):
         left join sync.held_fields s on s.team_id = ${teamId} and s.user_id = c.user_id and s.field = p.key
         where l.edit_id is distinct from (p.value #>> '{}')::bigint
           or s.field is not null and coalesce((s.user_id, s.field, l.edit_id) not in (
-            select h.user_id, h.field, h.edit_id from holds h where ${isLetPass} and h.edit_id is not null), true)
+            select h.user_id, h.field, h.edit_id from holds h where ${isSpent} and h.edit_id is not null), true)
       ) as is_over
       from sync.changes c
       where c.team_id = ${teamId} and c.state = 'open' and c.user_id = ${anyOf(ids)}

@@ -27,7 +27,7 @@ export interface HoldRow {
   readonly ends_in_ms?: number | null;
   /** `seen_version`. */
   readonly seen_ms?: number | null;
-  readonly decision?: 'approved' | 'rejected' | null;
+  readonly decision?: 'approved' | 'spent' | 'rejected' | null;
 }
 
 /** A row of `sync.edits` that lasts. */

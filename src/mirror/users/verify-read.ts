@@ -53,7 +53,7 @@ async function readUsers(tx: Transaction, teamId: Id): Promise<readonly Mirrored
     cross join lateral (
       select coalesce(jsonb_object_agg(f.field, 'held: ' || sync.held_because(f.reason, f.decision, f.until)), '{}') as held
       from sync.held_fields f where f.team_id = u.team_id and f.user_id = u.id
-        and coalesce(f.decision <> 'approved', true)
+        and (f.decision is null or f.decision = 'rejected')
     ) h
     where u.team_id = ${teamId} order by u.id`.execute(tx);
   return rows;

@@ -25,7 +25,7 @@
  * | was withdrawn                       | ·                       | ends                         | ends with it     | ends with it     |
  * | was replaced, also by itself        | ·                       | a new edit                   | does not pass on | does not pass on |
  * | was made past the triggers          | ·                       | a new edit                   | does not pass on | does not pass on |
- * | is being sent                       | ·                       | –                            | ends by outcome  | "on its way"     |
+ * | is being sent                       | ·                       | –                            | is spent (¶)     | "on its way"     |
  * | was sent, no answer, not there      | has not moved           | sent again                   | sent again (¶)   | –                |
  * | was sent, no answer, not there      | has moved               | conflict                     | conflict         | –                |
  * | is in a refused request that is cut | ·                       | asked again before each part | likewise         | is taken out     |
@@ -33,8 +33,8 @@
  * | is in an older database, restored   | has a later version     | as above                     | void: held       | stays            |
  *
  * ‡ where versions tell something: a login is no change (`overtaken.ts`). § with a policy other than `hold` it is merged
- * again, as below. ¶ the intent remembers the decision that it was opened under (`settle-intents.ts`); each part is asked
- * about just before it leaves (`send-guard.ts`).
+ * again, as below. ¶ the decision is spent when an intent is opened under it, which remembers it: the table in
+ * `push/result.ts` says what becomes of both. Each part is asked about just before it leaves (`send-guard.ts`).
  *
  * † and the run says so. With a policy other than `hold` it is merged again: the service wins, or the edit waits in a
  * new batch, over the value that the service has now.

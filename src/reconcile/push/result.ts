@@ -44,7 +44,24 @@ function hasChanged({ versions }: Intent, seen: ServiceUser | null): boolean {
   );
 }
 
-/** Why a field is to be held after this outcome, if at all. */
+/**
+ * Why a field is to be held after this outcome, if at all. The intent was opened under a person's decision, or needed none;
+ * a decision is spent by that, and comes back only where this says so (`giveDecisionsBack`):
+ *
+ * | outcome     | the service has moved | no decision              | under a decision                     |
+ * |-------------|-----------------------|--------------------------|--------------------------------------|
+ * | confirmed   | ·                     | ends                     | ends                                 |
+ * | changed     | ·                     | is held: conflict        | is held: conflict                    |
+ * | refused     | ·                     | is held: refused         | is held: refused                     |
+ * | ineffective | ·                     | is sent again (†)        | is held: ineffective                 |
+ * | missing     | ·                     | is sent again (†)        | comes back and is sent again (†)     |
+ * | unanswered  | no                    | is sent again (†)        | comes back and is sent again (†)     |
+ * | unanswered  | yes                   | is held: conflict        | is held: conflict                    |
+ * | unsent      | ·                     | is sent by the next run  | comes back                           |
+ * | unknown     | ·                     | is read back             | is read back, and stays spent        |
+ *
+ * † if the merge still says so; after the last of so many tries in a row it is held: ineffective.
+ */
 function holdOf(
   field: Field,
   answered: Answered,
@@ -77,12 +94,12 @@ function holdOf(
     case 'missing':
     case 'unanswered': {
       const count = (tries?.[field] ?? 0) + 1;
-      return count < maxTries
-        ? undefined
-        : hold(
-            'ineffective',
-            `pushed ${count} times to no effect or without an answer${differenceOf(field, answered)}`,
-          );
+      const isSpent = outcomes[field] === 'ineffective' && intent.decided.includes(field);
+      if (count < maxTries && !isSpent) return undefined;
+      const why = isSpent
+        ? 'it was sent once, as somebody agreed to, and had no effect'
+        : `pushed ${count} times to no effect or without an answer`;
+      return hold('ineffective', `${why}${differenceOf(field, answered)}`);
     }
     case 'confirmed':
     case 'unsent':

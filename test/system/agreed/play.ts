@@ -409,6 +409,7 @@ export async function createPlay() {
       for (const { id, ...sent } of (body as { users: readonly Readonly<Record<string, string | number>>[] })
         .users) {
         const user = Number(id);
+        sending.set(user, new Map());
         for (const field of keys) {
           const value =
             field === 'name'
@@ -417,12 +418,15 @@ export async function createPlay() {
           if (value === undefined) continue;
           const why = model.forbids(keyOf({ user, field }), String(value));
           say(`  sent: ${user} ${field} ${value}`);
+          sending.get(user)?.set(keyOf({ user, field }), model.edits().get(keyOf({ user, field }))?.id);
           if (why !== undefined) wrong.push(`sent: ${why}`);
         }
         versions.set(user, versionOf(user));
       }
     };
     const versions = new Map<number, number>();
+    /** The edits that the update under way has of each user. */
+    const sending = new Map<number, Map<string, number | undefined>>();
     /** The later of the two times that the service shows: each is read from the clock by itself. */
     const versionOf = (id: number) => {
       const { updated, userUpdated } = emulator.team.user(id);
@@ -445,7 +449,16 @@ export async function createPlay() {
           role_id: text(shown.role_id),
         };
         const times = [shown.updated_at, shown.user_updated_at].map((time) => Date.parse(text(time)));
-        model.answered(Number(shown.id), { values, version: Math.max(...times) });
+        const user = Number(shown.id);
+        model.answered(user, { values, version: Math.max(...times) });
+        // It was sent under what somebody agreed to, and answered to no effect: nobody agreed to another sending.
+        for (const edit of path === update ? model.edits().values() : [])
+          if (
+            edit.agreed !== undefined &&
+            sending.get(user)?.get(keyOf(edit)) === edit.id &&
+            edit.value !== values[edit.field]
+          )
+            Object.assign(edit, { agreed: undefined, wasAgreed: false, isStopped: true });
       }
       return text;
     };
