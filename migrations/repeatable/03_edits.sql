@@ -370,6 +370,31 @@ $$;
 comment on function mirror.forget_lookups(bigint,text[]) is 'Removes these email addresses and phone numbers of a team from mirror.user_lookups, and says how many rows that were.';
 revoke execute on function mirror.forget_lookups(bigint,text[]) from public;
 
+-- What one team's editors add takes no more than this of the disk of all teams. Those who add at the same time do not see each
+-- other's rows, and may go beyond it by what each of them adds.
+create or replace function mirror.bound_lookups() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  most constant int := 200000;
+  team bigint;
+begin
+  for team in select distinct a.team_id from added a loop
+    perform from mirror.user_lookups l where l.team_id = team offset most limit 1;
+    if found then
+      raise exception 'Team % has at most 200,000 addresses in mirror.user_lookups', team
+        using errcode = 'program_limit_exceeded', hint = 'mirror.forget_lookups() removes those that are no longer needed.';
+    end if;
+  end loop;
+  return null;
+end
+$$;
+comment on function mirror.bound_lookups() is 'Refuses to add more addresses than a team may have.';
+revoke execute on function mirror.bound_lookups() from public;
+
+create or replace trigger bound_lookups after insert on mirror.user_lookups
+referencing new table as added for each statement execute function mirror.bound_lookups();
+comment on trigger bound_lookups on mirror.user_lookups is 'A team has at most 200,000 rows.';
+
 create or replace trigger a_no_half before update on mirror.users
 for each statement when (not mirror.is_musterd()) execute function mirror.note_half('none');
 comment on trigger a_no_half on mirror.users is 'Forgets which halves of a name the statement before set.';

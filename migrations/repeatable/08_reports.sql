@@ -464,26 +464,37 @@ comment on column report.roles.first_seen_at is 'When a run first saw somebody w
 comment on column report.roles.gone_at is 'Since when nobody has it.';
 comment on column report.roles.present is 'Whether somebody has it.';
 
--- Of what was there when the mirror began nothing has become yet.
+-- Of what was there when the mirror began nothing has become yet. A mirror begins with the first complete run, as it does for
+-- users; until then, and where no run is on record, with the first row. Roles are not listed: theirs begin with the first
+-- user who has one.
 create or replace view report.listing_history with (security_invoker) as
 select v.* from (
+  with looks as (
+    select r.team_id, min(r.finished_at) as at from sync.runs r
+    where r.outcome = 'complete' and 'listings' = any (r.groups) and r.team_id is not null
+    group by r.team_id
+  )
   select t.team_id, 'tags' as resource, t.id, t.tag as name, 'added' as kind, 'tag' as field, null::text as old_value,
          case when e.id is null then t.tag else e.old ->> 'tag' end as new_value, t.first_seen_at as changed_at
   from mirror.tags t
-  join (select b.team_id, min(b.first_seen_at) as at from mirror.tags b group by b.team_id) f on f.team_id = t.team_id and f.at < t.first_seen_at
+  join (select b.team_id, min(b.first_seen_at) as at from mirror.tags b group by b.team_id) f on f.team_id = t.team_id
+  left join looks l on l.team_id = t.team_id
   left join lateral (
     select c.id, c.old from sync.listing_changes c
     where c.team_id = t.team_id and c.resource = 'tags' and c.id = t.id and c.old ? 'tag' order by c.change_id limit 1
   ) e on true
+  where coalesce(l.at, f.at) < t.first_seen_at
   union all
   select t.team_id, 'contact_fields', t.id, t.title, 'added', 'title', null,
          case when e.id is null then t.title else e.old ->> 'title' end, t.first_seen_at
   from mirror.contact_fields t
-  join (select b.team_id, min(b.first_seen_at) as at from mirror.contact_fields b group by b.team_id) f on f.team_id = t.team_id and f.at < t.first_seen_at
+  join (select b.team_id, min(b.first_seen_at) as at from mirror.contact_fields b group by b.team_id) f on f.team_id = t.team_id
+  left join looks l on l.team_id = t.team_id
   left join lateral (
     select c.id, c.old from sync.listing_changes c
     where c.team_id = t.team_id and c.resource = 'contact_fields' and c.id = t.id and c.old ? 'title' order by c.change_id limit 1
   ) e on true
+  where coalesce(l.at, f.at) < t.first_seen_at
   union all
   select t.team_id, 'roles', t.role_id, t.name, 'added', 'name', null,
          case when e.id is null then t.name else e.old ->> 'name' end, t.first_seen_at
@@ -531,22 +542,27 @@ comment on column report.tag_history.changed_at is 'When a run saw it.';
 
 create or replace view report.tag_growth with (security_invoker) as
 select v.* from (
-  with moves as (
+  with looks as (
+    select r.team_id, (r.finished_at at time zone 'UTC')::date as day, min(r.finished_at) as at from sync.runs r
+    where r.outcome = 'complete' and 'listings' = any (r.groups) and r.team_id is not null
+    group by 1, 2
+  ),
+  began as (
+    select f.team_id, coalesce(l.at, f.at) as at
+    from (select b.team_id, min(b.first_seen_at) as at from mirror.tags b group by b.team_id) f
+    left join (select k.team_id, min(k.at) as at from looks k group by k.team_id) l on l.team_id = f.team_id
+  ),
+  moves as (
     select m.team_id, m.day, sum(m.found) as found, sum(m.added) as added, sum(m.changed) as changed, sum(m.gone) as gone, sum(m.back) as back
     from (
-      select t.team_id, (t.first_seen_at at time zone 'UTC')::date as day, (t.first_seen_at = f.at)::int as found,
-        (t.first_seen_at > f.at)::int as added, 0 as changed, 0 as gone, 0 as back
+      select t.team_id, (t.first_seen_at at time zone 'UTC')::date as day, (t.first_seen_at <= b.at)::int as found,
+        (t.first_seen_at > b.at)::int as added, 0 as changed, 0 as gone, 0 as back
       from mirror.tags t
-      join (select b.team_id, min(b.first_seen_at) as at from mirror.tags b group by b.team_id) f on f.team_id = t.team_id
+      join began b on b.team_id = t.team_id
       union all
       select c.team_id, (c.changed_at at time zone 'UTC')::date, 0, 0, (c.kind = 'changed')::int, (c.kind = 'gone')::int, (c.kind = 'back')::int
       from sync.listing_changes c where c.resource = 'tags'
     ) m group by m.team_id, m.day
-  ),
-  looks as (
-    select r.team_id, (r.finished_at at time zone 'UTC')::date as day from sync.runs r
-    where r.outcome = 'complete' and 'listings' = any (r.groups) and r.team_id is not null
-    group by 1, 2
   ),
   days as (
     select f.team_id, f.first + n as day

@@ -64,6 +64,19 @@ describe('on the first day of a mirror', () => {
     await stage.run();
     expect([await added(), await growth()]).toEqual([[['tags', 'Brand new']], [['13', '1']]]);
   });
+
+  it('the first tag of a team that had none then was added', async () => {
+    const empty = await createStage({ emulator: { users: 5, tags: 0, fields: 0 } });
+    await empty.run();
+    empty.emulator.team.addTag('First');
+    await empty.run();
+    const added = `select resource, name from report.listing_history where kind = 'added' and resource = 'tags'`;
+    expect([await empty.sql(added), await empty.sql('select tags, added from report.tag_growth')]).toEqual([
+      [['tags', 'First']],
+      [['1', '1']],
+    ]);
+    await empty.close();
+  });
 });
 
 describe('counts', () => {

@@ -197,6 +197,36 @@ describe.each(servers())('what became of listings on $name', (server) => {
     ).toEqual([[7, 1]]);
   });
 
+  it('begins with the first complete run that read them, and where none is on record with the first of them', async () => {
+    await force(`
+      insert into mirror.tags (team_id, id, tag, first_seen_at)
+      select t, n, 'Tag ' || n, now() - (9 - n) * interval '1 hour' from generate_series(1, 5) n, unnest('{41,42}'::bigint[]) t;
+      insert into mirror.contact_fields (team_id, id, title, first_seen_at) select team_id, id, tag, first_seen_at from mirror.tags`);
+    const added = async () => [
+      await query(`select resource, array_agg(id::int order by id) from report.listing_history
+        where kind = 'added' and team_id = 41 group by 1 order by 1`),
+      await query(`select sum(added)::int, max(tags)::int from report.tag_growth where team_id = 41`),
+    ];
+    const both = (...ids: readonly number[]) => [
+      ['contact_fields', ids],
+      ['tags', ids],
+    ];
+    expect(await added()).toEqual([both(2, 3, 4, 5), [[4, 5]]]);
+    const ran = (team: number, outcome: string, groups: string, hours: number) =>
+      force(`insert into sync.runs (team, team_id, command, groups, outcome, finished_at)
+        values ('north', ${team}, 'daemon', '${groups}', '${outcome}', now() - interval '${hours} hours')`);
+    await ran(41, 'partial', '{users,listings}', 7.5);
+    await ran(41, 'complete', '{users}', 6.5);
+    await ran(42, 'complete', '{listings}', 6.5);
+    expect(await added()).toEqual([both(2, 3, 4, 5), [[4, 5]]]);
+    await ran(41, 'complete', '{listings}', 5.5);
+    await ran(41, 'complete', '{listings}', 4.5);
+    expect(await added()).toEqual([both(4, 5), [[2, 5]]]);
+    await force(`delete from sync.runs`);
+    await ran(41, 'complete', '{listings}', 12);
+    expect(await added()).toEqual([both(1, 2, 3, 4, 5), [[5, 5]]]);
+  });
+
   describe('of roles', () => {
     /** Users of both teams: the first have the role, and the base knows it. */
     const people = (from: number, to: number, roleId: number, role: string) =>

@@ -44,6 +44,13 @@ export function describeStatementError(error: unknown, shown: string): unknown {
   });
 }
 
+/** What a trigger or a function of ours refuses with one of these SQLSTATEs, in its words: whoever asked for it did so wrongly. */
+export function describeRefusal(error: unknown, ...states: readonly string[]): unknown {
+  if (!(error instanceof Error) || !states.includes(sqlState(error) ?? '')) return error;
+  const hint = 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : {};
+  return new MusterdError('usage', error.message, { ...hint, cause: error });
+}
+
 /** All connections were busy for too long; the server itself is up. */
 export function noneFree(
   shown: string,

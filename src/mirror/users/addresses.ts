@@ -4,6 +4,7 @@ import type { Id } from '../../model/id.ts';
 import type { Addresses } from '../../model/user.ts';
 import { byKey, idArray } from '../db/by-key.ts';
 import type { Database, Queryable, Row } from '../db/database.ts';
+import { describeRefusal } from '../db/database-errors.ts';
 
 /**
  * Addresses in mirror and base, in held service values, and in pushes with an unknown outcome.
@@ -55,6 +56,9 @@ export async function readLookups(
 
 export type LookupAddress = Row<'mirror.user_lookups', 'email' | 'phone'>;
 
+/** The SQLSTATE of the trigger where a team has as many as it may have. */
+const tooMany = '54000';
+
 /** Adds new addresses. @returns how many were added */
 export async function addLookups(
   db: Database,
@@ -63,13 +67,17 @@ export async function addLookups(
 ): Promise<number> {
   const add = sql<Row<'mirror.user_lookups', 'lookup_id'>>`
     insert into mirror.user_lookups (team_id, email, phone)
-    select distinct ${teamId}::bigint, s.email, s.phone
-    from jsonb_to_recordset(${JSON.stringify(lookups)}::jsonb) as s (email text, phone text)
-    where not exists (
-      select from mirror.user_lookups l
-      where l.team_id = ${teamId} and (l.email, l.phone) is not distinct from (s.email, s.phone)
-    )
+    select ${teamId}::bigint, n.email, n.phone
+    from (
+      select s.email, s.phone from jsonb_to_recordset(${JSON.stringify(lookups)}::jsonb) as s (email text, phone text)
+      except
+      select l.email, l.phone from mirror.user_lookups l where l.team_id = ${teamId}
+    ) n
     returning lookup_id`;
-  const { rows } = await db.transaction((tx) => add.execute(tx));
-  return rows.length;
+  try {
+    const { rows } = await db.transaction((tx) => add.execute(tx));
+    return rows.length;
+  } catch (error) {
+    throw describeRefusal(error, tooMany);
+  }
 }

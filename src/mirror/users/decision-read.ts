@@ -5,7 +5,8 @@ import { toJson } from '../../model/json.ts';
 import type { Field } from '../../model/user.ts';
 import { byKey } from '../db/by-key.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
-import { describeRefusal } from './held-batches.ts';
+import { describeRefusal } from '../db/database-errors.ts';
+import { unknownStates } from './held-batches.ts';
 import { valuesToHold } from './holds.ts';
 import { sqlField } from './users-read.ts';
 
@@ -56,7 +57,7 @@ export async function undecide(
     from sync.undecide(${decision}, ${why ?? null}, ${isShown})`;
   return (
     await undone.execute(db).catch((error: unknown) => {
-      throw describeRefusal(error);
+      throw describeRefusal(error, ...unknownStates);
     })
   ).rows;
 }

@@ -1,12 +1,11 @@
 /** Edits that a person makes through a command: the same triggers check and stamp them as in psql. */
 import { sql } from 'kysely';
-import { MusterdError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import type { MirrorUser, UserPatch } from '../../model/user.ts';
 import { byKey } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
-import { sqlState } from '../db/database-errors.ts';
+import { describeRefusal } from '../db/database-errors.ts';
 import { valuesToHold } from './holds.ts';
 import { patchInSql } from './patch-in-sql.ts';
 
@@ -20,14 +19,8 @@ export interface UserEdit {
   readonly isGuess?: true;
 }
 
+/** The SQLSTATE of the trigger for a value that could never reach the service. */
 const checkViolation = '23514';
-
-/** The error of the trigger for a value that could never reach the service. */
-function describeRefusal(error: unknown): unknown {
-  if (!(error instanceof Error) || sqlState(error) !== checkViolation) return error;
-  const hint = 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : {};
-  return new MusterdError('usage', error.message, { ...hint, cause: error });
-}
 
 function stage({ id, expected, values }: UserEdit) {
   return {
@@ -111,7 +104,7 @@ export async function editUsers(
     );
     return edited;
   } catch (error) {
-    throw describeRefusal(error);
+    throw describeRefusal(error, checkViolation);
   }
 }
 

@@ -1,10 +1,9 @@
 /** Batches of held fields that the guard stopped, and people's decisions about them. */
 import { sql } from 'kysely';
-import { MusterdError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
 import type { HeldBatch, GuardHistory, Stopped } from '../../model/waiting.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
-import { sqlState } from '../db/database-errors.ts';
+import { describeRefusal } from '../db/database-errors.ts';
 import { isTelling } from '../db/versions.ts';
 import type { EditAnswer } from './decide-edits.ts';
 import { isLetPass, isInBatch, writeHolds } from './holds.ts';
@@ -144,12 +143,8 @@ export interface Choice {
   readonly why: string;
 }
 
-/** The SQLSTATE for an unknown batch or user. */
-export function describeRefusal(error: unknown): unknown {
-  if (!(error instanceof Error) || !['P0002', '22023'].includes(sqlState(error) ?? '')) return error;
-  const hint = 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : {};
-  return new MusterdError('usage', error.message, { ...hint, cause: error });
-}
+/** The SQLSTATEs for an unknown batch or user. */
+export const unknownStates = ['P0002', '22023'] as const;
 
 /** What a person says to a batch; `withdraw`: it is rejected, and the mirror is given back the base. */
 export type BatchVerb = 'approve' | 'reject' | 'withdraw';
@@ -169,7 +164,7 @@ export async function decideBatch(
   const decided = sql<DecidedField>`select user_id, field, outcome, decision_id from ${call}`;
   return (
     await decided.execute(tx).catch((error: unknown) => {
-      throw describeRefusal(error);
+      throw describeRefusal(error, ...unknownStates);
     })
   ).rows;
 }
