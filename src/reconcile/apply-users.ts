@@ -23,7 +23,7 @@ import { emptyValues, observe, takeValues } from './merge/service-values.ts';
 import { chunks } from './chunks.ts';
 import { givenTwice, type RunNotes } from './run-notes.ts';
 import type { GuardVerdict } from './guard/guard.ts';
-import type { RunContext, UsersPlan } from './plan-users.ts';
+import type { RunContext, WholePlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
 import type { Roster } from './read/roster.ts';
 
@@ -75,7 +75,7 @@ async function overlapping<T>(items: readonly T[], work: (item: T) => Promise<vo
 }
 
 /** One after another, to keep memory low. */
-function* takeEach(ids: readonly Id[], users: Roster['users'], roles: UsersPlan['roles']) {
+function* takeEach(ids: readonly Id[], users: Roster['users'], roles: WholePlan['roles']) {
   for (const id of ids) {
     const user = users.get(id);
     if (user !== undefined) yield takeNew(user, roles.get(id) ?? null);
@@ -83,12 +83,12 @@ function* takeEach(ids: readonly Id[], users: Roster['users'], roles: UsersPlan[
 }
 
 /**
- * Writes what the service changed. A row that an editor has locked is skipped and waits for the next run.
+ * Writes what the service changed, and takes the users of whom nothing is known here. A row that an editor has locked is skipped and waits for the next run.
  * @returns the users that wait
  */
 export async function applyPulls(
   { mirror, notes }: WritingContext,
-  { plans, unknown, roster, roles }: Pick<UsersPlan, 'plans' | 'unknown' | 'roster' | 'roles'>,
+  { plans, unknown, roster, roles }: Pick<WholePlan, 'plans' | 'unknown' | 'roster' | 'roles'>,
 ): Promise<ReadonlySet<Id>> {
   const todo = plans.filter(
     (plan) =>
@@ -124,7 +124,7 @@ export async function applyPulls(
 /** Writes down whose rows were odd: those that could not be taken, that came twice, or that were older than before. */
 export async function applyOddities(
   { mirror }: WritingContext,
-  { roster: { rejected, repeated, shown }, stale, movedAlone }: UsersPlan,
+  { roster: { rejected, repeated, shown }, stale, movedAlone }: WholePlan,
 ): Promise<void> {
   const twice = [...repeated.keys()].map((id) => givenTwice('users', id));
   await mirror.applyRejectedRows('users', [...rejected, ...twice]);
@@ -165,7 +165,7 @@ export function notePostponed(postponed: GuardVerdict['postponed'], notes: RunNo
 /** Users are gone if the team does not list them and no lookup returns them, provided that all lookups were accepted. */
 export async function applyUserAbsences(
   places: WritingContext,
-  plan: UsersPlan,
+  plan: WholePlan,
   settings: AbsenceSettings,
   scope: Scope,
 ): Promise<void> {

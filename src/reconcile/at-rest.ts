@@ -20,7 +20,7 @@ import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
 import type { Look, Mark, Rest, RestingUsers } from '../model/rest.ts';
 import type { TeamHead } from '../model/team.ts';
-import type { RunContext, UsersPlan } from './plan-users.ts';
+import type { RunContext, WholePlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
 import { askEverybody } from './read/ask.ts';
 import type { HowRead } from './run-notes.ts';
@@ -79,19 +79,18 @@ export function howRead({ how }: Look): HowRead {
 }
 
 /** Whether nobody was known here: all that is here now is what the service says. */
-const isFirst = ({ roster, plans, unknown }: UsersPlan): boolean =>
+const isFirst = ({ roster, plans, unknown }: WholePlan): boolean =>
   plans.length === 0 && unknown.length === roster.shown;
 
 /** Whether all who are shown are in the team, were in one answer, each once, and can be compared. */
-function isComplete({ roster, absent, stale }: UsersPlan): boolean {
+function isComplete({ roster, absent, stale }: WholePlan): boolean {
   const { shown, members, rejected, unresolved, repeated } = roster;
   const isOdd = rejected.length + unresolved.length + repeated.size + absent.length + stale.length > 0;
   return !isOdd && shown === members.size;
 }
 
-/** What there is to record. */
-export interface Learnable {
-  readonly plan: UsersPlan;
+/** What there is to record: the plan, and what was looked at for it. */
+export interface Learnable extends WholePlan {
   readonly look: Exclude<Look, { how: 'nothing' }>;
 }
 
@@ -102,10 +101,10 @@ export interface Learnable {
 export async function learnRest(
   mirror: MirrorPort & MirrorWriter,
   team: TeamHead,
-  { plan, look }: Learnable,
+  plan: Learnable,
   settings: unknown,
 ): Promise<void> {
-  const { plans, unknown, roster } = plan;
+  const { plans, unknown, roster, look } = plan;
   const { mark, shown } = roster;
   if (team.digest === null || mark === null || mark.hashes === null || !isComplete(plan)) return;
   const taken = isFirst(plan) ? await mirror.readTaken() : null;

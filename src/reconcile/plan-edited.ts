@@ -17,7 +17,8 @@ import type { Policy } from './merge/merge-field.ts';
 import { planUser } from './merge/plan-user.ts';
 import { concernsOthers, type RunContext, readKnown, type UsersPlan } from './plan-users.ts';
 import type { MirrorPort } from './ports.ts';
-import { type PushLessons, readLessons } from './push/batches.ts';
+import { readLessons } from './push/batches.ts';
+import type { FreshRead } from './push/record.ts';
 import { createUserLookup, type UserLookup } from './read/lookup.ts';
 import { type Members, membersOf, rolesOf } from './read/members.ts';
 import { differingOf, noteRefused, type Roster } from './read/roster.ts';
@@ -102,12 +103,10 @@ function rosterOf({ users, rejected, repeated, refusedLookups }: UserLookup, mem
 
 /** The plan of users who were asked for by name. */
 export interface EditedPlan extends UsersPlan {
-  /** Those who were planned. */
+  readonly kind: 'edited';
+  readonly fresh: FreshRead;
+  /** What is known of those who were planned. */
   readonly states: readonly UserState[];
-  /** What earlier pushes have taught. */
-  readonly lessons: PushLessons;
-  /** When they were asked for, at the earliest, by the monotonic clock. */
-  readonly readAtMs: number;
   /** How many users are present: nobody comes or goes by this plan. */
   readonly population: number;
 }
@@ -172,16 +171,13 @@ export async function planEdited(
   };
   const verdict = guard(view, settings.guard);
   return {
+    kind: 'edited',
     roster: rosterOf(lookup, members),
     roles,
     plans: verdict.plans,
-    unknown: [],
-    absent: [],
     stale,
-    movedAlone: 0,
     verdict,
-    lessons,
-    readAtMs,
+    fresh: { readAtMs, lessons },
     states,
     population: known.population,
   };

@@ -18,6 +18,7 @@ import { hasMoved } from './merge/overtaken.ts';
 import { planUser } from './merge/plan-user.ts';
 import type { MirrorPort, ServicePort, SnapshotPort } from './ports.ts';
 import { rolesOf } from './read/members.ts';
+import type { FreshRead } from './push/record.ts';
 import { noUsers, readEverybody } from './read/ask.ts';
 import { differingOf, type Roster, readRoster, rosterOfSome } from './read/roster.ts';
 import { type RunNote, type RunNotes, tell, warnOfStale, warnOfTwice } from './run-notes.ts';
@@ -34,21 +35,28 @@ export interface RunContext {
   readonly recalled?: { readonly population?: number } | undefined;
 }
 
-/** What one run makes of the users. */
+/** What one run makes of its users, whether they are all or some. */
 export interface UsersPlan {
   readonly roster: Roster;
   readonly roles: RoleNames;
   /** As the guard leaves them. */
   readonly plans: readonly UserPlan[];
-  /** Of whom nothing is known here: they are taken as they are. */
-  readonly unknown: readonly Id[];
-  /** In no listing of this pass. */
-  readonly absent: readonly AbsentRow[];
   /** Shown older than they were before. */
   readonly stale: readonly Id[];
-  /** Shown with a newer version, and nothing else new. */
-  readonly movedAlone: number;
   readonly verdict: GuardVerdict;
+  /** What was read a moment ago and need not be read again before a push; `null`: all of it is read again. */
+  readonly fresh: FreshRead | null;
+}
+
+/** The plan of all users of a team. */
+export interface WholePlan extends UsersPlan {
+  readonly kind: 'all';
+  /** Users of whom nothing is known here: they are taken as they are. */
+  readonly unknown: readonly Id[];
+  /** Users in no listing of this pass. */
+  readonly absent: readonly AbsentRow[];
+  /** How many users are shown with a newer version, and nothing else new. */
+  readonly movedAlone: number;
 }
 
 /** What the roster as a whole says of this pass. */
@@ -97,7 +105,7 @@ export async function planUsers(
   team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
   look: Look,
-): Promise<UsersPlan> {
+): Promise<WholePlan> {
   const { mirror, notes } = places;
   notes.event({ kind: 'step', step: 'users' });
   const { roster, only } = await rosterFor(places, team, look);
@@ -109,7 +117,7 @@ export async function planUsers(
   tell(notes, unread);
   warnOfStale(notes, plan.stale.length);
   tell(notes, said);
-  return { roster, roles, ...plan };
+  return { kind: 'all', roster, roles, fresh: null, ...plan };
 }
 
 /**
@@ -120,7 +128,10 @@ async function planRoster(
   mirror: SnapshotPort,
   { roster, roles, only }: Pick<UsersPlan, 'roster' | 'roles'> & { readonly only: ReadonlySet<Id> | null },
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
-): Promise<Omit<UsersPlan, 'roster' | 'roles'> & Readonly<Record<'unread' | 'said', readonly RunNote[]>>> {
+): Promise<
+  Omit<WholePlan, 'kind' | 'roster' | 'roles' | 'fresh'> &
+    Readonly<Record<'unread' | 'said', readonly RunNote[]>>
+> {
   const { users, shown, members, unresolved } = roster;
   const { differing, unknown, unseen } =
     only === null
@@ -159,7 +170,7 @@ async function planRoster(
 }
 
 /** The same plan with somebody decided about in it of whom nothing is known here. */
-export function planUnknown(plan: UsersPlan, policy: Policy): readonly UserPlan[] {
+export function planUnknown(plan: WholePlan, policy: Policy): readonly UserPlan[] {
   const { users, members } = plan.roster;
   const adopted = plan.unknown.map((id) => planUser(unknownUser(id, users.get(id)), members.get(id), policy));
   return [...plan.plans, ...adopted].toSorted((a, b) => (a.id < b.id ? -1 : 1));

@@ -3,6 +3,7 @@
  * the plan, take what the service changed, push what the mirror changed.
  */
 import type { Id } from '../model/id.ts';
+import type { Look } from '../model/rest.ts';
 import type { Team, TeamAnswer } from '../model/team.ts';
 import { isPush } from '../model/user-plan.ts';
 import {
@@ -15,7 +16,7 @@ import {
 import { howRead, type Learnable, lookForNews } from './at-rest.ts';
 import { afterBatch, countUsers } from './guard/guard.ts';
 import { stopReplaced } from './overlap.ts';
-import { planEdited } from './plan-edited.ts';
+import { type EditedPlan, planEdited } from './plan-edited.ts';
 import { planUsers, type UsersPlan } from './plan-users.ts';
 import { pushEdits } from './push/push.ts';
 import { createPushContext, type PushContext } from './push/record.ts';
@@ -34,6 +35,46 @@ const stopped: UsersDone = { kind: 'stopped' };
 /** Nothing was done that the next run could be spared. */
 export const unlearned: UsersDone = { kind: 'done', learn: null };
 
+/** A run that has users to look at: those of `look`; `null`: those who were edited in the mirror. */
+interface Begun {
+  readonly kind: 'begun';
+  readonly team: Team;
+  readonly look: Exclude<Look, { how: 'nothing' }> | null;
+}
+
+/** Finds out whether there is anything to look at, and whether it is the same team still. */
+async function begin(
+  places: WritingContext,
+  answer: TeamAnswer,
+  settings: ReconcileSettings,
+  group: 'users' | 'edits',
+): Promise<Begun | UsersDone> {
+  const { notes, recalled } = places;
+  const look = group === 'users' ? await lookForNews(places, answer.head, settings) : null;
+  if (look !== null) notes.event({ kind: 'read', resource: 'users', how: howRead(look) });
+  if (look?.how === 'nothing') return await leaveAtRest(places, answer, look.shown);
+  const team = await answer.readTeam();
+  // Where some are looked at alone, it is the team that the mirror has.
+  const isKnown = look === null ? recalled !== undefined : look.how === 'some';
+  if (!isKnown && (await stopReplaced(places, team, settings.scope))) return stopped;
+  return { kind: 'begun', team, look };
+}
+
+/** Nothing is new: neither side is looked at any further. */
+async function leaveAtRest(
+  { mirror, notes, keepTeam, keepPopulation }: WritingContext,
+  answer: TeamAnswer,
+  shown: number,
+): Promise<UsersDone> {
+  notes.count('users_read', shown);
+  notes.count('users_at_rest', shown);
+  await mirror.applyTeam(answer);
+  await keepTeam?.(answer);
+  keepPopulation?.(shown);
+  await mirror.learnRoles();
+  return unlearned;
+}
+
 /** Reads back what was sent and never answered. */
 async function settle(
   places: WritingContext,
@@ -44,6 +85,17 @@ async function settle(
   const push = createPushContext(places, team);
   await settleIntents(push, { ...settings, policy });
   return push;
+}
+
+async function planBegun(
+  places: WritingContext,
+  settings: ReconcileSettings,
+  { team, look }: Begun,
+): Promise<Learnable | EditedPlan> {
+  if (look === null) return await planEdited(places, team, settings);
+  const users = await planUsers(places, team, settings, look);
+  if (look.how === 'some') places.notes.count('users_at_rest', look.shown - look.only.size);
+  return { ...users, look };
 }
 
 /** Writes down and tells what the guard holds. @returns whether the run ends here */
@@ -73,84 +125,60 @@ async function stopsAtGuard(
   return isStopped;
 }
 
+/** Takes what the service changed. @returns the users who wait, because an editor has locked their row */
+async function pull(
+  places: WritingContext,
+  answer: TeamAnswer,
+  settings: ReconcileSettings,
+  users: Learnable | EditedPlan,
+): Promise<ReadonlySet<Id>> {
+  const { mirror, recalled } = places;
+  if (recalled === undefined) {
+    await mirror.applyTeam(answer);
+    await places.keepTeam?.(answer);
+  }
+  const plans = afterBatch(users.plans);
+  if (users.kind === 'edited') {
+    places.keepPopulation?.(users.population);
+    if (users.stale.length > 0) await mirror.noteStale(users.stale);
+    return await applyPulls(places, { ...users, plans, unknown: [] });
+  }
+  await applyOddities(places, users);
+  const deferred = await applyPulls(places, { ...users, plans });
+  await applyUserAbsences(places, users, settings.absence, settings.scope);
+  await mirror.learnRoles();
+  return deferred;
+}
+
 /** Pushes what is planned, but for deferred users: nothing was written for them, not even holds. */
 async function push(
   context: PushContext,
   { push: settings, policy }: ReconcileSettings,
-  { plans, roster, roles, verdict }: UsersPlan,
+  { plans, roster, roles, verdict, fresh }: UsersPlan,
   deferred: ReadonlySet<Id>,
-  planned: PushContext['planned'],
 ): Promise<void> {
   const ready = plans.filter((one) => isPush(one) && !deferred.has(one.id));
   const { approved } = verdict;
   await pushEdits(
-    { ...context, users: roster.users, roles, approved, planned },
+    { ...context, users: roster.users, roles, approved, fresh },
     { ...settings, policy },
     ready,
   );
 }
 
-/** Reconciles all users of a team. */
+/** Reconciles all users of a team, or those who were edited in the mirror. */
 export async function reconcileUsers(
   places: WritingContext,
   answer: TeamAnswer,
   settings: ReconcileSettings,
+  group: 'users' | 'edits',
 ): Promise<UsersDone> {
-  const { mirror, notes } = places;
-  const look = await lookForNews(places, answer.head, settings);
-  notes.event({ kind: 'read', resource: 'users', how: howRead(look) });
-  if (look.how === 'nothing') return await leaveAtRest(places, answer, look.shown);
-  const team = await answer.readTeam();
-  // Where some are looked at alone, it is the team that the mirror has.
-  if (look.how !== 'some' && (await stopReplaced(places, team, settings.scope))) return stopped;
-  const context = await settle(places, team, settings);
-  const users = await planUsers(places, team, settings, look);
-  if (look.how === 'some') notes.count('users_at_rest', look.shown - look.only.size);
+  const begun = await begin(places, answer, settings, group);
+  if (begun.kind !== 'begun') return begun;
+  const context = await settle(places, begun.team, settings);
+  const users = await planBegun(places, settings, begun);
   if (await stopsAtGuard(places, users)) return stopped;
-  await mirror.applyTeam(answer);
-  await places.keepTeam?.(answer);
-  await applyOddities(places, users);
-  const deferred = await applyPulls(places, { ...users, plans: afterBatch(users.plans) });
-  await applyUserAbsences(places, users, settings.absence, settings.scope);
-  await mirror.learnRoles();
-  await push(context, settings, users, deferred, null);
-  return { kind: 'done', learn: deferred.size > 0 ? null : { plan: users, look } };
-}
-
-/** Nothing is new: neither side is looked at any further. */
-async function leaveAtRest(
-  { mirror, notes, keepTeam, keepPopulation }: WritingContext,
-  answer: TeamAnswer,
-  shown: number,
-): Promise<UsersDone> {
-  notes.count('users_read', shown);
-  notes.count('users_at_rest', shown);
-  await mirror.applyTeam(answer);
-  await keepTeam?.(answer);
-  keepPopulation?.(shown);
-  await mirror.learnRoles();
-  return unlearned;
-}
-
-/** Reconciles the users who were edited in the mirror. */
-export async function reconcileEdited(
-  places: WritingContext,
-  answer: TeamAnswer,
-  settings: ReconcileSettings,
-): Promise<UsersDone> {
-  const { mirror, recalled } = places;
-  const team = await answer.readTeam();
-  if (recalled === undefined && (await stopReplaced(places, team, settings.scope))) return stopped;
-  const context = await settle(places, team, settings);
-  const users = await planEdited(places, team, settings);
-  if (await stopsAtGuard(places, users)) return stopped;
-  if (recalled === undefined) {
-    await mirror.applyTeam(answer);
-    await places.keepTeam?.(answer);
-  }
-  places.keepPopulation?.(users.population);
-  if (users.stale.length > 0) await mirror.noteStale(users.stale);
-  const deferred = await applyPulls(places, { ...users, plans: afterBatch(users.plans) });
-  await push(context, settings, users, deferred, users);
-  return unlearned;
+  const deferred = await pull(places, answer, settings, users);
+  await push(context, settings, users, deferred);
+  return { kind: 'done', learn: users.kind === 'all' && deferred.size === 0 ? users : null };
 }

@@ -19,10 +19,10 @@ import type { EditedField } from '../model/waiting.ts';
 import { countPlans, notePostponed, type WritingContext } from './apply-users.ts';
 import { learnRest, lookForNews } from './at-rest.ts';
 import { judgeOverlap } from './overlap.ts';
-import { planUnknown, planUsers, type RunContext, type UsersPlan } from './plan-users.ts';
+import { planUnknown, planUsers, type RunContext, type WholePlan } from './plan-users.ts';
 import { arrangeBatches, countRequests, readLessons } from './push/batches.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
-import { reconcileEdited, reconcileUsers, unlearned } from './reconcile-users.ts';
+import { reconcileUsers, unlearned } from './reconcile-users.ts';
 import { countContacts, listedContactFields, listedTags, planRefresh, refresh } from './refresh.ts';
 import type { RunNotes } from './run-notes.ts';
 
@@ -55,7 +55,7 @@ export interface PushCost {
 
 async function costOf(
   mirror: RunContext['mirror'],
-  { plans, verdict, roster }: UsersPlan,
+  { plans, verdict, roster }: WholePlan,
   { batchSize, updatesAtOnce }: ReconcileSettings['push'],
 ): Promise<PushCost> {
   const pushes = new Map(plans.filter(isPush).map((plan) => [plan.id, { id: plan.id, patch: pushOf(plan) }]));
@@ -69,7 +69,7 @@ async function costOf(
 export interface Planned {
   /** Too few people in common: until a person agrees, a run would end before all of this. */
   readonly replaced: WithheldAbsence | null;
-  readonly users: UsersPlan;
+  readonly users: WholePlan;
   readonly listings: readonly ListingsPlan[];
   readonly cost: PushCost;
   /** Who made the edits that wait in batches. */
@@ -132,8 +132,8 @@ export async function reconcile(
 ): Promise<void> {
   const { service, mirror, notes } = places;
   const users = await attempt(notes, 'users', async () => {
-    if (groups.includes('users')) return await reconcileUsers(places, team, settings);
-    return groups.includes('edits') ? await reconcileEdited(places, team, settings) : unlearned;
+    const group = (['users', 'edits'] as const).find((one) => groups.includes(one));
+    return group === undefined ? unlearned : await reconcileUsers(places, team, settings, group);
   });
   if (users?.kind === 'stopped') return;
   if (groups.includes('listings')) await refreshListings(places, settings);

@@ -107,14 +107,10 @@ async function send(
       ),
     )
     .filter(isPush);
-  const { roster, roles } = users;
+  const { roster, roles, fresh } = users;
   const letPass = Map.groupBy(decided.approved, ({ userId }) => userId);
   const passing = new Map([...letPass].map(([id, of]) => [id, of.map(({ field }) => field)]));
-  await pushEdits(
-    { ...push, users: roster.users, roles, approved: passing, planned: users },
-    pushSettings,
-    plans,
-  );
+  await pushEdits({ ...push, users: roster.users, roles, approved: passing, fresh }, pushSettings, plans);
   return { ...decided, left, isRefused: false };
 }
 

@@ -5,7 +5,6 @@ import type { Rest, RestingUsers } from '../../src/model/rest.ts';
 import type { Everybody, RowsBefore, SomeUsers } from '../../src/model/service-request.ts';
 import type { Team } from '../../src/model/team.ts';
 import { type Learnable, learnRest, lookForNews, standFor } from '../../src/reconcile/at-rest.ts';
-import type { UsersPlan } from '../../src/reconcile/plan-users.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, refusal } from './service-stand-in.ts';
@@ -191,7 +190,7 @@ describe('What a run records', () => {
     await learnRest(
       mirror,
       { ...team, ...of },
-      { plan: { ...plan, ...changes } as unknown as UsersPlan, look: how },
+      { ...plan, ...changes, look: how } as unknown as Learnable,
       settings,
     );
     return learned;

@@ -5,8 +5,8 @@ import type { ServiceUser } from '../../src/model/user.ts';
 import { judgeAbsences } from '../../src/reconcile/missing-rows.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
-import { type EditedPlan, planEdited } from '../../src/reconcile/plan-edited.ts';
-import { type RunContext, planUsers } from '../../src/reconcile/plan-users.ts';
+import { planEdited } from '../../src/reconcile/plan-edited.ts';
+import { planUsers, type RunContext, type UsersPlan } from '../../src/reconcile/plan-users.ts';
 import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { findSharedAddresses } from '../../src/verify/compare-users.ts';
 import { countVisits } from '../support/count-visits.ts';
@@ -72,10 +72,10 @@ function placesOf(count: number, edited: number, phone: (id: Id) => string) {
 }
 
 const rest = { mark: '', schema: '', since: null, written: [], noted: [], present: 0 };
-const planAll: typeof planEdited = async (places, team, settings) =>
-  (await planUsers(places, team, settings, { how: 'unasked', rest })) as EditedPlan;
+type Plan = (...asked: Parameters<typeof planEdited>) => Promise<UsersPlan>;
+const planAll: Plan = (places, team, settings) => planUsers(places, team, settings, { how: 'unasked', rest });
 
-const plans = (plan: typeof planEdited, phone: (id: Id) => string) => (count: number) => {
+const plans = (plan: Plan, phone: (id: Id) => string) => (count: number) => {
   const { places, team } = placesOf(count, count / 2, phone);
   return async () => {
     const { plans: made } = await plan(places, team, { policy: holdAll, guard });

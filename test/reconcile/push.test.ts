@@ -66,7 +66,7 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
       notes,
       members: new Map(),
       roles: new Map(),
-      planned: null,
+      fresh: null,
       users: new Map(service.held),
       monotonicMs: () => {
         clock.now += 5;
@@ -93,12 +93,12 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
       const plans = states.map((state) => planUser(state, undefined, policy));
       await mirror.applyUsers(plans);
       const pushes = plans.filter(isPush).map((plan) => ({ id: plan.id, patch: pushOf(plan) }));
-      const planned =
+      const fresh =
         readAgoMs === undefined
           ? null
           : { readAtMs: clock.now - readAgoMs, lessons: await readLessons(mirror, pushes) };
       service.filters.length = 0;
-      await pushEdits({ ...places, planned }, settings, plans.filter(isPush));
+      await pushEdits({ ...places, fresh }, settings, plans.filter(isPush));
     } catch (thrown) {
       error = thrown;
     }

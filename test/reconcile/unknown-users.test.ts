@@ -7,7 +7,7 @@ import { applyPulls, takeNew, type WritingContext } from '../../src/reconcile/ap
 import { usualLimits } from '../../src/reconcile/guard/limits.ts';
 import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { planUnknown, planUsers, type UsersPlan, unknownUser } from '../../src/reconcile/plan-users.ts';
+import { planUnknown, planUsers, type WholePlan, unknownUser } from '../../src/reconcile/plan-users.ts';
 import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
@@ -67,7 +67,7 @@ const idsFrom = (first: number, many: number): readonly Id[] =>
   Array.from({ length: many }, (_, index) => BigInt(first + index));
 
 /** A plan of a few pulls, and of many users of whom nothing is known. */
-function planOf(pulled: number, unknown: number): UsersPlan {
+function planOf(pulled: number, unknown: number): WholePlan {
   const ids = [...idsFrom(1, pulled), ...idsFrom(pulled + 1, unknown)];
   const users = new Map(ids.map((id): [Id, ServiceUser] => [id, { id, name: `Robin Reed${id}`, raw: {} }]));
   const members = new Map(ids.map((id) => [id, { ...member, id }]));
@@ -87,18 +87,20 @@ function planOf(pulled: number, unknown: number): UsersPlan {
       refusedLookups: 0,
       unproven: new Set(),
     },
+    kind: 'all',
+    fresh: null,
     roles: new Map(ids.map((id) => [id, 'agent'])),
     plans,
     unknown: idsFrom(pulled + 1, unknown),
     absent: [],
     stale: [],
     movedAlone: 0,
-    verdict: {} as UsersPlan['verdict'],
+    verdict: {} as WholePlan['verdict'],
   };
 }
 
 /** What the mirror is told to write, and what the run says of itself. */
-async function apply(plan: UsersPlan, there: ReadonlySet<Id>) {
+async function apply(plan: WholePlan, there: ReadonlySet<Id>) {
   const written: UserWrite[] = [];
   const events: RunEvent[] = [];
   const notes = createRunNotes((event) => events.push(event));

@@ -5,7 +5,7 @@ import type { Team } from '../../src/model/team.ts';
 import { readEverybody } from '../../src/reconcile/read/ask.ts';
 import { applyUserAbsences } from '../../src/reconcile/apply-users.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
-import type { UsersPlan } from '../../src/reconcile/plan-users.ts';
+import type { WholePlan } from '../../src/reconcile/plan-users.ts';
 import { readRoster } from '../../src/reconcile/read/roster.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
@@ -36,7 +36,7 @@ async function judge(refused: readonly string[]) {
   const absent = [1n, 2n].map((id) => ({ id, missingForMs: 3_600_000 }));
   await applyUserAbsences(
     { service, mirror, notes, monotonicMs: () => 0 },
-    { roster, absent } as unknown as UsersPlan,
+    { roster, absent } as unknown as WholePlan,
     { confirmAfterMs: 600_000, maxRows: 3, maxShare: 0.1 },
     { baseUrl: 'https://service.example', filters: {} },
   );

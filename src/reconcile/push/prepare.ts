@@ -126,10 +126,10 @@ export async function takePlanned(
   places: PushContext,
   batches: readonly Batch<UserPlan>[],
 ): Promise<Prepared | undefined> {
-  const { planned, users, monotonicMs } = places;
-  if (planned === null || monotonicMs() - planned.readAtMs > youngMs) return undefined;
+  const { fresh, users, monotonicMs } = places;
+  if (fresh === null || monotonicMs() - fresh.readAtMs > youngMs) return undefined;
   if (!batches.every(({ keepsNames }) => keepsNames === true)) return undefined;
   const plans = batches.flatMap((batch) => batch.plans);
   if (plans.some(({ id }) => !users.has(id))) return undefined;
-  return { intents: await writeDown(places, plans), users, readAtMs: planned.readAtMs };
+  return { intents: await writeDown(places, plans), users, readAtMs: fresh.readAtMs };
 }

@@ -24,12 +24,12 @@ import { isPassing, LateError } from './send-guard.ts';
 import { patchedFields } from './outcome.ts';
 
 async function arrange(
-  { mirror, users, planned }: PushContext,
+  { mirror, users, fresh }: PushContext,
   { batchSize }: PushSettings,
   plans: readonly UserPlan[],
 ): Promise<readonly Batch<UserPlan>[]> {
   const pushes = plans.map((plan) => ({ id: plan.id, patch: pushOf(plan), plan }));
-  const lessons = planned?.lessons ?? (await mirror.inSnapshot((one) => readLessons(one, pushes)));
+  const lessons = fresh?.lessons ?? (await mirror.inSnapshot((one) => readLessons(one, pushes)));
   const keepsNames = lessons.safety === 'keeps';
   const canPutBack = ({ id }: UserPlan) => countWords(readable(users.get(id)?.name) ?? '') <= 2;
   const batches = arrangeBatches(pushes, batchSize, lessons, (probes) => {
@@ -189,7 +189,7 @@ async function afterProbe(
   const plans = batches.flatMap((batch) => batch.plans);
   const left = pushed === 'late' ? plans.filter((plan) => !isNameless(pushOf(plan))) : plans;
   // The probe has taught something since the plan was made.
-  return await arrange({ ...places, planned: null }, settings, left);
+  return await arrange({ ...places, fresh: null }, settings, left);
 }
 
 /**

@@ -14,6 +14,14 @@ import { readBack } from '../read/ask.ts';
 import type { RunNotes } from '../run-notes.ts';
 import { type Answered, resultOf } from './result.ts';
 
+/** What was read for a plan, as far as a push can use it. */
+export interface FreshRead {
+  /** When the users were asked for, by `monotonicMs`. */
+  readonly readAtMs: number;
+  /** What earlier pushes have shown. */
+  readonly lessons: PushLessons;
+}
+
 export interface PushContext {
   readonly service: ServicePort;
   readonly mirror: MirrorPort & MirrorWriter;
@@ -22,13 +30,8 @@ export interface PushContext {
   readonly roles: RoleNames;
   /** The users as the service showed them just before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** What the plan has read already; `null`: the users must be read again in any case. */
-  readonly planned: {
-    /** When the users were asked for, by `monotonicMs`. */
-    readonly readAtMs: number;
-    /** What earlier pushes have shown. */
-    readonly lessons: PushLessons;
-  } | null;
+  /** What the plan has read a moment ago; `null`: the users must be read again in any case. */
+  readonly fresh: FreshRead | null;
   /** The fields that a person approved or resolved, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
   /** Why nothing may be sent; absent: it may. */
@@ -67,7 +70,7 @@ export function createPushContext(
     members: membersOf(team),
     roles: new Map(),
     users: new Map(),
-    planned: null,
+    fresh: null,
     approved: new Map(),
     sendByMs: Number.NEGATIVE_INFINITY,
     breaker: { open: false, unanswered: 0 },
