@@ -10,7 +10,7 @@ import type { ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { Stopped } from '../model/waiting.ts';
 import type { Tag } from '../model/tag.ts';
-import type { ListingRest, RestingListing, RestingUsers } from '../model/rest.ts';
+import type { KnownListing, ListingRest, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamAnswer } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import type { RoleNames, ShownUsers, UserState } from '../model/user-state.ts';
@@ -72,6 +72,7 @@ function createListingRests(db: Queryable, teamId: Id) {
 
 function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = () => {}) {
   const { kysely } = db;
+  const readListingRest = createListingRests(kysely, teamId);
   const looked = (users: readonly UserState[]) => {
     look(users);
     return users;
@@ -97,16 +98,16 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = (
     readGuardHistory: () => readGuardHistory(kysely, teamId),
     readLastEdits: (ids: readonly Id[]) => readLastEdits(kysely, teamId, ids),
     readOverlap: (listed: readonly Id[], scope: string) => readOverlap(kysely, teamId, listed, scope),
-    readListingMemory: async (resource: ListedResource) =>
-      known === undefined ? await readListingMemory(kysely, teamId, resource) : memoryOf(known, resource),
     readAbsenceGrounds: (resource: MirroredResource) => readAbsenceGrounds(kysely, teamId, resource),
-    gatherTags: () => createSpool(tagTable),
-    gatherContactFields: () => createSpool(contactFieldTable),
-    compareTags: (tags: Spool<Tag, ListedResource>) => compareListing(db, teamId, tags),
-    compareContactFields: (fields: Spool<ContactField, ListedResource>) => compareListing(db, teamId, fields),
-    readListingRest: createListingRests(kysely, teamId),
-    readRestingListing: (resource: ListedResource) =>
-      Promise.resolve(known === undefined ? null : toResting<RestingListing>(known.learned, resource)),
+    gatherListing: (resource: ListedResource) =>
+      resource === 'tags' ? createSpool(tagTable) : createSpool(contactFieldTable),
+    compareListing: (rows: Spool<Tag | ContactField, ListedResource>) => compareListing(db, teamId, rows),
+    readKnownListing: async (resource: ListedResource): Promise<KnownListing> => ({
+      rest: await readListingRest(resource),
+      memory:
+        known === undefined ? await readListingMemory(kysely, teamId, resource) : memoryOf(known, resource),
+      resting: known === undefined ? null : toResting<RestingListing>(known.learned, resource),
+    }),
     readRest: () => readRest(kysely, teamId),
     readRowHashes: (of: RestingUsers) => readRowHashes(kysely, teamId, of),
     readRestingUsers: () =>
@@ -244,10 +245,8 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
       learn({ ...learnedOfRest('users', users, isWhole), ...(hashes === null ? {} : { hashes }) }),
     applyRestingListing: (resource: ListedResource, listing: RestingListing) =>
       learn(learnedOfRest(resource, listing)),
-    applyTags: (tags: Spool<Tag, ListedResource>) =>
-      write((tx) => publishListing(tx, run, tags, mayLack('tags'))),
-    applyContactFields: (fields: Spool<ContactField, ListedResource>) =>
-      write((tx) => publishListing(tx, run, fields, mayLack('contact_fields'))),
+    applyListing: (rows: Spool<Tag | ContactField, ListedResource>) =>
+      write((tx) => publishListing(tx, run, rows, mayLack(rows.shape.name))),
     applyContactCounts: async (counts: readonly ContactCount[]) => {
       if (counts.length > 0) await write((tx) => writeContactCounts(tx, run, counts));
     },

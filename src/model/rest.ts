@@ -1,5 +1,6 @@
 /** What a run need not look at: what the last complete run recorded, and what the database says of the time since. */
 import type { Id } from './id.ts';
+import type { ListingMemory } from './listing.ts';
 import type { Everybody, SomeUsers } from './service-request.ts';
 
 /** A state of the database, as it tells of it. */
@@ -59,6 +60,14 @@ export interface RestingListing {
   readonly digests: readonly string[];
   /** How many rows it had. */
   readonly shown: number;
+}
+
+/** What is known of a listing before it is read. */
+export interface KnownListing {
+  readonly memory: ListingMemory;
+  readonly rest: ListingRest;
+  /** The record of the listing when it was equal to the mirror; `null`: there is none, or it is too old. */
+  readonly resting: RestingListing | null;
 }
 
 /** Which users there are to look at. */

@@ -25,7 +25,7 @@ import type {
   UsersAnswer,
 } from '../model/service-request.ts';
 import type { Tag } from '../model/tag.ts';
-import type { ListingRest, Mark, Rest, RestingListing, RestingUsers } from '../model/rest.ts';
+import type { KnownListing, Mark, Rest, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamAnswer } from '../model/team.ts';
 import type { EditedField, GuardHistory, Stopped } from '../model/waiting.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
@@ -43,6 +43,9 @@ export interface ServicePort {
   contactFields(options: ListingOptions<ContactField>): Promise<Listing<ContactField>>;
   contactCount(body: PaginationBody): Promise<bigint>;
 }
+
+/** The rows of one listing, of either kind. */
+export type GatheredListing = GatheredRows<Tag | ContactField>;
 
 /**
  * The mirror of one team. Reads see committed data. Every write is one transaction, which first checks
@@ -69,7 +72,6 @@ export interface MirrorPort {
   /** For these users, field by field. */
   readLastEdits(ids: readonly Id[]): Promise<readonly EditedField[]>;
   readOverlap(listed: readonly Id[], scope: string): Promise<Overlap>;
-  readListingMemory(resource: ListedResource): Promise<ListingMemory>;
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
   /** Which users are not at rest, as the database tells it. */
   readRest(): Promise<Rest>;
@@ -77,15 +79,11 @@ export interface MirrorPort {
   readRowHashes(of: RestingUsers): Promise<Buffer | null>;
   /** The record of the last complete pass; `null`: there is none, or it is too old. */
   readRestingUsers(): Promise<RestingUsers | null>;
-  readListingRest(resource: ListedResource): Promise<ListingRest>;
-  /** The record of a listing that was equal to the mirror; `null`: there is none, or it is too old. */
-  readRestingListing(resource: ListedResource): Promise<RestingListing | null>;
-  /** Collects the rows of a listing for one of the methods below. */
-  gatherTags(): GatheredRows<Tag>;
-  gatherContactFields(): GatheredRows<ContactField>;
+  readKnownListing(resource: ListedResource): Promise<KnownListing>;
+  /** Collects the rows of a listing, to be compared or applied. */
+  gatherListing(resource: ListedResource): GatheredListing;
   /** What a refresh would do. Writes nothing. */
-  compareTags(tags: GatheredRows<Tag>): Promise<RefreshResult>;
-  compareContactFields(fields: GatheredRows<ContactField>): Promise<RefreshResult>;
+  compareListing(rows: GatheredListing): Promise<RefreshResult>;
   /** Those of these users whose last push got no answer. */
   readUnanswered(ids: readonly Id[]): Promise<ReadonlySet<Id>>;
   /** What is known about updates without a name: whether this deployment keeps or clears the name. */
@@ -145,8 +143,7 @@ export interface MirrorWriter {
    */
   applyRestingUsers(users: RestingUsers, hashes: Buffer | null, isWhole: boolean): Promise<void>;
   applyRestingListing(resource: ListedResource, listing: RestingListing): Promise<void>;
-  applyTags(tags: GatheredRows<Tag>): Promise<RefreshResult>;
-  applyContactFields(fields: GatheredRows<ContactField>): Promise<RefreshResult>;
+  applyListing(rows: GatheredListing): Promise<RefreshResult>;
   applyContactCounts(counts: readonly ContactCount[]): Promise<void>;
   applyListingMemory(resource: ListedResource, memory: ListingMemory): Promise<void>;
   applyRejectedRows(resource: string, rows: readonly RejectedRow[]): Promise<void>;

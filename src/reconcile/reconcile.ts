@@ -92,10 +92,10 @@ export async function plan(places: RunContext, team: Team, settings: ReconcileSe
     listings.push({ resource, added, changed, absent: absent.length });
   };
   await attempt(notes, 'tags', async () =>
-    add('tags', await planRefresh(listedTags(service, mirror), mirror, settings, notes)),
+    add('tags', await planRefresh(listedTags(service), mirror, settings, notes)),
   );
   await attempt(notes, 'contact_fields', async () =>
-    add('contact_fields', await planRefresh(listedContactFields(service, mirror), mirror, settings, notes)),
+    add('contact_fields', await planRefresh(listedContactFields(service), mirror, settings, notes)),
   );
   const waiting = [...new Set(users.verdict.waiting.map(({ userId }) => userId))];
   const edits = waiting.length === 0 ? [] : await mirror.readLastEdits(waiting);
@@ -106,17 +106,9 @@ async function refreshListings(
   { service, mirror, notes }: WritingContext,
   settings: ReconcileSettings,
 ): Promise<void> {
-  await attempt(notes, 'tags', () =>
-    refresh(listedTags(service, mirror), (tags) => mirror.applyTags(tags), mirror, settings, notes),
-  );
+  await attempt(notes, 'tags', () => refresh(listedTags(service), mirror, settings, notes));
   await attempt(notes, 'contact_fields', () =>
-    refresh(
-      listedContactFields(service, mirror),
-      (fields) => mirror.applyContactFields(fields),
-      mirror,
-      settings,
-      notes,
-    ),
+    refresh(listedContactFields(service), mirror, settings, notes),
   );
 }
 

@@ -8,8 +8,8 @@ import type { AbsenceDecision, ListedResource, RefreshResult } from '../model/ab
 import type { ContactCount, Segment } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
-import { type GatheredRows, type Listing, nothingLearned } from '../model/listing.ts';
-import type { ListingRest, RestingListing } from '../model/rest.ts';
+import { type Listing, nothingLearned } from '../model/listing.ts';
+import type { KnownListing } from '../model/rest.ts';
 import type { Tag } from '../model/tag.ts';
 import { standFor } from './at-rest.ts';
 import {
@@ -21,34 +21,28 @@ import {
   scopeOf,
 } from './missing-rows.ts';
 import { type CountKind, givenTwice, type RunNotes, warnOfTwice } from './run-notes.ts';
-import type { MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
+import type { GatheredListing, MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
 /** One listed resource: how it is read, compared and checked row by row. */
-export interface Refreshable<Row> {
+export interface Refreshable<Row extends Tag | ContactField> {
   readonly resource: ListedResource;
   readonly list: (options: ListingOptions<Row>) => Promise<Listing<Row>>;
-  readonly gather: () => GatheredRows<Row>;
-  readonly compare: (rows: GatheredRows<Row>) => Promise<RefreshResult>;
   /** Asks for the one row; `undefined` where the interface has no such call. */
   readonly exists: ((id: Id) => Promise<boolean>) | undefined;
 }
 
-export function listedTags(service: ServicePort, mirror: MirrorPort): Refreshable<Tag> {
+export function listedTags(service: ServicePort): Refreshable<Tag> {
   return {
     resource: 'tags',
     list: (options) => service.tags(options),
-    gather: () => mirror.gatherTags(),
-    compare: (tags) => mirror.compareTags(tags),
     exists: async (id) => (await service.tag(id)) !== null,
   };
 }
 
-export function listedContactFields(service: ServicePort, mirror: MirrorPort): Refreshable<ContactField> {
+export function listedContactFields(service: ServicePort): Refreshable<ContactField> {
   return {
     resource: 'contact_fields',
     list: (options) => service.contactFields(options),
-    gather: () => mirror.gatherContactFields(),
-    compare: (fields) => mirror.compareContactFields(fields),
     exists: undefined,
   };
 }
@@ -67,31 +61,31 @@ interface Read<Row> {
   readonly listing: Listing<Row>;
   /** Ids that came twice with different values. */
   readonly differing: readonly Id[];
-  readonly rows: GatheredRows<Row>;
+  readonly rows: GatheredListing;
 }
 
 /** Reads a listing page by page: no more of its rows than a page is in hand at once. */
-async function withListing<Row, R>(
+async function withListing<Row extends Tag | ContactField, R>(
   of: Refreshable<Row>,
   mirror: MirrorPort,
   settings: RefreshSettings,
   notes: RunNotes,
+  { memory, resting }: Recalled,
   work: (read: Read<Row>) => Promise<R>,
-  known?: RestingListing | null,
 ): Promise<R> {
   notes.event({ kind: 'step', step: of.resource });
   const onPage = (done: number) => notes.event({ kind: 'progress', step: of.resource, done, total: null });
-  const rows = of.gather();
+  const rows = mirror.gatherListing(of.resource);
   try {
     const listing = await of.list({
-      memory: await mirror.readListingMemory(of.resource),
-      known: known?.digests,
+      memory,
+      known: resting?.digests,
       sink: rows,
       size: settings.pageSize,
       filter: settings.scope.filters[of.resource] ?? {},
       onPage,
     });
-    const atRest = isAsKnown(listing) ? (known?.shown ?? 0) : 0;
+    const atRest = isAsKnown(listing) ? (resting?.shown ?? 0) : 0;
     notes.count(`${of.resource}_read`, isAsKnown(listing) ? atRest : listing.count);
     if (atRest > 0) notes.count(`${of.resource}_at_rest`, atRest);
     notes.event({ kind: 'read', resource: of.resource, how: isAsKnown(listing) ? 'nothing' : 'all' });
@@ -113,7 +107,7 @@ function countResult(of: ListedResource, result: RefreshResult, notes: RunNotes)
 }
 
 /** What a refresh would change; nothing is written, and all is read. */
-export async function planRefresh<Row>(
+export async function planRefresh<Row extends Tag | ContactField>(
   of: Refreshable<Row>,
   mirror: MirrorPort,
   settings: RefreshSettings,
@@ -121,8 +115,8 @@ export async function planRefresh<Row>(
 ): Promise<RefreshResult> {
   const known = await recallRest(of.resource, mirror, settings);
   const work = async ({ listing, rows }: Read<Row>) =>
-    isAsKnown(listing) ? nothingNew : await of.compare(rows);
-  const result = await withListing(of, mirror, settings, notes, work, known.resting);
+    isAsKnown(listing) ? nothingNew : await mirror.compareListing(rows);
+  const result = await withListing(of, mirror, settings, notes, known, work);
   countResult(of.resource, result, notes);
   return result;
 }
@@ -133,26 +127,22 @@ async function recallRest(
   mirror: MirrorPort,
   settings: RefreshSettings,
 ): Promise<Recalled> {
-  const rest = await mirror.readListingRest(resource);
+  const known = await mirror.readKnownListing(resource);
+  const { rest, resting } = known;
   const under = standFor(rest, settings);
-  const known = rest.isLacking ? null : await mirror.readRestingListing(resource);
-  const isStill = known?.mark === rest.since && known?.shown === rest.present && known.under === under;
-  return { rest, under, resting: isStill ? known : null };
+  const isSame = resting?.mark === rest.since && resting?.shown === rest.present && resting.under === under;
+  return { ...known, under, resting: isSame && !rest.isLacking ? resting : null };
 }
 
-interface Recalled {
-  readonly rest: ListingRest;
+interface Recalled extends KnownListing {
   readonly under: string;
-  /** `null`: nothing that counts. */
-  readonly resting: RestingListing | null;
 }
 
 const nothingNew: RefreshResult = { added: 0, changed: 0, absent: [], population: 0 };
 
-/** @param publish publishes the rows in one transaction */
-export async function refresh<Row>(
+/** Reads a listing and publishes it in one transaction. */
+export async function refresh<Row extends Tag | ContactField>(
   of: Refreshable<Row>,
-  publish: (rows: GatheredRows<Row>) => Promise<RefreshResult>,
   mirror: MirrorPort & MirrorWriter,
   settings: RefreshSettings,
   notes: RunNotes,
@@ -160,10 +150,10 @@ export async function refresh<Row>(
   const { resource } = of;
   const known = await recallRest(resource, mirror, settings);
   const work = async ({ listing, rows, differing }: Read<Row>) => {
-    const result = isAsKnown(listing) ? nothingNew : await publish(rows);
+    const result = isAsKnown(listing) ? nothingNew : await mirror.applyListing(rows);
     return { listing, result, twice: differing.map((id) => givenTwice(resource, id)) };
   };
-  const { listing, result, twice } = await withListing(of, mirror, settings, notes, work, known.resting);
+  const { listing, result, twice } = await withListing(of, mirror, settings, notes, known, work);
   countResult(resource, result, notes);
   await mirror.applyRejectedRows(resource, [...listing.rejected, ...twice]);
   if (listing.status === 'incomplete') {
@@ -200,8 +190,8 @@ async function lookUp(
   return { there, not };
 }
 
-async function judgeMissing<Row>(
-  of: Refreshable<Row>,
+async function judgeMissing(
+  of: Pick<Refreshable<never>, 'resource' | 'exists'>,
   result: RefreshResult,
   mirror: MirrorPort,
   { absence, scope }: RefreshSettings,

@@ -40,9 +40,9 @@ describe('more rows than a statement has parameters', () => {
       raw: {},
     }));
     const publish = async (rows: typeof tags) => {
-      const gathered = mirror.gatherTags();
+      const gathered = mirror.gatherListing('tags') as Parameters<typeof mirror.applyListing>[0];
       gathered.add(rows);
-      return await mirror.applyTags(gathered).finally(() => gathered.close());
+      return await mirror.applyListing(gathered).finally(() => gathered.close());
     };
     expect(await publish(tags)).toMatchObject({ added: many, changed: 0, absent: [], population: 0 });
     expect(

@@ -3,7 +3,7 @@ import type { Intent, IntentResult, NameSafety, PushTries } from '../../src/mode
 import { decideEach, decisionsOf, pushOf, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
-import type { GatheredRows } from '../../src/model/listing.ts';
+import { type GatheredRows, nothingLearned } from '../../src/model/listing.ts';
 import { canonicalName, joinName, splitName } from '../../src/model/name.ts';
 import {
   type Addresses,
@@ -209,12 +209,14 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     readTaken: () => Promise.resolve({ mark: '', written: [] }),
     readRestingUsers: () => Promise.resolve(null),
     applyRestingUsers: () => Promise.resolve(),
-    readListingRest: () =>
-      Promise.resolve({ mark: '', schema: '', since: null, present: 0, isLacking: false }),
-    readRestingListing: () => Promise.resolve(null),
+    readKnownListing: () =>
+      Promise.resolve({
+        rest: { mark: '', schema: '', since: null, present: 0, isLacking: false },
+        memory: nothingLearned,
+        resting: null,
+      }),
     applyRestingListing: () => Promise.resolve(),
-    gatherTags: createGathered,
-    gatherContactFields: createGathered,
+    gatherListing: createGathered,
     readNameSafety: () => Promise.resolve(mirror.nameSafety),
     inSnapshot: (work) => work(mirror),
     readGuardHistory: () =>
@@ -270,16 +272,13 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     openIntents: (plans) => Promise.resolve(openIntents(mirror, plans)),
     applyResults: (results) => Promise.resolve(applyResults(mirror, results)),
     countPresentUsers: notAsked,
-    readListingMemory: notAsked,
-    compareTags: notAsked,
-    compareContactFields: notAsked,
+    compareListing: notAsked,
     applyTeam: notAsked,
     applyAbsences: notAsked,
     learnRoles: () => Promise.resolve(),
     forgetUsers: notAsked,
     noteStale: notAsked,
-    applyTags: notAsked,
-    applyContactFields: notAsked,
+    applyListing: notAsked,
     applyContactCounts: notAsked,
     applyListingMemory: notAsked,
     applyRejectedRows: notAsked,

@@ -203,10 +203,8 @@ describe('a part of a run that the service does not answer', () => {
   } as unknown as Partial<ServicePort>;
   const nothing = { added: 0, changed: 0, absent: [], population: 0 };
   const written = {
-    readListingMemory: () => Promise.resolve({}),
     applyListingMemory: () => Promise.resolve(),
-    applyTags: () => Promise.resolve(nothing),
-    applyContactFields: () => Promise.resolve(nothing),
+    applyListing: () => Promise.resolve(nothing),
   } as unknown as Partial<MirrorStandIn>;
   const groups = ['users', 'listings', 'counts'] as const;
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AbsenceDecision, DecidedAbsence, RefreshResult } from '../../src/model/absence.ts';
 import { type Listing, type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
 import type { ListingRest, RestingListing } from '../../src/model/rest.ts';
+import type { Tag } from '../../src/model/tag.ts';
 import { standFor } from '../../src/reconcile/at-rest.ts';
 import { scopeOf } from '../../src/reconcile/missing-rows.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
@@ -22,11 +23,11 @@ interface StageOptions {
   readonly digests?: readonly string[];
   readonly rest?: ListingRest;
   readonly resting?: RestingListing | null;
-  readonly listing?: Partial<Pick<Listing<string>, 'rejected'>> & { readonly because?: string };
+  readonly listing?: Partial<Pick<Listing<Tag>, 'rejected'>> & { readonly because?: string };
   /** Ids that it gives twice with different values. */
   readonly differing?: readonly bigint[];
   readonly result?: Partial<RefreshResult>;
-  readonly exists?: Refreshable<string>['exists'];
+  readonly exists?: Refreshable<Tag>['exists'];
   readonly decided?: ReadonlyMap<bigint, DecidedAbsence>;
 }
 
@@ -69,29 +70,31 @@ function createStage({
     memory: learned,
     requests: 4,
   };
-  const of: Refreshable<string> = {
+  const of: Refreshable<Tag> = {
     resource: 'tags',
     list: (options) => {
       told.asked.push(options.memory, options.size);
       options.onPage?.(3);
-      return Promise.resolve<Listing<string>>(
+      return Promise.resolve<Listing<Tag>>(
         listing?.because === undefined
           ? { status: 'complete', ...common, ...asKnown(options.known) }
           : { status: 'incomplete', because: listing.because, ...common },
       );
     },
-    gather: () => ({ ...createGathered(), differing: () => differing }),
-    compare: () => Promise.resolve(changed),
     exists,
   };
   const mirror = Object.assign(createMirrorStandIn([]), {
-    readListingRest: () => Promise.resolve(rest),
-    readRestingListing: () => Promise.resolve(resting),
+    readKnownListing: () => Promise.resolve({ memory, rest, resting }),
+    gatherListing: () => ({ ...createGathered(), differing: () => differing }),
+    compareListing: () => Promise.resolve(changed),
+    applyListing: () => {
+      told.published += 1;
+      return Promise.resolve(changed);
+    },
     applyRestingListing: (_: string, learnt: RestingListing) => {
       told.learned.push(learnt);
       return Promise.resolve();
     },
-    readListingMemory: () => Promise.resolve(memory),
     readAbsenceGrounds: () => Promise.resolve({ scope: null, decided }),
     applyListingMemory: (_: string, kept: ListingMemory) => {
       told.memory.push(kept);
@@ -107,11 +110,7 @@ function createStage({
     },
   });
   const notes = createRunNotes();
-  const publish = () => {
-    told.published += 1;
-    return Promise.resolve(changed);
-  };
-  const run = () => refresh(of, publish, mirror, settings, notes);
+  const run = () => refresh(of, mirror, settings, notes);
   return { of, mirror, told, notes, run };
 }
 
