@@ -96,6 +96,64 @@ function planUnread(field: Field, state: Seen): Decision {
   return holdField(field, 'conflict', detail, versionsOf(field, state));
 }
 
+/** A field that both sides have, each with another value. */
+interface Differing {
+  readonly field: Field;
+  readonly state: Seen;
+  readonly values: Values;
+  readonly base: BaseUser;
+  /** What the merge and the policy make of it, if no hold says otherwise. */
+  readonly decided: 'pull' | 'push' | 'conflict';
+  /** A push is not held because of what the service says meanwhile. */
+  readonly mirrorWins: boolean;
+}
+
+function toPush({ field, state: { edits, versions }, values }: Differing, ends: boolean): Decision {
+  const seenMs = versions?.isTelling === true ? versions.changedMs : undefined;
+  return { kind: 'push', values, edit: edits[field]?.id, seenMs, ends };
+}
+
+/** What the hold of a differing field still says; `undefined`: nothing, and the field is decided about anew. */
+function underHold(hold: Hold, differing: Differing, hasName: boolean): Decision | undefined {
+  const { field, state, values, base, decided, mirrorWins } = differing;
+  const isDecided = hold.decision !== undefined;
+  const isInBatch = waitsInBatch(hold);
+  if (isAsSeen(hold, values, state)) {
+    if (isDecided) return toPush(differing, false);
+    if (isInBatch) return { kind: 'held', shown: hold.service };
+  }
+  // A decision that is void leaves nothing behind of what held the field before.
+  if (!isSameEdit(hold, state)) return undefined;
+  if (isInBatch) {
+    // It waits for a person again, whatever the limits are (`guard.ts`).
+    const isOfBatch = sameValue(field, hold.mirror, state.mirror[field]);
+    return decided === 'conflict' && isOfBatch ? stillHeld(field, state.service) : undefined;
+  }
+  if (!isDecided && staysHeld(hold, base, state, hasName)) return stillHeld(field, state.service);
+  const detail = mirrorWins || decided === 'pull' ? undefined : voidDetail(hold, values, state);
+  return detail === undefined ? undefined : holdField(field, 'conflict', detail, values);
+}
+
+/** Why a differing field is held from now on; `undefined`: nothing speaks against what was decided. */
+function reasonToHold(
+  { field, state: { mirror, service }, base, decided, mirrorWins }: Differing,
+  isLate: boolean,
+): readonly [HoldReason, string] | undefined {
+  switch (decided) {
+    case 'conflict':
+      return ['conflict', 'both sides changed it since they last agreed'];
+    case 'pull':
+      return field === 'name' && isEmptied(service, mirror) ? ['conflict', emptiedDetail] : undefined;
+    case 'push': {
+      const detail = unsendable(field, mirror, base);
+      if (detail !== undefined) return ['unsupported', detail];
+      return isLate && !mirrorWins ? ['conflict', overtakenDetail] : undefined;
+    }
+    default:
+      return decided satisfies never;
+  }
+}
+
 /**
  * @param isLate whether the service changed the user after this edit (`overtaken.ts`)
  * @param hasName whether, by what this run decides about the name, one can go along with this field
@@ -109,40 +167,18 @@ export function planField(
 ): Decision {
   const { mirror, service } = state;
   const values = versionsOf(field, state);
-  const hold = (reason: HoldReason, detail: string) => holdField(field, reason, detail, values);
-  const previous = holdOn(field, state);
-  const ends = previous !== undefined;
-  if (isAsked(previous)) return stillHeld(field, service);
-  const verdict = mergeField(field, state.base, mirror, service);
-  if (verdict === 'unread') return ends ? stillHeld(field, service) : planUnread(field, state);
-  if (verdict === 'nothing') return { kind: 'same', ends };
-  if (verdict === 'settle') return { kind: 'settle', values, ends };
+  const hold = holdOn(field, state);
+  const ends = hold !== undefined;
+  if (isAsked(hold)) return stillHeld(field, service);
+  const decided = applyPolicy(policy, field, mergeField(field, state.base, mirror, service));
+  if (decided === 'unread') return ends ? stillHeld(field, service) : planUnread(field, state);
+  if (decided === 'nothing') return { kind: 'same', ends };
+  if (decided === 'settle') return { kind: 'settle', values, ends };
   const base = agreedOf(state.base, mirror, service);
-  const edit = state.edits[field]?.id;
-  const seenMs = state.versions?.isTelling === true ? state.versions.changedMs : undefined;
-  const isSeen = previous !== undefined && isAsSeen(previous, values, state);
-  if (isSeen && previous.decision !== undefined) return { kind: 'push', values, edit, seenMs, ends: false };
-  const batched = previous !== undefined && waitsInBatch(previous) ? previous : undefined;
-  if (isSeen && batched !== undefined) return { kind: 'held', shown: batched.service };
-  const isSame = previous !== undefined && isSameEdit(previous, state);
-  // A decision that is void leaves nothing behind of what held the field before.
-  const isUndecided = isSame && previous.decision === undefined;
-  if (isUndecided && batched === undefined && staysHeld(previous, base, state, hasName))
-    return stillHeld(field, service);
-  const decided = applyPolicy(policy, field, verdict);
-  const isOfBatch = isSame && batched !== undefined && sameValue(field, batched.mirror, mirror[field]);
-  if (decided === 'conflict' && isOfBatch) return stillHeld(field, service);
-  // In a batch it waits for a person again, whatever the limits are (`guard.ts`).
-  const isAlone = batched === undefined && policy[field] !== 'mirror-wins';
-  const isVoid = isAlone && decided !== 'pull' ? voidDetail(previous, values, state) : undefined;
-  if (isVoid !== undefined) return hold('conflict', isVoid);
-  if (decided === 'conflict') return hold('conflict', 'both sides changed it since they last agreed');
-  if (decided === 'push') {
-    const detail = unsendable(field, mirror, base);
-    if (detail !== undefined) return hold('unsupported', detail);
-    if (isLate && policy[field] !== 'mirror-wins') return hold('conflict', overtakenDetail);
-    return { kind: 'push', values, edit, seenMs, ends };
-  }
-  if (field === 'name' && isEmptied(service, mirror)) return hold('conflict', emptiedDetail);
-  return { kind: 'pull', values, ends };
+  const differing = { field, state, values, base, decided, mirrorWins: policy[field] === 'mirror-wins' };
+  const held = hold === undefined ? undefined : underHold(hold, differing, hasName);
+  if (held !== undefined) return held;
+  const reason = reasonToHold(differing, isLate);
+  if (reason !== undefined) return holdField(field, ...reason, values);
+  return decided === 'push' ? toPush(differing, ends) : { kind: 'pull', values, ends };
 }
