@@ -63,15 +63,72 @@ export interface Inspection {
   readonly longNumbers: readonly number[];
 }
 
-/** The counts, and their bounds for the allowed length of the answer. */
-function limitsOf(maxBytes: number) {
-  const values = Math.floor(maxBytes / bytesPerValue);
-  return {
-    values,
-    containers: Math.floor(values / valuesPerContainer),
-    longNumbers: Math.floor(values / valuesPerLongNumber),
-  };
+/** What a byte outside of texts and numbers begins or ends. All others count for nothing: white space, commas. */
+const beginsText = 1;
+const beginsContainer = 2;
+const endsContainer = 3;
+const endsKey = 4;
+const beginsNumber = 5;
+const beginsWord = 6;
+const isForeign = 7;
+
+function meaningOf(byte: number): number {
+  const character = String.fromCharCode(byte);
+  if (character === '"') return beginsText;
+  if ('[{'.includes(character)) return beginsContainer;
+  if (']}'.includes(character)) return endsContainer;
+  if (character === ':') return endsKey;
+  if (character === '-' || isDigit(byte)) return beginsNumber;
+  if ('tfn'.includes(character)) return beginsWord;
+  return byte > 0x7f ? isForeign : 0;
 }
+
+const meanings = Uint8Array.from({ length: 256 }, (_, byte) => meaningOf(byte));
+
+/** What was counted in the bytes so far. */
+const createCounts = () => ({
+  values: 0,
+  containers: 0,
+  keys: 0,
+  /** Keys of objects that have plenty of them. */
+  keysBeyond: 0,
+  depth: 0,
+  deepest: 0,
+  /** Keys of the object that is open at each depth; those of deeper ones do not matter, because the answer is refused. */
+  keysAt: new Uint32Array(maxDepth + 1),
+  /** Start and end of each, alternating. */
+  longNumbers: [] as number[],
+  longestText: 0,
+  longestNumber: 0,
+  foreign: 0,
+});
+type Counts = ReturnType<typeof createCounts>;
+
+/** The first bound that is exceeded, in words; `null`: none. */
+function excessOf(counts: Counts, maxBytes: number): string | null {
+  const values = Math.floor(maxBytes / bytesPerValue);
+  const containers = Math.floor(values / valuesPerContainer);
+  const longNumbers = Math.floor(values / valuesPerLongNumber);
+  const bounds: readonly (readonly [found: number, atMost: number, excess: string])[] = [
+    [counts.longestText, maxStringBytes, `a text in it is longer than ${maxStringBytes} bytes`],
+    [counts.deepest, maxDepth, `it is nested deeper than ${maxDepth} levels`],
+    [counts.containers, containers, `it has more than ${containers} lists and objects`],
+    [counts.keys, values, `it has more than ${values} keys`],
+    [counts.keysBeyond, maxKeysBeyond, `objects in it have more than ${plentyOfKeys} keys`],
+    [counts.longestNumber, maxNumberBytes, `a number in it is longer than ${maxNumberBytes} digits`],
+    [
+      counts.longNumbers.length / 2,
+      longNumbers,
+      `it has more than ${longNumbers} numbers of ${longNumberBytes} digits`,
+    ],
+    [counts.foreign, 0, 'outside of its texts it is not ASCII'],
+    [counts.values, values, `it has more than ${values} values`],
+  ];
+  return bounds.find(([found, atMost]) => found > atMost)?.[2] ?? null;
+}
+
+/** Bytes after which the bounds are looked at: of a hostile answer no more than this is read in vain. */
+const stride = 65_536;
 
 /**
  * Goes through the bytes once. It is not a parser: bytes that pass need not be JSON.
@@ -79,54 +136,62 @@ function limitsOf(maxBytes: number) {
  * @param maxBytes the largest answer allowed; the number of allowed values is proportional to it
  */
 export function inspectJson(bytes: Uint8Array, maxBytes: number): Inspection {
-  const longNumbers: number[] = [];
-  const excess = walk(bytes, limitsOf(maxBytes), longNumbers);
-  return { excess, longNumbers };
+  const counts = createCounts();
+  for (let at = 0; at < bytes.length; ) {
+    at = count(bytes, at, Math.min(at + stride, bytes.length), counts);
+    const excess = excessOf(counts, maxBytes);
+    if (excess !== null) return { excess, longNumbers: [] };
+  }
+  return { excess: null, longNumbers: counts.longNumbers };
 }
 
-function walk(bytes: Uint8Array, limits: ReturnType<typeof limitsOf>, longNumbers: number[]): string | null {
-  let depth = 0;
-  let values = 0;
-  let containers = 0;
-  let allKeys = 0;
-  let keysBeyond = 0;
-  const keys = new Uint32Array(maxDepth + 1);
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (byte === quote) {
-      const end = endOfString(bytes, at);
-      if (end - at > maxStringBytes) return `a text in it is longer than ${maxStringBytes} bytes`;
-      at = end;
-      values += 1;
-    } else if (byte === 0x5b || byte === 0x7b) {
-      depth += 1;
-      containers += 1;
-      if (depth > maxDepth) return `it is nested deeper than ${maxDepth} levels`;
-      if (containers > limits.containers) return `it has more than ${limits.containers} lists and objects`;
-      keys[depth] = 0;
-    } else if (byte === 0x5d || byte === 0x7d) depth = Math.max(0, depth - 1);
-    else if (byte === 0x3a) {
-      const count = (keys[depth] ?? 0) + 1;
-      keys[depth] = count;
-      // The string before the colon was a key.
-      values -= 1;
-      allKeys += 1;
-      if (allKeys > limits.values) return `it has more than ${limits.values} keys`;
-      if (count > plentyOfKeys) keysBeyond += 1;
-      if (keysBeyond > maxKeysBeyond) return `objects in it have more than ${plentyOfKeys} keys`;
-    } else if (byte === 0x2d || isDigit(byte)) {
-      const end = endOfNumber(bytes, at);
-      if (end - at > maxNumberBytes) return `a number in it is longer than ${maxNumberBytes} digits`;
-      if (end - at >= longNumberBytes && isWhole(bytes, at, end)) longNumbers.push(at, end);
-      if (longNumbers.length > 2 * limits.longNumbers)
-        return `it has more than ${limits.longNumbers} numbers of ${longNumberBytes} digits`;
-      at = end - 1;
-      values += 1;
-    } else if (byte === 0x74 || byte === 0x66 || byte === 0x6e) values += 1;
-    else if (byte > 0x7f) return 'outside of its texts it is not ASCII';
-    if (values > limits.values) return `it has more than ${limits.values} values`;
+/** Counts from one position to another, or to the end of what has begun before it. @returns where it ended */
+function count(bytes: Uint8Array, from: number, to: number, counts: Counts): number {
+  const { keysAt, longNumbers } = counts;
+  let at = from;
+  for (; at < to; at += 1) {
+    const start = at;
+    switch (meanings[bytes[at] ?? 0]) {
+      case beginsText:
+        at = endOfString(bytes, at);
+        counts.longestText = Math.max(counts.longestText, at - start);
+        counts.values += 1;
+        break;
+      case beginsContainer:
+        counts.containers += 1;
+        counts.depth += 1;
+        counts.deepest = Math.max(counts.deepest, counts.depth);
+        keysAt[counts.depth] = 0;
+        break;
+      case endsContainer:
+        counts.depth = Math.max(0, counts.depth - 1);
+        break;
+      case endsKey: {
+        const keys = (keysAt[counts.depth] ?? 0) + 1;
+        keysAt[counts.depth] = keys;
+        counts.keys += 1;
+        // The text before the colon was counted as a value.
+        counts.values -= 1;
+        if (keys > plentyOfKeys) counts.keysBeyond += 1;
+        break;
+      }
+      case beginsNumber:
+        at = endOfNumber(bytes, at) - 1;
+        counts.longestNumber = Math.max(counts.longestNumber, at + 1 - start);
+        if (at + 1 - start >= longNumberBytes && isWhole(bytes, start, at + 1))
+          longNumbers.push(start, at + 1);
+        counts.values += 1;
+        break;
+      case beginsWord:
+        counts.values += 1;
+        break;
+      case isForeign:
+        counts.foreign += 1;
+        break;
+      default:
+    }
   }
-  return null;
+  return at;
 }
 
 /** The bytes with the whole numbers at these positions replaced by strings that begin with the mark. */
