@@ -192,6 +192,12 @@ async function afterProbe(
   return await arrange({ ...places, fresh: null }, settings, left);
 }
 
+/** An error that ends the run counts more than one that makes it partial. */
+function gravestOf(failures: readonly unknown[]): unknown {
+  const endsRun = (error: unknown) => !(error instanceof ServiceError) || error.code === 'credentials';
+  return failures.find(endsRun) ?? failures[0];
+}
+
 /**
  * Pushes all edits, unless nothing may be sent (`still`). Stops at once if the service refuses us; refused fields are
  * held and do not affect others. Sends one batch at a time until one was accepted at the first attempt, and after an
@@ -228,11 +234,11 @@ export async function pushEdits(
   };
 
   for (;;) {
-    const isWell = wasTaken && breaker.unanswered === 0;
-    const group = takeGroup(batches, isWell ? settings.updatesAtOnce : 1);
+    const atOnce = wasTaken && breaker.unanswered === 0 ? settings.updatesAtOnce : 1;
+    const group = takeGroup(batches, atOnce);
     // While the updates of one group are in flight, the users of the next group are read.
     const goesAlone = isProbing || group[0]?.isTroubled === true;
-    const most = isWell && !goesAlone ? settings.updatesAtOnce / batchesAtOnce : 1;
+    const most = goesAlone ? 1 : atOnce / batchesAtOnce;
     if (underWay.size > 0 && (underWay.size >= most || group.length === 0 || isOver())) {
       await Promise.race(underWay);
       continue;
@@ -250,9 +256,7 @@ export async function pushEdits(
       });
     underWay.add(work);
   }
-  // An error that ends the run counts more than one that makes it partial.
-  const ends = (error: unknown) => !(error instanceof ServiceError) || error.code === 'credentials';
-  if (failures.length > 0) throw failures.find(ends) ?? failures[0];
+  if (failures.length > 0) throw gravestOf(failures);
   if (breaker.unanswered >= maxUnanswered && batches.length > 0)
     notes.partial(`${breaker.unanswered} updates were not answered: pushing stopped`);
 }

@@ -68,7 +68,7 @@ function holdOf(
   tries: PushTries | undefined,
   maxTries: number,
 ): Hold | undefined {
-  const { intent, seen, outcomes, refusal } = answered;
+  const { intent, seen, outcomes } = answered;
   const hold = (reason: HoldReason, detail: string): Hold => ({
     field,
     reason,
@@ -85,11 +85,8 @@ function holdOf(
   switch (outcomes[field]) {
     case 'changed':
       return hold('conflict', 'the service shows neither the old nor the pushed value');
-    case 'refused': {
-      const said = refusal?.label === undefined ? '' : `, "${refusal.label}"`;
-      const along = intent.along === undefined ? '' : '; the name went along, which would be cleared';
-      return hold('refused', `the service answered ${refusal?.status ?? 400}${said}${along}`);
-    }
+    case 'refused':
+      return hold('refused', sayRefusal(answered));
     case 'ineffective':
     case 'missing':
     case 'unanswered': {
@@ -109,6 +106,12 @@ function holdOf(
     default:
       return outcomes[field] satisfies never;
   }
+}
+
+function sayRefusal({ intent, refusal }: Answered): string {
+  const label = refusal?.label === undefined ? '' : `, "${refusal.label}"`;
+  const along = intent.along === undefined ? '' : '; the name went along, which would be cleared';
+  return `the service answered ${refusal?.status ?? 400}${label}${along}`;
 }
 
 /** The first difference between the sent and the shown value, in canonical form. */

@@ -79,16 +79,24 @@ interface Position {
 
 type Next = { readonly to: Position; readonly flaw?: string } | { readonly end: string | null };
 
+/** Why the walk cannot go on after this page; `null`: all rows were read; `undefined`: it can go on. */
+function endAt<Row>(
+  { date, strict, again }: Position,
+  page: Page<Row>,
+  fresh: number,
+  updatedOf: DateRow<Row>,
+): string | null | undefined {
+  if (countRows(page) === 0)
+    return date === undefined || strict ? null : 'a page that should repeat rows was empty';
+  if (!isNewestFirst(page, updatedOf)) return 'the rows are not sorted by `updated`';
+  return strict && fresh === 0 && again === null ? 'the `date` cursor does not go on' : undefined;
+}
+
 /** The next state after a page. Pure. */
 function move<Row>(from: Position, page: Page<Row>, fresh: number, updatedOf: DateRow<Row>): Next {
   const rows = countRows(page);
-  if (rows === 0) {
-    return {
-      end: from.date === undefined || from.strict ? null : 'a page that should repeat rows was empty',
-    };
-  }
-  if (!isNewestFirst(page, updatedOf)) return { end: 'the rows are not sorted by `updated`' };
-  if (from.strict && fresh === 0 && from.again === null) return { end: 'the `date` cursor does not go on' };
+  const end = endAt(from, page, fresh, updatedOf);
+  if (end !== undefined) return { end };
   const edge = fresh > 0 ? findEdge(page, updatedOf) : from.edge;
   if (edge === null) return { end: 'no row of a page has an `updated`' };
   const largest = Math.max(from.largest, rows);
