@@ -172,6 +172,35 @@ describe('the form of a batch', () => {
     await visit('dora', token);
   });
 
+  it('says of the edits that are left why an approval does not reach them', async () => {
+    const { form } = await openBatch();
+    await decide(form, 'Approve', (row) => !row.includes('15550177'));
+    const editAgain = async (...ids: readonly number[]) => {
+      await rowsOf(`update mirror.users set email = 'later' || email where id in (${ids.join(', ')})`);
+      await owned(`delete from sync.held_fields where user_id in (${ids.join(', ')})`);
+      await hold(ids, 'defdefdefdef');
+    };
+    const said = async () => (await dora.ask('/waiting/defdefdefdef')).text;
+    await editAgain(12);
+    expect(await said()).toContain(
+      'One was edited again before it was sent, so your approval does not reach it.',
+    );
+    // This one was sent before.
+    await owned(
+      `update sync.edits set ended_at = now(), ended_how = 'agreed' where user_id = 13 and ended_at is null`,
+    );
+    await editAgain(13);
+    expect(await said()).toContain('One was edited again');
+    await editAgain(11);
+    expect(await said()).toContain(
+      'Two were edited again before they were sent, so your approval does not reach them.',
+    );
+    await visit('carol', token);
+    expect(await said()).toContain('so the approval of dora does not reach them.');
+    await visit('dora', token);
+    expect((await dora.ask('/waiting')).text).toContain('Two were edited again');
+  });
+
   it('decides nothing with a row that is not in the batch, and ticks the others again', async () => {
     const { form } = await openBatch();
     await rowsOf(`update mirror.users set email = 'other@example.com' where id = 14`);

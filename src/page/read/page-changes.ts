@@ -1,6 +1,7 @@
 /** The ledger for the status page: filtered, newest first, with keyset pagination. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
+import type { HoldReason } from '../../model/user-plan.ts';
 import { type ChangeField, type Direction, kindsOf } from '../../model/ledger-words.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import type { Row } from '../../mirror/db/database.ts';
@@ -32,7 +33,7 @@ export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id' | 'b
   /** The edit that was sent or decided about. */
   readonly edit_id: Id | null;
   /** For a hold that still lasts: its reason. */
-  readonly held: string | null;
+  readonly held: HoldReason | null;
 }
 
 export interface LookedTo {

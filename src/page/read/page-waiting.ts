@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
-import type { RowSort } from '../../model/waiting-page.ts';
+import { perList, type RowSort } from '../../model/waiting-page.ts';
 import { inBatch, waitsForPerson } from '../../mirror/users/waiting-fields.ts';
 import type { PageReader } from './page-reader.ts';
 
@@ -26,6 +26,8 @@ export interface PageField {
   /** Who edited the field, and when. */
   readonly editedBy: string | null;
   readonly editedAt: Date | null;
+  /** Who approved the edit before this one, if that was replaced before it was sent; not looked up for a file. */
+  readonly overtaken: string | null;
 }
 
 /** What waits for one reason in one team, and is decided in one go. */
@@ -122,6 +124,9 @@ const orders: Readonly<Record<RowSort, RawBuilder<unknown>>> = {
   field: sql`h.field`,
 };
 
+/** In the words of `report.decisions`. */
+const editedAgain = 'somebody has edited the field again';
+
 export async function readListRows(
   { db }: PageReader,
   list: WaitingList,
@@ -132,7 +137,11 @@ export async function readListRows(
       select c.request_id from report.changes c
       where c.team_id = f."teamId" and c.user_id = f."userId" and c.field = f.field and c.outcome = 'refused'
       order by c.change_id desc limit 1
-    ) end as "requestId"
+    ) end as "requestId", (
+      select case when d.decision = 'approve' and d.detail = ${editedAgain} then d.decided_by end from report.decisions d
+      where ${most(list) <= perList} and d.team_id = f."teamId" and d.user_id = f."userId" and d.field = f.field
+      order by d.change_id desc limit 1
+    ) as overtaken
     from (
       select ${fieldColumns}, row_number() over (order by ${orders[sort]} ${isDown ? sql`desc` : sql``}, h.user_id, h.field) as n,
         count(*) over ()::int as found
@@ -151,7 +160,7 @@ export async function readHeldRows(
   fields: readonly { readonly userId: Id; readonly field: string }[],
 ): Promise<readonly PageField[]> {
   const { rows } = await sql<PageField>`
-    select ${fieldColumns}, null as "requestId"
+    select ${fieldColumns}, null as "requestId", null as overtaken
     from unnest(${fields.map(({ userId }) => userId)}::bigint[], ${fields.map(({ field }) => field)}::text[])
       with ordinality as k (user_id, field, n), report.held h
     where h.team_id = any (${teamIds}::bigint[]) and h.user_id = k.user_id and h.field = k.field and h.reason <> 'asked'

@@ -4,7 +4,7 @@ import type { PageRun } from '../read/page-runs.ts';
 import type { Id } from '../../model/id.ts';
 import { type Html, html, none } from './html.ts';
 import type { PageContext } from './view.ts';
-import { at, clockTime, count, isSameDay, listed, longAgo, many, span } from './words.ts';
+import { at, clockTime, count, inLetters, isSameDay, listed, longAgo, many, span } from './words.ts';
 
 /** `10 minutes; a whole day from tomorrow 14:30` */
 export function sinceItBegan(beganAt: Date, now: Date): Html {
@@ -74,25 +74,10 @@ export function countedSoFar(
   return `counted once, at ${clockTime(last, now)}. ${line}`;
 }
 
-const figures = [
-  'one',
-  'two',
-  'three',
-  'four',
-  'five',
-  'six',
-  'seven',
-  'eight',
-  'nine',
-  'ten',
-  'eleven',
-  'twelve',
-];
-
 /** `Requests, busiest minute of ten` */
 export function busiestOf(beganAt: Date | null, now: Date): string {
   if (beganAt === null) return 'Requests, busiest minute of a day';
   const minutes = Math.ceil((now.getTime() - beganAt.getTime()) / 60_000);
   if (minutes <= 1) return 'Requests in the first minute';
-  return `Requests, busiest minute of ${figures[minutes - 1] ?? count(minutes)}`;
+  return `Requests, busiest minute of ${inLetters(minutes)}`;
 }

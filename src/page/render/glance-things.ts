@@ -66,7 +66,7 @@ function batchThings(read: Glance, team: SeenTeam, context: PageContext): readon
               id: `batch-${batch}`,
               brief: html`${listTitle(list)}${of}.`,
               title: html`${listTitle(list)}${of}`,
-              text: html`${list.details.map((detail) => html`${visible(capital(detail))}. `)}${list.editedTo === null ? none : html`Edited at ${at(list.editedTo, now)} by ${editorsIn(list)}. `}None of it was sent; all else goes on.`,
+              text: html`${list.details.map((detail) => html`${visible(capital(detail))}. `)}${list.editedTo === null ? none : html`Edited at ${at(list.editedTo, now)} by ${editorsIn(context, list)}. `}None of it was sent; all else goes on.`,
               ways: [
                 {
                   label: html`Look at them, or <a href="${to(context, `/waiting/${batch}`, change)}">see all ${count(list.rows)} here</a>`,

@@ -1,6 +1,8 @@
 /** What waits for a person, in words. */
 import type { PageField, WaitingList } from '../read/page-waiting.ts';
+import type { HoldReason } from '../../model/user-plan.ts';
 import { type Html, html } from './html.ts';
+import type { PageContext } from './view.ts';
 import { capital, count, listed, many, named } from './words.ts';
 
 const fields: Readonly<Record<string, readonly [string, string]>> = {
@@ -36,9 +38,16 @@ export function fieldsOf(rows: readonly Pick<PageField, 'field'>[]): Pick<Waitin
 /** `waits for an approval` of one, `wait` of many. */
 export const waits = (rows: number, what: string): string => `${rows === 1 ? 'waits' : 'wait'} for ${what}`;
 
-/** `front_desk (63), anna (37)` */
-export const editorsIn = ({ editors }: Pick<WaitingList, 'editors'>): Html =>
-  html`${editors.map(({ editor, rows }, i) => html`${i === 0 ? '' : ', '}<b>${editor === null ? 'nobody knows whom' : named(editor)}</b>${editors.length === 1 ? '' : ` (${count(rows)})`}`)}`;
+/** Whether that is who looks, by their own name or by a command in their name. */
+export const isMine = ({ decide }: Pick<PageContext, 'decide'>, by: string | null): boolean =>
+  decide !== null && by !== null && ` for ${by}`.toLowerCase().endsWith(` for ${decide.actor}`.toLowerCase());
+
+export const byWhom = (context: Pick<PageContext, 'decide'>, by: string | null): Html =>
+  isMine(context, by) ? html`you` : named(by ?? 'somebody');
+
+/** `front_desk (63), you (37)` */
+export const editorsIn = (context: PageContext, { editors }: Pick<WaitingList, 'editors'>): Html =>
+  html`${editors.map(({ editor, rows }, i) => html`${i === 0 ? '' : ', '}<b>${editor === null ? 'nobody knows whom' : byWhom(context, editor)}</b>${editors.length === 1 ? '' : ` (${count(rows)})`}`)}`;
 
 type State = WaitingList['state'];
 
@@ -73,6 +82,9 @@ export const stateName: Readonly<Record<State, string>> = {
   asked: 'held on request',
   rejected: 'rejected',
 };
+
+/** Of a pill that leads to it, or stands for it. */
+export const heldWords = (reason: HoldReason): string => `held: ${stateName[reason]}`;
 
 /** What it means, and what follows. */
 export const meaning: Readonly<Record<PageField['reason'], string>> = {

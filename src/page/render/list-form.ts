@@ -3,7 +3,7 @@ import { pageAsked, perList } from '../../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
 import { commandBox } from './components.ts';
 import { asSeen, deedWords, hidden, mayDecide, shownKey } from './decide.ts';
-import { fieldName } from './hold-words.ts';
+import { fieldName, isMine } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, href, to } from './links.ts';
 import { isOwn, rowsTable, type ListOnPage, verbsOf } from './list-rows.ts';
@@ -25,7 +25,8 @@ export function listFilters({ list, context }: ListOnPage): Html {
   };
   const fields = list.fields.map(({ field, rows }) => [fieldName(field), field, rows] as const);
   const editors = list.editors.map(
-    ({ editor, rows }) => [editor ?? 'nobody knows', editor ?? '', rows] as const,
+    ({ editor, rows }) =>
+      [isMine(context, editor) ? 'you' : (editor ?? 'nobody knows'), editor ?? '', rows] as const,
   );
   const inside = html`${group('Field', 'field', 'any', fields)}${group('Edited here by', 'by', 'anybody', editors)}`;
   return inside.toString() === ''

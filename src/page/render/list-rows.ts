@@ -5,11 +5,11 @@ import type { ListRead, PageWaiting } from '../read/page-waiting-view.ts';
 import { mostWhole, ownKey } from '../../model/waiting-page.ts';
 import { person, type TableRow, table } from './components.ts';
 import { mayDecide, shownKey, type Verb } from './decide.ts';
-import { fieldName, listTitle } from './hold-words.ts';
+import { byWhom, fieldName, listTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { headOfThree, three } from './three-values.ts';
 import type { PageContext } from './view.ts';
-import { at, capital, named, visible } from './words.ts';
+import { at, capital, visible } from './words.ts';
 
 export const teamOfList = ({ teams }: PageWaiting, teamId: bigint): SeenTeam =>
   teams.find((team) => team.teamId === teamId) ?? { team: '', teamId, name: null };
@@ -89,7 +89,7 @@ function rowsOf(standing: ListOnPage): readonly TableRow[] {
       userId === null
         ? html`all users`
         : person(context, team.team, { id: userId, name: row.name, withId: true });
-    const edited = html`${hasEditors && editedBy !== null ? html`${named(editedBy)} ` : none}${editedAt === null ? none : at(editedAt, context.now)}`;
+    const edited = html`${hasEditors && editedBy !== null ? html`${byWhom(context, editedBy)} ` : none}${editedAt === null ? none : at(editedAt, context.now)}`;
     const tick = tickOf(standing, row, userId?.toString() ?? 'all users');
     const note = noteOf(standing, row);
     const id = userId === null ? {} : { id: `c-${userId}-${field}` };

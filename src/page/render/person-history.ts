@@ -4,7 +4,7 @@ import type { Id } from '../../model/id.ts';
 import type { PersonPeriod, PersonRead } from '../read/page-person.ts';
 import { fromAndTo } from './change-row.ts';
 import { section } from './components.ts';
-import { fieldName } from './hold-words.ts';
+import { fieldName, heldWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
 import { pill, sides } from './pills.ts';
@@ -89,7 +89,7 @@ function signOf(steps: readonly Step[]): Html {
 }
 
 function outcomeOf({ kind, outcome, held }: ChangeRow): Html {
-  if (kind === 'hold') return held === null ? none : pill('pause', 'quiet', `held: ${held}`);
+  if (kind === 'hold') return held === null ? none : pill('pause', 'quiet', heldWords(held));
   if (outcome === null) return none;
   if (outcome === 'confirmed') return pill('tick', 'ok', 'confirmed');
   return pill('clock', 'quiet', outcome === 'unknown' ? 'not known yet' : outcome);

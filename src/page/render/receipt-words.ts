@@ -45,12 +45,6 @@ export function deedOf(context: PageContext, decided: Decided): Html {
   return html`${n} ${decision === 'undo' ? undoneWord(decided) : past}`;
 }
 
-const isMine = ({ decide }: PageContext, by: string | null): boolean =>
-  decide !== null && by !== null && (by === decide.actor || by.endsWith(` for ${decide.actor}`));
-
-export const byWhom = (context: PageContext, by: string | null): Html =>
-  isMine(context, by) ? html`you` : named(by ?? 'somebody');
-
 /** `in run 4,824`, and of several how many. */
 function inRuns(context: PageContext, { runs }: Decided): Html {
   const [only] = runs;

@@ -5,10 +5,11 @@ import { hasNotLeft, undoable } from '../../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
 import { meter, section, table, teamCell } from './components.ts';
 import { hidden, mayDecide } from './decide.ts';
+import { byWhom } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { href, to } from './links.ts';
 import { type IconShape, icon } from './pills.ts';
-import { byWhom, deedOf, isUnderWay, partsOf, statusOf } from './receipt-words.ts';
+import { deedOf, isUnderWay, partsOf, statusOf } from './receipt-words.ts';
 import type { PageContext } from './view.ts';
 import { at, clockTime, count, named } from './words.ts';
 

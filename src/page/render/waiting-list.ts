@@ -6,17 +6,16 @@ import { mostWhole, ownKey } from '../../model/waiting-page.ts';
 import { hasBanner, isCopy, nothingDecided } from './banner.ts';
 import { chips, choice, csvChip, empty, heading } from './components.ts';
 import { barredNote, hidden, mayDecide } from './decide.ts';
-import { editorsIn, listTitle, meaning, stateName } from './hold-words.ts';
+import { byWhom, editorsIn, isMine, listTitle, meaning, stateName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { teamName } from './layout.ts';
 import { commandOf, csvOf, href, to } from './links.ts';
 import { decidedBelow, listFilters, lookAtAll } from './list-form.ts';
 import { rowsTable, type ListOnPage, listOnPage, teamOfList } from './list-rows.ts';
 import { decidedLast, nothingCard, receiptCard } from './receipt.ts';
-import { byWhom } from './receipt-words.ts';
 import { legend, textOf } from './three-values.ts';
 import type { Csv, PageContext, PageShown } from './view.ts';
-import { at, capital, clockTime, count, listed, many, named, span, visible } from './words.ts';
+import { at, capital, clockTime, count, inLetters, listed, many, named, span, visible } from './words.ts';
 
 const inTeam = (context: PageContext, team: SeenTeam): Html =>
   context.team === null ? html` in ${named(teamName(team))}` : none;
@@ -59,7 +58,7 @@ function aboutOf({ list, context, read }: ListOnPage): Html {
     ...(editedTo === null
       ? []
       : [
-          html`<span>Edited here by ${editorsIn(list)}, ${from === until ? from : `${from} to ${until}`}</span>`,
+          html`<span>Edited here by ${editorsIn(context, list)}, ${from === until ? from : `${from} to ${until}`}</span>`,
         ]),
     ...(list.state === 'conflict' ? [html`<span>On the service: by whom, it does not say</span>`] : []),
     ...(batch === null
@@ -85,11 +84,28 @@ function meaningOf({ list, context, read, isDecided }: ListOnPage): Html {
         ? 'None of it is sent from here.'
         : 'None of it was sent. It waits until somebody decides or the edits change; all else goes on.';
   const own = isDecided ? list.shown.filter((row) => read.own.has(ownKey(row))).length : 0;
+  const some = `${capital(inLetters(own))} of them ${own === 1 ? 'is your own edit' : 'are your own edits'}`;
+  const all = own === 1 ? 'It is your own edit' : `All ${count(own)} are your own edits`;
   const mine =
     own === 0
       ? none
-      : html` <b>${own === list.rows ? (own === 1 ? 'It is your own edit' : `All ${count(own)} are your own edits`) : own === 1 ? 'One of them is your own edit' : `${count(own)} of them are your own edits`}</b>, which somebody else has to approve (four eyes).`;
-  return html`${details}${means}${mine}`;
+      : html` <b>${own === list.rows ? all : some}</b>, which somebody else has to approve (four eyes).`;
+  return html`${details}${means}${overtakenIn(context, list)}${mine}`;
+}
+
+/** Somebody has approved the edit before this one, and nothing of that was sent. */
+function overtakenIn(context: PageContext, { shown }: ListRead): Html {
+  const by = shown.flatMap(({ overtaken }) => overtaken ?? []);
+  const [first, ...others] = new Set(by);
+  if (first === undefined) return none;
+  const approval =
+    others.length > 0
+      ? 'the approvals do'
+      : isMine(context, first)
+        ? 'your approval does'
+        : html`the approval of ${byWhom(context, first)} does`;
+  const [were, them] = by.length === 1 ? ['was', 'it'] : ['were', 'them'];
+  return html` ${capital(inLetters(by.length))} ${were} edited again before ${by.length === 1 ? 'it was' : 'they were'} sent, so ${approval} not reach ${them}.`;
 }
 
 function listCard(read: PageWaiting, list: ListRead, context: PageContext): Html {

@@ -6,6 +6,11 @@ const numbers = new Intl.NumberFormat('en-US');
 /** `4,821` */
 export const count = (value: number | bigint): string => numbers.format(value);
 
+const inLettersTo12 = 'one two three four five six seven eight nine ten eleven twelve'.split(' ');
+
+/** `two`, as a sentence has it; a number above twelve in figures. */
+export const inLetters = (value: number): string => inLettersTo12[value - 1] ?? count(value);
+
 /** `3 users`, `1 user`, `4,821 users`. */
 export const many = (value: number | bigint, one: string, more = `${one}s`): string =>
   `${count(value)} ${Number(value) === 1 ? one : more}`;
