@@ -43,6 +43,8 @@ const inDocuments: ReadonlySet<string> = new Set([
   'tags-of-1',
   'question-390-light',
   'receipt-390-light',
+  'batch-own-1280-light',
+  'question-own-1280-light',
 ]);
 const pictures = fileURLToPath(new URL('../../docs/page', import.meta.url));
 

@@ -54,8 +54,8 @@ beforeAll(async () => {
   ({ server, origin } = await servePage(database.db));
   own = await launchBrowser();
 });
-async function servePage(db: Database) {
-  const config = configSchema.parse({ status: { token, details: true, decide: true } });
+async function servePage(db: Database, keys: object = { token }, push = {}) {
+  const config = configSchema.parse({ push, status: { ...keys, details: true, decide: true } });
   const log = { warn: () => {}, info: () => {}, debug: () => {}, error: () => {} } as unknown as Setup['log'];
   const mirror = { db } as Setup['mirror'];
   const page = createPage({
@@ -368,6 +368,25 @@ describe('lists, a question and a receipt', () => {
     expect(trouble).toEqual([]);
     await context.close();
     await noteDaemon(database.db, { ...note, teams: ['default'], end: 'asked' });
+  });
+
+  it('say three times which edits are of whoever looks', async () => {
+    await edited('kim', `update mirror.users set phone = '44' || phone where id in (206, 207)`);
+    await hold(`e.field = 'phone'`, 'review', 'e.old_value', `'5f0c2a9e71bd'`);
+    const keys = { user: 'kim', password: token };
+    const other = await servePage(database.db, keys, { fourEyes: true });
+    const { page, context, trouble } = await openPage(own, other.origin, 'light', { httpCredentials });
+    await page.goto(`${other.origin}/waiting/5f0c2a9e71bd?sort=person`);
+    await page.getByText('Two of them are your own edits').waitFor();
+    expect(await violationsOn(page, 'light')).toEqual([]);
+    await shoot(page, 'batch-own-1280-light');
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('2 are left out, since you edited them yourself.').waitFor();
+    expect(await violationsOn(page, 'light')).toEqual([]);
+    await shoot(page, 'question-own-1280-light');
+    expect(trouble).toEqual([]);
+    await context.close();
+    await other.server.close();
   });
 
   it.each([true, false])('counts the ticks, with a script or without: %s', async (javaScriptEnabled) => {
