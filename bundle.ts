@@ -105,7 +105,7 @@ const copyAssets: Plugin = {
     const inter = readdirSync(`${fonts}/files`)
       .filter((file) => file.endsWith('-wght-normal.woff2'))
       .map((file) => join(fonts, 'files', file));
-    for (const path of [...own, ...inter, 'docs/guide.md'])
+    for (const path of [...own, ...inter, `${fonts}/index.css`, 'docs/guide.md'])
       this.emitFile({
         type: 'asset',
         fileName: `chunks/assets/${basename(path)}`,

@@ -9,31 +9,9 @@ export interface Asset {
   readonly isFont: boolean;
 }
 
-/** Beside this file in the bundle, where all of them are; in a checkout the fonts lie in their package, the guide in docs. */
-const places = ['./assets/', '../../node_modules/@fontsource-variable/inter/files/', '../../docs/'];
-
-/** Parts of the typeface: a browser asks for those of whose letters there are any on the page. */
-const scripts = [
-  'latin',
-  'latin-ext',
-  'cyrillic',
-  'cyrillic-ext',
-  'greek',
-  'greek-ext',
-  'vietnamese',
-] as const;
-
-/** By name, and where it lies. Of the bundle the same files are listed in `bundle.ts`. */
-const files: Readonly<Record<string, readonly [type: string, file: string]>> = {
-  'style.css': ['text/css; charset=utf-8', 'style.css'],
-  'script.js': ['text/javascript; charset=utf-8', 'script.js'],
-  'alive.js': ['text/javascript; charset=utf-8', 'alive.js'],
-  'icon.svg': ['image/svg+xml', 'icon.svg'],
-  'guide.md': ['text/plain; charset=utf-8', 'guide.md'],
-  ...Object.fromEntries(
-    scripts.map((one) => [`inter-${one}.woff2`, ['font/woff2', `inter-${one}-wght-normal.woff2`] as const]),
-  ),
-};
+/** In the bundle all of them lie beside this file; in a checkout the typeface lies in its package, the guide in docs. */
+const typeface = '../../node_modules/@fontsource-variable/inter/';
+const places = ['./assets/', typeface, `${typeface}files/`, '../../docs/'];
 
 function readBeside(name: string): Buffer {
   for (const [at, place] of places.entries()) {
@@ -46,11 +24,20 @@ function readBeside(name: string): Buffer {
   throw new Error(`${name} is nowhere`);
 }
 
+/** The typeface's own style sheet says which of its files has which letters: a browser asks for those that a page needs. */
 export function readAssets(): ReadonlyMap<string, Asset> {
-  return new Map(
-    Object.entries(files).map(([name, [type, file]]) => [
-      name,
-      { type, body: readBeside(file), isFont: type === 'font/woff2' },
-    ]),
-  );
+  const own = (type: string, file: string): Asset => ({ type, body: readBeside(file), isFont: false });
+  const letters = own('text/css; charset=utf-8', 'index.css');
+  const fonts = [...String(letters.body).matchAll(/files\/([\w-]+\.woff2)/g)];
+  return new Map([
+    ['style.css', own('text/css; charset=utf-8', 'style.css')],
+    ['letters.css', letters],
+    ['script.js', own('text/javascript; charset=utf-8', 'script.js')],
+    ['alive.js', own('text/javascript; charset=utf-8', 'alive.js')],
+    ['icon.svg', own('image/svg+xml', 'icon.svg')],
+    ['guide.md', own('text/plain; charset=utf-8', 'guide.md')],
+    ...fonts.map(
+      ([path, file = '']) => [path, { ...own('font/woff2', file), isFont: true }] satisfies [string, Asset],
+    ),
+  ]);
 }

@@ -3,7 +3,8 @@ import { readAssets } from '../../src/page/assets.ts';
 
 const assets = readAssets();
 const style = String(assets.get('style.css')?.body);
-const faces = [...style.matchAll(/@font-face \{.*?assets\/([^"]+)".*?unicode-range:([^;]+);/gs)];
+const letters = String(assets.get('letters.css')?.body);
+const faces = [...letters.matchAll(/@font-face \{.*?url\(\.\/([^)]+)\).*?unicode-range:([^;]+);/gs)];
 
 /** Whether a letter is in `U+0100-02BA, U+20AC`. */
 const hasLetter = (ranges: string, letter: string) =>

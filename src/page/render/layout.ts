@@ -122,7 +122,8 @@ export function layout(context: PageContext, current: Tab, shown: PageShown, lin
 <meta name="color-scheme" content="light dark">
 <title>${shown.title}${isCopy(context) ? ' · copy' : ''} · musterd</title>
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<link rel="preload" href="/assets/inter-latin.woff2" as="font" type="font/woff2" crossorigin>
+<link rel="preload" href="/assets/files/inter-latin-wght-normal.woff2" as="font" type="font/woff2" crossorigin>
+<link rel="stylesheet" href="/assets/letters.css">
 <link rel="stylesheet" href="/assets/style.css">
 <script type="module" src="/assets/script.js"></script>
 </head>

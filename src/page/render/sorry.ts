@@ -36,6 +36,7 @@ export function sorryPage(status: number): Html {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · musterd</title>
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/assets/letters.css">
 <link rel="stylesheet" href="/assets/style.css">
 </head>
 <body>
