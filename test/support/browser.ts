@@ -55,7 +55,9 @@ const hideHost = `{
     if (texts.currentNode.textContent === '${hostname()}') texts.currentNode.textContent = 'mirror-1';
 }`;
 
+/** Leaves a picture where the documents show it or where it is its view's one in light; drawing takes longer than looking. */
 export async function shoot(page: Page, name: string): Promise<void> {
+  if (!inDocuments.has(name) && !name.endsWith('-light')) return;
   await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
   if (process.env['UPDATE_PICTURES'] === undefined || !inDocuments.has(name)) return;
   await page.evaluate(hideHost);
@@ -151,8 +153,14 @@ export async function openPage(
   return { page, context, trouble };
 }
 
-/** What axe has to say against the page, in short: in the dark of the colours alone, on a smaller screen of all but them. */
-export async function violationsOn(page: Page, look: Look): Promise<readonly string[]> {
+/**
+ * What is wrong with how a page is laid out, and what axe has to say against it, in short: in the dark of the colours
+ * alone, on a phone of all but them. On a tablet and on the narrowest screen it would find the same again.
+ */
+export async function faultsOn(page: Page, look: Look): Promise<readonly string[]> {
+  const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+  const faults = overflow > 0 ? [`${overflow} px too wide`] : [];
+  if (look === 'tablet' || look === 'narrow') return faults;
   // What holds of the first rows of a table holds of all; and only what is wrong is told of.
   const axe = new AxeBuilder({ page })
     .setLegacyMode()
@@ -160,9 +168,10 @@ export async function violationsOn(page: Page, look: Look): Promise<readonly str
     .exclude('tbody tr:nth-child(n+8)')
     .exclude('.stack > section:nth-child(n+5)');
   if (look === 'dark') axe.withRules(['color-contrast']);
-  else if (look !== 'light') axe.disableRules(['color-contrast']);
+  else if (look === 'phone') axe.disableRules(['color-contrast']);
   const { violations } = await axe.analyze();
-  return violations.map(
-    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
-  );
+  return [
+    ...faults,
+    ...violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`),
+  ];
 }
