@@ -1,0 +1,150 @@
+/**
+ * What becomes of an edit: the tables of [the guide](guide.md) as a program. It shares only types with musterd;
+ * `test/reconcile/specification.test.ts` compares its answers with those of musterd in a million states.
+ */
+import type { Field, UserValues } from '../src/model/user.ts';
+import type { Decision, HoldReason } from '../src/model/user-plan.ts';
+import type { UserState } from '../src/model/user-state.ts';
+import type { GuardSettings } from '../src/reconcile/guard/limits.ts';
+import type { ConflictPolicy } from '../src/reconcile/merge/merge-field.ts';
+
+type Value = UserValues[Field] | undefined | { readonly unreadable: string };
+
+const wordsOf = (text: string) => text.normalize('NFC').split(/\s+/u).filter(Boolean);
+/** In this form anything is compared with the service: case of emails, punctuation of phones, spaces do not count. */
+const forms: Readonly<Record<Field, (text: string) => string>> = {
+  name: (text) => wordsOf(text).join(' '),
+  email: (text) => text.trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase()),
+  phone: (text) => text.replace(/[^0-9]/g, ''),
+  roleId: (text) => text,
+};
+export function canonical(field: Field, value: Value): string {
+  if (typeof value !== 'object' || value === null) return forms[field](String(value ?? ''));
+  return 'first' in value ? forms[field](`${value.first} ${value.last}`) : value.unreadable;
+}
+const isNewer = ({ versions }: UserState) => versions?.isNewer === true && versions.isTelling;
+/** Whether the service shows any value, byte by byte, that it did not show when it was last read. */
+function movedAnywhere({ base, service, held }: UserState): boolean {
+  const stored = (value: Value) => (typeof value === 'string' && value.trim() === '' ? null : value);
+  return (['name', 'email', 'phone', 'roleId'] as const).some((field) => {
+    const hold = held.find((one) => one.field === field);
+    const last = hold === undefined ? (field === 'name' ? base?.joined : base?.[field]) : hold.shown;
+    const said = service?.[field];
+    if (said === undefined || (typeof said === 'object' && said)) return false;
+    return bytes(stored(said)) !== bytes(stored(last));
+  });
+}
+/** The mirror is compared with the base byte by byte: every edit counts. */
+const bytes = (value: Value) =>
+  typeof value === 'object' && value && 'first' in value ? `${value.first}\n${value.last}` : (value ?? null);
+
+/** A name goes as two halves. Half a guess is not sent, and nothing that the service could not take or remove. */
+function isSendable(field: Field, { base, mirror }: UserState): boolean {
+  if (mirror === undefined) return false;
+  if (field === 'phone') return mirror.phone === null || /[0-9]/.test(mirror.phone);
+  if (canonical(field, mirror[field]) === '') return false;
+  if (field !== 'name' || mirror.split === 'known' || base === undefined) return true;
+  const { first, last } = mirror.name;
+  const [whole, before] = [wordsOf(`${first} ${last}`), wordsOf(base.joined)];
+  const changed = Number(first !== base.name.first) + Number(last !== base.name.last);
+  if (changed === 1) return before.length < 3;
+  const isGuess = whole.length > 2 && last === whole.at(-1) && first === whole.slice(0, -1).join(' ');
+  const isLonger = before.length < whole.length && before.every((word) => whole.includes(word));
+  return changed === 0 || !(isGuess && isLonger);
+}
+
+/** What is known of one field. `carries`: the halves of the name are known, for an update that has to carry them. */
+export function factsOf(field: Field, state: UserState, policy: ConflictPolicy, carries: boolean) {
+  const { base, mirror, service, edits } = state;
+  const [said, mine] = [service?.[field], mirror?.[field]];
+  const agreed = field === 'name' ? base?.joined : base?.[field];
+  const hold = state.held.find((one) => one.field === field);
+  const [isShown, isOdd] = [said !== undefined, typeof said === 'object' && said !== null];
+  const unknown = isOdd || (!isShown && base !== undefined && canonical(field, agreed) !== '');
+  const edited = mirror !== undefined && (base === undefined || bytes(mine) !== bytes(base[field]));
+  const isMoved = base === undefined || canonical(field, said) !== canonical(field, agreed);
+  const moved = isShown && isMoved && !unknown;
+  const settles = edited && moved && canonical(field, said) === canonical(field, mine);
+  const emptied = field === 'name' && isShown && canonical(field, said) === '';
+  const sameEdit = hold !== undefined && hold.edit === edits[field]?.id;
+  const sameValue = sameEdit && bytes(hold.mirror) === bytes(mine);
+  const shown = (value: Value, old: Value) => canonical(field, value === undefined ? old : value);
+  const isSameService = shown(hold?.service, hold?.base) === shown(said, base?.[field]);
+  const isLater = isNewer(state) && !((state.versions?.changedMs ?? Infinity) <= (hold?.seenMs ?? -1));
+  const byEdit = hold?.reason === 'gone' || hold?.reason === 'rejected';
+  const isWhere = !isShown || byEdit || canonical(field, said) === canonical(field, hold?.service);
+  const sendable = isSendable(field, state);
+  const mayGo = hold?.reason === 'unsupported' && sendable && (field === 'name' || carries);
+  const isVery = field !== 'name' && isShown && bytes(said === '' ? null : said) === bytes(mine);
+  const found = { hold, policy, unknown, edited, settles, sameValue, sendable };
+  return {
+    ...found,
+    isNew: mirror === undefined,
+    /** The user left and came back: what was edited before waits. */
+    back: mirror?.gone === true,
+    waits: edited && (isShown || base !== undefined) && !settles && !isVery,
+    asked: hold?.reason === 'asked' && (hold.endsInMs ?? 0) > 0,
+    /** An empty name never replaces a full one. */
+    lost: emptied && base?.joined !== '' && base !== undefined && (!mirror || canonical(field, mine) !== ''),
+    blank: emptied && canonical(field, mine) !== '',
+    mayBeCleared: edited && base !== undefined && !isShown && (field === 'email' || field === 'phone'),
+    nothing: (!edited && !moved) || (base === undefined && !isShown),
+    decided: hold?.decision !== undefined,
+    asSeen: sameValue && bytes(hold.base) === bytes(base?.[field]) && isSameService && !isLater,
+    batched: hold?.batch !== undefined && (hold.reason === 'limit' || hold.reason === 'review'),
+    stands: hold?.reason !== 'asked' && sameValue && isWhere && !mayGo,
+    wins: edited && moved ? policy : edited ? 'mirror-wins' : 'service-wins',
+    /** The service changed the user after this edit, and shows the value from before it. */
+    late: isNewer(state) && edits[field]?.isSince !== true && !movedAnywhere(state),
+  };
+}
+
+type Facts = ReturnType<typeof factsOf>;
+/** The first row that is so. A reason: the field is held for it from now on. */
+const rows: readonly (readonly [Decision['kind'] | HoldReason, (is: Facts) => boolean])[] = [
+  ['held', (is) => is.asked],
+  ['conflict', (is) => (is.isNew || (is.back && !is.waits)) && is.lost],
+  ['rejected', (is) => is.back && is.waits && is.hold?.reason === 'rejected' && is.sameValue],
+  ['gone', (is) => is.back && is.waits],
+  ['adopt', (is) => is.isNew || is.back],
+  ['held', (is) => is.unknown && is.hold !== undefined],
+  ['conflict', (is) => is.unknown && is.mayBeCleared],
+  ['wait', (is) => is.unknown],
+  ['same', (is) => is.nothing],
+  ['settle', (is) => is.settles],
+  ['push', (is) => is.decided && is.asSeen],
+  ['held', (is) => !is.decided && (is.batched ? is.asSeen : is.stands)],
+  ['held', (is) => is.wins === 'hold' && is.batched && is.sameValue],
+  ['conflict', (is) => is.wins === 'hold' || (is.wins === 'service-wins' && is.blank)],
+  ['pull', (is) => is.wins === 'service-wins'],
+  ['conflict', (is) => is.decided && is.sameValue && !is.batched && is.policy !== 'mirror-wins'],
+  ['unsupported', (is) => !is.sendable],
+  ['conflict', (is) => is.late && is.policy !== 'mirror-wins'],
+  ['push', () => true],
+];
+
+/** What becomes of a field of a user whom the service shows. */
+export function fateOf(field: Field, state: UserState, policy: ConflictPolicy, carries: boolean) {
+  if (state.hasOpenIntent || state.stale === true) return 'wait';
+  const is = factsOf(field, state, policy, carries);
+  return rows.find(([, applies]) => applies(is))?.[0] ?? 'wait';
+}
+
+/** What the merge would push, and what people said of it. `again`: it was in a batch before. `fresh`: it counts. */
+export type Push = { readonly user: bigint; readonly field: Field } & Readonly<
+  Record<'approved' | 'resolved' | 'fresh' | 'again' | 'isShared', boolean>
+>;
+/** The guard looks at all pushes of a run together: what is sent, held in a batch, or held alone. */
+export function guardFate(all: readonly Push[], people: number, today: Set<bigint>, set: GuardSettings) {
+  const users = new Set(all.filter(({ fresh }) => fresh).map(({ user }) => user));
+  const isTeam = people >= 20;
+  const most = isTeam ? Math.max(set.maxRows, Math.floor(people * set.maxShare)) : set.maxRows;
+  const isDay = isTeam && users.size > 0 && users.union(today).size > people * set.maxSharePerDay;
+  const isTooMuch = users.size > most || (people >= 3 && users.size >= people) || isDay;
+  const roles = all.filter(({ field, resolved }) => field === 'roleId' && !resolved).length;
+  return ({ field, approved, resolved, again, isShared }: Push): 'push' | 'batch' | 'alone' => {
+    if (!resolved && (field === 'roleId' ? roles > set.maxRoleChanges : isShared)) return 'alone';
+    if (approved) return 'push';
+    return set.isReviewed === true || isTooMuch || again ? 'batch' : 'push';
+  };
+}

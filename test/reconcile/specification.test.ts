@@ -1,0 +1,292 @@
+/** musterd and its specification (`docs/specification.ts`) say the same of every state that a user can come to. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { canonical, factsOf, fateOf, guardFate, type Push } from '../../docs/specification.ts';
+import { createRandom } from '../../src/emulator/random.ts';
+import { type Field, fields, type ServiceUser, type UserValues } from '../../src/model/user.ts';
+import { decisionsOf, type Hold, type UserPlan } from '../../src/model/user-plan.ts';
+import type { UserState } from '../../src/model/user-state.ts';
+import { guard } from '../../src/reconcile/guard/guard.ts';
+import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
+import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { base, makeState } from './states.ts';
+import { createWalk, type Walk } from './walk.ts';
+
+const seed = Number(process.env['TEST_SEED'] ?? 20_261_123);
+
+/** Whether the halves are known of the name that an update of other fields would carry. */
+function isNameKnown({ base: agreed, mirror, service }: UserState): boolean {
+  if (agreed === undefined || mirror === undefined || service === undefined) return true;
+  const said = typeof service.name === 'object' && service.name !== null ? undefined : service.name;
+  const shown = canonical('name', said === undefined ? agreed.joined : said);
+  const isEdited = mirror.name.first !== agreed.name.first || mirror.name.last !== agreed.name.last;
+  const isAgreed = canonical('name', agreed.name) === shown;
+  return shown.split(' ').length <= 2 || (isAgreed && !isEdited && mirror.split === 'known');
+}
+
+function specified(state: UserState, policy: Policy): readonly string[] {
+  const name = fateOf('name', state, policy.name, true);
+  const goesAlong = name === 'push' || (name === 'settle' && state.mirror?.split === 'known');
+  const carries = goesAlong || isNameKnown(state);
+  return fields.map((field) => (field === 'name' ? name : fateOf(field, state, policy[field], carries)));
+}
+
+function decided(state: UserState, policy: Policy): readonly string[] {
+  const plan = planUser(state, undefined, policy);
+  return fields.map((field) => {
+    const decision = plan.fields[field];
+    return decision.kind === 'hold' ? decision.hold.reason : decision.kind;
+  });
+}
+
+const print = (value: unknown) =>
+  JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? `${inner}n` : inner), 1);
+
+function compare({ state, policy }: Walk, seen: Set<string>) {
+  const [should, does] = [specified(state, policy), decided(state, policy)];
+  for (const fate of does) seen.add(fate);
+  if (should.every((fate, at) => fate === does[at])) return;
+  expect(does, print({ state, policy })).toEqual(should);
+}
+
+/** The same user under another id and, but for a few, with addresses of their own. */
+function renumber(state: UserState, id: bigint): UserState {
+  const own = <T>(field: string, value: T): T => {
+    if (typeof value !== 'string' || value === '' || id % 6n === 0n) return value;
+    return (field === 'email' ? `${id}${value}` : field === 'phone' ? `${value}${id}` : value) as T;
+  };
+  const all = <T extends object>(values: T): T =>
+    Object.fromEntries(Object.entries(values).map(([key, value]) => [key, own(key, value)])) as T;
+  const hold = (one: Hold): Hold => ({
+    ...one,
+    base: own(one.field, one.base),
+    mirror: own(one.field, one.mirror),
+    service: own(one.field, one.service),
+  });
+  return {
+    ...state,
+    id,
+    held: state.held.map(hold),
+    base: state.base && all(state.base),
+    mirror: state.mirror && all(state.mirror),
+    service: state.service && { ...all(state.service), id },
+  };
+}
+
+const isWhole = ({ service, base: agreed, mirror, edits, hasOpenIntent, stale }: UserState) =>
+  service !== undefined &&
+  agreed !== undefined &&
+  mirror?.gone === false &&
+  !hasOpenIntent &&
+  stale !== true &&
+  edits.name !== undefined &&
+  fields.every((field) => service[field] !== undefined && !(service[field] instanceof Object));
+
+/** A run over a small team, as the specification is told of it. */
+function pushesOf(states: readonly UserState[], plans: readonly UserPlan[], policy: Policy): readonly Push[] {
+  const wanted = plans.flatMap((plan) =>
+    decisionsOf(plan, 'push').map(([field, move]) => ({ plan, field, move })),
+  );
+  const goesTo = (field: Field, value: string, user: bigint) =>
+    states.some(({ id, service }) => id !== user && canonical(field, service?.[field]) === value) ||
+    wanted.some(
+      (one) =>
+        one.plan.id !== user && one.field === field && canonical(field, one.move.values.mirror) === value,
+    );
+  return wanted.map(({ plan: { id: user }, field, move }) => {
+    const state = states.find(({ id }) => id === user) as UserState;
+    const { hold, decided: isDecided, asSeen } = factsOf(field, state, policy[field], true);
+    const approved = isDecided && asSeen;
+    const again = hold?.batch !== undefined && !approved;
+    const left = again && !isDecided && hold.edit === state.edits[field]?.id;
+    const value = canonical(field, move.values.mirror as UserValues[Field]);
+    return {
+      user,
+      field,
+      approved,
+      again,
+      resolved: approved && hold?.decision === 'resolved',
+      fresh: !approved && !left,
+      isShared: (field === 'email' || field === 'phone') && value !== '' && goesTo(field, value, user),
+    };
+  });
+}
+
+const usual = { minPopulation: 20, maxDrift: 0.2, adminRoleIds: [] };
+
+function compareGuard(states: readonly UserState[], policy: Policy, random: ReturnType<typeof createRandom>) {
+  const settings: GuardSettings = {
+    ...usual,
+    maxRows: random.between(0, 8),
+    maxShare: random.pick([0.1, 0.3]),
+    maxSharePerDay: random.pick([0.2, 0.5]),
+    maxRoleChanges: random.between(0, 3),
+    isReviewed: random.between(0, 5) === 0,
+  };
+  const plans = states.map((state) => planUser(state, undefined, policy));
+  const others = random.between(0, 30);
+  const population = states.length + (random.between(0, 2) === 0 ? 0 : others);
+  const pushedToday = new Set(states.map(({ id }) => id).filter(() => random.between(0, 3) === 0));
+  const users = new Map(states.map(({ id, service }) => [id, service as ServiceUser]));
+  const verdict = guard(
+    {
+      states,
+      plans,
+      users,
+      population,
+      shown: population,
+      isWhole: true,
+      members: new Map(),
+      open: [],
+      differing: [...users.keys()],
+      present: [],
+      edits: [],
+      history: { pushedToday, waiting: [], isOld: false, lacking: [], accepted: [] },
+    },
+    settings,
+  );
+  const pushes = pushesOf(states, plans, policy);
+  const fate = guardFate(pushes, population, pushedToday, settings);
+  const after = new Map(verdict.plans.map((plan) => [plan.id, plan]));
+  return pushes.map((push) => {
+    const decision = after.get(push.user)?.fields[push.field];
+    const does =
+      decision?.kind !== 'hold' ? decision?.kind : decision.hold.batch === undefined ? 'alone' : 'batch';
+    expect(does, print({ push, pushes, population, settings, pushedToday: [...pushedToday] })).toBe(
+      fate(push),
+    );
+    return does;
+  });
+}
+
+/** The rows of a table of the guide, below this heading. */
+function tableBelow(heading: string): readonly (readonly string[])[] {
+  const guide = readFileSync('docs/guide.md', 'utf8');
+  const section = guide.slice(guide.indexOf(`\n## ${heading}\n`)).split('\n');
+  const from = section.findIndex((line) => line.startsWith('|---'));
+  const rows = section.slice(from + 1);
+  return rows
+    .slice(
+      0,
+      rows.findIndex((line) => !line.startsWith('|')),
+    )
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+}
+
+describe('the specification', () => {
+  it('fits on a few screens', () => {
+    expect(readFileSync('docs/specification.ts', 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(
+      150,
+    );
+  });
+
+  it('and musterd decide the same in a million states of a user', () => {
+    const seen = new Set<string>();
+    const walk = createWalk(seed);
+    for (let states = 0; states < 1_000_000; ) {
+      walk.begin();
+      for (let step = 0; step < 24; step += 1) {
+        walk.step();
+        if (walk.state.service === undefined) continue;
+        compare(walk, seen);
+        states += 1;
+      }
+    }
+    const all = 'adopt conflict gone held pull push rejected same settle unsupported wait';
+    expect([...seen].toSorted((a, b) => (a < b ? -1 : 1)).join(' ')).toBe(all);
+  });
+
+  it('and the guard stop the same in ten thousand runs', () => {
+    const random = createRandom(seed);
+    const walk = createWalk(seed + 1);
+    const seen = new Map<string | undefined, number>();
+    for (let run = 0; run < 10_000; run += 1) {
+      const states: UserState[] = [];
+      walk.begin();
+      const { policy } = walk;
+      for (let step = 0, most = random.between(3, 60); step < most; step += 1) {
+        walk.step();
+        if (isWhole(walk.state)) states.push(renumber(walk.state, BigInt(states.length + 1)));
+      }
+      for (const does of compareGuard(states, policy, random)) seen.set(does, (seen.get(does) ?? 0) + 1);
+    }
+    expect([...seen.keys()].toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual([
+      'alone',
+      'batch',
+      'push',
+    ]);
+  });
+
+  it('says of the three versions what the guide says', () => {
+    const values = {
+      'as in the base': base.email,
+      changed: 'new@example.com',
+      'changed to the same': 'NEW@example.com',
+      'changed to something else': 'x@example.com',
+    };
+    const fates = tableBelow('What a run does').map(([mirror, service, does]) => {
+      const at = (cell: string | undefined) => values[cell as keyof typeof values];
+      const state = makeState({ mirror: { email: at(mirror) }, service: { email: at(service) } });
+      return [fateOf('email', state, holdAll.email, true), does?.split(':')[0]];
+    });
+    expect(fates).toEqual([
+      ['same', 'nothing'],
+      ['pull', 'pull'],
+      ['push', 'push'],
+      ['settle', 'settle'],
+      ['conflict', 'hold'],
+    ]);
+  });
+
+  it('says of each hold what the guide says about its end', () => {
+    const other = 'x@example.com';
+    // A value that could not be sent is looked at again where it can be.
+    const mineOf = (reason: Hold['reason']) => (reason === 'unsupported' ? ' ' : 'new@example.com');
+    const held = (
+      reason: Hold['reason'],
+      batch: boolean,
+      service: string,
+      mirror = mineOf(reason),
+      endsInMs = 1_000,
+    ) => {
+      const seen = reason === 'conflict' ? other : base.email;
+      const values = { base: base.email, mirror: mineOf(reason), service: seen };
+      const hold: Hold = { field: 'email', reason, detail: '', ...values };
+      const state = makeState({
+        mirror: { email: mirror },
+        service: { email: service },
+        held: [{ ...hold, ...(batch ? { batch: '1a' } : {}), ...(reason === 'asked' ? { endsInMs } : {}) }],
+      });
+      return fateOf('email', state, 'hold', true) === 'held';
+    };
+    for (const [reasons = '', , ends = ''] of tableBelow('Held fields')) {
+      const reason = reasons.replaceAll('`', '') as Hold['reason'];
+      const still = reason === 'conflict' ? other : (base.email ?? '');
+      const isAsked = reason === 'asked';
+      for (const batch of reason === 'limit' ? [true, false] : [reason === 'review']) {
+        const byService =
+          ends.includes('either side') || (!batch && ends.includes('alone, also when the service'));
+        const does = {
+          stays: held(reason, batch, still),
+          'the edit ends': !held(reason, batch, still, base.email ?? ''),
+          'the service changes it': !held(reason, batch, 'y@example.com'),
+          'its time is up': isAsked && !held(reason, batch, still, mineOf(reason), 0),
+        };
+        expect({ reason, batch, ...does }).toEqual({
+          reason,
+          batch,
+          stays: true,
+          'the edit ends': !isAsked,
+          'its time is up': ends.includes('its time is up'),
+          'the service changes it': byService,
+        });
+      }
+    }
+  });
+});
