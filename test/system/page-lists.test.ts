@@ -378,11 +378,11 @@ describe('lists, a question and a receipt', () => {
     const { page, context, trouble } = await openPage(own, other.origin, 'light', { httpCredentials });
     await page.goto(`${other.origin}/waiting/5f0c2a9e71bd?sort=person`);
     await page.getByText('Two of them are your own edits').waitFor();
-    expect(await violationsOn(page, 'light')).toEqual([]);
+    expect(await faultsOn(page, 'light')).toEqual([]);
     await shoot(page, 'batch-own-1280-light');
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByText('2 are left out, since you edited them yourself.').waitFor();
-    expect(await violationsOn(page, 'light')).toEqual([]);
+    expect(await faultsOn(page, 'light')).toEqual([]);
     await shoot(page, 'question-own-1280-light');
     expect(trouble).toEqual([]);
     await context.close();
