@@ -1,6 +1,8 @@
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showTime, showValue } from '../model/field-values.ts';
+import { printable } from '../model/in-words.ts';
 import { type HeldRow, readHeldOf } from '../runs/held-together.ts';
+import { sayResolveEach } from '../runs/say-seen.ts';
 import { printJson, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 import { withMirror } from './setup.ts';
@@ -21,6 +23,12 @@ export async function heldCommand(context: Context, who: string | undefined): Pr
     else if (rows.length === 0) printLine(context.err, 'No field is held.');
     else {
       printHeld(context, rows);
+      const [command] = sayResolveEach(rows);
+      if (command !== undefined)
+        printLine(
+          context.err,
+          printable(`The first of them is decided as it is here by: ${command}, or --take service`),
+        );
       for (const { hash, reason, fields } of together)
         printLine(
           context.err,

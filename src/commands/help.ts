@@ -49,7 +49,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   reject: ["musterd reject 4f1c2a9b7d60 --revert --reason 'a slip'"],
   resolve: [
     'musterd resolve robin@example.com phone --take mirror --if 15550100',
-    'musterd resolve robin@example.com phone --take service --edit 12',
+    'musterd resolve robin@example.com phone --take service --edit 12 --if-service 15550123',
     "musterd resolve robin@example.com name --take 'Anne Marie|Berg'",
   ],
   hold: ["musterd hold robin@example.com --until 3d --reason 'on leave'"],

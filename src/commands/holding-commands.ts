@@ -49,6 +49,7 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
     .option('--take <value>', 'mirror, service, or another value; a name as "First|Last"')
     .option('--if <value>', "only if this is the mirror's value, as you have seen it")
     .option('--edit <number>', 'only if this is the edit; "musterd held" shows its number')
+    .option('--if-service <value>', "and only if this is the service's value, as you have seen it")
     .option('--reason <text>', 'reason, for the record')
     .option(...asOption)
     .option(...waitOption);

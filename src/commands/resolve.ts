@@ -8,6 +8,7 @@ import type { Setup } from '../runs/open.ts';
 import { type BatchResolution, resolveBatch } from '../runs/resolve-batch.ts';
 import { readSeen, readTake, type SeenOptions } from '../runs/read-take.ts';
 import { sayValue } from '../runs/require-held.ts';
+import { sayResolve } from '../runs/say-seen.ts';
 import { type Resolved, resolve, type SeenField, type Take } from '../runs/resolve-field.ts';
 import { numbered } from './approve.ts';
 import { type AskPerson, askAtTerminal, confirmationOf, longestReason } from './confirmation.ts';
@@ -73,13 +74,13 @@ async function resolveTogether(
   batch: string,
   who: string | undefined,
 ): Promise<ExitCode> {
-  const { take, edit, if: value } = options;
+  const { take, edit, if: value, ifService } = options;
   if (take !== 'mirror' && take !== 'service')
     throw new MusterdError('usage', 'A batch is resolved with --take mirror or --take service');
-  if (who !== undefined || edit !== undefined || value !== undefined)
+  if ([who, edit, value, ifService].some((given) => given !== undefined))
     throw new MusterdError(
       'usage',
-      '--batch says by itself what is decided: leave out user, --edit and --if',
+      '--batch says by itself what is decided: leave out user, --edit, --if and --if-service',
     );
   const { actor, why = `musterd resolve --batch --take ${take}` } = confirmationOf(context, options);
   return withMirror(context, async (setup) => {
@@ -118,14 +119,12 @@ async function look(
   return (await ask(questions[take])) ? { kind: 'shown', digest: now.digest } : 'no';
 }
 
-function unseen({ id, field, mirror, service, edit, named }: HeldNow, take: string): MusterdError {
-  const column = columnOf(field);
-  const command = `musterd resolve ${id} ${column} --take ${take}`;
-  const numbered = edit === undefined || named.startsWith('--edit') ? '' : `, or: ${command} --edit ${edit}`;
+function unseen({ id, ...now }: HeldNow, take: string): MusterdError {
+  const column = columnOf(now.field);
   return new MusterdError(
     'usage',
-    `Say which ${column} of user ${id} you have seen, with --if or --edit: the mirror has ${sayValue(mirror)}, the service ${sayValue(service)} now`,
-    { hint: `Nothing was decided. If that is what you mean: ${command} ${named}${numbered}` },
+    `Say which ${column} of user ${id} you have seen, with --if or --edit, and --if-service: the mirror has ${sayValue(now.mirror)}, the service ${sayValue(now.service)} now`,
+    { hint: `Nothing was decided. If that is what you mean: ${sayResolve(id, now, take)}` },
   );
 }
 

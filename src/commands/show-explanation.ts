@@ -114,7 +114,7 @@ function heldInJson(held: Explanation['held'][number] | undefined): object | nul
 }
 
 function print(context: Context, explanation: Explanation): void {
-  const { id, state, edit, answer, held, openPush, moves, next } = explanation;
+  const { id, state, edit, answer, held, commands, openPush, moves, next } = explanation;
   const line = (text: string) => printLine(context.out, printable(text));
   const marks = [
     ...(state.mirror === undefined ? ['not in the mirror'] : []),
@@ -146,6 +146,7 @@ function print(context: Context, explanation: Explanation): void {
       ];
     }),
   );
+  for (const command of commands) line(`Decided as it is here by: ${command}, or --take service`);
   if (openPush !== null) {
     const sent = Object.keys(openPush.intent.sent) as Field[];
     line(

@@ -8,6 +8,7 @@ import {
   readLastEdit,
   readOpenPush,
 } from '../mirror/users/explain-read.ts';
+import { readHeldFields } from '../mirror/users/held.ts';
 import { findUsers } from '../mirror/users/find-user.ts';
 import { type LedgerRow, readLedger } from '../mirror/users/ledger.ts';
 import { readPlacing } from '../mirror/team/known-place.ts';
@@ -29,6 +30,7 @@ import { neverLeft } from '../reconcile/push/request.ts';
 import { askService, type ServiceAnswer } from './ask-service.ts';
 import { adviceFor, explainFields, type FieldExplanation } from './explain-fields.ts';
 import { requireSchema, type Setup } from './open.ts';
+import { sayResolveEach } from './say-seen.ts';
 import { nobodyAnswers, theOnly } from './the-only-user.ts';
 
 /** How many changes of the ledger are shown. */
@@ -46,6 +48,8 @@ export interface Explanation {
   readonly placing: Placing;
   readonly fields: readonly FieldExplanation[];
   readonly held: readonly HeldSince[];
+  /** The commands that decide about what is held, as it is. */
+  readonly commands: readonly string[];
   readonly openPush: OpenPush | null;
   /** What a run would now find out about the open push. */
   readonly openOutcomes: FieldOutcomes | null;
@@ -125,6 +129,7 @@ async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer):
     placing: await readPlacing(mirror.db),
     fields,
     held,
+    commands: sayResolveEach(await readHeldFields(kysely, teamId, id)),
     openPush,
     openOutcomes,
     moves,

@@ -1,6 +1,6 @@
 /** Reads what a person typed after `--take`: a value for one field, or the side whose value wins. */
 import { MusterdError } from '../errors.ts';
-import { maxId } from '../model/id.ts';
+import { type Id, maxId } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
 import { splitName } from '../model/name.ts';
 import type { Field } from '../model/user.ts';
@@ -40,19 +40,34 @@ export interface SeenOptions {
   readonly edit?: string;
   /** The mirror's value. */
   readonly if?: string;
+  /** The service's value, besides one of these. */
+  readonly ifService?: string;
+}
+
+/** A value of the service in words: a name as the service joins it. @throws MusterdError `usage`, as `readValue` */
+export function readShown(field: Field, text: string): string | Id | null {
+  if (field === 'name') return text;
+  return text.trim() === '' ? null : (readValue(field, text.trim()) as string | Id | null);
 }
 
 /** @throws MusterdError `usage`, as `readValue` */
-export function readSeen(field: Field, { edit, if: value }: SeenOptions): SeenField | undefined {
+export function readSeen(field: Field, { edit, if: value, ifService }: SeenOptions): SeenField | undefined {
   if (edit !== undefined && value !== undefined)
     throw new MusterdError('usage', '--edit and --if both say what was seen: give one of them');
+  const service = ifService === undefined ? undefined : readShown(field, ifService);
   if (value !== undefined) {
     const isNothing = field === 'roleId' && value.trim() === '';
-    return { kind: 'value', value: isNothing ? null : readValue(field, value) };
+    return { kind: 'value', value: isNothing ? null : readValue(field, value), service };
   }
-  if (edit === undefined) return undefined;
+  if (edit === undefined) {
+    if (service === undefined) return undefined;
+    throw new MusterdError(
+      'usage',
+      '--if-service says what was seen of the service: give --edit or --if too',
+    );
+  }
   const id = /^\d{1,19}$/.test(edit) ? BigInt(edit) : maxId + 1n;
-  if (id <= maxId) return { kind: 'edit', edit: id };
+  if (id <= maxId) return { kind: 'edit', edit: id, service };
   throw new MusterdError('usage', `--edit "${printable(edit)}" is not the number of an edit`, {
     hint: '"musterd held" shows it.',
   });

@@ -10,7 +10,14 @@ import { applyDecisions } from '../mirror/users/users-write.ts';
 import { columnOf } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
 import { shownDigest } from '../model/shown-field.ts';
-import { canonicalValue, type Field, type MirrorRow, sameBytes, type UserPatch } from '../model/user.ts';
+import {
+  canonicalShown,
+  canonicalValue,
+  type Field,
+  type MirrorRow,
+  sameBytes,
+  type UserPatch,
+} from '../model/user.ts';
 import type { FieldValue } from '../model/user-plan.ts';
 import { planResolved } from '../reconcile/merge/plan-resync.ts';
 import { actAs, decideFor } from './four-eyes.ts';
@@ -21,13 +28,18 @@ import { type Held, refusalOf, requireHeld, sayValue } from './require-held.ts';
 /** Which value wins: that of one side, or another one. */
 export type Take = 'mirror' | 'service' | { readonly value: FieldValue };
 
+/** What the service showed; absent: the person does not say. */
+interface SeenService {
+  readonly service?: string | Id | null | undefined;
+}
+
 /**
- * What the person had before them: the edit by its number, the mirror's value, or all that a page showed, as
- * `shownDigest` makes it. Where it is something else by now, nothing is decided.
+ * What the person had before them: the edit by its number or the mirror's value, each perhaps with the service's value; or
+ * all that a page showed, as `shownDigest` makes it. Where it is something else by now, nothing is decided.
  */
 export type SeenField =
-  | { readonly kind: 'edit'; readonly edit: Id }
-  | { readonly kind: 'value'; readonly value: FieldValue }
+  | ({ readonly kind: 'edit'; readonly edit: Id } & SeenService)
+  | ({ readonly kind: 'value'; readonly value: FieldValue } & SeenService)
   | { readonly kind: 'shown'; readonly digest: string };
 
 /** A person's decision about a held field. */
@@ -45,12 +57,14 @@ export interface Resolution {
 function requireSeen(id: Id, { hold, mirror }: Held, seen: SeenField | undefined): void {
   if (seen === undefined) return;
   const { field, edit, shown = hold.service } = hold;
+  const isShown = ({ service }: SeenService): boolean =>
+    service === undefined || canonicalShown(field, service) === canonicalShown(field, shown ?? null);
   const isSeen = (): boolean => {
     switch (seen.kind) {
       case 'edit':
-        return seen.edit === edit;
+        return seen.edit === edit && isShown(seen);
       case 'value':
-        return sameBytes(field, { ...mirror, [field]: seen.value }, mirror);
+        return sameBytes(field, { ...mirror, [field]: seen.value }, mirror) && isShown(seen);
       case 'shown':
         return seen.digest === shownDigest({ edit, mirror: mirror[field], service: shown });
       default:

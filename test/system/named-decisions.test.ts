@@ -62,7 +62,11 @@ describe('`resolve` by a script', () => {
     expect([unsaid.code, unsaid.stdout]).toEqual([64, '']);
     for (const value of Object.values(other)) expect(unsaid.stderr).toContain(String(value));
     await expectUndecided();
-    const [, line = ''] = /: (musterd .*?)(?:, or: |\n)/.exec(unsaid.stderr) ?? [];
+    const [, line = ''] = /: (musterd .*?)\n/.exec(unsaid.stderr) ?? [];
+    for (const command of ['held', 'why']) {
+      const { stdout, stderr } = await team.musterd(command, ...(command === 'why' ? [String(id)] : []));
+      expect(stdout + stderr).toContain(`by: ${line}, or --take service\n`);
+    }
     expect(await team.musterd(...wordsOf(line).slice(1))).toMatchObject({ code: 0, stderr: '' });
     await team.run();
     expect(team.updates()).toEqual([{ id, ...sent }]);
@@ -117,6 +121,56 @@ describe('`resolve` by a script', () => {
     await expectUndecided();
   });
 
+  describe.each(editsOfEachField)('that says what the service had for the $field', (conflict) => {
+    const { field, words } = conflict;
+    const shown = async (): Promise<string> => {
+      const { held } = JSON.parse((await team.musterd('held', '--json')).stdout) as {
+        readonly held: readonly { readonly service_value: string | number | null }[];
+      };
+      return String(held[0]?.service_value ?? '');
+    };
+    const take = async (id: number, side: string, service: string) => {
+      const seen = ['--edit', await numberOf(field), '--if-service', service];
+      return await team.musterd('resolve', String(id), field, '--take', side, ...seen);
+    };
+
+    it.each(['mirror', 'service'])('decides nothing where that has moved: --take %s', async (side) => {
+      const id = await openConflict(conflict);
+      const before = await shown();
+      team.emulator.team.editUser(id, {
+        first: 'Ina',
+        email: 'ina@example.com',
+        phone: '15550188',
+        roleId: 1042,
+      });
+      await team.run();
+      const now = await shown();
+      expect(now).not.toBe(before);
+      const moved = await take(id, side, before);
+      expect([moved.code, moved.stderr]).toEqual([64, expect.stringContaining(`the service "${now}"`)]);
+      const named = ['--if', words, '--if-service', before];
+      expect(await team.musterd('resolve', String(id), field, '--take', side, ...named)).toMatchObject({
+        code: 64,
+      });
+      await expectUndecided();
+      expect(await take(id, side, now)).toMatchObject({ code: 0 });
+    });
+
+    it('decides where that has not moved, however it is spelled', async () => {
+      const id = await openConflict(conflict);
+      const spelled = field === 'email' ? (await shown()).toUpperCase() : ` ${await shown()} `;
+      expect(await take(id, 'mirror', spelled)).toMatchObject({ code: 0 });
+    });
+  });
+
+  it('says that the service had nothing', async () => {
+    const id = await openConflict({ ...ofPhone, other: { phone: null } } as unknown as Conflict);
+    const take = ['resolve', String(id), 'phone', '--take', 'mirror', '--if', ofPhone.words, '--if-service'];
+    expect(await team.musterd(...take, '15550123')).toMatchObject({ code: 64 });
+    await expectUndecided();
+    expect(await team.musterd(...take, '')).toMatchObject({ code: 0 });
+  });
+
   it('with a value of its own checks what was seen, where that is said', async () => {
     const id = await openConflict(ofEmail);
     const take = ['resolve', String(id), 'email', '--take', 'new@example.com'];
@@ -131,6 +185,8 @@ describe('`resolve` by a script', () => {
   it.each([
     [['--if', 'ada@example.com', '--edit', '1'], 'give one of them'],
     [['--edit', 'one'], 'not the number of an edit'],
+    [['--if-service', 'eva@example.com'], 'give --edit or --if too'],
+    [['--if', 'ada@example.com', '--if-service', ''], '"eva@example.com"'],
     [['--edit', '99999999999999999999'], 'not the number of an edit'],
     [['--if', ''], '"ada@example.com"'],
   ])('is refused with %j', async (seen, words) => {

@@ -118,7 +118,7 @@ export async function readBatchFields(
 ): Promise<readonly BatchField[]> {
   const { rows } = await sql<BatchField>`
     select user_id as "userId", field, edit_id as edit from sync.held_fields
-    where team_id = ${teamId} and batch = ${batch} and decision is distinct from 'rejected' order by user_id, field`.execute(
+    where team_id = ${teamId} and batch = ${batch} and coalesce(decision <> 'rejected', true) order by user_id, field`.execute(
     db,
   );
   return rows;

@@ -1,0 +1,74 @@
+/** What a command line says was seen of a held field, so that nothing else is decided about: the reverse of `readSeen`. */
+import type { HeldRow } from '../mirror/users/held.ts';
+import { fieldOfSql, valueFromJson } from '../mirror/users/users-read.ts';
+import type { Id } from '../model/id.ts';
+import { printable } from '../model/in-words.ts';
+import type { NamePair } from '../model/name.ts';
+import { sameValue } from '../model/push-values.ts';
+import { canonicalShown, type Field, type ServiceValue } from '../model/user.ts';
+import type { FieldValue, Hold } from '../model/user-plan.ts';
+import { columnOf } from '../model/field-values.ts';
+import { readSeen, readShown } from './read-take.ts';
+
+export interface SeenHold {
+  readonly field: Field;
+  readonly edit: Id | undefined;
+  readonly mirror: FieldValue;
+  /** As a run last saw it. */
+  readonly service: ServiceValue;
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** The mirror's value as `--if` reads it. */
+function inWords(value: FieldValue): string {
+  if (value === null) return '';
+  return typeof value === 'object' ? `${value.first}|${(value as NamePair).last}` : String(value);
+}
+
+/** `--if 'Ada|Berg'`, or `--edit 12` where no text says the mirror's value exactly. */
+function sayMirror({ field, edit, mirror }: Omit<SeenHold, 'service'>): string {
+  const text = inWords(mirror);
+  const isExact = () => {
+    const seen = readSeen(field, { if: text });
+    return seen?.kind === 'value' && sameValue(field, seen.value, mirror);
+  };
+  const hasBars = text.split('|').length > (field === 'name' ? 2 : 1);
+  const isPlain = !hasBars && printable(text) === text && isExact();
+  return edit !== undefined && !isPlain ? `--edit ${edit}` : `--if ${quoted(text)}`;
+}
+
+/** `--if-service 'Eva Berg'`; empty where no text says it. */
+export function sayService({ field, service = null }: Pick<SeenHold, 'field' | 'service'>): string {
+  const text = service === null ? '' : String(service);
+  const isExact = canonicalShown(field, readShown(field, text)) === canonicalShown(field, service);
+  return printable(text) === text && isExact ? ` --if-service ${quoted(text)}` : '';
+}
+
+export const saySeen = (seen: SeenHold): string => `${sayMirror(seen)}${sayService(seen)}`;
+
+/** The command that decides about it as it was seen. */
+export const sayResolve = (id: Id, seen: SeenHold, take = 'mirror'): string =>
+  `musterd resolve ${id} ${columnOf(seen.field)} --take ${take} ${saySeen(seen)}`;
+
+/** Whether `musterd resolve` decides about it, and no other command does. */
+const isResolved = ({ reason, batch }: Pick<HeldRow | Hold, 'reason' | 'batch'>): boolean =>
+  reason !== 'asked' && ((batch ?? null) === null || (reason !== 'limit' && reason !== 'review'));
+
+/** The commands that decide about these rows one by one. */
+export function sayResolveEach(rows: readonly HeldRow[]): readonly string[] {
+  return rows.flatMap((row) => {
+    if (row.user_id === null || !isResolved(row)) return [];
+    const field = fieldOfSql(row.field);
+    const service = field === 'roleId' ? valueFromJson(field, row.service_value) : row.service_value;
+    const mirror = valueFromJson(field, row.mirror_value);
+    return [
+      sayResolve(row.user_id, {
+        field,
+        edit: row.edit_id ?? undefined,
+        mirror,
+        service: service as ServiceValue,
+      }),
+    ];
+  });
+}

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { HeldRow } from '../../src/runs/held-together.ts';
+import { readSeen } from '../../src/runs/read-take.ts';
+import { sayResolveEach, saySeen, type SeenHold } from '../../src/runs/say-seen.ts';
+import { sameValue } from '../../src/model/push-values.ts';
+import { canonicalShown, type Field } from '../../src/model/user.ts';
+
+/** The options of a command line, as a shell reads them. */
+const optionsOf = (line: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    [...line.matchAll(/--([a-z-]+) ((?:'[^']*'|\\'|[^\s'])*)/g)].map(([, name = '', word = '']) => [
+      name === 'if-service' ? 'ifService' : name,
+      word.replace(/'([^']*)'|\\(.)/g, (_, inner?: string, escaped?: string) => inner ?? escaped ?? ''),
+    ]),
+  );
+
+const text = fc.oneof(
+  fc.constantFrom('', ' ', "d'Arc", 'Ada|Berg', '|', 'a b  c', '\u202e', '--edit 9', 'x\ny', '15550100'),
+  fc.string(),
+);
+const mirrorOf = (field: Field, [one, two]: readonly [string, string]) => {
+  if (field === 'name') return { first: one, last: two };
+  return field === 'roleId' ? BigInt(one.length) : one.trim() || null;
+};
+
+it.each(['name', 'email', 'phone', 'roleId'] as const)(
+  'names what was seen of the %s, and nothing else',
+  (field) => {
+    fc.assert(
+      fc.property(text, text, text, fc.boolean(), (one, two, three, hasNone) => {
+        const mirror = mirrorOf(field, [one, two]);
+        const service = hasNone ? null : field === 'roleId' ? BigInt(three.length) : three;
+        const seen = readSeen(field, optionsOf(saySeen({ field, edit: 12n, mirror, service })));
+        if (seen?.kind === 'edit') expect(seen.edit).toBe(12n);
+        else expect(seen?.kind === 'value' && sameValue(field, seen.value, mirror)).toBe(true);
+        if (seen?.kind !== 'shown' && seen?.service !== undefined)
+          expect(canonicalShown(field, seen.service)).toBe(canonicalShown(field, service));
+      }),
+    );
+  },
+);
+
+describe('the words', () => {
+  it.each<readonly [SeenHold, string]>([
+    [
+      { field: 'email', edit: 12n, mirror: 'a@b.example', service: 'c@d.example' },
+      `--if 'a@b.example' --if-service 'c@d.example'`,
+    ],
+    [
+      { field: 'name', edit: 12n, mirror: { first: 'A|B', last: '' }, service: "Eva d'Arc" },
+      `--edit 12 --if-service 'Eva d'\\''Arc'`,
+    ],
+    [{ field: 'phone', edit: undefined, mirror: null, service: undefined }, `--if '' --if-service ''`],
+    [{ field: 'roleId', edit: 12n, mirror: 4n, service: 17n }, `--if '4' --if-service '17'`],
+    [{ field: 'phone', edit: 12n, mirror: '1\u202e2', service: '1\u202e3' }, '--edit 12'],
+  ])('of what was seen (%#)', (seen, words) => {
+    expect(saySeen(seen)).toBe(words);
+  });
+
+  const row = {
+    user_id: 7n,
+    field: 'role_id',
+    reason: 'conflict',
+    mirror_value: 4,
+    service_value: 17,
+    edit_id: null,
+    batch: null,
+  } as unknown as HeldRow;
+  it.each<readonly [Partial<HeldRow>, readonly string[]]>([
+    [{}, [`musterd resolve 7 role_id --take mirror --if '4' --if-service '17'`]],
+    [
+      { field: 'name', mirror_value: { first: 'A|B', last: 'C' }, service_value: 'Eva', edit_id: 12n },
+      [`musterd resolve 7 name --take mirror --edit 12 --if-service 'Eva'`],
+    ],
+    [{ reason: 'limit', batch: 'abc' }, []],
+    [{ reason: 'review', batch: 'abc' }, []],
+    [
+      { reason: 'conflict', batch: 'abc' },
+      [`musterd resolve 7 role_id --take mirror --if '4' --if-service '17'`],
+    ],
+    [{ reason: 'limit' }, [`musterd resolve 7 role_id --take mirror --if '4' --if-service '17'`]],
+    [{ reason: 'asked' }, []],
+    [{ user_id: null }, []],
+  ])('of a row (%#)', (more, commands) => {
+    expect(sayResolveEach([{ ...row, ...more }])).toEqual(commands);
+  });
+});
+
+it.each([
+  [{ ifService: 'x' }, 'give --edit or --if too'],
+  [{ edit: '12', if: 'x' }, 'give one of them'],
+  [{ edit: 'x', ifService: '' }, 'not the number of an edit'],
+])('%j is refused', (options, words) => {
+  expect(() => readSeen('email', options)).toThrow(words);
+});
