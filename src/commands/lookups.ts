@@ -8,6 +8,7 @@ import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
 import { plural } from '../model/in-words.ts';
 import { withMirror } from './setup.ts';
+import { mostNamed, sayUnnamed } from './show-import.ts';
 
 interface Lookup {
   readonly email: string | null;
@@ -18,8 +19,9 @@ interface Lookup {
 export async function addLookupsCommand(context: Context, file: string): Promise<ExitCode> {
   const { text } = decodeText(await readBytes(file, context.signal), true);
   const { lookups, unusable } = await parseLookups(text, context.signal);
-  for (const { line, text } of unusable)
+  for (const { line, text } of unusable.slice(0, mostNamed.inWords))
     printLine(context.err, `line ${line}: "${text}" is neither an email address nor a phone number`);
+  for (const sentence of sayUnnamed(unusable.length)) printLine(context.err, sentence);
   if (lookups.length === 0) {
     throw new MusterdError('usage', `${file} holds no email address and no phone number`, {
       hint: 'One address per line: an email, or a phone number with its country code.',

@@ -44,6 +44,13 @@ export function sayGuard(
   ];
 }
 
+/** As many rows that cannot be used are named to people, and to programs: a file may have a million of them. */
+export const mostNamed = { inWords: 200, inJson: 10_000 } as const;
+
+/** What is said of those that are not named. */
+export const sayUnnamed = (all: number): readonly string[] =>
+  all > mostNamed.inWords ? [`and ${all - mostNamed.inWords} more that cannot be used`] : [];
+
 const sayRows = ({ rows, matched, changing }: ImportPreview): string =>
   `${plural(rows, 'row')}: ${matched} matched, ${rows - matched} that cannot be used, ${plural(changing, 'user')} to change`;
 
@@ -64,8 +71,9 @@ export function printPreview(context: Context, preview: ImportPreview, guard: re
     printTable(
       context,
       ['line', 'row', 'why'],
-      problems.map(({ line, kind, reason }) => [line, kind, reason]),
+      problems.slice(0, mostNamed.inWords).map(({ line, kind, reason }) => [line, kind, reason]),
     );
+  for (const sentence of sayUnnamed(problems.length)) printLine(out, sentence);
   printUserChanges(context, changes.map(plannedOf));
   for (const sentence of guard) printLine(out, printable(sentence));
   if (cost.requests > 0) printLine(out, sayCost(preview));
@@ -94,7 +102,9 @@ export function printPreviewInMarkdown(
     line('');
     line('| line | row | why |');
     line('|---|---|---|');
-    for (const { line: at, kind, reason } of problems) line(`| ${at} | ${kind} | ${inMarkdown(reason)} |`);
+    for (const { line: at, kind, reason } of problems.slice(0, mostNamed.inWords))
+      line(`| ${at} | ${kind} | ${inMarkdown(reason)} |`);
+    for (const sentence of sayUnnamed(problems.length)) line(`\n${sentence}`);
   }
   printChangesInMarkdown({ out }, changes.map(plannedOf));
 }
@@ -132,7 +142,8 @@ export function importInJson(
     hash,
     rows,
     matched,
-    problems,
+    problems: problems.slice(0, mostNamed.inJson),
+    problems_left_out: Math.max(0, problems.length - mostNamed.inJson),
     ignored_columns: ignored,
     notes,
     changes: changes.map(changeInJson),

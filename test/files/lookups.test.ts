@@ -1,4 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { runMusterd } from '../system/run-musterd.ts';
 import { parseLookups } from '../../src/commands/lookups.ts';
 import { turnsAtEachLook } from '../support/turns.ts';
 
@@ -34,5 +38,21 @@ describe('a file of addresses', () => {
     await turnsAtEachLook(() =>
       expect(parseLookups(text, controller.signal)).rejects.toThrow('told to stop'),
     );
+  });
+
+  it('names 200 that are none, and how many more there are', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const add = async (count: number) => {
+      const file = join(folder, `${count}.txt`);
+      writeFileSync(file, 'no address\n'.repeat(count));
+      const { stderr } = await runMusterd(['lookups', 'add', file], {});
+      return stderr.split('\n').filter((line) => /^line|^and/.test(line));
+    };
+    expect(await add(200)).toHaveLength(200);
+    expect((await add(202)).slice(199)).toEqual([
+      'line 200: "no address" is neither an email address nor a phone number',
+      'and 2 more that cannot be used',
+    ]);
   });
 });

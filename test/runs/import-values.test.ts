@@ -111,6 +111,30 @@ describe('a value that is the present one with letters lost', () => {
   ])('%j is refused or taken', (given, asked) => {
     expect(wantedName(cellsOf(given as Readonly<Record<string, string>>), now)).toEqual(asked);
   });
+  it.each([
+    // Saved on a Czech or Polish, a Russian, Greek, Turkish or Baltic machine, on a Mac, or in UTF-8.
+    ['Šimić', 'Šimiæ', true],
+    ['Łukasz', '£ukasz', true],
+    ['Łukasz Иван', '£ukasz ????', true],
+    ['Иван', 'Èâàí', true],
+    ['Άννα', '¢ííá', true],
+    ['Yağmur Şen', 'Yaðmur Þen', true],
+    ['Jūratė', 'Jûratë', true],
+    ['Zoë', 'Zo‘', true],
+    ['Šimić', 'Å imiÄ‡', true],
+    ['Řehoř à', 'Å˜ehoÅ™ Ã', true],
+    ['Simic\u0301', 'Simiæ', true],
+    // What was mangled before may be set right, and a name may change.
+    ['Å imiÄ‡', 'Šimić', false],
+    ['Šimiæ', 'Šimić', false],
+    ['Šimić', 'Šimič', false],
+    ['Zoë', 'Zoé', false],
+    ['Anna', 'Änna', false],
+  ])('of %s, %s is refused where another code page made it of it', (old, given, isRefused) => {
+    const was = { name: { first: old, last: 'Berg' }, split: 'known' } as const;
+    const asked = wantedName(cellsOf({ first_name: given }), was);
+    expect(asked).toEqual(isRefused ? lost : { value: { first: given, last: 'Berg' } });
+  });
   it('is refused of an email and a role, too', () => {
     expect(wantedEmail('?UKASZ@ex?mple.com', now)).toEqual(lost);
     expect(wantedEmail('?ukas@ex?mple.com', now)).toEqual({ value: '?ukas@ex?mple.com' });

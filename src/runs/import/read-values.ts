@@ -12,6 +12,7 @@ import {
 } from '../../model/name.ts';
 import type { Field, UserValues } from '../../model/user.ts';
 import type { ImportColumn } from './column-words.ts';
+import { hasLostLetters } from './lost-letters.ts';
 
 /** A trimmed cell by the meaning of its column; an empty one says nothing. */
 export type Cells = (column: ImportColumn) => string;
@@ -46,22 +47,6 @@ export function readPhone(given: string): { readonly digits: string } | { readon
     return wrong(made(text) || ': begin it with a plus sign');
   const digits = canonicalPhone(international ?? text);
   return /^[1-9][0-9]{1,14}$/.test(digits) ? { digits } : wrong('');
-}
-
-/** Whether a text is the present one with letters that a code page lacks turned into question marks. */
-function hasLostLetters(text: string, now: string): boolean {
-  // A code page knows no combined letters: what it lacks was one letter, or several.
-  return ['NFC', 'NFD'].some((form) => {
-    const [units, before] = [text, now.normalize(form)];
-    return (
-      text !== before &&
-      units.length === before.length &&
-      [...units.split('').entries()].every(
-        ([at, unit]) =>
-          unit === before[at] || ((unit === '?' || unit === '\ufffd') && before.charCodeAt(at) > 127),
-      )
-    );
-  });
 }
 
 const lostLetters = (text: string) => ({

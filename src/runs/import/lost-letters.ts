@@ -1,0 +1,62 @@
+/** Values that have lost their letters on the way through a spreadsheet. */
+import { canonicalName } from '../../model/name.ts';
+
+/** Letters that a code page lacks have become question marks. */
+function isCutToCodePage(text: string, now: string): boolean {
+  // A code page knows no combined letters: what it lacks was one letter, or several.
+  return ['NFC', 'NFD'].some((form) => {
+    const [units, before] = [text, now.normalize(form)];
+    return (
+      text !== before &&
+      units.length === before.length &&
+      [...units.split('').entries()].every(
+        ([at, unit]) =>
+          unit === before[at] || ((unit === '?' || unit === '\ufffd') && before.charCodeAt(at) > 127),
+      )
+    );
+  });
+}
+
+/** What spreadsheets save a CSV in, beside Windows-1252, as which a file is read that is not UTF-8. */
+const codePages = [
+  'windows-1250',
+  'windows-1251',
+  'windows-1253',
+  'windows-1254',
+  'windows-1257',
+  'macintosh',
+] as const;
+
+/** The byte of each letter beyond ASCII. */
+function bytesOf(codePage: string): ReadonlyMap<string, number> {
+  const high = Array.from({ length: 128 }, (_, n) => n + 128);
+  const letters = new TextDecoder(codePage).decode(Uint8Array.from(high));
+  return new Map(Array.from(letters, (letter, n) => [letter, n + 128]));
+}
+
+function encode(text: string, bytes: ReadonlyMap<string, number>): Uint8Array {
+  const byteOf = (letter: string) =>
+    letter <= '\x7f' ? letter.charCodeAt(0) : (bytes.get(letter) ?? '?'.charCodeAt(0));
+  return Uint8Array.from(text, byteOf);
+}
+
+const tables = new Map<string, ReadonlyMap<string, number>>();
+
+function tableOf(codePage: string): ReadonlyMap<string, number> {
+  const table = tables.get(codePage) ?? bytesOf(codePage);
+  tables.set(codePage, table);
+  return table;
+}
+
+/** Bytes of another code page, or of UTF-8, have been read as Windows-1252: Šimić has become Šimiæ, or Å imiÄ‡. */
+function isMisread(text: string, now: string): boolean {
+  const [read, before] = [canonicalName(text), now.normalize('NFC')];
+  if (/^[\x20-\x7e]*$/.test(before)) return false;
+  const west = new TextDecoder('windows-1252');
+  const ways = [new TextEncoder().encode(before), ...codePages.map((one) => encode(before, tableOf(one)))];
+  return ways.some((bytes) => canonicalName(west.decode(bytes)) === read);
+}
+
+/** Whether a text is the present one with letters that were lost, or taken for others, between code pages. */
+export const hasLostLetters = (text: string, now: string): boolean =>
+  text !== now && (isCutToCodePage(text, now) || isMisread(text, now));
