@@ -1,4 +1,13 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import {
+  existsSync,
+  lstatSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createTeam, putUser, type PlayedTeam, type UserRecord } from './played-team.ts';
 
 /** Keeps the teams in a file. */
@@ -13,11 +22,21 @@ const format = 'musterd emulator state 1';
 const everyMs = 1000;
 const rowKeys = ['tags', 'fields', 'surveys', 'inboxes', 'schedules'] as const;
 
+/** Where the file is. Whoever else made a link would choose what is read and overwritten. */
+function targetOf(path: string): string {
+  const named = lstatSync(path, { throwIfNoEntry: false });
+  if (named?.isSymbolicLink() !== true) return path;
+  if (named.uid !== 0 && named.uid !== process.geteuid?.())
+    throw new Error(`${path} is a link that somebody else made; name the file itself, or another one.`);
+  return existsSync(path) ? realpathSync(path) : path;
+}
+
 /**
  * The teams in the file, or undefined if there is no file yet. Throws an Error if the
  * file has another content.
  */
-export function readTeams(path: string): readonly PlayedTeam[] | undefined {
+export function readTeams(given: string): readonly PlayedTeam[] | undefined {
+  const path = targetOf(given);
   if (!existsSync(path)) return undefined;
   const stored = JSON.parse(readFileSync(path, 'utf8')) as {
     readonly format?: string;
@@ -34,9 +53,17 @@ export function createStateFile(path: string, teams: readonly PlayedTeam[]): Sta
   function save(): void {
     const version = teams.reduce((sum, team) => sum + team.version, 0);
     if (version === saved) return;
-    // The file contains the API Secrets of the emulated teams.
-    writeFileSync(`${path}.new`, JSON.stringify({ format, teams: teams.map(store) }), { mode: 0o600 });
-    renameSync(`${path}.new`, path);
+    const target = targetOf(path);
+    // Nobody can have put anything under this name before.
+    const part = `${target}.${randomUUID()}.new`;
+    try {
+      // The file contains the API Secrets of the emulated teams.
+      writeFileSync(part, JSON.stringify({ format, teams: teams.map(store) }), { mode: 0o600, flag: 'wx' });
+      renameSync(part, target);
+    } catch (error) {
+      rmSync(part, { force: true });
+      throw error;
+    }
     saved = version;
   }
   save();

@@ -1,5 +1,16 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { request } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -209,6 +220,29 @@ describe('a state file', () => {
     const stateFile = join(directory, 'other.json');
     writeFileSync(stateFile, '{"teams":[]}');
     await expect(createEmulator({ http: true, stateFile })).rejects.toThrow('not the state of an emulator');
+  });
+
+  it('is beside no file of others, and follows no link of theirs', async () => {
+    const [stateFile, target] = [join(directory, 'led.json'), join(directory, 'target.json')];
+    writeFileSync(target, 'theirs');
+    symlinkSync(target, `${stateFile}.new`);
+    const emulator = await createEmulator({ http: true, stateFile });
+    await emulator.close();
+    expect([readFileSync(target, 'utf8'), lstatSync(stateFile).isFile()]).toEqual(['theirs', true]);
+    renameSync(stateFile, target);
+    symlinkSync(target, stateFile);
+    const led = await createEmulator({ http: true, stateFile });
+    await led.close();
+    expect([lstatSync(stateFile).isSymbolicLink(), statSync(target).mode & 0o077]).toEqual([true, 0]);
+    if (process.getuid?.() !== 0) return;
+    for (const to of [target, join(directory, 'nothing')]) {
+      rmSync(stateFile);
+      symlinkSync(to, stateFile);
+      lchownSync(stateFile, 65_534, 65_534);
+      await expect(createEmulator({ http: true, stateFile })).rejects.toThrow(
+        'is a link that somebody else made',
+      );
+    }
   });
 });
 
