@@ -21,10 +21,12 @@ export async function checkCommand(
   report.add('configuration', 'ok', String(config.service.baseUrl));
   checkPage(config, report);
   const onWarning = (words: string) => log.warn(words);
-  const mirror = await openMirror(config, () => {}, { onWarning }).catch((error: unknown) => {
-    report.fail('database', error);
-    return undefined;
-  });
+  const mirror = await openMirror(config, () => {}, { signal: context.signal, onWarning }).catch(
+    (error: unknown) => {
+      report.fail('database', error);
+      return undefined;
+    },
+  );
   try {
     const ready = mirror !== undefined && (await checkDatabase(mirror.db, report));
     const db = ready ? mirror.db : undefined;

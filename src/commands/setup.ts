@@ -79,7 +79,8 @@ async function withOpenMirror<R>(
     if (context.err.isTTY === true) printLine(context.err, `${step} …`);
   };
   const onWarning = (words: string) => log.warn(words);
-  const mirror = await openMirror(config, onProgress, { onWarning, ...options });
+  const { signal } = context;
+  const mirror = await openMirror(config, onProgress, { signal, onWarning, ...options });
   try {
     return await work(mirror);
   } finally {

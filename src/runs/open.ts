@@ -39,7 +39,7 @@ export interface Setup {
   readonly mirror: Mirror;
 }
 
-export interface MirrorOptions extends Pick<DatabaseOptions, 'onQuery'> {
+export interface MirrorOptions extends Pick<DatabaseOptions, 'onQuery' | 'signal'> {
   /** Called with notes that are not errors. */
   readonly onWarning?: (words: string) => void;
   /** Nothing will be written, so a read-only server will do. */
@@ -57,7 +57,7 @@ const otherConnections = 4;
 export async function openMirror(
   { database, daemon }: Pick<Config, 'database' | 'daemon'>,
   onProgress: (step: string) => void,
-  { onQuery, onWarning, isReading, guest }: MirrorOptions = {},
+  { onQuery, signal, onWarning, isReading, guest }: MirrorOptions = {},
 ): Promise<Mirror> {
   const embedded =
     database.url === undefined
@@ -76,6 +76,7 @@ export async function openMirror(
     applicationName: guest ?? 'musterd',
     maxConnections: connectionsOfRun * daemon.concurrency + otherConnections,
     onQuery,
+    signal,
   });
   const close = async () => {
     await db.close();

@@ -306,6 +306,18 @@ describe.each(servers())('on $name', (server) => {
       });
     });
 
+    test('a single statement that waited in vain is not repeated once somebody asked to stop', async () => {
+      const stop = new AbortController();
+      const stopped = open({ lockTimeoutMs: 30, statementTimeoutMs: 200, signal: stop.signal });
+      stop.abort(new MusterdError('stopped', 'Asked to stop'));
+      await db.transaction(async (tx) => {
+        await sql`lock table public.t`.execute(tx);
+        for (const statement of [sql`select from public.t`, sql`select pg_sleep(30)`])
+          expect((await failure(statement.execute(stopped.kysely))).code).toBe('stopped');
+      });
+      expect(await sql`select 1`.execute(stopped.kysely)).toBeDefined();
+    });
+
     test('ends a statement that takes too long, and blames no lock for it', async () => {
       const outcome = db.transaction(async (tx) => await sql`select pg_sleep(30)`.execute(tx), {
         statementTimeoutMs: 20,

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
+import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MUSTERD } from '../support/built.ts';
 import { eventually } from '../support/eventually.ts';
@@ -83,6 +84,23 @@ describe('a second signal', () => {
       expect(stage.emulator.team.user(id).email).toBe('robin@example.com');
     },
   );
+});
+
+describe('a signal while somebody holds a lock', () => {
+  it('is heard after the wait that is under way', async () => {
+    stage = await createStage();
+    await stage.run();
+    await stage.db.transaction(async (tx) => {
+      await sql`lock table mirror.user_lookups`.execute(tx);
+      const running = startMusterd(['verify', '--json'], environment());
+      const waiting = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await eventually('it waits', async () => (await stage.sql(`select pid ${waiting}`)).length === 1);
+      running.process.kill('SIGTERM');
+      await stage.sql(`select pg_cancel_backend(pid) ${waiting}`);
+      const { code, stdout } = await running.ended;
+      expect([code, JSON.parse(stdout)]).toMatchObject([1, { error: { code: 'stopped' } }]);
+    });
+  });
 });
 
 /** R13 */

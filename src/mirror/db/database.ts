@@ -58,6 +58,8 @@ export interface DatabaseOptions {
   readonly queryTimeoutMs?: number;
   /** Called for connections that broke, idle or in use. */
   readonly onConnectionError?: (error: Error) => void;
+  /** Somebody asked to stop: single reads that waited in vain are not repeated any more. */
+  readonly signal?: AbortSignal | undefined;
   /** Called with the duration of each statement, successful or not. Must not throw. */
   readonly onQuery?: ((ms: number) => void) | undefined;
 }
@@ -93,6 +95,8 @@ export interface Database {
 
 /** How often a transaction is repeated after this error. */
 const RETRIES: Readonly<Record<string, number>> = { '40001': 5, '40P01': 5, '55P03': 2, '57014': 2 };
+/** Those that took their time: a lock timeout, a statement timeout. */
+const TIMEOUTS: ReadonlySet<string | undefined> = new Set(['55P03', '57014']);
 
 /** Connects lazily: the first statement, or `checkServer`, shows whether the server answers. */
 export function createDatabase(options: DatabaseOptions): Database {
@@ -118,7 +122,8 @@ export function createDatabase(options: DatabaseOptions): Database {
     idle_in_transaction_session_timeout: options.idleTimeoutMs ?? 30_000,
   });
   const beginSingle = beginning({}, limitsOf({}));
-  const [kysely, asTyped] = [open(withOwnTransactions(pool, beginSingle, retry)), open(pool)];
+  const retrySingle = <T>(once: () => Promise<T>) => retry(once, options.signal);
+  const [kysely, asTyped] = [open(withOwnTransactions(pool, beginSingle, retrySingle)), open(pool)];
   return {
     address: options.address ?? addressOf(connection.parts),
     kysely,
@@ -186,7 +191,8 @@ function createDialect(dialect: PostgresDialect): Dialect {
   };
 }
 
-async function retry<T>(once: () => Promise<T>): Promise<T> {
+/** @throws the reason of the signal where a timeout would be waited for once more */
+async function retry<T>(once: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await once();
@@ -194,6 +200,7 @@ async function retry<T>(once: () => Promise<T>): Promise<T> {
       const state = sqlState(error);
       const retries = state === undefined ? undefined : RETRIES[state];
       if (retries === undefined || error instanceof MusterdError) throw error;
+      if (TIMEOUTS.has(state)) signal?.throwIfAborted();
       if (tries > retries) {
         const words = error instanceof Error ? error.message : String(error);
         throw new MusterdError('mirror', `Postgres broke off a transaction ${tries} times: ${words}`, {
