@@ -54,7 +54,9 @@ function isMisread(text: string, now: string): boolean {
   if (/^[\x20-\x7e]*$/.test(before)) return false;
   const west = new TextDecoder('windows-1252');
   const ways = [new TextEncoder().encode(before), ...codePages.map((one) => encode(before, tableOf(one)))];
-  return ways.some((bytes) => canonicalName(west.decode(bytes)) === read);
+  return ways
+    .map((bytes) => canonicalName(west.decode(bytes)))
+    .some((misread) => read === misread || isCutToCodePage(read, misread));
 }
 
 /** Whether a text is the present one with letters that were lost, or taken for others, between code pages. */

@@ -129,8 +129,10 @@ function readRole(
   const named = isNumber ? [] : roles.filter(({ name }) => roleName(name) === roleName(text));
   const found = new Set(named.length > 0 || !isId ? named.map(({ id }) => id) : [BigInt(text)]);
   const [id] = found;
-  if (id === undefined && roles.some(({ name }) => hasLostLetters(roleName(text), roleName(name))))
-    return lostLetters(text);
+  const isLost = ({ name }: KnownRole) =>
+    hasLostLetters(canonicalName(text), canonicalName(name)) ||
+    hasLostLetters(roleName(text), roleName(name));
+  if (id === undefined && roles.some(isLost)) return lostLetters(text);
   if (id === undefined) return { wrong: `nobody has the role "${text}": ${all}` };
   if (found.size > 1) return { wrong: `several roles are called "${text}": ${all}` };
   if (named.length === 0 && !roles.some((role) => role.id === id))
