@@ -295,23 +295,6 @@ describe('musterd daemon', () => {
     expect(await stop(second)).toMatchObject({ code: 0 });
   });
 
-  it('is not put off by a clock that was set back', async () => {
-    await open();
-    const first = start();
-    await firstRun(first);
-    await stop(first);
-    await stage.sql(
-      `update sync.due set due_at = clock_timestamp() + interval '2 days', started_at = clock_timestamp() + interval '1 day' where run_group = 'users'`,
-    );
-    const [[last] = []] = await stage.sql('select max(run_id) from sync.runs');
-    const second = start({ MUSTERD__daemon__queue: 'postgres' });
-    await eventually(
-      'the users are reconciled',
-      async () => (await runs(`run_id > ${last} and 'users' = any (groups) and outcome = 'complete'`)) === 1,
-    );
-    await stop(second);
-  });
-
   it('sends an edit again that went back and forth', async () => {
     await open();
     const daemon = start({ MUSTERD__edits__everyMs: '200' });
@@ -396,41 +379,5 @@ describe('musterd daemon', () => {
     const { code, stderr } = await daemon.ended;
     expect(stderr).toContain('Start one daemon with database.migrate');
     expect(code).toBe(1);
-  });
-
-  it('leaves a team that fails again and again alone for longer each time, and recovers by itself', async () => {
-    await open();
-    // Each second something comes up, and it looks what is due.
-    const daemon = start({
-      MUSTERD__schedule__users: '0 */10 * * * *',
-      MUSTERD__schedule__counts: '* * * * * *',
-    });
-    await firstRun(daemon);
-    stage.emulator.addFault({ kind: 'status', code: 400, path: '/v1/team', times: 'always' });
-    const makeDue = () =>
-      stage.sql(`update sync.due set due_at = clock_timestamp() where run_group = 'users'`);
-    for (const [failures, minutes] of [
-      [1, 0],
-      [2, 15],
-      [3, 30],
-    ]) {
-      await makeDue();
-      await eventually(`it has failed ${failures} times, and rests for ${minutes} minutes`, async () => {
-        const rows = await stage.sql(
-          `select from sync.due where run_group = 'users' and failures = ${failures}
-             and due_at > clock_timestamp() + interval '${minutes} minutes'`,
-        );
-        return rows.length === 1;
-      });
-    }
-    stage.emulator.clearFaults();
-    await makeDue();
-    await eventually('a run is complete again', async () => {
-      const rows = await stage.sql(
-        `select from sync.due where run_group = 'users' and outcome = 'complete' and failures = 0`,
-      );
-      return rows.length === 1;
-    });
-    await stop(daemon);
   });
 });
