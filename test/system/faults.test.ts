@@ -2,16 +2,20 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { parseFaults } from '../../src/emulator/faults.ts';
 import { createStage, onService, type Stage } from './stage.ts';
 
-/** Faults that a read survives by asking again. */
+/** Faults that a read survives by asking again: one at each endpoint. What the client does is in `test/service/faults.test.ts`. */
 const survived = [
-  'status,code=503,path=/v1/tags,times=1',
-  'status,code=500,path=/v1/users/get,times=1',
-  'reset-before,path=/v1/team,times=1',
-  'reset-in,path=/v1/tags,times=1',
-  'reset-after,path=/v1/contact-fields,times=1',
-  'truncate,path=/v1/users/get,times=1',
-  'too-many-requests,retry-after=1,path=/v1/tags,times=1',
-  'repeat,path=/v1/tags,times=always',
+  [
+    'status,code=503,path=/v1/tags,times=1',
+    'status,code=500,path=/v1/users/get,times=1',
+    'reset-before,path=/v1/team,times=1',
+    'reset-after,path=/v1/contact-fields,times=1',
+  ],
+  [
+    'reset-in,path=/v1/tags,times=1',
+    'truncate,path=/v1/users/get,times=1',
+    'too-many-requests,retry-after=1,path=/v1/contact-fields,times=1',
+  ],
+  ['repeat,path=/v1/tags,times=always'],
 ];
 
 /** Faults that make a run partial or end it, and cost nothing. */
@@ -45,8 +49,8 @@ const ofUpdates = [
 describe('faults of the service', () => {
   let stage: Stage;
   afterEach(() => stage.close());
-  const play = (fault: string) => {
-    for (const one of parseFaults([fault])) stage.emulator.addFault(one);
+  const play = (...faults: readonly string[]) => {
+    for (const one of parseFaults(faults)) stage.emulator.addFault(one);
   };
   const values = async () => {
     const joined = (of: ReadonlyMap<number, readonly string[]>) =>
@@ -69,9 +73,9 @@ describe('faults of the service', () => {
       (error: unknown) => (error instanceof Error ? error.name : 'unknown'),
     );
 
-  it.each(survived)('survives %s in one run', async (fault) => {
+  it.each(survived)('survives %s in one run', async (...faults) => {
     stage = await createStage();
-    play(fault);
+    play(...faults);
     expect(await stage.run()).toMatchObject({
       outcome: 'complete',
       counts: { adopted: 30, tags_added: 25, contact_fields_added: 12 },
