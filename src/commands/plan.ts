@@ -125,7 +125,7 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     hash: hashOfPlan(report),
     batches: batchesOf(report),
     cost: { users: cost.users, requests: cost.requests, seconds: cost.seconds },
-    changes: changes.map((change) => ({ batch: null, edited_by: null, edited_at: null, ...change })),
+    changes,
     listings,
   };
 }

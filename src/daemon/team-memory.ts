@@ -19,7 +19,7 @@ export function createTeamMemories(monotonicMs: () => number): (config: Config) 
       const kept = teams.get(config)?.team;
       const isSame = kept !== undefined && kept.digest !== null && kept.digest === answer.head.digest;
       const team = isSame ? kept : { ...(await answer.readTeam()), raw: {} };
-      teams.set(config, { team, keptAtMs: readAtMs });
+      teams.set(config, { team, keptAtMs: readAtMs, population: undefined });
     },
     keepPopulation: (population) => {
       const kept = teams.get(config);

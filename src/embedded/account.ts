@@ -26,7 +26,7 @@ export interface Account {
 /** `below`: in a folder that everybody may write to, so it must be checked first. */
 interface Candidate {
   readonly folder: string;
-  readonly below?: string;
+  readonly below: string | null;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -97,16 +97,16 @@ export function cacheFolder(environment: Environment = process.env): string {
 /** systemd's folders first (a unit with DynamicUser has no home), then the system's or the user's. */
 function candidates(environment: Environment, kind: 'data' | 'cache'): readonly Candidate[] {
   const granted = environment[kind === 'data' ? 'STATE_DIRECTORY' : 'CACHE_DIRECTORY']?.split(':')[0];
-  if (granted) return [{ folder: granted }];
+  if (granted) return [{ folder: granted, below: null }];
   if (process.getuid?.() === 0)
-    return [{ folder: kind === 'data' ? '/var/lib/musterd' : '/var/cache/musterd' }];
+    return [{ folder: kind === 'data' ? '/var/lib/musterd' : '/var/cache/musterd', below: null }];
   const xdg = environment[kind === 'data' ? 'XDG_DATA_HOME' : 'XDG_CACHE_HOME'];
   const home = homeFolder();
   const usual = kind === 'data' ? ['.local', 'share'] : ['.cache'];
   const shared = join(tmpdir(), `musterd-${process.getuid?.() ?? 0}`);
   return [
-    ...(xdg?.startsWith('/') ? [{ folder: join(xdg, 'musterd') }] : []),
-    ...(home === undefined ? [] : [{ folder: join(home, ...usual, 'musterd') }]),
+    ...(xdg?.startsWith('/') ? [{ folder: join(xdg, 'musterd'), below: null }] : []),
+    ...(home === undefined ? [] : [{ folder: join(home, ...usual, 'musterd'), below: null }]),
     { folder: join(shared, kind), below: shared },
   ];
 }
@@ -124,7 +124,7 @@ function firstUsable(places: readonly Candidate[]): string {
   let last: unknown;
   for (const { folder, below } of places) {
     try {
-      if (below !== undefined) makePrivate(below);
+      if (below !== null) makePrivate(below);
       const made = mkdirSync(folder, { recursive: true, mode: 0o755 }) !== undefined;
       // The server's account needs access, whatever root's umask is.
       if (made && process.getuid?.() === 0) chmodSync(folder, 0o755);

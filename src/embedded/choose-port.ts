@@ -10,7 +10,7 @@ export interface PortOptions {
   readonly cluster: { readonly data: string; readonly portFile: string };
   readonly account: Account | undefined;
   readonly ephemeral: boolean;
-  readonly port?: number | undefined;
+  readonly port: number | undefined;
   readonly onWarning: (words: string) => void;
 }
 

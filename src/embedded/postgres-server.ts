@@ -19,7 +19,7 @@ export interface ServerOptions {
   /** Faster and not safe from power loss; the folder is deleted with the process. */
   readonly ephemeral: boolean;
   /** The configured port, if any. */
-  readonly port?: number | undefined;
+  readonly port: number | undefined;
   /** Called if the port has changed. */
   readonly onWarning: (words: string) => void;
 }

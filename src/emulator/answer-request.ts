@@ -44,7 +44,7 @@ interface Passage {
 
 interface Outcome {
   readonly answer: EndpointAnswer;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 const unparsable = Symbol('a body that is not JSON');
@@ -96,7 +96,10 @@ function enter(world: EmulatorWorld, endpoint: Endpoint | undefined, incoming: I
 async function admit(passage: Passage): Promise<Outcome> {
   const { world, incoming, team, faults } = passage;
   if (team === undefined) {
-    return { answer: { status: 401, body: 'Unauthorized', why: passage.unauthorized ?? 'no team' } };
+    return {
+      answer: { status: 401, body: 'Unauthorized', why: passage.unauthorized ?? 'no team' },
+      headers: {},
+    };
   }
   const waitMs = limitOf(world, team);
   if (waitMs > 0) {
@@ -109,7 +112,7 @@ async function admit(passage: Passage): Promise<Outcome> {
   const answer = perform(passage, team);
   playAfter(faults, team, world.clock);
   await world.hooks.runAfter(incoming.logged);
-  return { answer };
+  return { answer, headers: {} };
 }
 
 /** Lets the request have its effect, now or (by a fault) later. */

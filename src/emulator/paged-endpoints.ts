@@ -26,8 +26,12 @@ export const listingEndpoints: readonly Endpoint[] = [
       response: contactField.array(),
     },
     (call, body) =>
-      answerPage(call, body, 'field-pages', { rows: call.team.fields, textOf: ({ title }) => title }, (row) =>
-        encodeField(row, call.team.id, call.variants),
+      answerPage(
+        call,
+        body,
+        'field-pages',
+        { rows: call.team.fields, times: undefined, textOf: ({ title }) => title },
+        (row) => encodeField(row, call.team.id, call.variants),
       ),
   ),
   bodyEndpoint(
@@ -71,7 +75,7 @@ export const listingEndpoints: readonly Endpoint[] = [
       response: survey.array(),
     },
     (call, body) =>
-      answerPage(call, body, 'survey-pages', { rows: call.team.surveys, times }, (row) =>
+      answerPage(call, body, 'survey-pages', { rows: call.team.surveys, times, textOf: undefined }, (row) =>
         encodeSurvey(row, call.variants),
       ),
   ),

@@ -7,10 +7,10 @@ export interface Listed<R> {
   readonly rows: ReadonlyMap<number, R>;
   /** Rises when a row may have changed. */
   readonly version: number;
-  /** undefined for kinds that carry no timestamps: they are ordered by id, and no date moves them on. */
-  readonly times?: { readonly created: (row: R) => Moment; readonly updated: (row: R) => Moment };
-  /** What the `filter` of a request is looked for in, in any case; where left out, it chooses nothing. */
-  readonly textOf?: (row: R) => string;
+  /** `undefined` for kinds that carry no timestamps: they are ordered by id, and no date moves them on. */
+  readonly times: { readonly created: (row: R) => Moment; readonly updated: (row: R) => Moment } | undefined;
+  /** What the `filter` of a request is looked for in, in any case; `undefined`: it chooses nothing. */
+  readonly textOf: ((row: R) => string) | undefined;
   /** Rows that this request is to see; all when left out. */
   readonly shown?: (id: number) => boolean;
 }

@@ -56,10 +56,10 @@ interface ListingBase<Row> {
 /** Every page up to the empty one was read and every row was taken. Only this can prove an absence. */
 export interface CompleteListing<Row> extends ListingBase<Row> {
   readonly status: 'complete';
-  /** Stand for its pages in order; left out where they would not be worth knowing. */
-  readonly digests?: readonly string[];
+  /** Stand for its pages in order; `undefined`: they would not be worth knowing. */
+  readonly digests: readonly string[] | undefined;
   /** All pages have the digests that were known, so that none of their rows was read. */
-  readonly isAsKnown?: boolean;
+  readonly isAsKnown: boolean;
 }
 
 /** Rows may be missing. They may be published, but nothing may be concluded from an absence. */

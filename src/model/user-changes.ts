@@ -26,9 +26,9 @@ export interface PlannedChange {
   readonly service: unknown;
   readonly reason: string | null;
   /** Of what waits in a batch. */
-  readonly batch?: string | null;
-  readonly edited_by?: string | null;
-  readonly edited_at?: Date | null;
+  readonly batch: string | null;
+  readonly edited_by: string | null;
+  readonly edited_at: Date | null;
 }
 
 const orNull = ({ base, mirror, service }: Values) => ({
@@ -48,7 +48,7 @@ function wholeChange({ case: userCase, write }: UserPlan): PlannedChange['change
 
 /** What happens to the user: as a whole first, then what moves, then what is held. */
 export function changesOf(plan: UserPlan, name: string): readonly PlannedChange[] {
-  const common = { user_id: plan.id, name, reason: null };
+  const common = { user_id: plan.id, name, reason: null, batch: null, edited_by: null, edited_at: null };
   const none = { field: null, base: null, mirror: null, service: null };
   const whole = wholeChange(plan);
   const moved = allFields.flatMap((field): readonly PlannedChange[] => {

@@ -67,6 +67,7 @@ export async function stopReplaced(
     reasons: [sayReplaced(replaced)],
     users: ids.length,
     stopped: true,
+    isReview: false,
     isNews,
     what: 'departures',
   });

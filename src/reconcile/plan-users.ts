@@ -32,7 +32,7 @@ export interface RunContext {
   /** Why nothing may be sent; absent: it may. */
   readonly still?: Still | undefined;
   /** Who is in the team was read, and compared with the mirror, by a run of the last minute; users may be counted since. */
-  readonly recalled?: { readonly population?: number } | undefined;
+  readonly recalled?: { readonly population: number | undefined } | undefined;
 }
 
 /** What one run makes of its users, whether they are all or some. */
@@ -202,7 +202,7 @@ function judgedBy(states: readonly UserState[], movedAlone: number, shown: numbe
 /** What the guard says of these plans. */
 export async function reviewPlans(
   mirror: SnapshotPort,
-  view: Omit<GuardView, 'history' | 'present' | 'open'>,
+  view: Omit<GuardView, 'history' | 'present' | 'open' | 'edits'>,
   settings: GuardSettings,
 ): Promise<GuardVerdict> {
   const history = await mirror.readGuardHistory();
@@ -232,8 +232,8 @@ export function concernOf(plans: readonly UserPlan[], adminRoleIds: readonly Id[
 export async function readKnown(
   mirror: SnapshotPort,
   plans: readonly UserPlan[],
-  { adminRoleIds, isReviewed = false }: GuardSettings,
-): Promise<Required<Pick<GuardView, 'present' | 'open' | 'edits'>>> {
+  { adminRoleIds, isReviewed }: GuardSettings,
+): Promise<Pick<GuardView, 'present' | 'open' | 'edits'>> {
   const pushed = isReviewed ? plans.filter(isPush).map(({ id }) => id) : [];
   const edits = pushed.length === 0 ? [] : await mirror.readLastEdits(pushed);
   if (!plans.some(concernsOthers)) return { present: [], open: [], edits };

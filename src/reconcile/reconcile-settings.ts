@@ -16,7 +16,7 @@ export interface ReconcileSettings {
     /** Number of updates that may be in flight in parallel. */
     readonly updatesAtOnce: number;
   };
-  readonly pageSize?: number | undefined;
+  readonly pageSize: number | undefined;
   readonly absence: AbsenceSettings;
   readonly scope: Scope;
   readonly guard: GuardSettings;

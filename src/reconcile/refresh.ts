@@ -48,13 +48,12 @@ export function listedContactFields(service: ServicePort): Refreshable<ContactFi
 }
 
 export interface RefreshSettings {
-  readonly pageSize?: number | undefined;
+  readonly pageSize: number | undefined;
   readonly absence: AbsenceSettings;
   readonly scope: Scope;
 }
 
-const isAsKnown = <Row>(listing: Listing<Row>): boolean =>
-  listing.status === 'complete' && listing.isAsKnown === true;
+const isAsKnown = <Row>(listing: Listing<Row>): boolean => listing.status === 'complete' && listing.isAsKnown;
 
 /** A listing, and its rows if any were read. */
 interface Read<Row> {

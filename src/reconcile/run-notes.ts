@@ -64,7 +64,7 @@ export interface GuardRefusal {
   /** Whether the run ended here: the first run with refused pushes does nothing more; later ones go on without them. */
   readonly stopped: boolean;
   /** The guard refused nothing: the pushes only wait for a review. */
-  readonly isReview?: boolean;
+  readonly isReview: boolean;
   /** Whether to notify people: the first time, for another mass change, or again after a day. */
   readonly isNews: boolean;
 }

@@ -35,7 +35,12 @@ export async function resolveBatch(
           : `Nothing was decided. ${held === '' ? 'Nothing is held that can be decided at once.' : `What is held now: ${held}; "musterd held" shows it.`}`,
       });
     }
-    const resolutions = found.fields.map(({ userId: id, field }) => ({ id, field, ...resolution }));
+    const resolutions = found.fields.map(({ userId: id, field }) => ({
+      id,
+      field,
+      seen: undefined,
+      ...resolution,
+    }));
     return (await resolveEach(tx, { teamId, config: setup.config }, resolutions)).resolved;
   });
 }

@@ -47,7 +47,7 @@ export interface Resolution {
   readonly field: Field;
   readonly take: Take;
   /** Absent: a command that has just read and shown it in the same transaction decides about whatever is there. */
-  readonly seen?: SeenField | undefined;
+  readonly seen: SeenField | undefined;
   readonly why: string;
   /** In whose name. */
   readonly actor: string | undefined;

@@ -56,7 +56,7 @@ export interface Watch {
 export interface Recalled {
   readonly team: Team;
   /** Number of users present after that; `undefined`: not counted since. */
-  readonly population?: number;
+  readonly population: number | undefined;
 }
 
 export interface TeamMemory {

@@ -87,16 +87,17 @@ function readRefusal(
   body: Pick<Body, 'take'>,
   maxBytes: number,
 ): Pick<Refusal, 'label' | 'excerpt'> {
-  if (isEncoded(head) || !hasLength(head)) return { label: null };
+  if (isEncoded(head) || !hasLength(head)) return { label: null, excerpt: undefined };
   const bytes = body.take();
   // Four bytes a character at most; the rest would be cut.
   const text = new TextDecoder().decode(bytes.subarray(0, 4 * maxExcerptLength)).trim();
   const read = readJson({ take: () => bytes }, maxBytes);
   const said = read !== null && 'value' in read ? read.value : null;
   const label = isObject(said) ? (said['message'] ?? said['error']) : said;
-  const excerpt =
-    text === '' || typeof said === 'string' ? {} : { excerpt: quote(head, text, maxExcerptLength) };
-  return { label: typeof label !== 'string' || label === '' ? null : quote(head, label), ...excerpt };
+  return {
+    label: typeof label !== 'string' || label === '' ? null : quote(head, label),
+    excerpt: text === '' || typeof said === 'string' ? undefined : quote(head, text, maxExcerptLength),
+  };
 }
 
 /**
@@ -132,5 +133,6 @@ export function failAfterHead(
   cause?: unknown,
 ): Refusal | Failure {
   if (head.status < 400) return failure(head, reason, message, cause);
-  return { kind: 'refusal', label: null, retryAfter: header(head, 'retry-after'), ...common(head) };
+  const retryAfter = header(head, 'retry-after');
+  return { kind: 'refusal', label: null, excerpt: undefined, retryAfter, ...common(head) };
 }

@@ -25,7 +25,7 @@ export interface Refusal extends Answered {
   readonly kind: 'refusal';
   readonly label: string | null;
   /** The beginning of the body, made printable, if it says more than the label. */
-  readonly excerpt?: string;
+  readonly excerpt: string | undefined;
   readonly retryAfter: string | null;
 }
 

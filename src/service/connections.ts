@@ -12,7 +12,7 @@ export interface ConnectionSettings {
   /** Requests in parallel, each on its own connection. */
   readonly concurrency: number;
   /** A PEM file of certificate authorities to trust in addition to the built-in ones. */
-  readonly caFile?: string | undefined;
+  readonly caFile: string | undefined;
 }
 
 export interface Connections {

@@ -17,7 +17,7 @@ export interface DecodedRows {
   readonly page: Page<unknown>;
   /** How many there are. */
   readonly length: number;
-  readonly sieve?: RowSieve | undefined;
+  readonly sieve: RowSieve | undefined;
 }
 
 /** What is left of an answer without its list, in whose place stands `mark`. */

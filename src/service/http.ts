@@ -11,7 +11,7 @@ import type { Failure, FailureReason, Headers, Outcome } from './call-outcome.ts
 export interface HttpSettings extends ConnectionSettings {
   readonly maxResponseBytes: number;
   /** Accepts JSON with any content type. Off by default, so that a proxy's page is not taken for an answer. */
-  readonly anyContentType?: boolean | undefined;
+  readonly anyContentType: boolean;
 }
 
 export const defaultHttpSettings: HttpSettings = {
@@ -20,6 +20,8 @@ export const defaultHttpSettings: HttpSettings = {
   totalDeadlineMs: 60_000,
   concurrency: 4,
   maxResponseBytes: 33_554_432,
+  anyContentType: false,
+  caFile: undefined,
 };
 
 export interface HttpRequest {

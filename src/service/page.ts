@@ -26,15 +26,17 @@ export interface Page<Row> {
 export interface RowsLook {
   /** Whether strings have to be looked at for a NUL or a lone surrogate. */
   readonly suspicious: boolean;
-  /** Of rows that are a piece of a long list. */
-  readonly piece?: {
-    /** Whether long numbers were kept as they were written. */
-    readonly isExact: boolean;
-    /** Whether the list takes so much room that what is seldom asked for is kept as text. */
-    readonly isLong: boolean;
-    /** How many rows before them were rejected. */
-    readonly rejected: number;
-  };
+  /** Of rows that are a piece of a long list; `undefined`: they are all. */
+  readonly piece:
+    | {
+        /** Whether long numbers were kept as they were written. */
+        readonly isExact: boolean;
+        /** Whether the list takes so much room that what is seldom asked for is kept as text. */
+        readonly isLong: boolean;
+        /** How many rows before them were rejected. */
+        readonly rejected: number;
+      }
+    | undefined;
 }
 
 export type DecodeRows<Row> = (rows: readonly unknown[], look: RowsLook) => Page<Row>;

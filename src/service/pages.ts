@@ -67,7 +67,7 @@ function conclude<Row>(
   const all = rejectedCount === 0 ? flaws : [...flaws, `${rejectedCount} rows could not be taken`];
   const base = { rows: [], count, rejected, memory, requests: reading.requests() };
   if (all.length > 0) return { status: 'incomplete', because: all.join('; '), ...base };
-  return { status: 'complete', ...base, ...(digests === undefined ? {} : { digests }) };
+  return { status: 'complete', ...base, digests, isAsKnown: false };
 }
 
 function collect<Row extends { readonly id: Id }>(

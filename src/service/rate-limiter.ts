@@ -18,12 +18,18 @@ export interface RateSettings extends PaceSettings {
   /** Calls that may leave at once after a quiet time. */
   readonly burst: number;
   /** The rate learned by an earlier run; see {@link Rate.learned}. */
-  readonly learned?: LearnedRate | undefined;
+  readonly learned: LearnedRate | undefined;
   /** Set if several processes share a limit. */
-  readonly places?: Places | undefined;
+  readonly places: Places | undefined;
 }
 
-export const defaultRateSettings: RateSettings = { perMinute: 500, burst: 20, share: 1 };
+export const defaultRateSettings: RateSettings = {
+  perMinute: 500,
+  burst: 20,
+  share: 1,
+  learned: undefined,
+  places: undefined,
+};
 
 /** Permission for one request. Must always be given back. */
 export interface Slot {

@@ -19,7 +19,7 @@ export interface Walk<Row> {
   /** Why rows may be missing, although the walk is over; empty if none can be. */
   readonly flaws: readonly string[];
   /** Of all pages including the first empty one; left out if one has none, or they are too long to be held. */
-  readonly digests?: readonly string[];
+  readonly digests: readonly string[] | undefined;
 }
 
 /** Every page is as it was known: none was read. */
@@ -178,8 +178,7 @@ function createTaker<Row extends { readonly id: Id }>(
     end: (): Walk<Row> => {
       const known = digests.filter((digest) => digest !== undefined);
       const mayBeHeld = known.length === digests.length && bytes <= mostHeldBytes;
-      const walk = { kind: 'walked', collector, filled, isRagged, flaws } as const;
-      return mayBeHeld ? { ...walk, digests: known } : walk;
+      return { kind: 'walked', collector, filled, isRagged, flaws, digests: mayBeHeld ? known : undefined };
     },
     flaw: (text: string) => {
       flaws.push(text);

@@ -41,7 +41,7 @@ export type DecodeRow<Row> = (row: JsonObject, id: Id) => Row;
 export const decodeList =
   <Row>(resource: string, decode: DecodeRow<Row>): DecodeRows<Row> =>
   (rows, look) =>
-    decodeRows({ resource, decode }, rows, look);
+    decodeRows({ resource, decode, decodePlain: undefined }, rows, look);
 
 /** @throws ServiceError for anything but a list */
 export function decodePage<Row>(reply: Reply, resource: string, decode: DecodeRow<Row>): Page<Row> {
@@ -57,7 +57,10 @@ export function decodeOne<Row extends { readonly id: Id }>(
 ): Row {
   const { value, suspicious } = reply.body;
   if (!isObject(value)) throw unexpected(reply, `a ${resource}`);
-  const page = decodeRows({ resource, decode }, [value], { suspicious });
+  const page = decodeRows({ resource, decode, decodePlain: undefined }, [value], {
+    suspicious,
+    piece: undefined,
+  });
   const [row] = page.rows;
   if (row === undefined) throw unexpected(reply, `a usable ${resource}: ${page.rejected[0]?.reason ?? ''}`);
   if (row.id !== asked) throw unexpected(reply, `the ${resource} that was asked for`);

@@ -152,7 +152,7 @@ export interface RowReader<Row> {
    * Fast path for a row with exactly the documented fields and types, which needs no full check. `null` for any
    * other row. Strings were checked before.
    */
-  readonly decodePlain?: (row: JsonObject) => Row | null;
+  readonly decodePlain: ((row: JsonObject) => Row | null) | undefined;
 }
 
 /** Decodes all acceptable rows. A bad row does not affect the others. */
@@ -212,7 +212,7 @@ export function takeRows<Row>(
 ): Page<Row> {
   // The request named the same decoder.
   if (isDecoded(value)) return value.page as Page<Row>;
-  return decode(requireList(reply, value, expected), reply.body);
+  return decode(requireList(reply, value, expected), { suspicious: reply.body.suspicious, piece: undefined });
 }
 
 /** Whether a text, or `null`, can be stored unchanged: see `findFlaw`. */

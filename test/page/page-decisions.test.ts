@@ -1079,7 +1079,13 @@ describe('with four eyes', () => {
     const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
     const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
     const take = (value: string, actor: string) =>
-      resolve(setup, leased, '20', { field: 'email', take: { value }, why: 'a test', actor });
+      resolve(setup, leased, '20', {
+        field: 'email',
+        take: { value },
+        seen: undefined,
+        why: 'a test',
+        actor,
+      });
     for (const value of ['ada@example.com', 'ADA@example.com'])
       await expect(take(value, 'anna')).rejects.toThrow('edited what is to be approved');
     expect(await take('other@example.com', 'anna')).toMatchObject({ mirror: 'other@example.com' });

@@ -42,6 +42,7 @@ const settings: GuardSettings = {
   maxRoleChanges: 3,
   maxDrift: 0.2,
   adminRoleIds: [1n],
+  isReviewed: false,
 };
 
 const nobody: GuardHistory = { pushedToday: new Set(), waiting: [], isOld: false, lacking: [], accepted: [] };
@@ -95,6 +96,7 @@ function viewOf({ edits = {}, shows = {}, held = {}, history = {}, open = [], ..
     users: new Map(states.flatMap(({ id, service }) => (service === undefined ? [] : [[id, service]]))),
     shown: states.filter(({ service }) => service !== undefined).length,
     differing: ids,
+    edits: [],
     isWhole,
     members: new Map(
       ids

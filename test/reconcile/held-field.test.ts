@@ -69,6 +69,7 @@ const settings: GuardSettings = {
   maxRoleChanges: 3,
   maxDrift: 0.2,
   adminRoleIds: [],
+  isReviewed: false,
 };
 
 /** What a run decides about the email: the merge first, then the guard. */
@@ -84,6 +85,7 @@ function decisionOn(state: UserState, maxRows: number, policy: ConflictPolicy) {
       members: new Map([[id, member]]),
       present: [],
       open: [],
+      edits: [],
       population: 100,
       history: { pushedToday: new Set(), waiting: [], isOld: false, lacking: [], accepted: [] },
     },

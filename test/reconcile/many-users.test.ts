@@ -22,6 +22,7 @@ const guard: GuardSettings = {
   maxDrift: 1,
   maxRoleChanges: 1_000_000,
   adminRoleIds: [1n],
+  isReviewed: false,
 };
 
 const idsUpTo = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index + 1));

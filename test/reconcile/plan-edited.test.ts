@@ -50,6 +50,7 @@ const guard: GuardSettings = {
   maxRoleChanges: 3,
   maxDrift: 0.2,
   adminRoleIds: [1n],
+  isReviewed: false,
 };
 
 describe('concernedBy', () => {

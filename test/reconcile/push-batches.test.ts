@@ -77,6 +77,7 @@ describe('what is read again at once', () => {
       plans: ids(Number.parseInt(one, 10)),
       isProbe: one.endsWith('!'),
       isTroubled: one.endsWith('?'),
+      keepsNames: true,
     }));
     expect(takeGroup(all, most)).toEqual(all.slice(0, taken));
   });
@@ -92,6 +93,7 @@ describe('the requests of pushes', () => {
     const all = batches.map((batch) => ({
       isProbe: false,
       isTroubled: false,
+      keepsNames: true,
       plans: batch.map((addresses) => {
         const id = BigInt(users.size + 1);
         users.set(id, { id, ...addresses } as ServiceUser);
@@ -120,6 +122,12 @@ describe('the requests of pushes', () => {
   });
 
   it('ask for a user in vain who is not shown', () => {
-    expect(countRequests([{ isProbe: false, isTroubled: false, plans: [push(1)] }], new Map(), 12)).toBe(2);
+    expect(
+      countRequests(
+        [{ isProbe: false, isTroubled: false, keepsNames: true, plans: [push(1)] }],
+        new Map(),
+        12,
+      ),
+    ).toBe(2);
   });
 });

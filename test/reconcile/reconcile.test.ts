@@ -38,6 +38,7 @@ const settings: ReconcileSettings = {
     maxRoleChanges: 5,
     maxDrift: 1,
     adminRoleIds: [],
+    isReviewed: false,
   },
   policy: holdAll,
   segments: [{ name: 'all', filter: {} }] as unknown as ReconcileSettings['segments'],

@@ -61,8 +61,10 @@ function createStage({
   };
   const changed: RefreshResult = { added: 1, changed: 2, absent: [], population: 100, ...result };
   const rows = ['a', 'b', 'c'];
-  const asKnown = (known: readonly string[] | undefined) =>
-    digests === undefined ? {} : { digests, isAsKnown: `${known}` === `${digests}` };
+  const asKnown = (known: readonly string[] | undefined) => ({
+    digests,
+    isAsKnown: digests !== undefined && `${known}` === `${digests}`,
+  });
   const common = {
     rows: [],
     count: rows.length,

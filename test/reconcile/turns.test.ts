@@ -24,6 +24,7 @@ const lenient: GuardSettings = {
   maxDrift: 1,
   maxRoleChanges: 1_000_000,
   adminRoleIds: [1n],
+  isReviewed: false,
 };
 
 const members = Array.from(

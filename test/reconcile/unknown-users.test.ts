@@ -52,6 +52,7 @@ it('An address that somebody has of whom nothing is known here is given to nobod
     maxSharePerDay: 1,
     maxRoleChanges: 3,
     adminRoleIds: [],
+    isReviewed: false,
   };
   const look = { how: 'unasked', rest: await mirror.readRest() } as const;
   const { plans, unknown, roles } = await planUsers(places, team, { policy: holdAll, guard }, look);

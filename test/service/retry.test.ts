@@ -16,6 +16,7 @@ const refusal = (status: number, retryAfter: string | null = null): Refusal => (
   kind: 'refusal',
   status,
   label: null,
+  excerpt: undefined,
   retryAfter,
   ...common,
 });

@@ -85,7 +85,14 @@ describe('while the demo goes on', () => {
     durationMs: 9,
     still: null,
   };
-  const batch = { hash: 'e006', batches: ['e006'], what: 'pushes', users: 58, isNews: false } as const;
+  const batch = {
+    hash: 'e006',
+    batches: ['e006'],
+    what: 'pushes',
+    users: 58,
+    isNews: false,
+    isReview: false,
+  } as const;
   const refusal = { ...batch, reasons: ['too many'], stopped: false };
   const reports = () => {
     let text = '';

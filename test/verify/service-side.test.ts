@@ -14,6 +14,8 @@ const team: Team = {
   raw: {},
 };
 const none = {
+  digests: undefined,
+  isAsKnown: false,
   status: 'complete' as const,
   rows: [],
   count: 0,

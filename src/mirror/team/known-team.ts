@@ -34,7 +34,7 @@ export interface KnownTeam {
   /** Of the whole database. */
   readonly place: KnownPlaceRow;
   /** The edited users, if requested. */
-  readonly edited?: readonly EditedUser[];
+  readonly edited: readonly EditedUser[] | undefined;
 }
 
 /** The raw row, in two columns. */
@@ -77,6 +77,7 @@ export function toKnown({ known, place }: KnownRow): KnownTeam {
     mayLackRoles,
     fourEyes,
     place,
+    edited: undefined,
   };
 }
 

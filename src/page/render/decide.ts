@@ -76,7 +76,7 @@ export interface DecisionRefusal {
   /** 400: the form cannot be read. 403: nobody decides here. 409: something is not as it was shown. */
   readonly status: 400 | 403 | 409;
   readonly message: string;
-  readonly hint?: string | undefined;
+  readonly hint: string | undefined;
 }
 
 export function refusedPage(context: PageContext, { status, message, hint }: DecisionRefusal): PageShown {

@@ -20,13 +20,13 @@ export interface HoldAsked {
   readonly at: string;
   readonly why: string;
   /** Why it was not done. */
-  readonly refusal?: string;
+  readonly refusal: string | undefined;
 }
 
 /** `?hold=phone`, `?end=phone`; nothing is open where neither names a field. */
 export function holdAsked({ query }: Pick<PageContext, 'query'>): HoldAsked | undefined {
   const open = (['hold', 'end'] as const).find((deed) => isHoldField(query.get(deed)));
-  return open && { deed: open, field: query.get(open) ?? '', until: '', at: '', why: '' };
+  return open && { deed: open, field: query.get(open) ?? '', until: '', at: '', why: '', refusal: undefined };
 }
 
 export const isHoldField = (text: string | null): boolean =>

@@ -201,7 +201,7 @@ function facts(context: PageContext, { verb, rows, sending }: Question): Html {
 export interface QuestionShown {
   readonly title: string;
   readonly lead: string;
-  readonly before?: Html;
+  readonly before: Html;
   /** Left: what happens. */
   readonly what: Html;
   /** Right: what is known of it, and what is typed besides the reason. */
@@ -216,7 +216,7 @@ export interface QuestionShown {
 
 /** A page of its own: left what happens, right the form. */
 export function asking(context: PageContext, asked: QuestionShown): PageShown {
-  const { title, lead, before = none, what, facts: known, path, values, deed, back, hasUndo } = asked;
+  const { title, lead, before, what, facts: known, path, values, deed, back, hasUndo } = asked;
   const { decide } = context;
   if (decide === null) return { title, main: none };
   const leave = html`<a class="button" href="${back}">Back</a>`;
@@ -251,5 +251,6 @@ export function confirmation(context: PageContext, question: Question): PageShow
     deed: verb === 'value' ? html`Make this edit` : deedWords(verb, count(number)),
     back,
     hasUndo: rows.length > 0 && verb !== 'value',
+    before: none,
   });
 }

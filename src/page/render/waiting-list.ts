@@ -187,13 +187,11 @@ const notes: Readonly<Record<string, Html>> = {
   missing: html`<div class="card receipt" role="status" id="receipt"><p><b>It is agreed that they are gone.</b> The next complete run calls them so, if it does not find them.</p></div>`,
 };
 
-interface Said {
-  /** Why nothing was decided, where the list comes back. */
-  readonly refusal?: string;
-}
-
-/** The view of all lists, or of one by itself. */
-export function waiting(read: PageWaiting, context: PageContext, { refusal }: Said = {}): PageShown {
+/**
+ * The view of all lists, or of one by itself.
+ * @param refusal why nothing was decided, where the list comes back
+ */
+export function waiting(read: PageWaiting, context: PageContext, refusal?: string): PageShown {
   const receipt =
     refusal === undefined
       ? html`${notes[context.query.get('note') ?? ''] ?? none}${receiptCard(context, read)}`

@@ -62,7 +62,7 @@ async function listAgain(
   query.set('ticks', ticks);
   const asked = { params: question.params, query, isCsv: false };
   const read = await readWaitingView(frame.reader, asked);
-  return { ...waiting(read, { ...context, ...asked, path: question.path }, { refusal }), status };
+  return { ...waiting(read, { ...context, ...asked, path: question.path }, refusal), status };
 }
 
 /** What of the rows that were shown is not as it was. */

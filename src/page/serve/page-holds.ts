@@ -23,6 +23,7 @@ const askedOf = ({ form = new URLSearchParams() }: PageQuestion): HoldAsked => (
   until: form.get('until') ?? '',
   at: form.get('at') ?? '',
   why: form.get('why') ?? '',
+  refusal: undefined,
 });
 
 /** The moment that stood there, or the one that was typed. @throws MusterdError `usage` */
@@ -49,7 +50,11 @@ const somebody = async (reader: PageReader, { params }: PageQuestion): Promise<P
 };
 
 const nobody = (context: PageContext): PageShown =>
-  refusedPage(context, { status: 409, message: 'Nobody with this id is in the team now' });
+  refusedPage(context, {
+    status: 409,
+    message: 'Nobody with this id is in the team now',
+    hint: undefined,
+  });
 
 const prepare: Deciding['prepare'] = async (options, { question }, frame, context) => {
   const config = decidingOn(options, question, context);

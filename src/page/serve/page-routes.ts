@@ -22,7 +22,7 @@ export interface PageQuestion {
   /** Makes what a form carries, so that it can only come from here. */
   readonly token: (path: string) => string;
   /** What was sent with a form of ours. */
-  readonly form?: URLSearchParams;
+  readonly form: URLSearchParams | undefined;
 }
 
 export interface PageAnswer {
@@ -149,6 +149,7 @@ function addViews(scope: FastifyInstance, page: PageSource): void {
         params.map(([key, value]) => [key, isCsv ? value.replace(csvEnd, '') : value]),
       ),
       query,
+      form: undefined,
       isCsv,
       actor,
       isKnown,

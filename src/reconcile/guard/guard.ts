@@ -91,7 +91,7 @@ export interface GuardView extends Population {
   readonly population: number;
   readonly history: GuardHistory;
   /** Who made the edits that would be pushed; needed if a person reviews each push first. */
-  readonly edits?: readonly EditedField[];
+  readonly edits: readonly EditedField[];
 }
 
 export interface GuardVerdict {
@@ -265,7 +265,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     !push.approved.includes(field) && !push.left.includes(field) && !isPutBack(push, field);
   const counted = pushes.filter((push) => push.pushed.some(([field]) => isFresh(push, field)));
   const drift = reviewDrift(view, settings);
-  const { isReviewed = false } = settings;
+  const { isReviewed } = settings;
   const changed = isReviewed ? [] : counted.map(({ plan }) => plan.id);
   const tooMuch = [
     ...massChange(changed, view, settings),
@@ -278,7 +278,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     (isReviewed || ((isRefused || push.again.includes(field)) && !passes(push, field)));
   const limits = limitsOn(pushes, waits, view, settings);
   const lacking = fieldsOf(drift.news);
-  const batching = { ...batchingOf(view.edits ?? [], tooMuch, isReviewed), lacking };
+  const batching = { ...batchingOf(view.edits, tooMuch, isReviewed), lacking };
   const { hashes, waiting, plans } = holdBack(view, pushes, limits, waits, batching);
   const left = stayingOf(view.plans, history.waiting, ({ userId, hold: { field } }) => ({ userId, field }));
   const waitedFor = new Set(history.waiting.map(waitingKey));

@@ -18,7 +18,7 @@ export interface GuardSettings {
   /** Role ids of administrators. */
   readonly adminRoleIds: readonly Id[];
   /** A person reviews each push first. */
-  readonly isReviewed?: boolean;
+  readonly isReviewed: boolean;
 }
 
 /** Limits that are not settings: the team size from which shares apply, and the share that may lack a field. */

@@ -21,7 +21,7 @@ export interface Batch<P> {
   /** An earlier push of this user got no answer. */
   readonly isTroubled: boolean;
   /** Whether no update can harm a name: each contains one, or the service is known to keep names. */
-  readonly keepsNames?: boolean;
+  readonly keepsNames: boolean;
 }
 
 /** Number of batches that share one read, and then leave in parallel. */
@@ -62,11 +62,11 @@ export function arrangeBatches<P extends Pushable>(
   const first = choose(probes);
   const others = plans.filter((plan) => plan !== first && !troubled.has(plan.id));
   const alone = plans.filter(({ id }) => troubled.has(id));
-  const known = { isProbe: false, isTroubled: false };
+  const common = { isProbe: false, isTroubled: false, keepsNames: safety === 'keeps' };
   return [
-    ...(first === undefined ? [] : [{ plans: [first], isProbe: true, isTroubled: false }]),
-    ...chunks(others, batchSize).map((some) => ({ ...known, plans: some })),
-    ...alone.map((plan) => ({ ...known, plans: [plan], isTroubled: true })),
+    ...(first === undefined ? [] : [{ ...common, plans: [first], isProbe: true }]),
+    ...chunks(others, batchSize).map((some) => ({ ...common, plans: some })),
+    ...alone.map((plan) => ({ ...common, plans: [plan], isTroubled: true })),
   ];
 }
 

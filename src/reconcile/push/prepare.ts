@@ -128,7 +128,7 @@ export async function takePlanned(
 ): Promise<Prepared | undefined> {
   const { fresh, users, monotonicMs } = places;
   if (fresh === null || monotonicMs() - fresh.readAtMs > youngMs) return undefined;
-  if (!batches.every(({ keepsNames }) => keepsNames === true)) return undefined;
+  if (!batches.every(({ keepsNames }) => keepsNames)) return undefined;
   const plans = batches.flatMap((batch) => batch.plans);
   if (plans.some(({ id }) => !users.has(id))) return undefined;
   return { intents: await writeDown(places, plans), users, readAtMs: fresh.readAtMs };

@@ -30,13 +30,12 @@ async function arrange(
 ): Promise<readonly Batch<UserPlan>[]> {
   const pushes = plans.map((plan) => ({ id: plan.id, patch: pushOf(plan), plan }));
   const lessons = fresh?.lessons ?? (await mirror.inSnapshot((one) => readLessons(one, pushes)));
-  const keepsNames = lessons.safety === 'keeps';
   const canPutBack = ({ id }: UserPlan) => countWords(readable(users.get(id)?.name) ?? '') <= 2;
   const batches = arrangeBatches(pushes, batchSize, lessons, (probes) => {
     const free = probes.filter(({ plan }) => !isNameHeld(plan));
     return free.find(({ plan }) => canPutBack(plan)) ?? free[0] ?? probes[0];
   });
-  return batches.map((batch) => ({ ...batch, plans: batch.plans.map(({ plan }) => plan), keepsNames }));
+  return batches.map((batch) => ({ ...batch, plans: batch.plans.map(({ plan }) => plan) }));
 }
 
 /** How often a batch is prepared and sent if a 429 or a long wait keeps stopping it. */
@@ -49,11 +48,14 @@ type Pushed = 'taken' | 'refused' | 'nothing' | 'late';
 interface SentBatch {
   readonly pushed: Pushed;
   readonly refused: readonly Intent[];
-  /** Why nothing of it was sent; it may be prepared and sent again. */
-  readonly putOff?: Error;
+  /** Why nothing of it was sent; it may be prepared and sent again. `null`: it is not put off. */
+  readonly putOff: Error | null;
   /** The batch was prepared more than once. */
-  readonly wasPutOff?: boolean;
+  readonly wasPutOff: boolean;
 }
+
+/** A batch of which nothing was refused or put off. */
+const sentAtOnce: Omit<SentBatch, 'pushed'> = { refused: [], putOff: null, wasPutOff: false };
 
 /** Sends the rest of one batch. @throws errors that end the push */
 async function sendPrepared(
@@ -63,7 +65,7 @@ async function sendPrepared(
   readAtMs: number,
 ): Promise<SentBatch> {
   const { notes, monotonicMs, breaker } = places;
-  if (intents.length === 0) return { pushed: 'nothing', refused: [] };
+  if (intents.length === 0) return { ...sentAtOnce, pushed: 'nothing' };
   const sending = { ...places, answered: { requestId: null } };
   try {
     const refused = await sendIntents(sending, settings, intents);
@@ -71,14 +73,14 @@ async function sendPrepared(
     notes.pushWindow(windowMs);
     const users = intents.map(({ userId }) => userId);
     notes.event({ kind: 'push', users, requestId: sending.answered.requestId, windowMs });
-    if (refused.length < intents.length) return { pushed: 'taken', refused };
-    return { pushed: intents.length === 1 ? 'nothing' : 'refused', refused };
+    if (refused.length < intents.length) return { ...sentAtOnce, pushed: 'taken', refused };
+    return { ...sentAtOnce, pushed: intents.length === 1 ? 'nothing' : 'refused', refused };
   } catch (error) {
     if (!(error instanceof Error) || !isPassing(error)) throw error;
     // Another update of the group opened the breaker and reported it: nothing more is pushed.
-    if (breaker.open && error instanceof LateError) return { pushed: 'late', refused: [] };
+    if (breaker.open && error instanceof LateError) return { ...sentAtOnce, pushed: 'late' };
     if (breaker.open) throw error;
-    return { pushed: 'late', refused: [], putOff: error };
+    return { ...sentAtOnce, pushed: 'late', putOff: error };
   }
 }
 
@@ -113,7 +115,7 @@ async function sendBatches(
   });
   const results: SentBatch[] = [];
   for (const { batch, sent } of all) {
-    if (sent.putOff === undefined) results.push(sent);
+    if (sent.putOff === null) results.push(sent);
     else if (round < maxRounds) {
       const again = await sendBatches(places, settings, [batch], ofNamed, round + 1);
       results.push(...again.map((one) => ({ ...one, wasPutOff: true })));
@@ -146,7 +148,7 @@ async function pushByField(
     if (places.breaker.open) break;
     const part = mapPushes(plan, (other, push) => (other === field ? push : { kind: 'wait' }));
     const ofNamed = sent.name !== undefined && field !== 'name';
-    const alone = { plans: [part], isProbe: false, isTroubled: false };
+    const alone = { plans: [part], isProbe: false, isTroubled: false, keepsNames: false };
     const [result] = await sendBatches(places, settings, [alone], ofNamed);
     if (result?.pushed === 'taken') taken = true;
   }
@@ -169,7 +171,7 @@ async function pushBatches(
     }
     results.push(taken ? 'taken' : pushed);
   }
-  return { results, isSmooth: all.every(({ wasPutOff = false }) => !wasPutOff) };
+  return { results, isSmooth: all.every(({ wasPutOff }) => !wasPutOff) };
 }
 
 /** After this many updates without an answer the service counts as down; it is not about single users. */

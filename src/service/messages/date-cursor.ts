@@ -77,7 +77,7 @@ interface Position {
   readonly edge: Edge | null;
 }
 
-type Next = { readonly to: Position; readonly flaw?: string } | { readonly end: string | null };
+type Next = { readonly to: Position; readonly flaw: string | undefined } | { readonly end: string | null };
 
 /** Why the walk cannot go on after this page; `null`: all rows were read; `undefined`: it can go on. */
 function endAt<Row>(
@@ -103,14 +103,14 @@ function move<Row>(from: Position, page: Page<Row>, fresh: number, updatedOf: Da
   const capped = from.capped || (from.again !== null && rows <= from.again);
   const crowded = edge.newer === null && page.rows.length > 1 && rows === largest;
   if (crowded && !capped && from.limit < largestLimit) {
-    return { to: { ...from, limit: from.limit * 2, again: rows, largest, edge } };
+    return { to: { ...from, limit: from.limit * 2, again: rows, largest, edge }, flaw: undefined };
   }
   // Nothing new among the rows with the last date, or they cannot be requested: go on past it.
   const strict = fresh === 0 || edge.newer === null;
   const date = strict ? edge.last : (edge.newer ?? edge.last);
   const to = { date, limit: from.limit, strict, again: null, capped, largest, edge };
   const flaw = 'a whole page shares one `updated`; rows that share it as well may be missing';
-  return crowded ? { to, flaw } : { to };
+  return { to, flaw: crowded ? flaw : undefined };
 }
 
 /** @throws ServiceError if a page cannot be read; 400s are part of the result */
