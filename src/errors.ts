@@ -38,7 +38,7 @@ export class MusterdError extends Error {
   constructor(
     code: ErrorCode,
     message: string,
-    options: { readonly hint?: string; readonly cause?: unknown } = {},
+    options: { readonly hint?: string | undefined; readonly cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
     this.name = 'MusterdError';
@@ -75,15 +75,11 @@ export class ServiceError extends MusterdError {
       readonly label?: string | undefined;
       readonly excerpt?: string | undefined;
       readonly requestId?: string | undefined;
-      readonly hint?: string;
+      readonly hint?: string | undefined;
       readonly cause?: unknown;
     },
   ) {
-    const { hint, cause } = details;
-    super(details.status === 401 ? 'credentials' : 'service', message, {
-      ...(hint === undefined ? {} : { hint }),
-      ...(cause === undefined ? {} : { cause }),
-    });
+    super(details.status === 401 ? 'credentials' : 'service', message, details);
     this.name = 'ServiceError';
     this.operation = details.operation;
     this.phase = details.phase;

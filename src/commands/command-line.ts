@@ -36,7 +36,7 @@ export interface ProcessWorld {
   readonly out: Stream;
   readonly err: Stream;
   /** Where the log goes; stderr by default. */
-  readonly log?: LogOptions['stream'];
+  readonly log?: LogOptions['stream'] | undefined;
   /** What no error may repeat. */
   readonly secrets?: KnownSecrets;
   /** Ends the process here and now. */
@@ -192,7 +192,7 @@ function withoutSecrets(world: ProcessWorld): ProcessWorld {
   const { env, err } = world;
   const secrets = createKnownSecrets(env);
   const write = (text: string) => err.write(secrets.blot(text));
-  return { ...world, secrets, err: { ...(err.isTTY === true ? { isTTY: true } : {}), write } };
+  return { ...world, secrets, err: { isTTY: err.isTTY, write } };
 }
 
 /** Answers of `sql` can be longer than what fits into memory. */
@@ -209,7 +209,7 @@ function withSign(world: ProcessWorld, name: string) {
   const out = world.out.isTTY === true ? aside(world.out) : world.out;
   const log =
     world.log ?? (err.isTTY === true ? { write: (line: string) => void err.write(line) } : undefined);
-  return { seen: { ...world, err, out, ...(log === undefined ? {} : { log }) }, showItself: close };
+  return { seen: { ...world, err, out, log }, showItself: close };
 }
 
 /** @returns the exit code; nothing is thrown */

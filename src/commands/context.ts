@@ -17,7 +17,7 @@ export const exitCode = {
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 
 export interface Stream {
-  readonly isTTY?: boolean;
+  readonly isTTY?: boolean | undefined;
   /** False: wait for room (`waitForRoom`) before more is written. */
   write(text: string): unknown;
   /** Of a stream that hands on to another: waits for room there. False: nobody reads any more. */

@@ -21,6 +21,11 @@ function whole(options: Record<string, unknown>, name: string): number {
   return Number(text);
 }
 
+function text(options: Record<string, unknown>, name: string): string | undefined {
+  const value = options[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
 function strings(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
@@ -40,7 +45,7 @@ function checkName(text: string): string {
 
 function readOptions(options: Record<string, unknown>): EmulatorOptions {
   const secrets = strings(options['secret']).map(parseSecret);
-  const { apiKey, http, state, authority, controlToken, host, name } = options;
+  const name = text(options, 'name');
   return {
     teamId: whole(options, 'team'),
     users: whole(options, 'users'),
@@ -51,14 +56,14 @@ function readOptions(options: Record<string, unknown>): EmulatorOptions {
     port: whole(options, 'port'),
     seed: whole(options, 'seed'),
     ratePerMinute: whole(options, 'rate'),
-    ...(secrets.length > 0 ? { secrets } : {}),
-    ...(typeof host === 'string' ? { host } : {}),
-    ...(typeof name === 'string' ? { hostName: checkName(name) } : {}),
-    ...(typeof apiKey === 'string' ? { apiKey } : {}),
-    ...(typeof state === 'string' ? { stateFile: state } : {}),
-    ...(typeof authority === 'string' ? { authorityFile: authority } : {}),
-    ...(typeof controlToken === 'string' ? { controlToken } : {}),
-    http: http === true,
+    secrets: secrets.length > 0 ? secrets : undefined,
+    host: text(options, 'host'),
+    hostName: name === undefined ? undefined : checkName(name),
+    apiKey: text(options, 'apiKey'),
+    stateFile: text(options, 'state'),
+    authorityFile: text(options, 'authority'),
+    controlToken: text(options, 'controlToken'),
+    http: options['http'] === true,
     variants: parseVariants(strings(options['variant'])),
     faults: parseFaults(strings(options['fault'])),
   };

@@ -42,7 +42,7 @@ export function showUnderWay(err: Stream, what: string): UnderWay {
   const timer = setInterval(() => void draw(), 200).unref();
   return {
     aside: (stream) => ({
-      ...(stream.isTTY === true ? { isTTY: true } : {}),
+      isTTY: stream.isTTY,
       write: (text) => {
         hide();
         return stream.write(text);

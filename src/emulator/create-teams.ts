@@ -30,7 +30,7 @@ export function createTeams(options: EmulatorOptions): readonly PlayedTeam[] {
     teamId: firstId,
     name,
     apiKey,
-    ...(secrets === undefined ? {} : { secrets }),
+    secrets,
   });
   const others = further.map((team, at) => {
     const teamId = team.teamId ?? firstId + at + 1;

@@ -20,7 +20,7 @@ export interface TeamOptions {
   /** The number of contacts; the interface shows no way to see one of them. */
   readonly contacts?: number;
   /** At most two. */
-  readonly secrets?: readonly TeamSecret[];
+  readonly secrets?: readonly TeamSecret[] | undefined;
   /** The legacy team API key; `undefined`: the team has none. */
   readonly apiKey?: string | undefined;
   /** Requests a minute; 0: no limit. */
@@ -34,20 +34,20 @@ export interface EmulatorOptions extends TeamOptions {
   /** 0: any free one. */
   readonly port?: number;
   /** An address of this machine; loopback unless told otherwise. */
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** The host name for clients, used in the certificate and in the printed environment. */
-  readonly hostName?: string;
+  readonly hostName?: string | undefined;
   /** Plain HTTP, which is refused on anything but loopback. */
   readonly http?: boolean;
   readonly variants?: Partial<Variants>;
   readonly faults?: readonly Fault[];
   /** Where to write the certificate of the HTTPS authority; default: a temporary file. */
-  readonly authorityFile?: string;
+  readonly authorityFile?: string | undefined;
   /**
    * A file from which the teams are read at the start, if it exists (options about teams are then
    * ignored), and to which they are saved from then on.
    */
-  readonly stateFile?: string;
+  readonly stateFile?: string | undefined;
   /** The token of the control endpoint; without one it answers only loopback. */
-  readonly controlToken?: string;
+  readonly controlToken?: string | undefined;
 }

@@ -242,7 +242,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     learned: () => [...learned.values()],
     readTaken: () => readTaken(db.kysely, teamId, runId),
     applyRestingUsers: (users: RestingUsers, hashes: Buffer | null, isWhole: boolean) =>
-      learn({ ...learnedOfRest('users', users, isWhole), ...(hashes === null ? {} : { hashes }) }),
+      learn({ ...learnedOfRest('users', users, isWhole), hashes: hashes ?? undefined }),
     applyRestingListing: (resource: ListedResource, listing: RestingListing) =>
       learn(learnedOfRest(resource, listing)),
     applyListing: (rows: Spool<Tag | ContactField, ListedResource>) =>

@@ -82,7 +82,6 @@ export function serviceError(operation: string, outcome: Refusal | Failure): Ser
   if (outcome.kind === 'refusal') {
     const { status } = outcome;
     const label = outcome.label ?? undefined;
-    const hint = hintForStatus(status);
     const message = `${operation} was answered ${status}${label === undefined ? '' : ` (${label})`}`;
     return new ServiceError(message, {
       operation,
@@ -91,16 +90,15 @@ export function serviceError(operation: string, outcome: Refusal | Failure): Ser
       label,
       excerpt: outcome.excerpt,
       requestId,
-      ...(hint === undefined ? {} : { hint }),
+      hint: hintForStatus(status),
     });
   }
-  const hint = hints[outcome.reason];
   return new ServiceError(`${operation}: ${outcome.message}`, {
     operation,
     phase: outcome.phase,
     status: outcome.status ?? undefined,
     requestId,
     cause: outcome.cause,
-    ...(hint === undefined ? {} : { hint }),
+    hint: hints[outcome.reason],
   });
 }

@@ -68,7 +68,7 @@ export function createConnections(clients = 1): Connections {
           timeout: connectTimeoutMs,
           minVersion: 'TLSv1.2',
           rejectUnauthorized: true,
-          ...(authorities === null ? {} : { ca: [...getCACertificates('default'), authorities] }),
+          ca: authorities === null ? undefined : [...getCACertificates('default'), authorities],
         },
       });
       pools.set(key, pool);

@@ -63,7 +63,7 @@ export function createListingEndpoints(call: MakeCall, pages: PagesSettings): Li
     await readListing<Row>({
       ...options,
       ...pages,
-      ...(updatedOf === undefined ? {} : { updatedOf }),
+      updatedOf,
       fetchPage: async (page, known) => {
         const body = { ...options.filter, ...page };
         const long = { property: null, decode: decodeList(resource, decode) };

@@ -18,7 +18,7 @@ export interface ReadListingOptions<Row> {
   /** A listing of more pages than this is not read further. */
   readonly maxPages: number;
   /** A row's `updated`, where the resource has one: then a service that ignores `page` can be read by date. */
-  readonly updatedOf?: DateRow<Row>;
+  readonly updatedOf?: DateRow<Row> | undefined;
   /** The digests of its pages as it was read before, with this memory. */
   readonly known?: readonly string[] | undefined;
   /** Where the rows go; left out: to the listing itself. */

@@ -164,16 +164,15 @@ export function encodeUserFilter(filter: {
   readonly phones: readonly string[];
 }): JsonObject {
   const phones = filter.phones.map(canonicalPhone).filter((phone) => phone !== '');
-  return {
-    ...(phones.length === 0 ? {} : { phone: phones }),
-    ...(filter.emails.length === 0 ? {} : { email: filter.emails }),
-  };
+  const orNone = (addresses: readonly string[]) => (addresses.length === 0 ? undefined : addresses);
+  return { phone: orNone(phones), email: orNone(filter.emails) };
 }
 
 /**
  * UpdateUser (interface.md, Endpoints, note 2): `id` and only what changes. `first_name` and `last_name`
  * are "linked: send both together or one is overwritten", so they go together or not at all. A phone is
- * digits "in E.164 form without the plus sign"; none is sent as the empty string.
+ * digits "in E.164 form without the plus sign"; none is sent as the empty string. What is `undefined` is left out of
+ * the JSON.
  *
  * @throws RangeError for clearing an email or a role: the mirror already refuses such edits
  */
@@ -182,9 +181,10 @@ export function encodeUserPatch(id: Id, patch: UserPatch): JsonObject {
   if (email === null || roleId === null) throw new RangeError(`user ${id}: email and role cannot be cleared`);
   return {
     id,
-    ...(name === undefined ? {} : { first_name: name.first, last_name: name.last }),
-    ...(email === undefined ? {} : { email }),
-    ...(phone === undefined ? {} : { phone: canonicalPhone(phone) }),
-    ...(roleId === undefined ? {} : { role_id: roleId }),
+    first_name: name?.first,
+    last_name: name?.last,
+    email,
+    phone: phone === undefined ? undefined : canonicalPhone(phone),
+    role_id: roleId,
   };
 }

@@ -231,7 +231,7 @@ function describeSqlError(
   ];
   const said = hints.filter((one) => one !== undefined).join(' ');
   return new MusterdError('mirror', [`ERROR:  ${message}`, ...place, ...more].join('\n'), {
-    ...(said === '' ? {} : { hint: said }),
+    hint: said === '' ? undefined : said,
     cause: error,
   });
 }

@@ -10,7 +10,7 @@ export interface Learned {
   /** Ms since 1970; absent: now. An earlier time never replaces a later one. */
   readonly atMs?: number;
   /** Of the rows of an answer; absent: those kept so far stay. */
-  readonly hashes?: Buffer;
+  readonly hashes?: Buffer | undefined;
 }
 
 /** A team's name in the configuration, or the service's id of it. */
