@@ -4,7 +4,7 @@ import type { MirrorRow } from '../../src/model/user.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { type NameSplit, splitName } from '../../src/model/name.ts';
 import { type BaseUser, type Field, fields, type ServiceUser } from '../../src/model/user.ts';
-import { unsendable } from '../../src/model/unsendable.ts';
+import { unsendable } from '../../src/reconcile/merge/unsendable.ts';
 import { holdStands, planField } from '../../src/reconcile/merge/plan-field.ts';
 import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { base, makeState, row, shown, without } from './states.ts';

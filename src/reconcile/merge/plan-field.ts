@@ -16,7 +16,7 @@ import {
 import { sameValue } from '../../model/push-values.ts';
 import { type Decision, type Hold, type HoldReason, holdField, type Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
-import { unsendable } from '../../model/unsendable.ts';
+import { unsendable } from './unsendable.ts';
 import { isAsSeen, isSameEdit, voidDetail, waitsInBatch } from './held-field.ts';
 import { applyPolicy, mergeField, type Policy, unreadOf } from './merge-field.ts';
 import { nameToCarry } from './name-to-carry.ts';

@@ -1,8 +1,8 @@
 /** Values that the service would not take, or that no run could read back. */
-import { stored } from './canonical.ts';
-import { isTooLong, longestText } from './longest-text.ts';
-import { countWords, hasLostWords, joinName, type NamePair, samePair, splitName } from './name.ts';
-import type { BaseUser, Field, MirrorUser } from './user.ts';
+import { stored } from '../../model/canonical.ts';
+import { isTooLong, longestText } from '../../model/longest-text.ts';
+import { countWords, hasLostWords, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
+import type { BaseUser, Field, MirrorUser } from '../../model/user.ts';
 
 /** Why a value cannot be sent, in words; `undefined` if it can. */
 export function unsendable(field: Field, mirror: MirrorUser, base: BaseUser): string | undefined {
