@@ -106,8 +106,8 @@ describe('the first view of a first day', () => {
       'none yet',
       'on an edit',
       'counted once, at 11:50. The next count is at 12:04, and the line begins with it.',
-      'Tags1,200as they were',
-      'Contact fields60as they were',
+      'Tags1,200 as they were',
+      'Contact fields60 as they were',
       'Nothing has moved yet',
     ])
       expect(text).toContain(part);
@@ -133,8 +133,8 @@ describe('the first view of a first day', () => {
   it('does not call tags as they were of which one came or went since', () => {
     for (const counts of [{ tags_added: 1 }, { tags_gone: 1 }, { tags_changed: 1 }]) {
       const text = textOfGlance({ ...young, runs: [run(2, 30, { counts }), first] });
-      expect(text).not.toContain('Tags1,200as they were');
-      expect(text).toContain('Contact fields60as they were');
+      expect(text).not.toContain('Tags1,200 as they were');
+      expect(text).toContain('Contact fields60 as they were');
     }
   });
 

@@ -27,11 +27,12 @@ describe('the header', () => {
     if (north === undefined || south === undefined) throw new Error('no team');
     const context = { ...contextOf('/'), teams: [north, south], team: south };
     const page = layout(context, 'Waiting', shown, []).toString();
-    expect(nameIn(page, /<summary>(.*?)<\/summary>/)).toBe('south Harbour');
-    expect([...page.matchAll(/<li><a href="\/\?team=.*?<\/li>/g)].map(([li]) => nameIn(li, /(.*)/))).toEqual([
-      'north Harbournothing waits',
-      'south Harbournothing waits',
-    ]);
+    expect(nameIn(page, /<summary class="row">(.*?)<\/summary>/)).toBe('south Harbour');
+    expect(
+      [...page.matchAll(/<li><a class="row between" href="\/\?team=.*?<\/li>/g)].map(([li]) =>
+        nameIn(li, /(.*)/),
+      ),
+    ).toEqual(['north Harbournothing waits', 'south Harbournothing waits']);
     const one = { ...context, teams: [south] };
     expect(
       nameIn(layout(one, 'Waiting', shown, []).toString(), /<span class="team">(.*?)<\/span><span/),
@@ -72,9 +73,11 @@ describe('the header', () => {
   };
   const pageOf = (context: PageContext) => layout(context, 'Waiting', shown, []).toString();
   const choicesOf = (context: PageContext) =>
-    [...pageOf(context).matchAll(/<li><a href="\/[^"]*"(?: aria-current="true")?><span>.*?<\/li>/g)].map(
-      ([li]) => li,
-    );
+    [
+      ...pageOf(context).matchAll(
+        /<li><a class="row between" href="\/[^"]*"(?: aria-current="true")?><span>.*?<\/li>/g,
+      ),
+    ].map(([li]) => li);
 
   it('has the teams that need somebody first, with how they stand, below all of them with the sum', () => {
     const choices = choicesOf(withTeams(several));
@@ -97,7 +100,7 @@ describe('the header', () => {
       'class="note"',
     ]);
     expect(choices[0]).toContain('aria-current="true"');
-    expect(nameIn(pageOf(withTeams(several)), /<summary>(.*?)<\/summary>/)).toBe('All teams');
+    expect(nameIn(pageOf(withTeams(several)), /<summary class="row">(.*?)<\/summary>/)).toBe('All teams');
   });
 
   it('marks the team that was chosen, and keeps the view in the links to the others', () => {
@@ -142,7 +145,7 @@ describe('the banner', () => {
     [
       ...layout(context, 'Runs', shown, [])
         .toString()
-        .matchAll(/<div class="banner(?: meant)?">.*?<\/div>\n/gs),
+        .matchAll(/<div class="notice banner(?: meant)?">.*?<\/div>\n/gs),
     ].map(([one]) => textOf(one));
   const daemon: SeenDaemon = {
     team: 'harbour',
@@ -235,7 +238,7 @@ describe('the banner', () => {
       "This is a copy, and is meant as one. It reads, and sends nothing. Said by kim on 9 March: “staging, restored each night”. If it is to send: musterd adopt --reason '…'",
     ]);
     const page = layout(copied('copy', 0), 'Runs', shown, []).toString();
-    expect(page).toMatch(/<div class="banner meant"><svg class="icon quiet"/);
+    expect(page).toMatch(/<div class="notice banner meant"><svg class="icon quiet"/);
     expect(page).toMatch(/<title>Runs · copy · musterd<\/title>.*<span class="frame">copy<\/span>/s);
   });
 

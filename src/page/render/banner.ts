@@ -26,13 +26,13 @@ function unsaid(context: PageContext, { known, here, until }: Placing): Html {
     waitingEdits === 0
       ? 'what is edited here waits and is'
       : `${many(waitingEdits, 'edit')} made here ${waitingEdits === 1 ? 'waits and is' : 'wait and are'}`;
-  return html`<div class="banner">${icon('copy', 'act')}<div><p><b>This is a copy. It reads, and sends nothing.</b> This mirror was at ${known === null ? none : wasAt(known)}${last}, and is ${is} now. Runs read the service and compare; ${edits} not sent.</p><div class="halves"><div><p class="label">It has moved for good: stop the other one first, then</p>${commandBox("musterd adopt --reason '…'")}</div><div><p class="label">It is meant as a copy: say so, and this turns grey</p>${commandBox("musterd adopt --as-copy --reason '…'")}</div></div></div></div>`;
+  return html`<div class="notice banner">${icon('copy', 'act')}<div><p><b>This is a copy. It reads, and sends nothing.</b> This mirror was at ${known === null ? none : wasAt(known)}${last}, and is ${is} now. Runs read the service and compare; ${edits} not sent.</p><div class="halves"><div><p class="label">It has moved for good: stop the other one first, then</p>${commandBox("musterd adopt --reason '…'")}</div><div><p class="label">It is meant as a copy: say so, and this turns grey</p>${commandBox("musterd adopt --as-copy --reason '…'")}</div></div></div></div>`;
 }
 
 function said({ now }: PageContext, { by, why, since }: KnownPlace): Html {
   const who = by === null ? none : html` Said by ${named(by)} on ${longDate(new Date(since), now)}`;
   const reason = why === null || why === '' ? html`.` : html`: “${visible(why)}”.`;
-  return html`<div class="banner meant">${icon('copy')}<div><p><b>This is a copy, and is meant as one. It reads, and sends nothing.</b>${who}${reason} If it is to send: <code>musterd adopt --reason '…'</code></p></div></div>`;
+  return html`<div class="notice banner meant">${icon('copy')}<div><p><b>This is a copy, and is meant as one. It reads, and sends nothing.</b>${who}${reason} If it is to send: <code>musterd adopt --reason '…'</code></p></div></div>`;
 }
 
 /** Which team, where it is not all of those that the page is about. */
@@ -67,7 +67,7 @@ function stoppedBanner(context: PageContext): Html {
   const how = last.how === null ? 'ended without a word' : ended[last.how];
   const again = last.bySystemd ? 'systemctl start musterd' : 'musterd daemon';
   const once = team === null ? 'musterd reconcile' : commandOf(context, team.team, 'reconcile');
-  return html`<div class="banner">${icon('alarm', 'act')}<div><p><b>No daemon runs${stoppedTeams(context)} since ${at(since, now, true)}, for ${span(now.getTime() - since.getTime())}.</b> Process ${String(last.pid)} on ${named(last.host)} ${how}. Nothing is lost: ${edits} here, and what changes on the service comes with the first run.${seen}</p><div class="halves"><div><p class="label">Begin it again</p>${commandBox(again)}</div><div><p class="label">Or do one run now</p>${commandBox(once)}</div></div></div></div>`;
+  return html`<div class="notice banner">${icon('alarm', 'act')}<div><p><b>No daemon runs${stoppedTeams(context)} since ${at(since, now, true)}, for ${span(now.getTime() - since.getTime())}.</b> Process ${String(last.pid)} on ${named(last.host)} ${how}. Nothing is lost: ${edits} here, and what changes on the service comes with the first run.${seen}</p><div class="halves"><div><p class="label">Begin it again</p>${commandBox(again)}</div><div><p class="label">Or do one run now</p>${commandBox(once)}</div></div></div></div>`;
 }
 
 /** `One daemon, process 812 on mirror-1, up for 19 days` */

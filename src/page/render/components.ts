@@ -25,8 +25,8 @@ export type TableRow =
 
 export interface Table {
   readonly caption: string;
-  /** `rows`: low rows with a tick in the first column, whose head stays in sight. `asked`: on phones two lines a row. */
-  readonly kind?: 'rows' | 'asked';
+  /** `rows`: low rows with a tick in the first column, whose head stays in sight. `few`: on phones a table still. */
+  readonly kind?: 'rows' | 'few';
   readonly columns: readonly Column[];
   readonly rows: readonly TableRow[];
   /** What of how many. */
@@ -51,7 +51,7 @@ function headCell(context: PageContext, { label, sort, isNumber }: Column, sorte
 function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): Html {
   const width = String(columns.length);
   if ('band' in row)
-    return html`<tr role="row" class="${row.isQuiet === true ? 'folded' : 'band'}"><td role="cell" colspan="${width}">${row.band}</td></tr>`;
+    return html`<tr role="row" class="${row.isQuiet === true ? 'folded' : 'band'}"><td role="cell" class="note" colspan="${width}">${row.band}</td></tr>`;
   if ('inside' in row)
     return html`<tr role="row" class="inside"><td role="cell" colspan="${width}">${row.inside}</td></tr>`;
   if ('under' in row)
@@ -76,7 +76,7 @@ export function table(context: PageContext, { caption, kind, columns, rows, foot
 <caption class="away">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${columns.map((column) => headCell(context, column, sorted))}</tr></thead>
 <tbody role="rowgroup">${rows.map((row) => bodyRow(columns, row, kind === 'rows'))}</tbody>
-</table></div>${foot === undefined ? none : html`<div class="foot">${foot}</div>`}</div>`;
+</table></div>${foot === undefined ? none : html`<div class="part row note">${foot}</div>`}</div>`;
 }
 
 export interface Chip {
@@ -88,7 +88,7 @@ export interface Chip {
 
 /** Filters, each with how many there are. */
 export const chips = (label: string, all: readonly Chip[], more: Html = none): Html =>
-  html`<nav class="chips" aria-label="${label}">${all.map(
+  html`<nav class="row chips" aria-label="${label}">${all.map(
     (one) =>
       html`<a class="chip" href="${one.href}"${one.isCurrent ? html` aria-current="true"` : none}>${one.label}${one.count === undefined ? none : html` <span>${count(one.count)}</span>`}</a>`,
   )}<span class="push"></span>${more}</nav>`;
@@ -98,7 +98,7 @@ export const csvChip = (link: string, words = 'CSV'): Html =>
 
 /** One click selects all of it. What is copied has no `$`; `Copy` comes with the script. */
 export const commandBox = (command: string, prompt = '$'): Html =>
-  html`<div class="command"><pre tabindex="0" role="group" aria-label="Command">${prompt === '' ? none : html`<span class="prompt" aria-hidden="true">${prompt} </span>`}<code>${command}</code></pre><button type="button" class="copy" data-copy hidden>Copy</button></div>`;
+  html`<div class="command"><pre tabindex="0" role="group" aria-label="Command">${prompt === '' ? none : html`<span class="prompt" aria-hidden="true">${prompt} </span>`}<code>${command}</code></pre><button type="button" class="dim copy" data-copy hidden>Copy</button></div>`;
 
 /** What a person can do: its name and effect, the exact command, and the button that does the same. */
 export const choice = (
@@ -107,7 +107,7 @@ export const choice = (
   command: string,
   button: Html = none,
 ): Html =>
-  html`<div class="choice"><div><h3>${name}</h3><p class="note">${effect}</p></div>${commandBox(command)}<div class="deed">${button}</div></div>`;
+  html`<div class="part choice"><div><h3>${name}</h3><p class="note">${effect}</p></div>${commandBox(command)}${button}</div>`;
 
 export interface Thing {
   /** Alarms link to it. */
@@ -122,7 +122,7 @@ export interface Thing {
 export const things = (all: readonly Thing[]): Html =>
   html`<section class="card flush todo" aria-label="To do">${all.map(
     (one) =>
-      html`<div class="thing" id="${one.id}"><div><h2 class="h3">${one.title}</h2><p>${one.text}</p></div><div>${one.ways.map(
+      html`<div class="part thing" id="${one.id}"><div><h2 class="h3">${one.title}</h2><p class="dim">${one.text}</p></div><div>${one.ways.map(
         ({ label, command }) =>
           html`<p class="label">${label}</p>${command === undefined ? none : commandBox(command)}`,
       )}</div></div>`,
@@ -130,11 +130,11 @@ export const things = (all: readonly Thing[]): Html =>
 
 /** Nothing yet (dashed), or nothing wrong (tick): a title, a sentence, and what goes on. */
 export const empty = (shape: IconShape, title: string, text: string | Html, more: Html = none): Html =>
-  html`<div class="card empty">${icon(shape, shape === 'tick' ? 'ok' : 'quiet', 28)}<h2 class="h3">${title}</h2><p>${text}</p>${more}</div>`;
+  html`<div class="card stack empty">${icon(shape, shape === 'tick' ? 'ok' : 'quiet', 28)}<h2 class="h3">${title}</h2><p class="dim">${text}</p>${more}</div>`;
 
 /** What a view begins with. */
 export const heading = (title: Html | string, text: Html | string, before: Html = none): Html =>
-  html`<header class="heading">${before}<h1>${title}</h1><p class="lead">${text}</p></header>`;
+  html`<header class="heading">${before}<h1>${title}</h1><p class="dim lead">${text}</p></header>`;
 
 /** Of the first view: an icon of its own shape. What was well is not called so once musterd does not answer. */
 export const verdict = (
@@ -143,7 +143,7 @@ export const verdict = (
   text: Html | string,
   more: Html = none,
 ): Html =>
-  html`<header class="heading verdict">${tone === 'ok' ? html`<span data-now>${icon(shape, tone, 30)}</span><span data-late hidden>${icon('dashed', 'quiet', 30)}</span>` : icon(shape, tone, 30)}<div><h1>${title}</h1><p class="lead">${text}</p>${more}</div></header>`;
+  html`<header class="heading verdict">${tone === 'ok' ? html`<span data-now>${icon(shape, tone, 30)}</span><span data-late hidden>${icon('dashed', 'quiet', 30)}</span>` : icon(shape, tone, 30)}<div><h1>${title}</h1><p class="dim lead">${text}</p>${more}</div></header>`;
 
 /** A section with a title, and where there is more. */
 export const section = (
@@ -151,13 +151,13 @@ export const section = (
   inner: Html,
   { note = none, more = none }: { readonly note?: Html; readonly more?: Html } = {},
 ): Html =>
-  html`<section><div class="over"><h2>${title}</h2><p class="note">${note}</p><span class="push"></span>${more}</div>${inner}</section>`;
+  html`<section><div class="row over"><h2>${title}</h2><p class="note">${note}</p><span class="push"></span>${more}</div>${inner}</section>`;
 
 /** How much of a limit, or of all there is. */
 export function meter(used: number, limit: number | null): Html {
   if (limit === null || limit === 0) return none;
   const width = String(Math.min(100, Math.round((used / limit) * 100)));
-  return html`<svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="all" width="100" height="6"/><rect class="used" width="${width}" height="6"/></svg>`;
+  return html`<svg class="drawn meter" height="5" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="100" height="6"/><rect width="${width}" height="6"/></svg>`;
 }
 
 /** In a table of several teams: by the settings' name, and the service's below it. */

@@ -52,7 +52,7 @@ function rangeChips(context: PageContext, read: CountsRead): Html {
     const at = new Date((firstAt ?? now).getTime() + Number(value) * dayMs);
     return html`<span class="chip later">${label} from ${time(at, day(at, now))}</span>`;
   });
-  return html`<nav class="chips" aria-label="Range">${links}${since}${begins}<span class="push"></span>${csvChip(csvOf(context), 'CSV of these counts')}</nav>`;
+  return html`<nav class="row chips" aria-label="Range">${links}${since}${begins}<span class="push"></span>${csvChip(csvOf(context), 'CSV of these counts')}</nav>`;
 }
 
 /** `+2.2 %`; nothing where there was nothing. */
@@ -133,7 +133,7 @@ function weekTable(context: PageContext, weeks: readonly Week[]): Html {
     { label: 'Highest', isNumber: true },
     { label: 'Change', isNumber: true },
   ];
-  return html`<div class="weeks">${table(context, { caption: 'By week', columns, rows })}</div>`;
+  return table(context, { caption: 'By week', kind: 'few', columns, rows });
 }
 
 function mainChart(context: PageContext, read: CountsRead): Html {
@@ -150,7 +150,7 @@ function mainChart(context: PageContext, read: CountsRead): Html {
   const isClock = (at: Date) => isShort || ((days ?? 8) <= 7 && at.getUTCHours() !== 0);
   const timeWords = (at: Date) => (isClock(at) ? clockTime(at, at) : day(at, now));
   const drawn = lineChart(chart, { sentence, timeWords, id: 'main' });
-  return html`<div class="card"><div class="over"><h2>${visible(segmentName(name))}</h2><p class="note">segment “${visible(name)}”${begin}</p></div>${drawn}</div>`;
+  return html`<div class="card"><div class="row over"><h2>${visible(segmentName(name))}</h2><p class="note">segment “${visible(name)}”${begin}</p></div>${drawn}</div>`;
 }
 
 /** A number, how it moved, and its line: on its own scale. */

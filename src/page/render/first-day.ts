@@ -41,7 +41,7 @@ export function beginning(read: Pick<Glance, 'beganAt' | 'runs' | 'teams'>, { no
     first.size === 0
       ? ''
       : ` Its first ${first.size === 1 ? 'run' : 'runs'} took ${listed(words)} from the service as they were, and sent nothing.`;
-  return html`<p>This mirror began ${longAgo(beganAt, now)}, at ${at(beganAt, now, true)}.${taken} What was before that, nobody wrote down; what moves from now on is kept.</p>`;
+  return html`<p class="dim">This mirror began ${longAgo(beganAt, now)}, at ${at(beganAt, now, true)}.${taken} What was before that, nobody wrote down; what moves from now on is kept.</p>`;
 }
 
 const listKeys = { tags: 'tags', fields: 'contact_fields' } as const;

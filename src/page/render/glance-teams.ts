@@ -12,8 +12,8 @@ import { to } from './links.ts';
 import { pill } from './pills.ts';
 import { strip } from './run-strip.ts';
 import { type Lane, laneNames, lanes, rhythm, stripLegend } from './run-words.ts';
-import { markMissing } from './series.ts';
-import { drawSparkline } from './sparkline.ts';
+import { gapsOf, markMissing } from './series.ts';
+import { gapWords, sparkline } from './show-chart.ts';
 import type { PageContext } from './view.ts';
 import { ago, clockTime, count, day, difference, distance, isSameDay, many, named, time } from './words.ts';
 
@@ -47,7 +47,7 @@ interface Contacts {
   readonly now: bigint;
   readonly days: number;
   readonly change: Html;
-  readonly line: (width: number, height: number) => Html;
+  readonly line: (isWide?: boolean) => Html;
   readonly first: string;
   readonly gap: string;
 }
@@ -69,20 +69,14 @@ export function contactsOf(read: Pick<Glance, 'counts'>, { teamId }: SeenTeam, n
     moved === null
       ? html`${counts.length === 1 ? 'counted today' : `counted for ${many(counts.length, 'day')}`}`
       : html`${difference(moved)} in 30 days (${share < 0 ? '−' : '+'}${Math.abs(share).toFixed(1)} %)`;
-  const line = (width: number, height: number) => {
-    const drawn = drawSparkline(points, width, height);
-    const words = `${count(last.count)} contacts; ${counts.length} days shown, from ${count(counts[0]?.count ?? 0n)}`;
-    return html`<svg class="spark" role="img" aria-label="${words}" viewBox="0 0 ${String(width)} ${String(height)}" preserveAspectRatio="none"><path class="tint" d="${drawn.tint}"/><path class="line" d="${drawn.line}"/></svg>`;
-  };
-  const gaps = drawSparkline(points).gaps.map(
-    ({ fromMs, toMs }) => `${day(new Date(fromMs + dayMs), now)} to ${day(new Date(toMs - dayMs), now)}`,
-  );
+  const words = `${count(last.count)} contacts; ${counts.length} days shown, from ${count(counts[0]?.count ?? 0n)}`;
+  const gaps = gapsOf(points).map((gap) => gapWords(gap, now));
   return {
     segment: last.segment,
     now: last.count,
     days: counts.length,
     change,
-    line,
+    line: (isWide) => sparkline(points, words, isWide),
     first: day(new Date(counts[0]?.day ?? last.day), now),
     gap: gaps.length === 0 ? '' : `not counted ${gaps.join(', ')}`,
   };
@@ -181,15 +175,15 @@ function inTheMirror(read: Glance, team: SeenTeam, context: PageContext): Html {
   const next = context.stopped.has(team.team) ? null : due;
   const soFar = counted === undefined ? undefined : countedSoFar(counted, next, context.now);
   const line = (label: string, figure: number, note: string) =>
-    html`<div><dt>${label}</dt><dd>${count(figure)}</dd><dd class="note">${note}</dd></div>`;
+    html`<dt>${label}</dt><dd>${count(figure)} <span class="note">${note}</span></dd>`;
   const shown =
     contacts === null
       ? html`<p class="note">No contacts were counted yet.</p>`
-      : html`<p class="label">Contacts, segment “${contacts.segment}”</p><p class="big">${count(contacts.now)}</p><p class="note">${soFar ?? contacts.change}</p>${contacts.days < 2 ? none : html`${contacts.line(320, 60)}<p class="ends note"><span>${contacts.first}</span><span>${contacts.gap}</span><span>today</span></p>`}`;
+      : html`<p class="label">Contacts, segment “${contacts.segment}”</p><p class="big">${count(contacts.now)}</p><p class="note">${soFar ?? contacts.change}</p>${contacts.days < 2 ? none : html`${contacts.line(true)}<p class="row between note"><span>${contacts.first}</span><span>${contacts.gap}</span><span>today</span></p>`}`;
   const users = `${count(totals.unresolved)} unresolved, ${count(totals.gone)} gone`;
   return section(
     'In the mirror',
-    html`<div class="card">${shown}<dl class="lines">${line('Users', totals.users, users)}${line('Tags', totals.tags, asTheyWere(read, team.teamId, 'tags'))}${line('Contact fields', totals.contactFields, asTheyWere(read, team.teamId, 'fields'))}</dl></div>`,
+    html`<div class="card">${shown}<dl class="pairs">${line('Users', totals.users, users)}${line('Tags', totals.tags, asTheyWere(read, team.teamId, 'tags'))}${line('Contact fields', totals.contactFields, asTheyWere(read, team.teamId, 'fields'))}</dl></div>`,
     { more: html`<a href="${to(context, '/counts')}">Counts and tags</a>` },
   );
 }
@@ -230,7 +224,7 @@ function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly H
     html`${count(busiest.sum)}${limit === null ? none : html` <span class="quiet">of ${count(limit)}</span>`}${meter(busiest.sum, limit)}`,
     contacts === null
       ? html`<span class="quiet">none</span>`
-      : html`<span class="beside"><span>${count(contacts.now)}</span>${contacts.days < 2 ? none : contacts.line(120, 26)}</span>`,
+      : html`<span class="row beside"><span>${count(contacts.now)}</span>${contacts.days < 2 ? none : contacts.line()}</span>`,
   ];
 }
 

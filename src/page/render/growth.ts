@@ -23,7 +23,7 @@ export function teamsSideBySide(context: PageContext, read: CountsRead): Html {
     if (contacts === null)
       return { cells: [link, html`<span class="none">none</span>`, html`no count yet`, none] };
     return {
-      cells: [link, count(contacts.now), contacts.change, contacts.days < 2 ? none : contacts.line(240, 26)],
+      cells: [link, count(contacts.now), contacts.change, contacts.days < 2 ? none : contacts.line()],
     };
   });
   const columns = [
@@ -65,7 +65,13 @@ export function monthsChart(context: PageContext, { months, now, beganAt }: List
   const sentence = `${what} in twelve months: ${count(sum('added'))} added, ${count(sum('gone'))} gone.`;
   if (sum('added') + sum('gone') === 0)
     return html`<div class="card"><p>${noneMoved(context, { now, beganAt, months }, what)}</p></div>`;
-  return html`<div class="card">${moveChart(drawMoves(moves), moves, sentence)}<details class="after"><summary class="note">As a table</summary><table class="plain"><caption class="away">${what} by month</caption><thead><tr><th scope="col">Month</th><th scope="col" class="number">Added</th><th scope="col" class="number">Gone</th></tr></thead><tbody>${moves.map(({ label, added, gone }) => html`<tr><th scope="row">${label}</th><td class="number">${count(added)}</td><td class="number">${count(gone)}</td></tr>`)}</tbody></table></details></div>`;
+  const byMonth = table(context, {
+    caption: `${what} by month`,
+    kind: 'few',
+    columns: [{ label: 'Month' }, { label: 'Added', isNumber: true }, { label: 'Gone', isNumber: true }],
+    rows: moves.map(({ label, added, gone }) => ({ cells: [label, count(added), count(gone)] })),
+  });
+  return html`<div class="card">${moveChart(drawMoves(moves), moves, sentence)}<details><summary class="note">As a table</summary>${byMonth}</details></div>`;
 }
 
 export function listings(context: PageContext, { teamId, tags, contactFields, roles }: CountsRead): Html {
@@ -95,7 +101,7 @@ export function listings(context: PageContext, { teamId, tags, contactFields, ro
   return html`<div class="columns"><div>${section('Tags', monthsChart(context, tags, 'Tags'), {
     note: note(tags),
     more: html`<a href="${to(context, '/tags')}">All tags</a> ${asCsv(context, 'tags')}`,
-  })}${section('Contact fields', monthsChart(context, contactFields, 'Contact fields'), { note: note(contactFields), more: asCsv(context, 'contact_fields') })}</div>${section('Roles', html`<div class="roles">${ofRoles}</div>`, { note: html`${many(users, 'user')}${asOf}`, more: asCsv(context, 'roles') })}</div>`;
+  })}${section('Contact fields', monthsChart(context, contactFields, 'Contact fields'), { note: note(contactFields), more: asCsv(context, 'contact_fields') })}</div>${section('Roles', ofRoles, { note: html`${many(users, 'user')}${asOf}`, more: asCsv(context, 'roles') })}</div>`;
 }
 
 /** A row for each step of each segment, where what was not counted is no row; `?of=` asks for what stands below. */

@@ -42,7 +42,7 @@ const stretches = [
 const fieldWords = (field: string): string => (field === 'all' ? 'all four' : fieldName(field));
 
 const formOf = (context: PageContext, team: string, inside: Html): Html =>
-  html`<form class="hold" id="hold" method="post" action="${to(context, context.path)}" data-still>${hidden('token', context.decide?.token(context.path) ?? '')}${hidden('team', team)}${inside}<a class="note" href="${href(context, { hold: null, end: null })}">Close</a></form>`;
+  html`<form class="part row form hold" id="hold" method="post" action="${to(context, context.path)}" data-still>${hidden('token', context.decide?.token(context.path) ?? '')}${hidden('team', team)}${inside}<a class="note" href="${href(context, { hold: null, end: null })}">Close</a></form>`;
 
 /** Which words of the button are shown follows from what is chosen: the style sheet knows. */
 function holdForm(context: PageContext, team: string, asked: HoldAsked): Html {
@@ -66,7 +66,7 @@ function holdForm(context: PageContext, team: string, asked: HoldAsked): Html {
   return formOf(
     context,
     team,
-    html`<label><span class="label">Field</span><select name="field">${fields}</select></label><fieldset><legend class="label">Until</legend>${until}${radio('at', 'at', other)}</fieldset><label class="why-held"><span class="label">Reason, kept with the hold</span><input name="why" required maxlength="1000" autocomplete="off" value="${asked.why}"></label>${button}`,
+    html`<label class="field"><span class="label">Field</span><select name="field">${fields}</select></label><fieldset><legend class="label">Until</legend>${until}${radio('at', 'at', other)}</fieldset><label class="field why-held"><span class="label">Reason, kept with the hold</span><input name="why" required maxlength="1000" autocomplete="off" value="${asked.why}"></label>${button}`,
   );
 }
 

@@ -21,9 +21,7 @@ export const teamName = ({ team }: Pick<SeenTeam, 'team'>): string => team;
 
 /** With the service's name behind it. */
 const bothNames = ({ team, name }: SeenTeam): Html =>
-  html`<b>${named(team)}</b>${name === null || name === '' || name === team ? none : html` <span class="on-service">${named(name)}</span>`}`;
-
-const brand = html`<svg class="brand" width="22" height="22" viewBox="0 0 22 22" aria-hidden="true"><rect width="22" height="22" rx="5"/><path d="M5 8.5h11M13 5.5l3 3-3 3M17 14H6M9 11l-3 3 3 3"/></svg>`;
+  html`<b>${named(team)}</b>${name === null || name === '' || name === team ? none : html` <span class="dim on-service">${named(name)}</span>`}`;
 
 /** Stale ones first, then those of which the most waits, then as the settings have them. */
 export function worstFirst({
@@ -48,7 +46,7 @@ function switcher(context: PageContext): Html {
   if (teams.length < 2)
     return team === null
       ? none
-      : html`<span class="slash" aria-hidden="true">/</span><span class="team">${bothNames(team)}</span>`;
+      : html`<span class="quiet" aria-hidden="true">/</span><span class="team">${bothNames(team)}</span>`;
   const sum = [...standings.values()].reduce((all, { waiting }) => all + waiting, 0);
   const badge = (number: number): Html =>
     number === 0
@@ -61,11 +59,11 @@ function switcher(context: PageContext): Html {
       : pill('alarm', 'act', html`stale since ${clockTime(staleSince, context.now)}`);
   };
   const link = (one: SeenTeam | null, words: Html, state: Html) =>
-    html`<li><a href="${href(context, { team: one?.team ?? null, open: null })}"${one?.team === team?.team ? html` aria-current="true"` : none}><span>${words}</span>${state}</a></li>`;
+    html`<li><a class="row between" href="${href(context, { team: one?.team ?? null, open: null })}"${one?.team === team?.team ? html` aria-current="true"` : none}><span>${words}</span>${state}</a></li>`;
   const choices = [
     link(
       null,
-      html`<b>All teams</b> <span class="on-service">${count(teams.length)} in the settings</span>`,
+      html`<b>All teams</b> <span class="dim on-service">${count(teams.length)} in the settings</span>`,
       badge(sum),
     ),
     ...worstFirst(context).map((one) => link(one, bothNames(one), stateOf(one))),
@@ -74,7 +72,7 @@ function switcher(context: PageContext): Html {
     teams.length > mostAtOnce
       ? html`<input data-find-team hidden aria-label="Find a team" placeholder="Find a team" autocomplete="off">`
       : none;
-  return html`<span class="slash" aria-hidden="true">/</span><details class="team"><summary>${team === null ? 'All teams' : bothNames(team)}</summary><div class="panel">${find}<ul>${choices}</ul></div></details>`;
+  return html`<span class="quiet" aria-hidden="true">/</span><details class="team"><summary class="row">${team === null ? 'All teams' : bothNames(team)}</summary><div class="panel">${find}<ul>${choices}</ul></div></details>`;
 }
 
 function tabLinks(context: PageContext, current: Tab): Html {
@@ -90,7 +88,7 @@ function tabLinks(context: PageContext, current: Tab): Html {
 }
 
 function clock({ now, path, query }: PageContext): Html {
-  return html`<p class="live"><a href="${href({ path, query }, { page: query.get('page') })}" data-again>Load again</a><span class="dot" aria-hidden="true"></span><span data-state hidden>Updates by itself</span> <time datetime="${now.toISOString()}" title="${exactTime(now)}">${now.toISOString().slice(11, 19)} UTC</time></p>`;
+  return html`<p class="row dim live"><a href="${href({ path, query }, { page: query.get('page') })}" data-again>Load again</a><span class="dot" aria-hidden="true"></span><span data-state hidden>Updates by itself</span> <time datetime="${now.toISOString()}" title="${exactTime(now)}">${now.toISOString().slice(11, 19)} UTC</time></p>`;
 }
 
 /** Under the title of whatever view it is. */
@@ -128,17 +126,17 @@ export function layout(context: PageContext, current: Tab, shown: PageShown, lin
 <script type="module" src="/assets/script.js"></script>
 </head>
 <body>
-<a class="skip" href="#main">Skip to the content</a>
+<a class="away" href="#main">Skip to the content</a>
 <header class="top"><div class="wide">
-<div class="bar"><a class="home" href="${to(context, '/')}">${brand}<span>musterd</span></a>${switcher(context)}${isCopy(context) ? html`<span class="frame">copy</span>` : none}<span class="push"></span>${clock(context)}</div>
+<div class="row bar"><a class="row home" href="${to(context, '/')}"><img src="/assets/icon.svg" width="22" height="22" alt="">musterd</a>${switcher(context)}${isCopy(context) ? html`<span class="frame">copy</span>` : none}<span class="push"></span>${clock(context)}</div>
 ${tabLinks(context, current)}
 </div></header>
 <main id="main" class="wide" tabindex="-1">
-<div class="banner" data-banner id="no-answer" role="status" hidden>${icon('alarm', 'act')}<p></p></div>
+<div class="notice banner" data-banner id="no-answer" role="status" hidden>${icon('alarm', 'act')}<p></p></div>
 ${banner(context)}
 ${context.details ? shown.main : withoutDetails(shown.main)}
 </main>
-<footer><div class="wide"><p><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}<a href="/assets/guide.md">manual</a></p>${keysInFoot}</div></footer>
+<footer><div class="wide note"><p class="row"><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}<a href="/assets/guide.md">manual</a></p>${keysInFoot}</div></footer>
 <div class="away" aria-live="polite" data-said></div>
 </body>
 </html>

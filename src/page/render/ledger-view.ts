@@ -37,17 +37,17 @@ function filters(context: PageContext, { actors }: ChangesRead): Html {
   const known = asked.actor === null || actors.includes(asked.actor) ? actors : [asked.actor, ...actors];
   const fields = changeFields.map((field) => [field, fieldWord(field)] as const);
   const since = asked.since?.toISOString().slice(0, 10) ?? '';
-  return html`<form class="form" method="get" action="/changes" role="search">${team === null ? none : html`<input type="hidden" name="team" value="${team}">`}<label>Person<input type="search" name="q" value="${asked.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label><label>Field${choice('field', 'any', asked.field, fields)}</label><label>Direction${choice(
+  return html`<form class="row form" method="get" action="/changes" role="search">${team === null ? none : html`<input type="hidden" name="team" value="${team}">`}<label class="field note">Person<input type="search" name="q" value="${asked.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label><label class="field note">Field${choice('field', 'any', asked.field, fields)}</label><label class="field note">Direction${choice(
     'direction',
     'any',
     asked.direction,
     directions.map((one) => [one, one]),
-  )}</label><label>By${choice(
+  )}</label><label class="field note">By${choice(
     'actor',
     'anybody',
     asked.actor,
     known.map((one) => [one, one]),
-  )}</label><label>Run<input class="short" name="run" inputmode="numeric" value="${asked.runId ?? ''}" maxlength="20"></label><label>Decision<input class="short" name="decision" inputmode="numeric" value="${asked.decision ?? ''}" maxlength="20"></label><label>Since<input type="date" name="since" value="${since}"></label><button class="button" type="submit">Filter</button><span class="push"></span>${csvChip(csvOf(context))}</form>`;
+  )}</label><label class="field note">Run<input class="short" name="run" inputmode="numeric" value="${asked.runId ?? ''}" maxlength="20"></label><label class="field note">Decision<input class="short" name="decision" inputmode="numeric" value="${asked.decision ?? ''}" maxlength="20"></label><label class="field note">Since<input type="date" name="since" value="${since}"></label><button class="button" type="submit">Filter</button><span class="push"></span>${csvChip(csvOf(context))}</form>`;
 }
 
 /** What goes back is a run: that of the filter, or else the last one here that moved anything. */
@@ -57,16 +57,16 @@ function waysOn(context: PageContext, { rows }: ChangesRead): Html {
   const run = asked.runId ?? moved?.run_id ?? null;
   const team = context.team?.team ?? (moved === undefined ? '' : teamOf(context, moved.team_id).team);
   const command = run === null ? null : commandOf(context, team, `undo ${run}`);
-  const undo = html`<section class="card"><h2>Take a run back</h2><p class="after">Shows the inverse of what a run moved, where it still stands. Nothing is written without <code>--apply</code>.</p>${
+  const undo = html`<section class="card"><h2>Take a run back</h2><p>Shows the inverse of what a run moved, where it still stands. Nothing is written without <code>--apply</code>.</p>${
     command === null || run === null
-      ? html`<p class="label after">No run moved anything here.</p>`
-      : html`<p class="label after">What would go back of run ${count(run)}</p>${commandBox(command)}`
+      ? html`<p class="label">No run moved anything here.</p>`
+      : html`<p class="label">What would go back of run ${count(run)}</p>${commandBox(command)}`
   }</section>`;
   const query = inSql(
     context.details ? asked : { ...asked, q: isWholeNumber.test(asked.q) ? asked.q : '' },
     context,
   );
-  const said = html`<section class="card"><h2>The same in SQL</h2><p class="after">A row of <code>report.changes</code> is one field moved.</p><p class="label after">What this page shows</p>${commandBox(query, '')}</section>`;
+  const said = html`<section class="card"><h2>The same in SQL</h2><p>A row of <code>report.changes</code> is one field moved.</p><p class="label">What this page shows</p>${commandBox(query, '')}</section>`;
   return html`<div class="halves">${undo}${said}</div>`;
 }
 
@@ -112,7 +112,12 @@ export function changes(read: ChangesRead, context: PageContext): PageShown {
           'No change of the ledger is as the filters want it.',
           html`<p><a href="${to(context, '/changes', { since: '2000-01-01' })}">All changes</a></p>`,
         )
-      : html`<div class="ledger">${table(context, { caption: 'Changes, the newest first', columns, rows: rowsOf(context, rows), foot: foot(context, read) })}</div>`;
+      : table(context, {
+          caption: 'Changes, the newest first',
+          columns,
+          rows: rowsOf(context, rows),
+          foot: foot(context, read),
+        });
   const main = html`${heading('Changes', lead(context, read))}${filters(context, read)}${list}${waysOn(context, read)}`;
   return { title: 'Changes', main };
 }

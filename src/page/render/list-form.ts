@@ -21,7 +21,7 @@ export function listFilters({ list, context }: ListOnPage): Html {
     const current = context.query.get(key);
     const chip = (words: string, value: string | null, number: number) =>
       html`<a class="chip" href="${href(context, { [key]: value, ticks: null })}"${current === value ? html` aria-current="true"` : none}>${words} <span>${count(number)}</span></a>`;
-    return html`<span>${label}</span>${chip(any, null, list.rows)}${all.map((one) => chip(...one))}`;
+    return html`<span class="label">${label}</span>${chip(any, null, list.rows)}${all.map((one) => chip(...one))}`;
   };
   const fields = list.fields.map(({ field, rows }) => [fieldName(field), field, rows] as const);
   const editors = list.editors.map(
@@ -31,7 +31,7 @@ export function listFilters({ list, context }: ListOnPage): Html {
   const inside = html`${group('Field', 'field', 'any', fields)}${group('Edited here by', 'by', 'anybody', editors)}`;
   return inside.toString() === ''
     ? none
-    : html`<nav class="chips filters" aria-label="Which rows">${inside}</nav>`;
+    : html`<nav class="row chips filters" aria-label="Which rows">${inside}</nav>`;
 }
 
 /** The same as a command: it names the batch, and not each row. */
@@ -61,7 +61,7 @@ function asCommand({ list, context, team }: ListOnPage): Html {
     batch === null
       ? html`<p class="note">The list, and the first row of it; each row is one command.</p>`
       : none;
-  return html`<details class="fold"><summary>As a command</summary><div class="stack">${words}${boxes}</div></details>`;
+  return html`<details class="part fold"><summary>As a command</summary><div class="stack">${words}${boxes}</div></details>`;
 }
 
 /** Counted where there is no script, too: the style sheet counts the ticks. */
@@ -72,7 +72,7 @@ function allOwn({ list }: ListOnPage): Html {
   const { shown } = list;
   const isOne = shown.length === 1;
   const words = isOne ? 'It is your own edit.' : `All ${count(shown.length)} are your own edits.`;
-  return html`<p class="foot">${shown.map((row) => hidden('row', shownKey(row)))}<span>${words} Somebody else has to approve ${isOne ? 'it' : 'them'}.</span><button class="linked" name="verb" value="Withdraw">Withdraw ${isOne ? 'it' : 'them'}…</button></p>`;
+  return html`<p class="part row note">${shown.map((row) => hidden('row', shownKey(row)))}<span>${words} Somebody else has to approve ${isOne ? 'it' : 'them'}.</span><button class="linked" name="verb" value="Withdraw">Withdraw ${isOne ? 'it' : 'them'}…</button></p>`;
 }
 
 function bar(standing: ListOnPage): Html {
@@ -98,7 +98,7 @@ function bar(standing: ListOnPage): Html {
     ? none
     : html`<span><b>${counter} of ${count(shown)}</b> ticked</span><a href="${ticks('all')}" data-ticks="all">All</a><a href="${ticks('none')}" data-ticks="none">None</a><span class="note">${words}</span>`;
   const news = html`<p class="note news" data-news hidden><span></span><a href="${href(context, {})}">Load again</a></p>`;
-  return html`<div class="bar-below">${news}${ticked}<span class="push"></span><div class="buttons">${buttons}</div></div>`;
+  return html`<div class="part row bar-below">${news}${ticked}<span class="push"></span><div class="row buttons">${buttons}</div></div>`;
 }
 
 const teamQuery = ({ context }: ListOnPage): URLSearchParams => {
@@ -115,7 +115,7 @@ function pagesOf({ list, context, read }: ListOnPage): Html {
     to < 1 || to > last
       ? none
       : html`<a href="${href(context, { page: String(to), ticks: null })}">${words}</a>`;
-  return html`<div class="foot"><span>Page ${page} of ${last}; a decision is about this page</span><span class="push"></span>${link(page - 1, 'Back')}${link(page + 1, 'Next')}</div>`;
+  return html`<div class="part row note"><span>Page ${page} of ${last}; a decision is about this page</span><span class="push"></span>${link(page - 1, 'Back')}${link(page + 1, 'Next')}</div>`;
 }
 
 /** The rows with their ticks, and the bar that decides about them. */
@@ -145,5 +145,5 @@ export function lookAtAll({ list, context, team }: ListOnPage): Html {
       ? to(context, '/waiting', { ...change, state: list.state })
       : to(context, `/waiting/${list.batch}`, change);
   const words = mayDecide(context, team.team) && !isCopy(context) ? ' and decide…' : '';
-  return html`<div class="foot"><a class="button" href="${link}">Look at all ${count(list.rows)}${words}</a><span>${count(list.shown.length)} of ${count(list.rows)} shown</span></div>`;
+  return html`<div class="part row note"><a class="button" href="${link}">Look at all ${count(list.rows)}${words}</a><span>${count(list.shown.length)} of ${count(list.rows)} shown</span></div>`;
 }

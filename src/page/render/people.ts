@@ -171,7 +171,7 @@ function filters(context: PageContext, { counts, roles }: PeopleRead): Html {
       html`<option value="${id}"${id === asked.roleId ? html` selected` : none}>${id} ${visible(name ?? '')}</option>`,
   );
   const hint = context.details ? 'Name, email, phone or id' : 'Id';
-  const form = html`<form class="form" method="get" action="/people" role="search">${kept}<label><span class="away">${hint}</span><input class="long" type="search" name="q" value="${asked.q}" maxlength="200" placeholder="${hint}"></label><label><span class="away">Role</span><select name="role"><option value="">Every role</option>${options}</select></label><button class="button" type="submit">Search</button></form>`;
+  const form = html`<form class="row form" method="get" action="/people" role="search">${kept}<label><span class="away">${hint}</span><input class="long" type="search" name="q" value="${asked.q}" maxlength="200" placeholder="${hint}"></label><label><span class="away">Role</span><select name="role"><option value="">Every role</option>${options}</select></label><button class="button" type="submit">Search</button></form>`;
   const all = chipOrder
     .filter((state) => !rare.has(state) || counts[state] > 0 || state === asked.state)
     .map((state) => ({

@@ -200,7 +200,7 @@ function eventItem(context: PageContext, { first, steps }: HistoryEvent, last: H
     more.length === 0
       ? none
       : html`<details><summary class="note">Batch, request</summary><p class="note">${more}</p></details>`;
-  return html`<li>${time(first.at, clockTime(first.at, context.now))}${sign}<div>${title}<ol class="note steps">${steps.map((step) => html`<li>${step.words}</li>`)}${last}</ol>${fold}</div></li>`;
+  return html`<li>${time(first.at, clockTime(first.at, context.now))}${sign}<div>${title}<ol class="row note steps">${steps.map((step) => html`<li>${step.words}</li>`)}${last}</ol>${fold}</div></li>`;
 }
 
 /** The list is the truth; the lanes above are a picture of it. */

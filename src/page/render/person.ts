@@ -169,7 +169,7 @@ function why(context: PageContext, read: PersonRead, team: string): Html {
       ? none
       : html`<p>${row.gone_at === null && isEqual ? 'Nothing happens next: both sides agree.' : visible(explained.next)}</p>`;
   const asked = html`<p class="note">As a run last saw the service. <code>${commandOf(context, team, `why ${read.id}`)}</code> asks it now.</p>`;
-  return html`<div class="why"><h2 class="h3">Why, and what happens next</h2>${reasons}${next}${asked}</div>`;
+  return html`<div class="part why"><h2 class="h3">Why, and what happens next</h2>${reasons}${next}${asked}</div>`;
 }
 
 function lead(context: PageContext, { id, row, periods }: PersonRead): Html {

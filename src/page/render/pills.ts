@@ -38,5 +38,5 @@ const ways = {
 /** In which direction something moved, with its word. */
 export function direction(way: keyof typeof ways, word: string): Html {
   const [from, arrow, into] = ways[way];
-  return html`<span class="way"><span class="signs" aria-hidden="true">${from}<i>${arrow}</i>${into}</span>${word}</span>`;
+  return html`<span class="nowrap"><span class="signs" aria-hidden="true">${from}<i>${arrow}</i>${into}</span> ${word}</span>`;
 }

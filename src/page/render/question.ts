@@ -114,12 +114,12 @@ export function movesTable(context: PageContext, head: Html, moves: readonly Que
     cells: [whoseField(context, move), ...(isMany ? [fieldName(move.field)] : []), move.into],
   });
   const part = (caption: string, some: readonly QuestionRow[]) =>
-    table(context, { caption, kind: 'asked', columns, rows: some.map(cells) });
+    table(context, { caption, columns, rows: some.map(cells) });
   const rest = moves.slice(mostNamed);
   const more =
     rest.length === 0
       ? none
-      : html`<details class="rest"><summary>and ${count(rest.length)} more</summary>${part('The others', rest)}</details>`;
+      : html`<details class="part"><summary>and ${count(rest.length)} more</summary>${part('The others', rest)}</details>`;
   return html`${part('What it is about', moves.slice(0, mostNamed))}${more}`;
 }
 
@@ -149,7 +149,7 @@ export const namedRows = (context: PageContext, rows: readonly QuestionRow[]): H
 export const leftRows = (context: PageContext, words: Html, rows: readonly QuestionRow[]): Html =>
   rows.length === 0
     ? none
-    : html`<div class="left-out"><p>${icon('pause')} ${words}</p>${namedRows(context, rows)}</div>`;
+    : html`<div class="part stack left-out"><p>${icon('pause')} ${words}</p>${namedRows(context, rows)}</div>`;
 
 /** Said where somebody else has to decide. */
 function ownNote(context: PageContext, own: readonly PageField[]): Html {
@@ -223,9 +223,9 @@ export function asking(context: PageContext, asked: QuestionShown): PageShown {
   const undo = hasUndo ? ' There is an undo afterwards.' : '';
   const form =
     deed === null
-      ? html`<div class="card confirm">${known}<div class="buttons">${leave}</div></div>`
-      : html`<form class="card confirm" method="post" action="${path}">${hidden('token', decide.token(path))}${values.map(([name, one]) => hidden(name, one))}${hidden('confirmed', 'yes')}${known}<label><span class="label">Reason, kept with the decision</span><textarea name="why" rows="3" required maxlength="1000" autocomplete="off"></textarea></label><div class="buttons"><button class="button main">${deed}</button>${leave}</div><p class="note">Recorded as <b>${named(decide.actor)}</b>, with the reason.${undo}</p></form>`;
-  const left = what === none ? none : html`<div class="card flush question">${what}</div>`;
+      ? html`<div class="card stack">${known}<div class="row buttons">${leave}</div></div>`
+      : html`<form class="card stack" method="post" action="${path}">${hidden('token', decide.token(path))}${values.map(([name, one]) => hidden(name, one))}${hidden('confirmed', 'yes')}${known}<label class="field"><span class="label">Reason, kept with the decision</span><textarea name="why" rows="3" required maxlength="1000" autocomplete="off"></textarea></label><div class="row buttons"><button class="button main">${deed}</button>${leave}</div><p class="note">Recorded as <b>${named(decide.actor)}</b>, with the reason.${undo}</p></form>`;
+  const left = what === none ? none : html`<div class="card flush">${what}</div>`;
   const way = html`<p class="note"><a href="${to(context, '/waiting')}">Waiting</a></p>`;
   return {
     title,
@@ -239,7 +239,7 @@ export function confirmation(context: PageContext, question: Question): PageShow
   const isName = first?.field === 'name';
   const typed =
     verb === 'value'
-      ? html`<label><span class="label">The ${fieldName(first?.field ?? '')} that is to stand${isName ? ', as first | last' : ''}</span><input name="value" maxlength="1000" autocomplete="off"></label>`
+      ? html`<label class="field"><span class="label">The ${fieldName(first?.field ?? '')} that is to stand${isName ? ', as first | last' : ''}</span><input name="value" maxlength="1000" autocomplete="off"></label>`
       : none;
   return asking(context, {
     title: titleOf(context, question),

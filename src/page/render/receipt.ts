@@ -98,12 +98,12 @@ export function receiptCard(context: PageContext, { done: decided, sending }: Pa
     context.decide === null && !isCopy(context) && undoable(decided) > 0
       ? html`<p class="note"><code>musterd undo --decision ${String(number)}</code> shows what can be taken back of it.</p>`
       : none;
-  return html`<div class="card receipt" role="status" id="receipt"${isFollowed ? html` data-live` : none}>${icon(shape, tone, 20)}<div><p><b>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(decided.at, context.now, true)}.</b> ${statusOf(context, decided, sending)}</p>${reason}${command}<div class="ways">${ways}</div></div></div>`;
+  return html`<div class="notice receipt" role="status" id="receipt"${isFollowed ? html` data-live` : none}>${icon(shape, tone, 20)}<div><p><b>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(decided.at, context.now, true)}.</b> ${statusOf(context, decided, sending)}</p>${reason}${command}<div class="row ways">${ways}</div></div></div>`;
 }
 
 /** What is said above a list that comes back because nothing was decided. */
 export const nothingCard = (words: Html | string, what = 'Nothing was decided.'): Html =>
-  html`<div class="card receipt" role="status" id="receipt">${icon('alarm', 'act', 20)}<div><b>${what}</b> ${words}</div></div>`;
+  html`<div class="notice receipt" role="status" id="receipt">${icon('alarm', 'act', 20)}<div><b>${what}</b> ${words}</div></div>`;
 
 /** That is how a second pair of eyes sees the first. */
 export function decidedLast(context: PageContext, all: readonly Decided[]): Html {

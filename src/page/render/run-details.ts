@@ -1,10 +1,9 @@
 /** All that is known of one run: why it ended, what it moved, what it asked for. */
 import type { OpenRun, RunMove } from '../read/page-runs.ts';
-import { person } from './components.ts';
+import { commandBox, person, table } from './components.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
-import { commandBox } from './components.ts';
 import { movedBy, movedInWords } from './run-words.ts';
 import { changed, value } from './three-values.ts';
 import type { PageContext } from './view.ts';
@@ -22,7 +21,7 @@ function reasons({ reasons: all, outcome, waiting }: OpenRun): Html {
   return html`<h2 class="h3">Why it ended ${outcome === 'refused' ? 'so' : 'early'}</h2><blockquote>${all.map((reason) => html`<p>${visible(capital(reason))}.</p>`)}<p class="note">${then}</p></blockquote>`;
 }
 
-function requests({ endpoints, requests: all }: OpenRun): Html {
+function requests({ endpoints, requests: all }: OpenRun, context: PageContext): Html {
   if (endpoints.length === 0)
     return html`<h2 class="h3">Requests: ${count(all)}</h2><p class="note">By endpoint they are kept of later runs alone.</p>`;
   const rows = endpoints.map((one) => {
@@ -30,15 +29,22 @@ function requests({ endpoints, requests: all }: OpenRun): Html {
       ...(one.throttled > 0 ? [`${one.throttled} told to wait (429)`] : []),
       ...(one.failed > 0 ? [`${one.failed} failed`] : []),
     ];
-    return html`<tr role="row"><th role="rowheader" scope="row"><code>${one.endpoint}</code></th><td role="cell" class="number" data-label="Sent">${count(one.requests)}</td><td role="cell" class="number" data-label="Slowest">${took(one.slowestMs)}</td><td role="cell" data-label="Answers">${answers.length === 0 ? 'all taken' : answers.join(', ')}</td></tr>`;
+    const sent = [count(one.requests), took(one.slowestMs)];
+    return { cells: [html`<code>${one.endpoint}</code>`, ...sent, answers.join(', ') || 'all taken'] };
   });
-  return html`<h2 class="h3">Requests: ${count(all)}</h2><table role="table" class="small"><caption class="away">Requests by endpoint</caption><thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Endpoint</th><th role="columnheader" scope="col" class="number">Sent</th><th role="columnheader" scope="col" class="number">Slowest</th><th role="columnheader" scope="col">Answers</th></tr></thead><tbody role="rowgroup">${rows}</tbody></table>`;
+  const columns = [
+    { label: 'Endpoint' },
+    { label: 'Sent', isNumber: true },
+    { label: 'Slowest', isNumber: true },
+    { label: 'Answers' },
+  ];
+  return html`<h2 class="h3">Requests: ${count(all)}</h2>${table(context, { caption: 'Requests by endpoint', kind: 'few', columns, rows })}`;
 }
 
 function requestIds({ requestIds: ids }: OpenRun): Html {
   return ids.length === 0
     ? html`<h2 class="h3">X-Request-Ids of the writes</h2><p class="note">None: nothing was written. Reads are logged with theirs at level debug.</p>`
-    : html`<h2 class="h3">X-Request-Ids of the writes</h2><ul class="ids">${ids.map((id) => html`<li><code>${visible(id)}</code></li>`)}</ul>`;
+    : html`<h2 class="h3">X-Request-Ids of the writes</h2><ul class="stack tight">${ids.map((id) => html`<li><code>${visible(id)}</code></li>`)}</ul>`;
 }
 
 function moveLine(run: OpenRun, move: RunMove, context: PageContext): Html {
@@ -55,8 +61,8 @@ const linesShown = 12;
 function moves(run: OpenRun, context: PageContext): Html {
   const all = movedBy(run);
   const lines = run.moves.filter(({ kind }) => kind !== 'adopt').slice(0, linesShown);
-  return html`<h2 class="h3">What it moved</h2><p class="note">${movedInWords(run)}</p>${lines.length === 0 ? none : html`<ul class="moves">${lines.map((move) => moveLine(run, move, context))}</ul>`}<p class="buttons">${run.outcome === 'refused' ? html`<a class="button main" href="${to(context, '/waiting')}">Look at what waits</a>` : none}<a class="button" href="${to(context, '/changes', { run: run.runId.toString() })}">Changes of this run</a></p>${all === 0 ? none : html`<p class="label">What taking it back would come to; nothing is written by that</p>${commandBox(commandOf(context, run.team, `undo ${run.runId}`))}`}`;
+  return html`<h2 class="h3">What it moved</h2><p class="note">${movedInWords(run)}</p>${lines.length === 0 ? none : html`<ul class="stack tight">${lines.map((move) => moveLine(run, move, context))}</ul>`}<p class="row buttons">${run.outcome === 'refused' ? html`<a class="button main" href="${to(context, '/waiting')}">Look at what waits</a>` : none}<a class="button" href="${to(context, '/changes', { run: run.runId.toString() })}">Changes of this run</a></p>${all === 0 ? none : html`<p class="label">What taking it back would come to; nothing is written by that</p>${commandBox(commandOf(context, run.team, `undo ${run.runId}`))}`}`;
 }
 
 export const runDetails = (run: OpenRun, context: PageContext): Html =>
-  html`<div class="halves details"><div>${reasons(run)}${moves(run, context)}</div><div>${requests(run)}${requestIds(run)}</div></div>`;
+  html`<div class="halves details"><div>${reasons(run)}${moves(run, context)}</div><div>${requests(run, context)}${requestIds(run)}</div></div>`;

@@ -45,7 +45,7 @@ export function strip({ runs, label, from, to, steps }: Strip): Html {
   const moved = runs.filter((run) => weightOf(run) === 'moved').length;
   const broken = runs.filter((run) => ['broken', 'act'].includes(weightOf(run))).length;
   const words = `${label}: ${many(runs.length, 'run')}, ${moved} moved something, ${broken} not complete`;
-  return html`<svg class="strip" role="img" aria-label="${words}" viewBox="0 0 ${String(steps * 6)} ${String(height)}" preserveAspectRatio="none">${ticks.map(
+  return html`<svg class="drawn strip" height="26" role="img" aria-label="${words}" viewBox="0 0 ${String(steps * 6)} ${String(height)}" preserveAspectRatio="none">${ticks.map(
     ([at, tick]) => {
       const tall = heightOf(tick);
       const inset = tick.weight === 'broken' ? 0.7 : 0;

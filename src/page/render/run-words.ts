@@ -76,7 +76,7 @@ export const tookMs = ({
 }: Pick<PageRun, 'startedAt' | 'finishedAt'>): number | null =>
   finishedAt === null ? null : finishedAt.getTime() - startedAt.getTime();
 
-export const stripLegend: Html = html`<p class="legend strips"><span><i class="key moved"></i>moved something</span><span><i class="key idle"></i>found nothing to move</span><span><i class="key broken"></i>partial or failed; the next run goes on</span><span><i class="key act"></i>somebody must act</span></p>`;
+export const stripLegend: Html = html`<p class="row note legend"><span><i class="key moved"></i>moved something</span><span><i class="key idle"></i>found nothing to move</span><span><i class="key broken"></i>partial or failed; the next run goes on</span><span><i class="key act"></i>somebody must act</span></p>`;
 
 /** `every 5 minutes`. @param limitSeconds three times the longest pause of the schedule */
 export function rhythm(limitSeconds: number): string {

@@ -31,10 +31,10 @@ function lanesOf({ runs, beganAt }: RunsRead, now: Date): Html {
   const hours = isYoung
     ? [from, now]
     : Array.from({ length: hoursShown + 1 }, (_, i) => new Date(from.getTime() + i * hourMs));
-  const card = html`<section class="card lanes" aria-label="${isYoung ? 'Since it began' : 'The last six hours'}"><dl>${lanes.map(
+  const card = html`<section class="card lanes" aria-label="${isYoung ? 'Since it began' : 'The last six hours'}"><dl class="pairs">${lanes.map(
     (lane) =>
-      html`<div><dt>${laneNames[lane]}</dt><dd>${strip({ runs: shown.filter(({ groups }) => groups.includes(lane)), label: laneNames[lane], from, to: now, steps: 120 })}</dd></div>`,
-  )}</dl><p class="hours note" aria-hidden="true">${hours.map((hour) => html`<span>${clockTime(hour, hour)}</span>`)}</p>${stripLegend}</section>`;
+      html`<dt>${laneNames[lane]}</dt><dd>${strip({ runs: shown.filter(({ groups }) => groups.includes(lane)), label: laneNames[lane], from, to: now, steps: 120 })}</dd>`,
+  )}<dd class="row between note ends" aria-hidden="true">${hours.map((hour) => html`<span>${clockTime(hour, hour)}</span>`)}</dd></dl>${stripLegend}</section>`;
   return beganAt === null ? card : section('Since it began', card, { note: sinceItBegan(beganAt, now) });
 }
 

@@ -28,7 +28,7 @@ export function gapWords({ fromMs, toMs }: Gap, now: Date): string {
 /** The number and how it moved stand beside it; the sentence says so to whoever does not see it. */
 export function sparkline(points: readonly Point[], sentence: string, isWide = false): Html {
   const spark: Sparkline = isWide ? drawSparkline(points, 320, 60) : drawSparkline(points);
-  return html`<svg class="spark" viewBox="0 0 ${spark.width} ${spark.height}" preserveAspectRatio="none" role="img" aria-label="${sentence}"><path class="tint" d="${spark.tint}"/><path class="line" d="${spark.line}" vector-effect="non-scaling-stroke"/></svg>`;
+  return html`<svg class="drawn spark" height="${isWide ? 60 : 26}" viewBox="0 0 ${spark.width} ${spark.height}" preserveAspectRatio="none" role="img" aria-label="${sentence}"><path class="tint" d="${spark.tint}"/><path class="line" d="${spark.line}"/></svg>`;
 }
 
 export interface ShownChart {
@@ -63,7 +63,7 @@ export function lineChart(chart: Chart, { sentence, timeWords, id }: ShownChart)
   const figures = values.map(
     ({ value, y }) => html`<text x="100%" y="${above + y + 4}" text-anchor="end">${count(value)}</text>`,
   );
-  return html`<div class="chart" role="img" aria-label="${sentence}"><svg class="plot" height="${bottom + below}" aria-hidden="true"><defs><pattern id="${hatch}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="hatch" x1="0" y1="0" x2="0" y2="6"/></pattern></defs>${grid}${missing}<svg y="${above}" width="100%" height="${height}" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none"><path class="tint" d="${chart.tint}"/><path class="line" d="${chart.line}" vector-effect="non-scaling-stroke"/></svg>${marks}</svg><svg class="gutter" height="${bottom + below}" aria-hidden="true">${figures}</svg></div>`;
+  return html`<div class="chart" role="img" aria-label="${sentence}"><svg class="plot" height="${bottom + below}" aria-hidden="true"><defs><pattern id="${hatch}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="hatch" x1="0" y1="0" x2="0" y2="6"/></pattern></defs>${grid}${missing}<svg y="${above}" width="100%" height="${height}" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none"><path class="tint" d="${chart.tint}"/><path class="line" d="${chart.line}"/></svg>${marks}</svg><svg class="gutter" height="${bottom + below}" aria-hidden="true">${figures}</svg></div>`;
 }
 
 /** What was added above the line, what is gone below it. */
@@ -75,18 +75,18 @@ export function moveChart(
   const shown = bars.map(({ x, width, added, gone }, at) => {
     const middle = x + width / 2;
     const { label, added: more } = moves[at] ?? { label: '', added: 0 };
-    return html`${more === 0 ? none : html`<text x="${middle}%" y="${added.y - 5}" text-anchor="middle">${count(more)}</text><rect class="added" x="${x}%" y="${added.y}" width="${width}%" height="${added.height}" rx="2"/>`}${
+    return html`${more === 0 ? none : html`<text x="${middle}%" y="${added.y - 5}" text-anchor="middle">${count(more)}</text><rect class="quiet" x="${x}%" y="${added.y}" width="${width}%" height="${added.height}" rx="2"/>`}${
       gone.height === 0
         ? none
         : html`<rect class="gone" x="${x}%" y="${gone.y + 1}" width="${width}%" height="${gone.height}" rx="2"/>`
     }<text x="${middle}%" y="${height + 20}" text-anchor="middle">${label}</text>`;
   });
-  return html`<svg class="moves" height="${height + 26}" role="img" aria-label="${sentence}">${shown}<line class="ground" x1="0" x2="100%" y1="${line + 0.5}" y2="${line + 0.5}"/></svg>`;
+  return html`<svg class="drawn" height="${height + 26}" role="img" aria-label="${sentence}">${shown}<line class="ground" x1="0" x2="100%" y1="${line + 0.5}" y2="${line + 0.5}"/></svg>`;
 }
 
 /** A bar as long as its share of the longest; the number stands beside it. */
 export const shareBar = (share: number): Html =>
-  html`<svg class="share" height="8" aria-hidden="true"><rect class="added" width="${Math.max(0.5, Math.round(share * 1000) / 10)}%" height="8" rx="1.5"/></svg>`;
+  html`<svg class="drawn" height="8" aria-hidden="true"><rect class="quiet" width="${Math.max(0.5, Math.round(share * 1000) / 10)}%" height="8" rx="1.5"/></svg>`;
 
 /** The values of one field over time: the same stand in a list below it. */
 export function lane(bars: readonly LaneBar[]): Html {
@@ -94,5 +94,5 @@ export function lane(bars: readonly LaneBar[]): Html {
     ({ side, x, width, text }) =>
       html`<svg x="${x}%" width="${width}%" height="26"><rect class="value-${side}" width="100%" height="26" rx="3"/>${text === '' ? none : html`<text x="8" y="17">${text}</text>`}</svg>`,
   );
-  return html`<svg class="lane" height="26" aria-hidden="true">${shown}</svg>`;
+  return html`<svg class="drawn lane" height="26" aria-hidden="true">${shown}</svg>`;
 }

@@ -31,7 +31,7 @@ function filters(context: PageContext, { now, gone }: TagsRead): Html {
     const text = context.query.get(key);
     return text === null ? [] : [html`<input type="hidden" name="${key}" value="${text}">`];
   });
-  const form = html`<form class="form" method="get" action="/tags" role="search">${kept}<label><span class="away">Name of a tag</span><input class="long" type="search" name="q" value="${q}" maxlength="200" placeholder="Name of a tag"></label><button class="button" type="submit">Search</button></form>`;
+  const form = html`<form class="row form" method="get" action="/tags" role="search">${kept}<label><span class="away">Name of a tag</span><input class="long" type="search" name="q" value="${q}" maxlength="200" placeholder="Name of a tag"></label><button class="button" type="submit">Search</button></form>`;
   const all = [
     { label: 'There', count: now, href: href(context, { state: null }), isCurrent: !hasGone },
     { label: 'Gone', count: gone, href: href(context, { state: 'gone' }), isCurrent: hasGone },

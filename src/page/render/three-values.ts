@@ -92,16 +92,4 @@ export const headOfThree: readonly [Html, Html, Html] = [
 ];
 
 /** The legend of the three signs. */
-export const legend: Html = html`<p class="legend">${headOfThree.map((one) => html`<span>${one}</span>`)}</p>`;
-
-/** Three columns, or on phones three lines whose characters align; a note below each. */
-export function threeValues(
-  context: Pick<PageContext, 'details'>,
-  values: Three,
-  notes: readonly [Html, Html, Html] = [none, none, none],
-): Html {
-  const shown = three(context, values);
-  return html`<dl class="three">${headOfThree.map(
-    (head, i) => html`<div><dt>${head}</dt><dd>${shown[i]}</dd><dd class="note">${notes[i]}</dd></div>`,
-  )}</dl>`;
-}
+export const legend: Html = html`<p class="row note legend">${headOfThree.map((one) => html`<span>${one}</span>`)}</p>`;

@@ -38,7 +38,7 @@ function valuesOf(
   return joinValues(all).filter(({ text }) => text !== '');
 }
 
-const legend: Html = html`<p class="legend">${(
+const legend: Html = html`<p class="row note legend">${(
   [
     ['mirror', 'came from the mirror'],
     ['service', 'came from the service'],
@@ -77,16 +77,16 @@ export function overTime(context: PageContext, { periods, held }: PersonRead): H
       waits === undefined
         ? []
         : drawLane([{ fromMs: waits.since.getTime(), toMs, text: '', side: 'held' }], fromMs, toMs);
-    return html`<div class="lane-of"><span>${field}</span>${lane([...bars, ...since])}</div>`;
+    return html`<dt>${field}</dt><dd>${lane([...bars, ...since])}</dd>`;
   });
   const isShort = toMs - fromMs < twoDaysMs;
   const begin = time(
     first.valid_from,
     isShort ? clockTime(first.valid_from, now) : day(first.valid_from, now),
   );
-  const ends = html`<p class="note lane-ends"><span>${begin}</span><span>${isShort ? time(now, clockTime(now, now)) : 'today'}</span></p>`;
-  const lanesOf = html`<div class="card lanes">${shown}${ends}${heldInWords(context, held)}</div>`;
+  const ends = html`<dd class="row between note ends"><span>${begin}</span><span>${isShort ? time(now, clockTime(now, now)) : 'today'}</span></dd>`;
+  const lanesOf = html`<div class="card"><dl class="pairs">${shown}${ends}</dl>${heldInWords(context, held)}</div>`;
   return section('Values over time', lanesOf, {
-    more: html`<span class="note">${legend}</span>`,
+    more: legend,
   });
 }

@@ -28,7 +28,7 @@ const cardOf = (context: PageContext): string =>
 const wellIn = (context: PageContext) => (hasBanner(context) ? 'dashed' : 'tick');
 
 const since = (context: PageContext, when: Date): Html =>
-  html`<p class="since note">since ${at(when, context.now)}<br>${span(context.now.getTime() - when.getTime())}</p>`;
+  html`<p class="note since">since ${at(when, context.now)}<br>${span(context.now.getTime() - when.getTime())}</p>`;
 
 /** `4 of 60 edits are left`, where something of it was decided before. */
 const titleOf = (list: ListRead): string =>
@@ -68,7 +68,7 @@ function aboutOf({ list, context, read }: ListOnPage): Html {
           html`<span>Batch <code>${batch}</code>${runId === null ? none : html`, <a href="${to(context, `/runs/${runId}`)}">run ${count(runId)}</a>`}</span>`,
         ]),
   ];
-  return html`<p class="about">${about}</p>`;
+  return html`<p class="row about">${about}</p>`;
 }
 
 /** Why it waits, and what that means. */
@@ -113,7 +113,7 @@ function listCard(read: PageWaiting, list: ListRead, context: PageContext): Html
   const isWhole = list.rows <= mostWhole;
   const id = list.batch === null ? `${list.state}-${standing.team.team}` : `batch-${list.batch}`;
   return html`<section class="${cardOf(context)}" id="${id}">
-<div class="head"><div><h2 class="h3">${titleOf(list)}${inTeam(context, standing.team)}</h2><p>${meaningOf(standing)}</p>${aboutOf(standing)}</div>${since(context, list.since)}</div>
+<div class="part row between head"><div><h2 class="h3">${titleOf(list)}${inTeam(context, standing.team)}</h2><p class="dim">${meaningOf(standing)}</p>${aboutOf(standing)}</div>${since(context, list.since)}</div>
 ${isWhole ? decidedBelow(standing) : html`${rowsTable(standing)}${lookAtAll(standing)}`}
 </section>`;
 }
@@ -134,7 +134,7 @@ function missingCard(read: PageWaiting, missing: MissingRows, context: PageConte
     button,
   );
   return html`<section class="${cardOf(context)}" id="${`missing-${hash}`}">
-<div class="head"><div><h2 class="h3">${count(rows)} ${what} are missing on the service${inTeam(context, team)}</h2><p>${visible(capital(missing.reason))}. None of them is called gone before somebody agrees; they stay in the mirror.</p></div>${since(context, missing.since)}</div>
+<div class="part row between head"><div><h2 class="h3">${count(rows)} ${what} are missing on the service${inTeam(context, team)}</h2><p class="dim">${visible(capital(missing.reason))}. None of them is called gone before somebody agrees; they stay in the mirror.</p></div>${since(context, missing.since)}</div>
 ${isCopy(context) ? none : way}
 </section>`;
 }
@@ -184,7 +184,7 @@ function leadOf({ all, missing }: PageWaiting): string {
 
 /** What `?note=` can say. */
 const notes: Readonly<Record<string, Html>> = {
-  missing: html`<div class="card receipt" role="status" id="receipt"><p><b>It is agreed that they are gone.</b> The next complete run calls them so, if it does not find them.</p></div>`,
+  missing: html`<div class="notice receipt" role="status" id="receipt"><p><b>It is agreed that they are gone.</b> The next complete run calls them so, if it does not find them.</p></div>`,
 };
 
 /**
@@ -244,7 +244,7 @@ function aloneList(read: PageWaiting, list: ListRead, context: PageContext, rece
   const barred = barredNote(context, [standing.team.team]);
   return {
     title,
-    main: html`${receipt}${heading(html`${title}${inTeam(context, standing.team)}`, text, before)}<div class="stack">${barred}<div class="${cardOf(context)}"><div class="list-head">${aboutOf(standing)}<span class="push"></span>${csvChip(csvOf(context))}${listFilters(standing)}</div>${decidedBelow(standing)}</div></div>`,
+    main: html`${receipt}${heading(html`${title}${inTeam(context, standing.team)}`, text, before)}<div class="stack">${barred}<div class="${cardOf(context)}"><div class="part row">${aboutOf(standing)}<span class="push"></span>${csvChip(csvOf(context))}${listFilters(standing)}</div>${decidedBelow(standing)}</div></div>`,
   };
 }
 
