@@ -121,7 +121,7 @@ export function printReport(context: Pick<Context, 'out' | 'env'>, report: RunRe
 
 function printRefusal(
   context: Pick<Context, 'out' | 'env'>,
-  { batches, reasons, users, stopped, what: kind, isReview = false }: NonNullable<RunReport['refusal']>,
+  { batches, reasons, users, stopped, what: kind, isReview }: NonNullable<RunReport['refusal']>,
 ): void {
   const line = (text: string) => printLine(context.out, `  ${text}`);
   // What an earlier run had sent was read back before, and may be among the counts.

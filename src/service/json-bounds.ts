@@ -151,7 +151,7 @@ function count(bytes: Uint8Array, from: number, to: number, counts: Counts): num
   let at = from;
   for (; at < to; at += 1) {
     const start = at;
-    switch (meanings[bytes[at] ?? 0]) {
+    switch (meanings[bytes[at] ?? 0] ?? 0) {
       case beginsText:
         at = endOfString(bytes, at);
         counts.longestText = Math.max(counts.longestText, at - start);

@@ -22,7 +22,10 @@ const previewWith = (bad: number): ImportPreview => ({
 function shown(print: (out: { write(text: string): boolean }) => void): readonly string[] {
   const written: string[] = [];
   print({ write: (text) => written.push(text) > 0 });
-  return written.join('').split('\n').filter((line) => /no cells|more that/.test(line));
+  return written
+    .join('')
+    .split('\n')
+    .filter((line) => /no cells|more that/.test(line));
 }
 
 it.each([
