@@ -464,15 +464,19 @@ comment on column report.roles.first_seen_at is 'When a run first saw somebody w
 comment on column report.roles.gone_at is 'Since when nobody has it.';
 comment on column report.roles.present is 'Whether somebody has it.';
 
+create index if not exists runs_of_listings on sync.runs (team_id, finished_at) where outcome = 'complete' and 'listings' = any (groups);
+comment on index sync.runs_of_listings is 'The first run that read tags and contact fields to their end, however long ago.';
+
 -- Of what was there when the mirror began nothing has become yet. A mirror begins with the first complete run, as it does for
 -- users; until then, and where no run is on record, with the first row. Roles are not listed: theirs begin with the first
 -- user who has one.
 create or replace view report.listing_history with (security_invoker) as
 select v.* from (
-  with looks as (
-    select r.team_id, min(r.finished_at) as at from sync.runs r
-    where r.outcome = 'complete' and 'listings' = any (r.groups) and r.team_id is not null
-    group by r.team_id
+  with looks as materialized (
+    select n.team_id, (
+      select min(r.finished_at) from sync.runs r
+      where r.team_id = n.team_id and r.outcome = 'complete' and 'listings' = any (r.groups)) as at
+    from sync.teams n
   )
   select t.team_id, 'tags' as resource, t.id, t.tag as name, 'added' as kind, 'tag' as field, null::text as old_value,
          case when e.id is null then t.tag else e.old ->> 'tag' end as new_value, t.first_seen_at as changed_at
