@@ -1,7 +1,7 @@
 /** One change of the ledger as a row: from over to, who made it, and its outcome. */
 import type { ChangeRow } from '../read/page-changes.ts';
 import { kindsOf } from '../../model/ledger-words.ts';
-import { person, type TableRow, teamCell } from './components.ts';
+import { person, type TableRow, teamCells } from './components.ts';
 import { heldWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
@@ -84,20 +84,16 @@ export function fromAndTo(
 export const fieldWord = (field: string | null) => (field === 'role_id' ? 'role' : (field ?? 'everything'));
 export const whenOf = ({ closed_at: closed, opened_at: opened }: ChangeRow) => closed ?? opened;
 
-export const teamOf = ({ teams }: PageContext, teamId: bigint) =>
-  teams.find((one) => one.teamId === teamId) ?? { team: '', name: null };
-
 export function rowOf(context: PageContext, row: ChangeRow): TableRow {
-  const team = teamOf(context, row.team_id);
   const [from, into] = fromAndTo(context, row);
   const who = actorOf(row);
   return {
     cells: [
       time(whenOf(row), clockTime(whenOf(row), whenOf(row))),
-      ...(context.team === null ? [teamCell(team)] : []),
+      ...teamCells(context, row.team_id),
       row.user_id === null
         ? html`<span class="none">the mirror</span>`
-        : person(context, team.team, { id: row.user_id, name: row.name }),
+        : person(context, row.team_id, { id: row.user_id, name: row.name }),
       fieldWord(row.field),
       from,
       into,

@@ -1,9 +1,9 @@
 /** The parts that views are made of. */
-import type { SeenTeam } from '../read/page-reader.ts';
+import type { Id } from '../../model/id.ts';
 import { type Html, html, none } from './html.ts';
 import { href, personPath, to } from './links.ts';
 import { type IconShape, icon, type Tone } from './pills.ts';
-import type { PageContext } from './view.ts';
+import { type PageContext, teamOf } from './view.ts';
 import { count, named } from './words.ts';
 
 export interface Column {
@@ -161,22 +161,28 @@ export function meter(used: number, limit: number | null): Html {
 }
 
 /** In a table of several teams: by the settings' name, and the service's below it. */
-export function teamCell(found: Pick<SeenTeam, 'team' | 'name'> | undefined): Html {
-  const { team, name } = found ?? { team: '', name: null };
-  return html`${named(team)}${name === null || name === '' || name === team ? none : html`<span class="note">${named(name)}</span>`}`;
-}
+export const teamCells = (context: PageContext, teamId: Id | null): readonly Html[] => {
+  const { team, name } = teamOf(context, teamId);
+  const below =
+    name === null || name === '' || name === team ? none : html`<span class="note">${named(name)}</span>`;
+  return context.team === null ? [html`${named(team)}${below}`] : [];
+};
+
+/** Above these cells. */
+export const teamColumns = ({ team }: PageContext): readonly Column[] =>
+  team === null ? [{ label: 'Team' }] : [];
 
 /** Somebody of a team, who may have no name; where names are not shown, the id. */
 export function person(
   context: PageContext,
-  team: string,
+  teamId: Id | null,
   {
     id,
     name,
     withId = false,
   }: { readonly id: bigint; readonly name: string | null; readonly withId?: boolean },
 ): Html {
-  const link = to(context, personPath(team, id));
+  const link = to(context, personPath(teamOf(context, teamId).team, id));
   if (!context.details) return html`<a href="${link}" class="mono">${id.toString()}</a>`;
   const shown = name === null || name === '' ? html`no name` : named(name);
   return html`<a href="${link}">${shown}</a>${withId ? html` <span class="mono quiet">${id.toString()}</span>` : none}`;

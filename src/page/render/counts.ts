@@ -7,7 +7,7 @@ import { type Html, html, none } from './html.ts';
 import { csvOf, href } from './links.ts';
 import { type Gap, gapsOf, markMissing, type Point } from './series.ts';
 import { gapWords, lineChart, sparkline } from './show-chart.ts';
-import type { PageAsked, PageContext, PageShown } from './view.ts';
+import { type PageAsked, type PageContext, type PageShown, teamOf } from './view.ts';
 import { clockTime, count, day, difference, many, named, span, time, visible } from './words.ts';
 
 const ranges = [
@@ -216,7 +216,7 @@ function ofContacts(context: PageContext, read: CountsRead): Html {
 
 /** Where a daemon counts them. */
 const nextOf = ({ teams, stopped, now }: PageContext, { nextAt, teamId }: CountsRead): Date | null => {
-  const team = teams.find((one) => one.teamId === teamId)?.team ?? '';
+  const { team } = teamOf({ teams }, teamId);
   return nextAt === null || nextAt <= now || stopped.has(team) ? null : nextAt;
 };
 

@@ -1,7 +1,7 @@
 /** At a glance: the first line says whether somebody has to do something. */
 import type { Glance, GlanceMove } from '../read/page-glance.ts';
 import { hasBanner, isCopy, sayWhere } from './banner.ts';
-import { commandBox, empty, person, section, table, teamCell, things, verdict } from './components.ts';
+import { commandBox, empty, person, section, table, teamCells, things, verdict } from './components.ts';
 import { beginning } from './first-day.ts';
 import { oneTeam, severalTeams } from './glance-teams.ts';
 import { thingsToDo } from './glance-things.ts';
@@ -66,15 +66,13 @@ function asksOf(read: Glance, context: PageContext, isAll: boolean): readonly Ht
 
 function movesTable(context: PageContext, glance: Glance): Html {
   const isMany = context.team === null;
-  const teams = new Map(glance.teams.map((team) => [team.teamId, team]));
   const rowOf = (move: GlanceMove) => {
-    const team = teams.get(move.teamId);
     const side = move.kind === 'push' ? 'mirror' : 'service';
     return {
       cells: [
         at(move.at, context.now),
-        ...(isMany ? [teamCell(team)] : []),
-        person(context, team?.team ?? '', { id: move.userId, name: move.name }),
+        ...teamCells(context, move.teamId),
+        person(context, move.teamId, { id: move.userId, name: move.name }),
         fieldName(move.field),
         html`<span class="quiet">${value(context, move.field, move.old)}</span> → ${changed(context, move.field, { of: move.new, from: move.old, side })}`,
         side === 'mirror' ? direction('push', 'pushed') : direction('pull', 'pulled'),

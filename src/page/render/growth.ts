@@ -7,7 +7,7 @@ import { type Html, html, none } from './html.ts';
 import { teamName } from './layout.ts';
 import { to } from './links.ts';
 import { moveChart, shareBar } from './show-chart.ts';
-import type { Csv, PageContext } from './view.ts';
+import { type Csv, csvFrom, type PageContext, teamOf } from './view.ts';
 import { clockTime, count, day, many, named } from './words.ts';
 
 /** The part of the counts that `?of=` asks for as a file. */
@@ -77,8 +77,7 @@ export function monthsChart(context: PageContext, { months, now, beganAt }: List
 export function listings(context: PageContext, { teamId, tags, contactFields, roles }: CountsRead): Html {
   const note = ({ now, months }: ListedRead) =>
     html`${count(now)} now${cameOrWent(months) ? '; added above, gone below the line' : ''}`;
-  const team = context.teams.find((one) => one.teamId === teamId);
-  const readAt = team === undefined ? null : (context.standings.get(team.teamId)?.completeAt ?? null);
+  const readAt = teamId === null ? null : (context.standings.get(teamId)?.completeAt ?? null);
   const asOf = readAt === null ? '' : `, as of ${clockTime(readAt, context.now)}`;
   const most = Math.max(1, ...roles.map(({ members }) => members));
   const users = roles.reduce((all, { members }) => all + members, 0);
@@ -107,37 +106,38 @@ export function listings(context: PageContext, { teamId, tags, contactFields, ro
 /** A row for each step of each segment, where what was not counted is no row; `?of=` asks for what stands below. */
 export function countsCsv(
   { steps, roles, tags, contactFields, counts }: CountsRead,
-  { query, teams }: Pick<PageContext, 'query' | 'teams'>,
+  context: Pick<PageContext, 'query' | 'teams'>,
 ): Csv {
-  const months = ({ months: all }: ListedRead) => ({
-    head: ['month', 'added', 'gone'],
-    rows: all.map(({ month, added, gone }) => [month.toISOString().slice(0, 7), added, gone]),
-  });
-  switch (query.get('of') ?? '') {
+  const months = (listed: ListedRead) =>
+    csvFrom(listed.months, {
+      month: ({ month }) => month.toISOString().slice(0, 7),
+      added: ({ added }) => added,
+      gone: ({ gone }) => gone,
+    });
+  switch (context.query.get('of') ?? '') {
     case 'roles':
-      return {
-        head: ['role_id', 'role', 'users'],
-        rows: roles.map(({ role_id: id, name, members }) => [id, name, members]),
-      };
+      return csvFrom(roles, {
+        role_id: (role) => role.role_id,
+        role: (role) => role.name,
+        users: (role) => role.members,
+      });
     case 'tags':
       return months(tags);
     case 'contact_fields':
       return months(contactFields);
     case 'teams':
-      return {
-        head: ['team', 'segment', 'day', 'count'],
-        rows: counts.map(({ teamId, segment, day, count: counted }) => [
-          teams.find((team) => team.teamId === teamId)?.team ?? null,
-          segment,
-          day,
-          counted,
-        ]),
-      };
+      return csvFrom(counts, {
+        team: (one) => teamOf(context, one.teamId).team,
+        segment: (one) => one.segment,
+        day: (one) => one.day,
+        count: (one) => one.count,
+      });
     default:
-      break;
+      return csvFrom(steps, {
+        segment: (step) => step.segment,
+        from: (step) => step.from,
+        count: (step) => step.last,
+        counted_at: (step) => step.countedAt,
+      });
   }
-  return {
-    head: ['segment', 'from', 'count', 'counted_at'],
-    rows: steps.map(({ segment, from, last, countedAt }) => [segment, from, last, countedAt]),
-  };
 }

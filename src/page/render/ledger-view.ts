@@ -1,13 +1,13 @@
 /** Changes: the ledger by day, filtered, each with from over to. */
 import type { ChangeRow, ChangesRead } from '../read/page-changes.ts';
 import { changeFields, directions } from '../../model/ledger-words.ts';
-import { commandBox, csvChip, empty, heading, table, type TableRow } from './components.ts';
-import { actorOf, fieldWord, rowOf, teamOf, whenOf } from './change-row.ts';
+import { commandBox, csvChip, empty, heading, table, type TableRow, teamColumns } from './components.ts';
+import { actorOf, fieldWord, rowOf, whenOf } from './change-row.ts';
 import { changesAsked, inSql, isWholeNumber } from './changes-asked.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, csvOf, href, to } from './links.ts';
 import { textOf } from './three-values.ts';
-import type { Csv, PageContext, PageShown } from './view.ts';
+import { type Csv, csvFrom, type PageContext, type PageShown, teamOf } from './view.ts';
 import { clockTime, count, dayBand, many, time, visible } from './words.ts';
 
 const dayMs = 86_400_000;
@@ -94,7 +94,7 @@ export function changes(read: ChangesRead, context: PageContext): PageShown {
   const { rows, lookedTo } = read;
   const columns = [
     { label: 'When' },
-    ...(context.team === null ? [{ label: 'Team' }] : []),
+    ...teamColumns(context),
     { label: 'Person' },
     { label: 'Field' },
     { label: 'From' },
@@ -124,41 +124,23 @@ export function changes(read: ChangesRead, context: PageContext): PageShown {
 
 export function changesCsv({ rows }: ChangesRead, context: PageContext): Csv {
   const { details } = context;
-  const isShown = (field: string | null) => details || field === 'role_id';
-  return {
-    head: [
-      'change_id',
-      'opened_at',
-      'closed_at',
-      'team',
-      'user_id',
-      ...(details ? ['name'] : []),
-      'kind',
-      'field',
-      'old_value',
-      'new_value',
-      'by',
-      'run_id',
-      'outcome',
-      'request_id',
-      'reason',
-    ],
-    rows: rows.map((row) => [
-      row.change_id,
-      row.opened_at,
-      row.closed_at,
-      teamOf(context, row.team_id).team,
-      row.user_id,
-      ...(details ? [row.name] : []),
-      row.kind,
-      row.field,
-      isShown(row.field) ? textOf(row.old_value) : null,
-      isShown(row.field) ? textOf(row.new_value) : null,
-      actorOf(row),
-      row.run_id,
-      row.outcome,
-      row.request_id,
-      row.decided_why,
-    ]),
-  };
+  const shown = (field: string | null, value: unknown) =>
+    details || field === 'role_id' ? textOf(value) : null;
+  return csvFrom(rows, {
+    change_id: (row) => row.change_id,
+    opened_at: (row) => row.opened_at,
+    closed_at: (row) => row.closed_at,
+    team: (row) => teamOf(context, row.team_id).team,
+    user_id: (row) => row.user_id,
+    ...(details ? { name: (row) => row.name } : {}),
+    kind: (row) => row.kind,
+    field: (row) => row.field,
+    old_value: (row) => shown(row.field, row.old_value),
+    new_value: (row) => shown(row.field, row.new_value),
+    by: actorOf,
+    run_id: (row) => row.run_id,
+    outcome: (row) => row.outcome,
+    request_id: (row) => row.request_id,
+    reason: (row) => row.decided_why,
+  });
 }

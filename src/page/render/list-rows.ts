@@ -8,11 +8,8 @@ import { mayDecide, shownKey, type Verb } from './decide.ts';
 import { byWhom, fieldName, listTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { headOfThree, three } from './three-values.ts';
-import type { PageContext } from './view.ts';
+import { type PageContext, teamOf } from './view.ts';
 import { at, capital, visible } from './words.ts';
-
-export const teamOfList = ({ teams }: PageWaiting, teamId: bigint): SeenTeam =>
-  teams.find((team) => team.teamId === teamId) ?? { team: '', teamId, name: null };
 
 /** What is decided about it; the last one is the main button of a batch. */
 export function verbsOf({ state }: WaitingList): readonly Verb[] {
@@ -36,7 +33,7 @@ export interface ListOnPage {
 }
 
 export function listOnPage(read: PageWaiting, list: ListRead, context: PageContext): ListOnPage {
-  const team = teamOfList(read, list.teamId);
+  const team = teamOf(context, list.teamId);
   const isWhole = read.isAlone || list.rows <= mostWhole;
   return { read, list, context, team, isDecided: isWhole && mayDecide(context, team.team) };
 }
@@ -80,7 +77,7 @@ function noteOf(standing: ListOnPage, row: PageField): Html {
 }
 
 function rowsOf(standing: ListOnPage): readonly TableRow[] {
-  const { list, context, team } = standing;
+  const { list, context } = standing;
   const isMany = list.fields.length > 1;
   const hasEditors = list.editors.length > 1;
   return list.shown.flatMap((row): readonly TableRow[] => {
@@ -88,7 +85,7 @@ function rowsOf(standing: ListOnPage): readonly TableRow[] {
     const who =
       userId === null
         ? html`all users`
-        : person(context, team.team, { id: userId, name: row.name, withId: true });
+        : person(context, list.teamId, { id: userId, name: row.name, withId: true });
     const edited = html`${hasEditors && editedBy !== null ? html`${byWhom(context, editedBy)} ` : none}${editedAt === null ? none : at(editedAt, context.now)}`;
     const tick = tickOf(standing, row, userId?.toString() ?? 'all users');
     const note = noteOf(standing, row);

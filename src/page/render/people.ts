@@ -3,13 +3,23 @@ import type { PeopleAsked, PeopleRead, RosterRow } from '../read/page-people.ts'
 import type { OpenField } from '../read/page-standings.ts';
 import { printable } from '../../model/in-words.ts';
 import { type PeopleState, peopleSorts, standings, type UserStanding } from '../../model/standing.ts';
-import { type Column, chips, csvChip, empty, heading, person, table, teamCell } from './components.ts';
+import {
+  type Column,
+  chips,
+  csvChip,
+  empty,
+  heading,
+  person,
+  table,
+  teamCells,
+  teamColumns,
+} from './components.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import { pill } from './pills.ts';
 import { value } from './three-values.ts';
-import type { Csv, PageAsked, PageContext, PageShown } from './view.ts';
+import { type Csv, csvFrom, type PageAsked, type PageContext, type PageShown, teamOf } from './view.ts';
 import { clockTime, count, day, listed, many, named, time, visible } from './words.ts';
 
 const perPage = 50;
@@ -94,9 +104,6 @@ function stateCell(context: PageContext, row: RosterRow): Html {
   }
 }
 
-const teamOf = ({ teams }: PageContext, teamId: bigint) =>
-  teams.find((one) => one.teamId === teamId) ?? { team: '', name: null };
-
 /** Today the time, and else the day. */
 function whenWords(date: Date | null, now: Date): Html {
   if (date === null) return html`<span class="none">–</span>`;
@@ -109,11 +116,11 @@ function roleCell({ role_id: id, role }: RosterRow): Html {
   return html`${id === null ? none : html`<span class="quiet">${id}</span> `}${role === null ? none : named(role)}`;
 }
 
-const columnsOf = ({ details, team }: PageContext): readonly Column[] => [
-  details ? { label: 'Name', sort: 'name' } : { label: 'Id', sort: 'id' },
-  ...(team === null ? [{ label: 'Team' }] : []),
+const columnsOf = (context: PageContext): readonly Column[] => [
+  context.details ? { label: 'Name', sort: 'name' } : { label: 'Id', sort: 'id' },
+  ...teamColumns(context),
   { label: 'Role', sort: 'role' },
-  ...(details
+  ...(context.details
     ? ([
         { label: 'Email', sort: 'email' },
         { label: 'Phone', sort: 'phone' },
@@ -125,11 +132,10 @@ const columnsOf = ({ details, team }: PageContext): readonly Column[] => [
 
 function cellsOf(context: PageContext, row: RosterRow): readonly (string | Html)[] {
   const { details } = context;
-  const team = teamOf(context, row.team_id);
-  const who = person(context, team.team, row);
+  const who = person(context, row.team_id, row);
   return [
     details ? html`${who}<span class="note mono">${row.id}</span>` : who,
-    ...(context.team === null ? [teamCell(team)] : []),
+    ...teamCells(context, row.team_id),
     roleCell(row),
     ...(details ? [value(context, 'email', row.email), value(context, 'phone', row.phone)] : []),
     stateCell(context, row),
@@ -237,18 +243,19 @@ export function people(read: PeopleRead, context: PageContext): PageShown {
 
 /** A state in the word of its chip. */
 export function peopleCsv({ rows }: PeopleRead, context: PageContext): Csv {
-  const personal = context.details ? ['name', 'email', 'phone'] : [];
-  return {
-    head: ['team', 'id', ...personal, 'role_id', 'role', 'state', 'fields', 'changed_at'],
-    rows: rows.map((row) => [
-      teamOf(context, row.team_id).team,
-      row.id,
-      ...(context.details ? [row.name, row.email, row.phone] : []),
-      row.role_id,
-      row.role,
-      chipWords[row.standing].toLowerCase(),
-      row.open.map(({ field }) => field).join(' '),
-      row.changed_at,
-    ]),
+  const personal = {
+    name: (row: RosterRow) => row.name,
+    email: (row: RosterRow) => row.email,
+    phone: (row: RosterRow) => row.phone,
   };
+  return csvFrom(rows, {
+    team: (row) => teamOf(context, row.team_id).team,
+    id: (row) => row.id,
+    ...(context.details ? personal : {}),
+    role_id: (row) => row.role_id,
+    role: (row) => row.role,
+    state: (row) => chipWords[row.standing].toLowerCase(),
+    fields: (row) => row.open.map(({ field }) => field).join(' '),
+    changed_at: (row) => row.changed_at,
+  });
 }

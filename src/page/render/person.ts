@@ -14,7 +14,7 @@ import { pill } from './pills.ts';
 import { nothingCard } from './receipt.ts';
 import { headOfThree, isShown, textOf, three } from './three-values.ts';
 import { overTime } from './values-over-time.ts';
-import type { PageContext, PageShown } from './view.ts';
+import { type PageContext, type PageShown, teamOf } from './view.ts';
 import { at, clockTime, day, named, time, visible } from './words.ts';
 
 type Column = 'name' | 'email' | 'phone' | 'role_id';
@@ -194,7 +194,7 @@ function lead(context: PageContext, { id, row, periods }: PersonRead): Html {
 /** @param asked what was asked for and not done */
 export function onePerson(read: PersonRead, context: PageContext, asked?: HoldAsked): PageShown {
   const { id, row, held, teamId } = read;
-  const team = context.teams.find((one) => one.teamId === teamId)?.team ?? '';
+  const { team } = teamOf(context, teamId);
   const who = context.details && row.name !== '' ? named(row.name) : html`<span class="mono">${id}</span>`;
   const before = html`<p class="note"><a href="${to(context, '/people')}">People</a></p>`;
   const mayAct = row.gone_at === null && !isCopy(context);

@@ -96,7 +96,7 @@ const whoseField = (
 ): Html =>
   userId === null
     ? html`all users`
-    : person(context, context.teams.find((one) => one.teamId === teamId)?.team ?? '', {
+    : person(context, teamId, {
         id: userId,
         name,
         withId: true,

@@ -6,7 +6,7 @@ import { fieldTitle, fieldWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
 import { value } from './three-values.ts';
-import type { PageContext } from './view.ts';
+import { type PageContext, teamOf } from './view.ts';
 import { at, capital, count, many, named } from './words.ts';
 
 const minuteMs = 60_000;
@@ -147,7 +147,7 @@ function onItsWay(context: PageContext, decided: Decided, { listens, nextRun }: 
   }
   if (coming !== rows) return null;
   if (!listens) {
-    const team = context.teams.find((one) => one.teamId === teamId)?.team ?? '';
+    const { team } = teamOf(context, teamId);
     return html`No daemon runs, so nothing is sent before somebody begins one, or: <code>${commandOf(context, team, 'reconcile')}</code>`;
   }
   if (context.now.getTime() - decidedAt.getTime() < minuteMs) return html`The daemon begins with ${it} now.`;

@@ -3,14 +3,14 @@ import type { Decided } from '../read/page-decided.ts';
 import type { PageWaiting } from '../read/page-waiting-view.ts';
 import { hasNotLeft, undoable } from '../../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
-import { meter, section, table, teamCell } from './components.ts';
+import { meter, section, table, teamCells, teamColumns } from './components.ts';
 import { hidden, mayDecide } from './decide.ts';
 import { byWhom } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { href, to } from './links.ts';
 import { type IconShape, icon } from './pills.ts';
 import { deedOf, isUnderWay, partsOf, statusOf } from './receipt-words.ts';
-import type { PageContext } from './view.ts';
+import { type PageContext, teamOf } from './view.ts';
 import { at, clockTime, count, named } from './words.ts';
 
 const dayMs = 86_400_000;
@@ -28,8 +28,8 @@ function shapeOf(decided: Decided): readonly [IconShape, 'ok' | 'act' | 'quiet']
 
 /** Asks what taking it back would do. What has not left is taken back, and the rest is undone. */
 function undoButton(context: PageContext, decided: Decided, words: Html): Html {
-  const { decide, teams } = context;
-  const team = teams.find(({ teamId }) => teamId === decided.teamId)?.team ?? '';
+  const { decide } = context;
+  const { team } = teamOf(context, decided.teamId);
   if (decide === null || !mayDecide(context, team) || undoable(decided) === 0) return none;
   const values = { token: decide.token('/waiting'), team, verb: 'Undo', decision: String(decided.number) };
   return html`<form method="post" action="/waiting">${Object.entries(values).map(([name, one]) => hidden(name, one))}<button class="linked">${words}</button></form>`;
@@ -108,7 +108,6 @@ export const nothingCard = (words: Html | string, what = 'Nothing was decided.')
 /** That is how a second pair of eyes sees the first. */
 export function decidedLast(context: PageContext, all: readonly Decided[]): Html {
   if (all.length === 0) return none;
-  const isMany = context.team === null;
   const rowOf = (decided: Decided) => {
     const number = String(decided.number);
     const isNew = context.now.getTime() - decided.at.getTime() < dayMs;
@@ -119,7 +118,7 @@ export function decidedLast(context: PageContext, all: readonly Decided[]): Html
     return {
       cells: [
         html`<a href="${link}">${at(decided.at, context.now)}</a>`,
-        ...(isMany ? [teamCell(context.teams.find(({ teamId }) => teamId === decided.teamId))] : []),
+        ...teamCells(context, decided.teamId),
         byWhom(context, decided.by),
         deedOf(context, decided),
         partsOf(context, decided),
@@ -127,10 +126,16 @@ export function decidedLast(context: PageContext, all: readonly Decided[]): Html
       ],
     };
   };
-  const columns = ['When', ...(isMany ? ['Team'] : []), 'By', 'What'].map((label) => ({ label }));
   const list = table(context, {
     caption: 'Decided last',
-    columns: [...columns, { label: 'What became of it', short: 'Became' }, { label: '' }],
+    columns: [
+      { label: 'When' },
+      ...teamColumns(context),
+      { label: 'By' },
+      { label: 'What' },
+      { label: 'What became of it', short: 'Became' },
+      { label: '' },
+    ],
     rows: all.map(rowOf),
   });
   return section('Decided last', list, {

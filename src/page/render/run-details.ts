@@ -48,7 +48,7 @@ function requestIds({ requestIds: ids }: OpenRun): Html {
 }
 
 function moveLine(run: OpenRun, move: RunMove, context: PageContext): Html {
-  const who = person(context, run.team, { id: move.userId, name: move.name });
+  const who = person(context, run.teamId, { id: move.userId, name: move.name });
   if (move.field === null || move.kind === 'hold')
     return html`<li>${who}: ${move.kind === 'hold' ? 'held' : move.kind}${move.field === null ? none : html` ${fieldName(move.field)}`}</li>`;
   const side = move.kind === 'push' ? 'mirror' : 'service';

@@ -1,6 +1,16 @@
 /** Runs: six hours in lanes, and the list, which folds what moved nothing. */
 import type { OpenRun, PageRun, RunsRead } from '../read/page-runs.ts';
-import { chips, csvChip, empty, heading, section, table, type TableRow, teamCell } from './components.ts';
+import {
+  chips,
+  csvChip,
+  empty,
+  heading,
+  section,
+  table,
+  type TableRow,
+  teamCells,
+  teamColumns,
+} from './components.ts';
 import { sinceItBegan } from './first-day.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
@@ -16,7 +26,7 @@ import {
   weightOf,
   whatOf,
 } from './run-words.ts';
-import type { Csv, PageContext, PageShown } from './view.ts';
+import { type Csv, csvFrom, type PageContext, type PageShown } from './view.ts';
 import { at, clockTime, count, dayBand, many, took } from './words.ts';
 
 const hourMs = 3_600_000;
@@ -65,9 +75,7 @@ function runRow(run: PageRun, context: PageContext, isOpen: boolean): TableRow {
     cells: [
       html`<a href="${link}" aria-expanded="${String(isOpen)}">${count(run.runId)}</a>`,
       at(run.startedAt, context.now, true),
-      ...(context.team === null
-        ? [teamCell(context.teams.find(({ team }) => team === run.team) ?? { team: run.team, name: null })]
-        : []),
+      ...teamCells(context, run.teamId),
       whatOf(run),
       outcomePill(run),
       `${movedInWords(run)}${waits}`,
@@ -151,7 +159,7 @@ export function runsPage(read: RunsRead, context: PageContext): PageShown {
   const columns = [
     { label: 'Run' },
     { label: 'Began' },
-    ...(context.team === null ? [{ label: 'Team' }] : []),
+    ...teamColumns(context),
     { label: 'What' },
     { label: 'Outcome' },
     { label: 'Moved' },
@@ -178,31 +186,17 @@ export function oneRun(run: OpenRun, context: PageContext): PageShown {
   };
 }
 
-export const runsCsv = ({ runs }: RunsRead): Csv => ({
-  head: [
-    'run_id',
-    'team',
-    'command',
-    'groups',
-    'started_at',
-    'finished_at',
-    'outcome',
-    'reasons',
-    'moved',
-    'waiting',
-    'requests',
-  ],
-  rows: runs.map((run) => [
-    run.runId,
-    run.team,
-    run.command,
-    run.groups.join(' '),
-    run.startedAt,
-    run.finishedAt,
-    run.outcome,
-    run.reasons.join('; '),
-    movedInWords(run),
-    run.waiting,
-    run.requests,
-  ]),
-});
+export const runsCsv = ({ runs }: RunsRead): Csv =>
+  csvFrom(runs, {
+    run_id: (run) => run.runId,
+    team: (run) => run.team,
+    command: (run) => run.command,
+    groups: (run) => run.groups.join(' '),
+    started_at: (run) => run.startedAt,
+    finished_at: (run) => run.finishedAt,
+    outcome: (run) => run.outcome,
+    reasons: (run) => run.reasons.join('; '),
+    moved: movedInWords,
+    waiting: (run) => run.waiting,
+    requests: (run) => run.requests,
+  });

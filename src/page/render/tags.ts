@@ -1,11 +1,11 @@
 /** Tags: how they grew, and each of them. */
 import type { TagsAsked, TagsRead } from '../read/page-tags.ts';
 import { printable } from '../../model/in-words.ts';
-import { chips, csvChip, empty, heading, section, table, teamCell } from './components.ts';
+import { chips, csvChip, empty, heading, section, table, teamCells, teamColumns } from './components.ts';
 import { cameOrWent, monthsChart } from './growth.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
-import type { Csv, PageAsked, PageContext, PageShown } from './view.ts';
+import { type Csv, csvFrom, type PageAsked, type PageContext, type PageShown, teamOf } from './view.ts';
 import { count, day, many, named, time, visible } from './words.ts';
 
 const perPage = 100;
@@ -51,13 +51,11 @@ function list(context: PageContext, { rows, found }: TagsRead): Html {
     before + rows.length < found
       ? html`<a href="${href(context, { page: `${before + rows.length}` })}" rel="next">Next ${Math.min(perPage, found - before - rows.length)}</a>`
       : none;
-  const isMany = context.team === null;
-  const teamOf = (teamId: bigint) => context.teams.find((one) => one.teamId === teamId);
   return table(context, {
     caption: hasGone ? 'Tags that are gone' : 'Tags',
     columns: [
       { label: 'Tag', sort: 'tag' },
-      ...(isMany ? [{ label: 'Team' }] : []),
+      ...teamColumns(context),
       { label: 'Id', sort: 'id' },
       { label: 'Colour' },
       { label: 'First seen', sort: 'first' },
@@ -66,7 +64,7 @@ function list(context: PageContext, { rows, found }: TagsRead): Html {
     rows: rows.map((row) => ({
       cells: [
         row.tag === null || row.tag === '' ? html`<span class="none">no name</span>` : named(row.tag),
-        ...(isMany ? [teamCell(teamOf(row.team_id))] : []),
+        ...teamCells(context, row.team_id),
         html`<span class="mono">${row.id}</span>`,
         row.color === null
           ? html`<span class="none">none</span>`
@@ -92,16 +90,12 @@ export function tags(read: TagsRead, context: PageContext): PageShown {
   };
 }
 
-export function tagsCsv({ rows }: TagsRead, { teams }: Pick<PageContext, 'teams'>): Csv {
-  return {
-    head: ['team', 'id', 'tag', 'color', 'first_seen_at', 'gone_at'],
-    rows: rows.map((row) => [
-      teams.find(({ teamId }) => teamId === row.team_id)?.team ?? null,
-      row.id,
-      row.tag,
-      row.color,
-      row.first_seen_at,
-      row.gone_at,
-    ]),
-  };
-}
+export const tagsCsv = ({ rows }: TagsRead, context: Pick<PageContext, 'teams'>): Csv =>
+  csvFrom(rows, {
+    team: (row) => teamOf(context, row.team_id).team,
+    id: (row) => row.id,
+    tag: (row) => row.tag,
+    color: (row) => row.color,
+    first_seen_at: (row) => row.first_seen_at,
+    gone_at: (row) => row.gone_at,
+  });

@@ -13,7 +13,7 @@ import { asking, fieldsFact, inPlaceOf, leftRows, movesTable, namedRows, sentBy 
 import { deedOf } from './receipt-words.ts';
 import { nothingCard } from './receipt.ts';
 import { changed, value } from './three-values.ts';
-import type { PageContext, PageShown } from './view.ts';
+import { type PageContext, type PageShown, teamOf } from './view.ts';
 import { clockTime, count, many, named, visible } from './words.ts';
 
 interface FieldOfUser {
@@ -113,7 +113,7 @@ export function undoQuestion(context: PageContext, question: UndoQuestion): Page
   const { decided, back, undecided, left, isLetPass, sending, keys } = question;
   const { number, teamId, at, why } = decided;
   const rows = [...back, ...undecided];
-  const team = context.teams.find((one) => one.teamId === teamId)?.team ?? '';
+  const { team } = teamOf(context, teamId);
   const again = html`<span class="quiet">waits undecided again</span>`;
   const moves = [
     ...back.map((row) => ({

@@ -1,6 +1,7 @@
 /** What a view of the page is: how it is read, how it is shown, and what it knows of the page around it. */
 import type { PersonRead } from '../read/page-person.ts';
 import type { PageFrame, PageReader, SeenTeam } from '../read/page-reader.ts';
+import type { Id } from '../../model/id.ts';
 import type { Placing } from '../../model/place.ts';
 import type { Html } from './html.ts';
 
@@ -79,6 +80,19 @@ export interface Csv {
   readonly head: readonly string[];
   readonly rows: readonly (readonly unknown[])[];
 }
+
+/** Each column by its name in the file. */
+export const csvFrom = <Row>(
+  rows: readonly Row[],
+  columns: Readonly<Record<string, (row: Row) => unknown>>,
+): Csv => ({
+  head: Object.keys(columns),
+  rows: rows.map((row) => Object.values(columns).map((cell) => cell(row))),
+});
+
+/** The team of this id; one without a name where the reader may not see it. */
+export const teamOf = ({ teams }: Pick<PageContext, 'teams'>, teamId: Id | null): SeenTeam =>
+  teams.find((one) => one.teamId === teamId) ?? { team: '', teamId: teamId ?? 0n, name: null };
 
 export interface View<Read = unknown> {
   /** Such as `/people/:team/:id`. */

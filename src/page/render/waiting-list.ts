@@ -11,10 +11,10 @@ import { type Html, html, none } from './html.ts';
 import { teamName } from './layout.ts';
 import { commandOf, csvOf, href, to } from './links.ts';
 import { decidedBelow, listFilters, lookAtAll } from './list-form.ts';
-import { rowsTable, type ListOnPage, listOnPage, teamOfList } from './list-rows.ts';
+import { rowsTable, type ListOnPage, listOnPage } from './list-rows.ts';
 import { decidedLast, nothingCard, receiptCard } from './receipt.ts';
 import { legend, textOf } from './three-values.ts';
-import type { Csv, PageContext, PageShown } from './view.ts';
+import { type Csv, csvFrom, type PageContext, type PageShown, teamOf } from './view.ts';
 import { at, capital, clockTime, count, inLetters, listed, many, named, span, visible } from './words.ts';
 
 const inTeam = (context: PageContext, team: SeenTeam): Html =>
@@ -118,8 +118,8 @@ ${isWhole ? decidedBelow(standing) : html`${rowsTable(standing)}${lookAtAll(stan
 </section>`;
 }
 
-function missingCard(read: PageWaiting, missing: MissingRows, context: PageContext): Html {
-  const team = teamOfList(read, missing.teamId);
+function missingCard(missing: MissingRows, context: PageContext): Html {
+  const team = teamOf(context, missing.teamId);
   const what = missing.resource.replace('_', ' ');
   const { hash, rows } = missing;
   const path = `/waiting/${hash}`;
@@ -200,9 +200,9 @@ export function waiting(read: PageWaiting, context: PageContext, refusal?: strin
   if (read.isAlone && alone !== undefined) return aloneList(read, alone, context, receipt);
   const barred = barredNote(
     context,
-    [...read.lists, ...read.missing].map(({ teamId }) => teamOfList(read, teamId).team),
+    [...read.lists, ...read.missing].map(({ teamId }) => teamOf(context, teamId).team),
   );
-  const cards = html`<div class="stack">${barred}${read.lists.filter(({ batch }) => batch !== null).map((list) => listCard(read, list, context))}${read.missing.map((one) => missingCard(read, one, context))}${read.lists.filter(({ batch }) => batch === null).map((list) => listCard(read, list, context))}</div>`;
+  const cards = html`<div class="stack">${barred}${read.lists.filter(({ batch }) => batch !== null).map((list) => listCard(read, list, context))}${read.missing.map((one) => missingCard(one, context))}${read.lists.filter(({ batch }) => batch === null).map((list) => listCard(read, list, context))}</div>`;
   const last = decidedLast(context, read.decided);
   const rows = read.all.reduce((sum, list) => sum + list.rows, 0) + read.missing.length;
   if (context.params['batch'] !== undefined && read.lists.length + read.missing.length === 0) {
@@ -251,22 +251,21 @@ function aloneList(read: PageWaiting, list: ListRead, context: PageContext, rece
 export function waitingCsv(read: PageWaiting, context: PageContext): Csv {
   const shown = (field: string, value: unknown) =>
     context.details || field === 'role_id' ? textOf(value) : value === null ? null : 'not shown';
-  const rows = read.lists
-    .flatMap((list) => list.shown)
-    .map((row) => [
-      teamOfList(read, row.teamId).team,
-      row.userId,
-      ...(context.details ? [row.name] : []),
-      row.field,
-      row.reason,
-      row.detail,
-      shown(row.field, row.base),
-      shown(row.field, row.mirror),
-      shown(row.field, row.service),
-      row.since,
-      row.editedBy,
-      row.batch,
-    ]);
-  const head = ['team', 'user_id', ...(context.details ? ['name'] : []), 'field', 'reason', 'detail'];
-  return { head: [...head, 'last_agreed', 'mirror', 'service', 'since', 'edited_by', 'batch'], rows };
+  return csvFrom(
+    read.lists.flatMap((list) => list.shown),
+    {
+      team: (row) => teamOf(context, row.teamId).team,
+      user_id: (row) => row.userId,
+      ...(context.details ? { name: (row) => row.name } : {}),
+      field: (row) => row.field,
+      reason: (row) => row.reason,
+      detail: (row) => row.detail,
+      last_agreed: (row) => shown(row.field, row.base),
+      mirror: (row) => shown(row.field, row.mirror),
+      service: (row) => shown(row.field, row.service),
+      since: (row) => row.since,
+      edited_by: (row) => row.editedBy,
+      batch: (row) => row.batch,
+    },
+  );
 }
