@@ -62,19 +62,29 @@ export interface Hold extends Values {
   readonly decision?: 'approved' | 'resolved';
 }
 
-/** A field that moves. */
-export interface Move {
-  readonly kind: 'pull' | 'settle' | 'push';
+interface Moved {
   readonly values: Values;
-  /** Of a push: the edit that it carries; absent: one that is not on record yet. */
-  readonly edit?: Id | undefined;
-  /** Of a push: the later of the service's versions that was seen with it: ms, by its clock; absent: they tell nothing. */
-  readonly seenMs?: number | undefined;
   /** An earlier hold of it is over. */
   readonly ends: boolean;
+}
+
+/** A field that takes the service's value, or has it on both sides already. */
+export interface Pull extends Moved {
+  readonly kind: 'pull' | 'settle';
+}
+
+/** A field that is to be sent. */
+export interface Push extends Moved {
+  readonly kind: 'push';
+  /** The edit that it carries; `undefined`: one that is not on record yet. */
+  readonly edit: Id | undefined;
+  /** The later of the service's versions that was seen with it: ms, by its clock; `undefined`: they tell nothing. */
+  readonly seenMs: number | undefined;
   /** Base takes what the service shows, whatever becomes of the mirror. */
   readonly agrees?: true;
 }
+
+export type Move = Pull | Push;
 
 /** What becomes of one field. */
 export type Decision =

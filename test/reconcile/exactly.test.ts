@@ -18,7 +18,13 @@ const planOf = (decision: Decision): UserPlan => ({
   write: null,
   fields: decideEach((field) => (field === 'phone' ? decision : { kind: 'same', ends: false })),
 });
-const push = (of = values): Decision => ({ kind: 'push', values: of, ends: false });
+const push = (of = values): Decision => ({
+  kind: 'push',
+  values: of,
+  edit: undefined,
+  seenMs: undefined,
+  ends: false,
+});
 
 describe('exactly what a plan said', () => {
   it.each<readonly [string, readonly Hold[], boolean]>([
@@ -53,8 +59,8 @@ describe('exactly what a plan said', () => {
       exactly([seen]).approved({ ...makeState({}), versions }).held.length > 0;
     expect([at(1_000.9), at(1_001), at(2_000, false)].map(isApproved)).toEqual([true, false, true]);
     const isSent = (seenMs: number | undefined) =>
-      exactly([seen]).only(planOf({ kind: 'push', values, seenMs, ends: false })).fields.phone.kind ===
-      'push';
+      exactly([seen]).only(planOf({ kind: 'push', values, edit: undefined, seenMs, ends: false })).fields
+        .phone.kind === 'push';
     expect([undefined, 1_000.9, 1_001].map(isSent)).toEqual([true, true, false]);
     const state = { ...makeState({ mirror: { phone: '15550111' } }), versions: at(1_001) };
     expect(leftOf([seen], [state], [planOf({ kind: 'wait' })])).toEqual([

@@ -13,10 +13,11 @@ export const decisions = (some: Partial<Decisions> = {}): Decisions => ({
   ...some,
 });
 
-export const moveOf = (kind: Move['kind'], values: Partial<Values> = {}, ends = false): Move => ({
-  kind,
-  values: { base: null, mirror: null, service: null, ...values },
-  ends,
-});
+export function moveOf<Kind extends Move['kind']>(kind: Kind, values: Partial<Values> = {}, ends = false) {
+  const moved = { kind, values: { base: null, mirror: null, service: null, ...values }, ends };
+  return (kind === 'push' ? { ...moved, edit: undefined, seenMs: undefined } : moved) as Move & {
+    readonly kind: Kind;
+  };
+}
 
 export const heldAsBefore: Decision = { kind: 'held', shown: undefined };
