@@ -59,7 +59,7 @@ import { applyUsers, forgetUsers, isNothingToWrite } from './users/users-write.t
 import { noteMovedAlone } from './db/versions.ts';
 
 /** Called with edited users found along with another read. */
-type Look = (users: readonly UserState[]) => void;
+type SeeUsers = (users: readonly UserState[]) => void;
 
 /** One query for all listings: each is needed once in a run, and a run does not change the rows of another listing. */
 function createListingRests(db: Queryable, teamId: Id) {
@@ -70,7 +70,7 @@ function createListingRests(db: Queryable, teamId: Id) {
   };
 }
 
-function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = () => {}) {
+function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers = () => {}) {
   const { kysely } = db;
   const readListingRest = createListingRests(kysely, teamId);
   const looked = (users: readonly UserState[]) => {
@@ -118,7 +118,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: Look = (
 }
 
 /** The reading half: sees committed data. */
-export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam, look?: Look) {
+export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam, look?: SeeUsers) {
   return {
     ...createReads(db, teamId, known, look),
     inSnapshot: <R>(work: (reads: ReturnType<typeof createReads>) => Promise<R>): Promise<R> =>

@@ -12,7 +12,7 @@ export interface Mark {
 }
 
 /** What was written of the users since the record was made, whatever the service shows. */
-export interface Rest extends Mark {
+export interface WrittenSince extends Mark {
   /** The mark of the record; `null`: there is none, or it is of another database. */
   readonly since: string | null;
   /** Users whose row in mirror or base was written since. */
@@ -71,15 +71,15 @@ export interface KnownListing {
 }
 
 /** Which users there are to look at. */
-export type Look =
+export type UsersToCompare =
   /** Everybody; nobody has been asked for yet. */
-  | { readonly how: 'unasked'; readonly rest: Rest }
+  | { readonly how: 'unasked'; readonly rest: WrittenSince }
   /** Everybody. @property answer `null`: the service does not answer for all at once */
-  | { readonly how: 'everybody'; readonly rest: Rest; readonly answer: Everybody | null }
+  | { readonly how: 'everybody'; readonly rest: WrittenSince; readonly answer: Everybody | null }
   /** Those alone who can differ. @property shown how many users are shown */
   | {
       readonly how: 'some';
-      readonly rest: Rest;
+      readonly rest: WrittenSince;
       readonly answer: SomeUsers;
       readonly only: ReadonlySet<Id>;
       readonly shown: number;

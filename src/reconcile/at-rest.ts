@@ -18,7 +18,7 @@
 import { createHash } from 'node:crypto';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import type { Look, Mark, Rest, RestingUsers } from '../model/rest.ts';
+import type { UsersToCompare, Mark, WrittenSince, RestingUsers } from '../model/rest.ts';
 import type { TeamHead } from '../model/team.ts';
 import type { RunContext, WholePlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
@@ -36,7 +36,7 @@ export function standFor({ schema }: Pick<Mark, 'schema'>, settings: unknown): s
 }
 
 /** Who is looked at even if the service shows the same; `null`: everybody is. */
-function restlessOf(known: RestingUsers, rest: Rest, settings: unknown): ReadonlySet<Id> | null {
+function restlessOf(known: RestingUsers, rest: WrittenSince, settings: unknown): ReadonlySet<Id> | null {
   // What another version of the program has kept may have another form: nothing else of it is read before this.
   if (rest.since !== known.mark || known.under !== standFor(rest, settings)) return null;
   const open = new Set([...known.planned.map(BigInt), ...rest.written]);
@@ -50,7 +50,7 @@ export async function lookForNews(
   { service, mirror, notes }: RunContext,
   team: TeamHead,
   settings: unknown,
-): Promise<Look> {
+): Promise<UsersToCompare> {
   const known = await mirror.readRestingUsers();
   if (known === null || known.team !== team.digest || (await mirror.readIntents()).length > 0)
     return { how: 'unasked', rest: await mirror.readRest() };
@@ -74,7 +74,7 @@ export async function lookForNews(
 }
 
 /** How much of the answer about the users is read, in the words of logs and metrics. */
-export function howRead({ how }: Look): HowRead {
+export function howRead({ how }: UsersToCompare): HowRead {
   return how === 'unasked' || how === 'everybody' ? 'all' : how;
 }
 
@@ -91,7 +91,7 @@ function isComplete({ roster, absent, stale }: WholePlan): boolean {
 
 /** What there is to record: the plan, and what was looked at for it. */
 export interface Learnable extends WholePlan {
-  readonly look: Exclude<Look, { how: 'nothing' }>;
+  readonly look: Exclude<UsersToCompare, { how: 'nothing' }>;
 }
 
 /**

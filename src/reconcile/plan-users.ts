@@ -5,7 +5,7 @@ import type { Id } from '../model/id.ts';
 import { inTurns } from '../model/in-turns.ts';
 import type { Still } from '../model/place.ts';
 import type { Concern } from '../model/plan.ts';
-import type { Look } from '../model/rest.ts';
+import type { UsersToCompare } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import { type Field, fields, type ServiceUser, sameBytes } from '../model/user.ts';
 import { decideEach, decisionsOf, isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
@@ -86,7 +86,7 @@ export async function noteRoster(
 async function rosterFor(
   { service, mirror, notes }: RunContext,
   team: Team,
-  look: Look,
+  look: UsersToCompare,
 ): Promise<{ readonly roster: Roster; readonly only: ReadonlySet<Id> | null }> {
   if (look.how === 'nothing') {
     const { shown } = look;
@@ -104,7 +104,7 @@ export async function planUsers(
   places: RunContext,
   team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
-  look: Look,
+  look: UsersToCompare,
 ): Promise<WholePlan> {
   const { mirror, notes } = places;
   notes.event({ kind: 'step', step: 'users' });
@@ -200,7 +200,7 @@ function judgedBy(states: readonly UserState[], movedAlone: number, shown: numbe
 }
 
 /** What the guard says of these plans. */
-export async function reviewPlans(
+async function reviewPlans(
   mirror: SnapshotPort,
   view: Omit<GuardView, 'history' | 'present' | 'open' | 'edits'>,
   settings: GuardSettings,

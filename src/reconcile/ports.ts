@@ -25,7 +25,7 @@ import type {
   UsersAnswer,
 } from '../model/service-request.ts';
 import type { Tag } from '../model/tag.ts';
-import type { KnownListing, Mark, Rest, RestingListing, RestingUsers } from '../model/rest.ts';
+import type { KnownListing, Mark, WrittenSince, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamAnswer } from '../model/team.ts';
 import type { EditedField, GuardHistory, Stopped } from '../model/waiting.ts';
 import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
@@ -74,7 +74,7 @@ export interface MirrorPort {
   readOverlap(listed: readonly Id[], scope: string): Promise<Overlap>;
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
   /** Which users are not at rest, as the database tells it. */
-  readRest(): Promise<Rest>;
+  readRest(): Promise<WrittenSince>;
   /** The hashes kept with this record; `null`: there is another record by now. */
   readRowHashes(of: RestingUsers): Promise<Buffer | null>;
   /** The record of the last complete pass; `null`: there is none, or it is too old. */

@@ -3,7 +3,7 @@
  * the plan, take what the service changed, push what the mirror changed.
  */
 import type { Id } from '../model/id.ts';
-import type { Look } from '../model/rest.ts';
+import type { UsersToCompare } from '../model/rest.ts';
 import type { Team, TeamAnswer } from '../model/team.ts';
 import { isPush } from '../model/user-plan.ts';
 import {
@@ -25,7 +25,7 @@ import { indexMembers } from './read/members.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
 
 /** How the users of a run end. */
-export type UsersDone =
+type UsersDone =
   /** Something waits for a person, and nothing else is done until they have decided. */
   | { readonly kind: 'stopped' }
   /** @property learn what can be recorded for the next run; `null`: nothing, or not of everybody */
@@ -39,7 +39,7 @@ export const unlearned: UsersDone = { kind: 'done', learn: null };
 interface Begun {
   readonly kind: 'begun';
   readonly team: Team;
-  readonly look: Exclude<Look, { how: 'nothing' }> | null;
+  readonly look: Exclude<UsersToCompare, { how: 'nothing' }> | null;
 }
 
 /** Finds out whether there is anything to look at, and whether it is the same team still. */

@@ -30,9 +30,7 @@ export type Numbering<Row> =
   | { readonly kind: 'unclear'; readonly pages: readonly Page<Row>[]; readonly because: string }
   | { readonly kind: 'refused'; readonly error: ServiceError };
 
-type Look = 'refused' | 'empty' | 'filled';
-
-function look<Row>(fetched: Fetched<Row>): Look {
+function look<Row>(fetched: Fetched<Row>): 'refused' | 'empty' | 'filled' {
   if ('refused' in fetched) return 'refused';
   return countRows(fetched.page) === 0 ? 'empty' : 'filled';
 }

@@ -1,7 +1,7 @@
 /** Who is looked at, by what was recorded and what is new; and what is recorded. */
 import { describe, expect, it } from 'vitest';
 import type { Id } from '../../src/model/id.ts';
-import type { Rest, RestingUsers } from '../../src/model/rest.ts';
+import type { WrittenSince, RestingUsers } from '../../src/model/rest.ts';
 import type { Everybody, RowsBefore, SomeUsers } from '../../src/model/service-request.ts';
 import type { Team } from '../../src/model/team.ts';
 import { type Learnable, learnRest, lookForNews, standFor } from '../../src/reconcile/at-rest.ts';
@@ -29,13 +29,20 @@ const known: RestingUsers = {
   shown: 9_000,
   planned: [],
 };
-const rest: Rest = { mark: 'now', schema: '0068', since: 'then', written: [], noted: [], present: 9_000 };
+const rest: WrittenSince = {
+  mark: 'now',
+  schema: '0068',
+  since: 'then',
+  written: [],
+  noted: [],
+  present: 9_000,
+};
 const user = (id: Id, teamId?: Id) => ({ id, raw: {}, ...(teamId === undefined ? {} : { teamId }) });
 const idsUpTo = (count: number) => Array.from({ length: count }, (_, at) => BigInt(at + 1));
 
 interface Given {
   readonly known?: Partial<RestingUsers> | null;
-  readonly rest?: Partial<Rest>;
+  readonly rest?: Partial<WrittenSince>;
   readonly team?: Partial<Team>;
   /** Of the answer. */
   readonly digest?: string;

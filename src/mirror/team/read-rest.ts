@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { ListedResource, MirroredResource } from '../../model/absence.ts';
-import type { ListingRest, Mark, Rest, RestingListing, RestingUsers } from '../../model/rest.ts';
+import type { ListingRest, Mark, WrittenSince, RestingListing, RestingUsers } from '../../model/rest.ts';
 import type { TeamHead } from '../../model/team.ts';
 import type { Queryable, Row } from '../db/database.ts';
 import type { KnownTeam } from './known-team.ts';
@@ -17,8 +17,8 @@ function onlyRow<Row>([row]: readonly Row[]): Row {
   return row;
 }
 
-export async function readRest(db: Queryable, teamId: Id): Promise<Rest> {
-  const { rows } = await sql<Rest>`
+export async function readRest(db: Queryable, teamId: Id): Promise<WrittenSince> {
+  const { rows } = await sql<WrittenSince>`
     select mark, schema, since, written, noted, present from sync.rest(${teamId})`.execute(db);
   return onlyRow(rows);
 }
