@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MusterdError } from '../errors.ts';
 import { type Account, asAccount } from './account.ts';
 
-export interface PortOptions {
+interface PortOptions {
   readonly cluster: { readonly data: string; readonly portFile: string };
   readonly account: Account | undefined;
   readonly ephemeral: boolean;

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { CHILD_ENVIRONMENT } from './account.ts';
 
 /** The content of the postmaster's lock file. */
-export interface Postmaster {
+interface Postmaster {
   readonly pid: number;
   readonly port: number;
   readonly status: 'starting' | 'ready' | 'stopping';

@@ -14,7 +14,7 @@ import { type Outgoing, type Wire, wireOf } from './write-answer.ts';
 import type { EmulatorWorld } from './world.ts';
 
 /** A request as received, with its log entry. */
-export interface Incoming {
+interface Incoming {
   readonly logged: LoggedRequest;
   readonly authorization: string | undefined;
   /** The body as text; empty when there was none. */
@@ -24,7 +24,7 @@ export interface Incoming {
 }
 
 /** The answer to one request, and how its bytes go out. */
-export interface Served {
+interface Served {
   readonly outgoing: Outgoing;
   readonly wire: Wire;
 }

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import forge from 'node-forge';
 
 /** Key and certificate of an HTTPS server, and the authority that its clients have to trust. All in PEM. */
-export interface ServerCertificate {
+interface ServerCertificate {
   readonly key: string;
   readonly cert: string;
   /** The certificate of the authority that was made for this one server; its key is thrown away. */

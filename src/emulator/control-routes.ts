@@ -15,7 +15,7 @@ export interface Control {
 }
 
 /** Outside `/v1`, so that it cannot collide with a path of the interface. */
-export const controlPrefix = '/_emulator';
+const controlPrefix = '/_emulator';
 
 const userEdit = z.strictObject({
   id: z.int().optional(),
@@ -116,11 +116,6 @@ const acts: Readonly<Record<string, Act>> = {
     teamOf(control, asked).setContacts(count, body);
   },
 };
-
-/** The paths of the control endpoint, for `--help` and the documents. */
-export const controlPaths: readonly string[] = Object.keys(acts).map((act) =>
-  act.replace(' ', ` ${controlPrefix}/`),
-);
 
 export function isControl(url: string): boolean {
   return url === controlPrefix || url.startsWith(`${controlPrefix}/`);

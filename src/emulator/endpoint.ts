@@ -3,7 +3,7 @@ import type { EmulatorClock } from './emulator-clock.ts';
 import type { PlayedTeam } from './played-team.ts';
 import type { Variants } from './variants.ts';
 
-export type EndpointMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type EndpointMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /** A status and the value that is written as its JSON body. */
 export interface EndpointAnswer {

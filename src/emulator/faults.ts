@@ -105,7 +105,7 @@ export type Fault = { [K in FaultKind]: FaultOf<K> }[FaultKind];
 export const faultKinds = Object.keys(faultTable) as readonly FaultKind[];
 
 /** Selects the requests that a fault applies to; the same for all kinds. */
-export const faultMatches = {
+const faultMatches = {
   method: 'GET, POST, PUT or DELETE; any when left out',
   path: 'the path as sent, without the query; a * at its end stands for any rest',
   team: 'the id of the team; any when left out',

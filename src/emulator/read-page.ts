@@ -18,7 +18,7 @@ export interface Listed<R> {
 export type PageMode = Variants['pages'];
 
 /** One page, or the reason for a 400. */
-export type ShownPage<R> = { readonly rows: readonly R[] } | { readonly refused: string };
+type ShownPage<R> = { readonly rows: readonly R[] } | { readonly refused: string };
 
 type Timed = 'created' | 'updated';
 

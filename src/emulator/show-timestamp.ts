@@ -1,7 +1,7 @@
 import { seedOf } from './random.ts';
 
 /** How many digits stand after the seconds; `mixed` leaves trailing zeros out, so 0 to 9 of them. */
-export type FractionDigits = '0' | '3' | '6' | '9' | 'mixed';
+type FractionDigits = '0' | '3' | '6' | '9' | 'mixed';
 
 /** A moment to the nanosecond: whole ms since 1970, and the rest below the millisecond. */
 export interface Moment {

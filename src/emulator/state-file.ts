@@ -11,7 +11,7 @@ import {
 import { createTeam, putUser, type PlayedTeam, type UserRecord } from './played-team.ts';
 
 /** Keeps the teams in a file. */
-export interface StateFile {
+interface StateFile {
   /** Writes the teams, unless nothing has changed since the last time. */
   save(): void;
   /** Saves, and stops saving by itself. */

@@ -50,7 +50,7 @@ function shareOf(percent: number): number {
 }
 
 /** Resets the connection of a request, which TLS sockets cannot do by themselves. */
-export type Reset = () => void;
+type Reset = () => void;
 
 /** Sends the answer in the manner of `wire`; resolves when nothing more will be written. */
 export async function send(

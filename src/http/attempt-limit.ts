@@ -1,5 +1,5 @@
 /** How often an address may fail within a minute before it is no longer listened to. */
-export interface AttemptLimit {
+interface AttemptLimit {
   /** Ms until the address is listened to again; 0: it is. */
   blockedMs(address: string): number;
   failed(address: string): void;

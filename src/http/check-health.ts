@@ -5,7 +5,7 @@
  */
 import { get } from 'node:http';
 
-export interface Health {
+interface Health {
   readonly healthy: boolean;
   /** One line for anyone who looks at the engine's record of it. */
   readonly words: string;

@@ -29,7 +29,7 @@ export interface PageSurroundings {
   readonly log: HttpOptions['log'];
 }
 
-export interface HttpOptions {
+interface HttpOptions {
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;

@@ -27,7 +27,7 @@ export interface Scope {
   readonly filters: Readonly<Partial<Record<MirroredResource, ListingFilter>>>;
 }
 
-export interface AbsenceJudgement {
+interface AbsenceJudgement {
   /** Rows that have been missing long enough, to be checked one by one if the interface allows it. */
   readonly due: readonly Id[];
   /** Rows that exist although the listing leaves them out; least recently checked first. */

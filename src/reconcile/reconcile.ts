@@ -26,7 +26,7 @@ import { reconcileUsers, unlearned } from './reconcile-users.ts';
 import { countContacts, listedContactFields, listedTags, planRefresh, refresh } from './refresh.ts';
 import type { RunNotes } from './run-notes.ts';
 
-export interface ListingsPlan {
+interface ListingsPlan {
   readonly resource: string;
   readonly added: number;
   readonly changed: number;

@@ -47,7 +47,7 @@ export function listedContactFields(service: ServicePort): Refreshable<ContactFi
   };
 }
 
-export interface RefreshSettings {
+interface RefreshSettings {
   readonly pageSize: number | undefined;
   readonly absence: AbsenceSettings;
   readonly scope: Scope;

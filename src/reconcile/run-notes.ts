@@ -51,7 +51,7 @@ export type RunEvent =
     };
 
 /** What the guard refused in this run. */
-export interface GuardRefusal {
+interface GuardRefusal {
   /** The hash for "musterd approve"; `null`: there is nothing to approve. */
   readonly hash: string | null;
   /** All waiting batches, the newest last. */

@@ -4,7 +4,7 @@ import type { MakeCall } from './call.ts';
 import { operations } from './operation.ts';
 import type { CredentialName, Tokens } from './token.ts';
 
-export interface CredentialReport {
+interface CredentialReport {
   readonly credential: CredentialName;
   readonly inUse: boolean;
   /**
@@ -14,7 +14,7 @@ export interface CredentialReport {
   readonly lastNeededMs: number | null;
 }
 
-export interface CheckedCredential extends CredentialReport {
+interface CheckedCredential extends CredentialReport {
   readonly accepted: boolean;
 }
 

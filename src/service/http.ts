@@ -24,7 +24,7 @@ export const defaultHttpSettings: HttpSettings = {
   caFile: undefined,
 };
 
-export interface HttpRequest {
+interface HttpRequest {
   readonly operation: Operation;
   /** The path as sent, with ids filled in. */
   readonly path: string;

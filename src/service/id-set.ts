@@ -1,7 +1,7 @@
 import type { Id } from '../model/id.ts';
 
 /** A set of possibly millions of ids: about twenty bytes each, where a `Set` takes more than sixty. */
-export interface IdSet {
+interface IdSet {
   readonly size: number;
   has(id: Id): boolean;
   /** @returns whether it is new */

@@ -56,7 +56,7 @@ function isWhole(bytes: Uint8Array, start: number, end: number): boolean {
 }
 
 /** The result of the checks. */
-export interface Inspection {
+interface Inspection {
   /** Which bound is exceeded; `null`: none. */
   readonly excess: string | null;
   /** Start and end positions of whole numbers that may exceed 2^53, alternating. */

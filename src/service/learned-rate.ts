@@ -25,7 +25,7 @@ export interface Place {
   readonly level: number;
 }
 
-export interface Refused429 {
+interface Refused429 {
   readonly place: Place;
   readonly retryAfter: string | null;
   readonly serviceNowMs: number | null;

@@ -7,7 +7,7 @@ import { learnNumbering, type Numbering } from './numbering.ts';
 import { countRows, type FetchPage, type Page } from './page.ts';
 import { walkPages } from './walk.ts';
 
-export interface ReadListingOptions<Row> {
+interface ReadListingOptions<Row> {
   readonly fetchPage: FetchPage<Row>;
   /** What earlier runs learned of this listing. */
   readonly memory: ListingMemory;

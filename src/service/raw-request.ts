@@ -11,12 +11,12 @@ import { readListing } from './pages.ts';
 import { decodePage } from './wire-lists.ts';
 
 /** A row of any listing, as the service wrote it. */
-export interface RawRow {
+interface RawRow {
   readonly id: Id;
   readonly row: JsonObject;
 }
 
-export interface RawReply {
+interface RawReply {
   readonly status: number;
   readonly requestId: string | null;
   readonly headers: Headers;

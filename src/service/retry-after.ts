@@ -4,7 +4,7 @@ const leastMs = 1_000;
 const mostMs = 900_000;
 const stormPauseMs = 60_000;
 
-export interface PauseFacts {
+interface PauseFacts {
   /** Number of refusals in a row, including this one. */
   readonly inARow: number;
   readonly retryAfter: string | null;

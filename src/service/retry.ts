@@ -25,7 +25,7 @@ export const defaultRetrySettings: RetrySettings = {
   maxMs: 30_000,
 };
 
-export interface RequestTries {
+interface RequestTries {
   /** Attempts so far that count, including the last one. */
   readonly failures: number;
   readonly throttles: number;

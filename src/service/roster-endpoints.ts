@@ -24,7 +24,7 @@ import { decodePage } from './wire-lists.ts';
 import { decodeMembers, decodeTeam } from './wire-team.ts';
 import { decodeMemberships, decodeUsers, encodeUserFilter, encodeUserPatch } from './wire-user.ts';
 
-export interface InboxesAnswer {
+interface InboxesAnswer {
   readonly inboxes: readonly Inbox[];
   readonly rejected: readonly RejectedRow[];
   readonly requestId: string | null;

@@ -81,7 +81,7 @@ export function findFlaw(value: unknown, suspicious: boolean, isExact = true, de
 }
 
 /** The id of a row, and why it cannot be accepted, if so. */
-export interface RowHead {
+interface RowHead {
   readonly id: Id | null;
   readonly flaw: string | null;
 }

@@ -23,16 +23,16 @@ export interface Walk<Row> {
 }
 
 /** Every page is as it was known: none was read. */
-export interface AsKnown {
+interface AsKnown {
   readonly kind: 'as-known';
 }
 
 /** What was remembered about the numbers of the pages cannot be right (any more). */
-export interface Contradiction {
+interface Contradiction {
   readonly kind: 'contradiction';
 }
 
-export interface WalkOptions<Row> {
+interface WalkOptions<Row> {
   readonly fetchPage: FetchPage<Row>;
   readonly limit: number;
   readonly firstPage: 0 | 1;

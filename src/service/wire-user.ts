@@ -42,7 +42,7 @@ const shape: Shape<Required<Sent> & Pick<ServiceUser, 'id'>> = {
 const excerptLength = 60;
 
 /** interface.md, User. A writable field without a usable value is unreadable, which differs from absent. */
-export function decodeUser(row: JsonObject): ServiceUser {
+function decodeUser(row: JsonObject): ServiceUser {
   const user = takeSentFields(row, shape) as ServiceUser;
   return user.raw === nothing ? user : { ...user, ...unreadableOf(user.raw) };
 }

@@ -39,9 +39,6 @@ export function takeObject<T>(shape: Shape<T>): TakeAs<Nullable<T> & { readonly 
   return (value) => (isObject(value) ? takeFields(value, shape, false) : null);
 }
 
-/** An object without documented fields, unchanged. */
-export const takeJson: TakeAs<JsonObject> = (value) => (isObject(value) ? value : null);
-
 /** The documented fields of a resource: our name, the interface's name and the type. */
 export type Shape<T> = {
   readonly [K in keyof T]: readonly [wireName: string, take: TakeAs<NonNullable<T[K]>>];
@@ -144,7 +141,7 @@ export function rejectRow(resource: string, row: unknown, reason: string): Rejec
 }
 
 /** How to decode the rows of one resource. */
-export interface RowReader<Row> {
+interface RowReader<Row> {
   readonly resource: string;
   /** Decodes an accepted row. */
   readonly decode: (row: JsonObject, id: Id) => Row;
@@ -197,7 +194,7 @@ export function unexpected(reply: Reply, expected: string): ServiceError {
 }
 
 /** @throws ServiceError for anything but a list of at most 250,000 entries */
-export function requireList(reply: Reply, value: unknown, expected: string): readonly unknown[] {
+function requireList(reply: Reply, value: unknown, expected: string): readonly unknown[] {
   if (!Array.isArray(value)) throw unexpected(reply, expected);
   if (value.length > maxRows) throw unexpected(reply, `a page: ${value.length} rows are too many`);
   return value;

@@ -2,7 +2,7 @@ import type { RunReport } from '../../src/runs/run-record.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { absenceDoubts } from '../../src/reconcile/missing-rows.ts';
 import { limitWords } from '../../src/reconcile/guard/field-limits.ts';
-import { type massLimits, planLimits } from '../../src/reconcile/guard/limits.ts';
+import { massLimits } from '../../src/reconcile/guard/limits.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 
@@ -213,7 +213,7 @@ describe('whatever stops something until a person decides has a way out', () => 
   it('is played for every reason that there is', async () => {
     stage = await createStage({ emulator: { users: 1, tags: 0, fields: 0 } });
     expect(Object.keys(plays)).toEqual([
-      ...planLimits.map((name) => `limit ${name}`),
+      ...[...Object.keys(massLimits), 'drift'].map((name) => `limit ${name}`),
       ...Object.keys(limitWords).map((name) => `brake ${name}`),
       ...Object.keys(absenceDoubts).map((name) => `absence ${name}`),
       'absence left',

@@ -57,9 +57,6 @@ export const massLimits = {
       : undefined,
 } as const satisfies Readonly<Record<string, (change: MassChange) => string | undefined>>;
 
-/** Every limit that can refuse a plan. `musterd approve` resolves each of them. */
-export const planLimits: readonly string[] = [...Object.keys(massLimits), 'drift'];
-
 export function massChange(
   pushed: readonly Id[],
   {

@@ -49,7 +49,7 @@ function carryName(plan: UserPlan, state: UserState): Carried {
 }
 
 /** The plans of one batch, with the names that they carry. */
-export interface NamedPlans {
+interface NamedPlans {
   readonly plans: readonly UserPlan[];
   readonly along: ReadonlyMap<Id, NamePair>;
   readonly said: readonly RunNote[];

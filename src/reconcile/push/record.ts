@@ -78,10 +78,11 @@ export function createPushContext(
   };
 }
 
+/** What a push is told by the configuration. */
 export interface PushSettings {
   readonly batchSize: number;
   readonly quietPeriodMs: number;
-  /** Ms after its preparation within which a request may leave. */
+  /** Ms after its preparation within which an update must leave. */
   readonly sendDeadlineMs: number;
   /** Number of updates that may be in flight in parallel: few enough to leave well before that. */
   readonly updatesAtOnce: number;

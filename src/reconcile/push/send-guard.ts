@@ -12,7 +12,7 @@ import type { MirrorWriter } from '../ports.ts';
 const operation = 'POST /v1/users/update';
 
 /** The latest time at which the prepared updates may leave, by the monotonic clock. */
-export interface SendDeadline {
+interface SendDeadline {
   readonly mirror: Pick<MirrorWriter, 'markSent' | 'requireLease'>;
   readonly monotonicMs: () => number;
   readonly sendByMs: number;

@@ -19,12 +19,12 @@ const largestLimit = 5_000;
 /** A row's `updated`, as the service wrote it; `null`: it has none. */
 export type DateRow<Row> = (row: Row) => string | null;
 
-export interface DateWalk<Row> {
+interface DateWalk<Row> {
   readonly collector: Collector<Row>;
   readonly flaws: readonly string[];
 }
 
-export interface DateWalkOptions<Row> {
+interface DateWalkOptions<Row> {
   readonly fetchPage: FetchPage<Row>;
   readonly limit: number;
   readonly updatedOf: DateRow<Row>;

@@ -46,7 +46,7 @@ interface InboxFields {
 }
 
 /** interface.md, Inbox, `widget_settings`. */
-export type WidgetSettings = Nullable<WidgetSettingsFields> & { readonly raw: JsonObject };
+type WidgetSettings = Nullable<WidgetSettingsFields> & { readonly raw: JsonObject };
 
 /** interface.md, Inbox. Everything but the id may be `null`: absent, null, or of another type (then in `raw`). */
 export type Inbox = Nullable<InboxFields> & { readonly id: Id; readonly raw: JsonObject };
