@@ -2,7 +2,7 @@
  * What becomes of an edit: the tables of [the guide](guide.md) as a program. It shares only types with musterd;
  * `test/reconcile/specification.test.ts` compares its answers with those of musterd in a million states.
  */
-import type { Field, UserValues } from '../src/model/user.ts';
+import type { Field, UserValues } from '../src/model/fields.ts';
 import type { Decision, HoldReason } from '../src/model/user-plan.ts';
 import type { UserState } from '../src/model/user-state.ts';
 import type { GuardSettings } from '../src/reconcile/guard/limits.ts';

@@ -1,5 +1,5 @@
 import { readBytes } from '../files/read-table.ts';
-import { columnOf } from '../model/field-values.ts';
+import { columnOf } from '../model/fields.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { type Applied, applyPlanFile } from '../runs/apply-plan.ts';
 import { requireTeamId } from '../runs/named-user.ts';

@@ -1,6 +1,7 @@
 import { MusterdError } from '../errors.ts';
+import { fieldColumns } from '../model/fields.ts';
 import { pushOutcomes } from '../model/intent.ts';
-import { changeFields, ledgerKinds } from '../model/ledger-words.ts';
+import { ledgerKinds } from '../model/ledger-words.ts';
 import { maxId } from '../model/id.ts';
 import { momentMs } from '../model/moment.ts';
 import { type LedgerFilter, type LedgerRow, readLedgerOf } from '../runs/read-ledger.ts';
@@ -49,7 +50,7 @@ export function readFilter(options: ChangesOptions): Omit<LedgerFilter, 'userId'
   const { run, field, kind, outcome, since, limit } = options;
   return {
     runId: run === undefined ? null : wholeNumber('--run', run, maxId),
-    field: field === undefined ? null : oneOf('--field', field, changeFields),
+    field: field === undefined ? null : oneOf('--field', field, fieldColumns),
     kind: kind === undefined ? null : oneOf('--kind', kind, ledgerKinds),
     outcome: outcome === undefined ? null : oneOf('--outcome', outcome, pushOutcomes),
     since: since === undefined ? null : readSince(since),

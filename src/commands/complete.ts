@@ -8,8 +8,9 @@ import type { Environment } from '../config/raw-settings.ts';
 import { formats } from '../files/format.ts';
 import { answerFormats } from '../files/write-answers.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
+import { fieldColumns } from '../model/fields.ts';
 import { pushOutcomes } from '../model/intent.ts';
-import { changeFields, ledgerKinds } from '../model/ledger-words.ts';
+import { ledgerKinds } from '../model/ledger-words.ts';
 import { shells } from './help.ts';
 import type { WaitingNames } from '../runs/waiting-names.ts';
 
@@ -17,13 +18,13 @@ import type { WaitingNames } from '../runs/waiting-names.ts';
 export const knownValues: Readonly<Record<string, readonly string[]>> = {
   '--format': formats,
   'sql --format': answerFormats,
-  '--field': changeFields,
-  '--only': changeFields,
+  '--field': fieldColumns,
+  '--only': fieldColumns,
   '--kind': ledgerKinds,
   '--outcome': pushOutcomes,
   '--take': ['mirror', 'service'],
   '--empty': ['clear'],
-  field: changeFields,
+  field: fieldColumns,
   what: ['users', 'tags', 'contact-fields', 'contact-counts', 'changes'],
   shell: shells,
 };

@@ -1,6 +1,6 @@
 import { MusterdError } from '../errors.ts';
+import { fields } from '../model/fields.ts';
 import { showTime } from '../model/field-values.ts';
-import { fields } from '../model/user.ts';
 import { type AskedHolds, endHold, type HoldEnd, holdFields, readUntil } from '../runs/hold-fields.ts';
 import { readField, requireTeamId, requireUser } from '../runs/named-user.ts';
 import { confirmationOf, reasonOf } from './confirmation.ts';

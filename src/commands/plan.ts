@@ -1,5 +1,5 @@
 import { writeWholeFile } from '../files/write-file.ts';
-import { columnOf } from '../model/field-values.ts';
+import { columnOf } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { hasMovedSince } from '../model/push-values.ts';

@@ -1,5 +1,6 @@
 import { MusterdError } from '../errors.ts';
-import { columnOf, showTime, showValue } from '../model/field-values.ts';
+import { columnOf } from '../model/fields.ts';
+import { showTime, showValue } from '../model/field-values.ts';
 import { printable } from '../model/in-words.ts';
 import { type NamePair, samePair } from '../model/name.ts';
 import { type HeldNow, readHeldNow } from '../runs/held-now.ts';

@@ -1,10 +1,11 @@
 /** How `musterd why` shows what it found out. */
+import { columnOf, type Field, fields } from '../model/fields.ts';
 import type { UserState } from '../model/user-state.ts';
 import { joinName } from '../model/name.ts';
-import { type Field, fields, readable } from '../model/user.ts';
+import { readable } from '../model/user.ts';
 import type { Context } from './context.ts';
 import type { Explanation } from '../runs/explain-user.ts';
-import { columnOf, showTime, showValue } from '../model/field-values.ts';
+import { showTime, showValue } from '../model/field-values.ts';
 import { ledgerCells, ledgerHead } from './ledger-rows.ts';
 import { paint, printJson, printLine } from './output.ts';
 import { printTable } from './print-table.ts';

@@ -1,6 +1,6 @@
 /** How an import is shown: what cannot be used, what it changes, and what will become of it. */
 import type { Config } from '../config/config.ts';
-import { columnOf } from '../model/field-values.ts';
+import { columnOf } from '../model/fields.ts';
 import { plural, printable } from '../model/in-words.ts';
 import type { PlannedChange } from '../model/user-changes.ts';
 import type { Confirmation } from '../model/waiting.ts';

@@ -3,6 +3,7 @@
  * wins; `config/load.ts` merges the two.
  */
 import { z } from 'zod';
+import { eachSingle, single } from '../model/fields.ts';
 import { statusSettings } from './status-settings.ts';
 import {
   atLeast,
@@ -150,9 +151,9 @@ export const configSchema = z.strictObject({
   }),
   policy: section({
     name: conflictPolicy.default('hold').describe('What to do when both sides changed the name.'),
-    email: conflictPolicy.default('hold').describe('The same for the email.'),
-    phone: conflictPolicy.default('hold').describe('The same for the phone.'),
-    roleId: conflictPolicy.default('hold').describe('The same for the role.'),
+    ...eachSingle((field) =>
+      conflictPolicy.default('hold').describe(`The same for the ${single(field).noun}.`),
+    ),
   }),
   guard: section({
     maxRows: milliseconds

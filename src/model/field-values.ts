@@ -1,6 +1,6 @@
 /** How a field's value is shown to a person. */
+import type { Field } from './fields.ts';
 import type { NamePair } from './name.ts';
-import type { Field } from './user.ts';
 
 /** Two halves are told apart by a bar; no value is a dash, and so is an empty text. */
 export function showValue(value: unknown): string {

@@ -1,7 +1,8 @@
 /** Pushes that are written down before they are sent, and what became of them. */
+import type { Field, UserValues } from './fields.ts';
 import type { Id } from './id.ts';
 import type { NamePair } from './name.ts';
-import type { BaseUser, Field, ServiceUser, UserPatch, UserValues } from './user.ts';
+import type { BaseUser, ServiceUser, UserPatch } from './user.ts';
 import type { Hold } from './user-plan.ts';
 
 /** What became of one field of a push. */

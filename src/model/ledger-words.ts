@@ -17,10 +17,6 @@ export const ledgerKinds = [
 ] as const;
 export type ChangeKind = (typeof ledgerKinds)[number];
 
-/** Columns of `mirror.users` as the ledger names them. */
-export const changeFields = ['name', 'email', 'phone', 'role_id'] as const;
-export type ChangeField = (typeof changeFields)[number];
-
 /** In which direction something moved, as people filter by it. */
 export const directions = ['pushed', 'pulled', 'held', 'decided', 'other'] as const;
 export type Direction = (typeof directions)[number];

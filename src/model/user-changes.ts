@@ -1,7 +1,6 @@
 /** What a plan changes of a user, one by one: as `plan`, `resync` and `why` show it, and as `--json` gives it. */
-import { columnOf } from './field-values.ts';
+import { columnOf, fields as allFields } from './fields.ts';
 import type { Id } from './id.ts';
-import { fields as allFields } from './user.ts';
 import { type Decision, decisionsOf, type UserPlan, type Values } from './user-plan.ts';
 
 /** One thing that happens to one user. */

@@ -2,21 +2,9 @@
  * What one run makes of one user: a decision for each field, and what is to be written. Nothing in it has been
  * done yet. What is sent, moved, held and no longer held can be read off the decisions.
  */
+import { type Field, fields as allFields, type FieldValue } from './fields.ts';
 import type { Id } from './id.ts';
-import type { NamePair } from './name.ts';
-import {
-  type BaseUser,
-  type Field,
-  fields as allFields,
-  type MirrorRow,
-  type MirrorUser,
-  type ServiceUser,
-  type ServiceValue,
-  type UserPatch,
-} from './user.ts';
-
-/** Any one value of a user. */
-export type FieldValue = NamePair | string | Id | null;
+import type { BaseUser, MirrorRow, MirrorUser, ServiceUser, ServiceValue, UserPatch } from './user.ts';
 
 /** One field as the three versions have it. */
 export interface Values {

@@ -1,6 +1,7 @@
 /** What is known of a user before anything is decided. */
+import type { Field } from './fields.ts';
 import type { Id } from './id.ts';
-import type { BaseUser, Field, MirrorRow, ServiceUser } from './user.ts';
+import type { BaseUser, MirrorRow, ServiceUser } from './user.ts';
 import type { Hold } from './user-plan.ts';
 
 /** What the versions tell by which the service counts the changes of a user. The table stands in `overtaken.ts`. */

@@ -1,18 +1,16 @@
-import { canonicalEmail, canonicalPhone, canonicalRoleId } from './canonical.ts';
+import {
+  emptyValues,
+  type Field,
+  fields,
+  type FieldValue,
+  single,
+  type SingleName,
+  type SingleValue,
+  type SingleValues,
+  type UserValues,
+} from './fields.ts';
 import type { Id } from './id.ts';
 import { canonicalName, joinName, type NamePair, type NameSplit, samePair } from './name.ts';
-
-/** The four values of a user that can be written to the service. The name is one value of two halves. */
-export interface UserValues {
-  readonly name: NamePair;
-  readonly email: string | null;
-  readonly phone: string | null;
-  readonly roleId: Id | null;
-}
-
-export type Field = keyof UserValues;
-
-export const fields: readonly Field[] = ['name', 'email', 'phone', 'roleId'];
 
 /** What stood where a value belongs and cannot be read as one, as a short piece of JSON. */
 export interface Unreadable {
@@ -22,17 +20,18 @@ export interface Unreadable {
 /** What the service shows of a field that it did not leave out. */
 export type Shown<T> = T | Unreadable | null;
 
+/** The writable fields as the service shows them: the name joined. */
+type ShownFields = { readonly [F in SingleName]?: Shown<NonNullable<SingleValues[F]>> } & {
+  readonly name?: Shown<string>;
+};
+
 /**
  * A user as the service gave it in `memberships` (interface.md, User). A property that the service left
  * out is absent here, which is neither `null` nor unreadable: {@link saidOf} tells the three apart. Of a long answer
  * `raw` is read from its text each time that it is asked for: take properties by their names, and spread none of these.
  */
-export interface ServiceUser {
+export interface ServiceUser extends ShownFields {
   readonly id: Id;
-  readonly name?: Shown<string>;
-  readonly email?: Shown<string>;
-  readonly phone?: Shown<string>;
-  readonly roleId?: Shown<Id>;
   readonly teamId?: Id | null;
   /** ISO 8601 UTC, as the service wrote it. */
   readonly createdAt?: string | null;
@@ -68,9 +67,9 @@ export function isUnreadable(value: unknown): value is Unreadable {
   return typeof value === 'object' && value !== null && 'unreadable' in value;
 }
 
-/** Whether any of the four values is unreadable. */
-export const hasUnreadable = ({ name, email, phone, roleId }: ServiceUser): boolean =>
-  isUnreadable(name) || isUnreadable(email) || isUnreadable(phone) || isUnreadable(roleId);
+/** Whether any of its fields is unreadable. */
+export const hasUnreadable = (user: ServiceUser): boolean =>
+  fields.some((field) => isUnreadable(user[field]));
 
 /** What can be read of it: `undefined` both where it is unreadable and where it was left out. */
 export function readable<T>(shown: Shown<T> | undefined): T | null | undefined {
@@ -84,37 +83,18 @@ export function serviceValue(user: ServiceUser, field: Field): ServiceValue {
   return readable<string | Id>(user[field]);
 }
 
-/** A field's value in the form in which it is compared with the service. */
-export function canonicalValue<F extends Field>(field: F, values: Pick<UserValues, F>): string {
-  const value = values[field];
-  switch (field) {
-    case 'name':
-      return joinName(value as NamePair);
-    case 'email':
-      return canonicalEmail(value as string | null);
-    case 'phone':
-      return canonicalPhone(value as string | null);
-    case 'roleId':
-      return canonicalRoleId(value as Id | null);
-    default:
-      return field satisfies never;
-  }
+/** The form of a field's value in which it is compared with the service. */
+export function canonicalOf(field: Field, value: FieldValue | undefined): string {
+  const known = value ?? emptyValues[field];
+  return field === 'name' ? joinName(known as NamePair) : canonicalShown(field, known as SingleValue);
 }
 
+export const canonicalValue = <F extends Field>(field: F, values: Pick<UserValues, F>): string =>
+  canonicalOf(field, values[field]);
+
 /** The same for a value of the service; of the name, the joined one. */
-export function canonicalShown(field: Field, value: string | Id | null): string {
-  switch (field) {
-    case 'name':
-      return canonicalName(String(value ?? ''));
-    case 'email':
-      return canonicalEmail(value as string | null);
-    case 'phone':
-      return canonicalPhone(value as string | null);
-    case 'roleId':
-      return canonicalRoleId(value as Id | null);
-    default:
-      return field satisfies never;
-  }
+export function canonicalShown(field: Field, value: SingleValue): string {
+  return field === 'name' ? canonicalName(String(value ?? '')) : single(field).canonical(value);
 }
 
 /** What the service says of a field: a value, in the form in which it is compared, or why there is none. */
@@ -131,10 +111,15 @@ export function says(said: Said, value: string): boolean {
   return typeof said === 'object' && said.value === value;
 }
 
-/** Byte for byte: mirror against base, where every edit counts, even one of case or spaces. */
-export function sameBytes(field: Field, a: UserValues, b: UserValues): boolean {
-  return field === 'name' ? samePair(a.name, b.name) : a[field] === b[field];
+/** Whether two values of a field are the same, byte for byte; no value of a name is an empty one. */
+export function sameValue(field: Field, a: FieldValue | undefined, b: FieldValue | undefined): boolean {
+  const [one, other] = [a ?? emptyValues[field], b ?? emptyValues[field]];
+  return field === 'name' ? samePair(one as NamePair, other as NamePair) : one === other;
 }
+
+/** Mirror against base, where every edit counts, even one of case or spaces. */
+export const sameBytes = (field: Field, a: UserValues, b: UserValues): boolean =>
+  sameValue(field, a[field], b[field]);
 
 /** By which addresses a user can be looked up. */
 export interface Addresses {

@@ -1,6 +1,7 @@
 /** What waits for a person in batches, and what a person decided about it. */
+import type { Field } from './fields.ts';
 import type { Id } from './id.ts';
-import type { Field, ServiceUser } from './user.ts';
+import type { ServiceUser } from './user.ts';
 import type { Hold } from './user-plan.ts';
 
 /** A field that waits in its batch. */

@@ -1,4 +1,5 @@
 /** Carries out the plan of the users, except for the pushes. */
+import { emptyValues } from '../model/fields.ts';
 import {
   decisionsOf,
   endedHolds,
@@ -19,7 +20,7 @@ import {
   scopeOf,
 } from './missing-rows.ts';
 import type { Until } from './guard/field-limits.ts';
-import { emptyValues, observe, takeValues } from './merge/service-values.ts';
+import { observe, takeValues } from './merge/service-values.ts';
 import { chunks } from './chunks.ts';
 import { givenTwice, type RunNotes } from './run-notes.ts';
 import type { GuardVerdict } from './guard/guard.ts';

@@ -1,8 +1,8 @@
 /** The pushes of a reviewed plan, and which of them can still be sent as shown. */
+import type { Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
-import { canonicalService, hasMovedSince, samePush, sameValue } from '../model/push-values.ts';
-import type { Field } from '../model/user.ts';
-import { serviceValue } from '../model/user.ts';
+import { canonicalService, hasMovedSince, samePush } from '../model/push-values.ts';
+import { serviceValue, sameValue } from '../model/user.ts';
 import { sayHold } from '../model/user-changes.ts';
 import { decisionsOf, type Hold, mapPushes, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';

@@ -1,4 +1,5 @@
 /** What one run makes of the users: roster, differences, merge, guard. Reads only. */
+import { type Field, fields } from '../model/fields.ts';
 import type { AbsentRow } from '../model/absence.ts';
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
@@ -7,7 +8,7 @@ import type { Still } from '../model/place.ts';
 import type { Concern } from '../model/plan.ts';
 import type { UsersToCompare } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
-import { type Field, fields, type ServiceUser, sameBytes } from '../model/user.ts';
+import { type ServiceUser, sameBytes } from '../model/user.ts';
 import { decideEach, decisionsOf, isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { RoleNames, UserState } from '../model/user-state.ts';
 import { indexAddresses } from './guard/field-limits.ts';

@@ -10,9 +10,9 @@
  *
  * A field does not count if a person approved that many users no longer have it.
  */
+import { type Field, fields, columnOf } from '../model/fields.ts';
 import type { UserState } from '../model/user-state.ts';
 import type { Id } from '../model/id.ts';
-import { type Field, fields } from '../model/user.ts';
 import type { RunNote } from './run-notes.ts';
 import { unreadOf } from './merge/merge-field.ts';
 import type { MirrorPort } from './ports.ts';
@@ -38,7 +38,7 @@ function nameSome(ids: readonly Id[]): string {
 
 /** Text by field and cause. */
 function sayUnread(field: Field, states: readonly UserState[]): readonly string[] {
-  const column = field === 'roleId' ? 'role_id' : field;
+  const column = columnOf(field);
   const of = (why: ReturnType<typeof unreadOf>) =>
     states
       .filter(({ base, service }) => service !== undefined && unreadOf(field, base, service) === why)

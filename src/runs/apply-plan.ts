@@ -3,9 +3,9 @@
 import { readPushed, readUse, type Use } from '../mirror/users/applied-plans.ts';
 import { approveEdits, type SeenEdit } from '../mirror/users/decide-edits.ts';
 import type { Transaction } from '../mirror/db/database.ts';
+import type { Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import type { TeamAnswer } from '../model/team.ts';
-import type { Field } from '../model/user.ts';
 import { isPush, mapPushes } from '../model/user-plan.ts';
 import { exactly, type LeftRow, leftOf, rowKey } from '../reconcile/exactly.ts';
 import { judgeOverlap, sayReplaced } from '../reconcile/overlap.ts';

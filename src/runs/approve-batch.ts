@@ -14,6 +14,7 @@ import {
 import { type LeaseOptions, underLease } from '../mirror/team/lease.ts';
 import { readShownEdits } from '../mirror/users/waiting-fields.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
+import { fieldColumns } from '../model/fields.ts';
 import type { MirroredResource } from '../model/absence.ts';
 import { type Id, maxId } from '../model/id.ts';
 import { plural, printable } from '../model/in-words.ts';
@@ -89,7 +90,7 @@ const idOf = (word: string): Id | undefined => {
 };
 
 /** One field of a user, as `--only` names it. */
-const fieldOfUser = /^(?<who>.+)\.(?<field>name|email|phone|role_id)$/;
+const fieldOfUser = new RegExp(`^(?<who>.+)\\.(?<field>${fieldColumns.join('|')})$`);
 
 /** A user, or one field of them. */
 interface Named {

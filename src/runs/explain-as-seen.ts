@@ -1,5 +1,6 @@
 /** What would happen to a user now, without asking the service: based on what a run last saw. */
-import { columnOf, showTime } from '../model/field-values.ts';
+import { columnOf, fieldOf } from '../model/fields.ts';
+import { showTime } from '../model/field-values.ts';
 import { seconds } from '../model/in-words.ts';
 import type { UserState } from '../model/user-state.ts';
 import type { Policy } from '../reconcile/merge/merge-field.ts';
@@ -17,9 +18,6 @@ export interface SeenExplanation {
   /** What happens next, in a sentence. */
   readonly next: string;
 }
-
-/** By the field's name in the code. */
-const fieldOf = (column: string) => (column === 'role_id' ? 'roleId' : column);
 
 /** @param held fields that a person asked to hold, and until when */
 export function explainAsSeen(

@@ -1,11 +1,10 @@
 /** What a person has to see of a held field before they decide about it. */
 import { readLastEdits } from '../mirror/users/last-edits.ts';
 import { readUserState } from '../mirror/users/users-read.ts';
-import { columnOf } from '../model/field-values.ts';
+import { columnOf, type Field, type FieldValue } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { shownDigest } from '../model/shown-field.ts';
-import type { Field, ServiceValue } from '../model/user.ts';
-import type { FieldValue } from '../model/user-plan.ts';
+import type { ServiceValue } from '../model/user.ts';
 import type { EditedField } from '../model/waiting.ts';
 import { requireTeamId, requireUser } from './named-user.ts';
 import type { Setup } from './open.ts';

@@ -2,9 +2,9 @@
 import { MusterdError } from '../errors.ts';
 import { type AskedHolds, askHolds, endAskedHolds, type HoldEnd } from '../mirror/users/held.ts';
 import { type LeaseOptions, underLease } from '../mirror/team/lease.ts';
+import type { Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { momentMs } from '../model/moment.ts';
-import type { Field } from '../model/user.ts';
 import { actAs } from './four-eyes.ts';
 import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';

@@ -1,14 +1,13 @@
 /** What sets back fields that moved, as far as nothing has changed since. */
 import type { UserEdit } from '../mirror/users/edits.ts';
 import type { MovedField } from '../mirror/users/moved-fields.ts';
+import { columnOf, type Field, type FieldValue, single } from '../model/fields.ts';
 import { isEmailAddress } from '../model/canonical.ts';
-import { columnOf } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
 import { shownDigest } from '../model/shown-field.ts';
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
-import { canonicalValue, type Field, sameBytes, type UserValues } from '../model/user.ts';
-import type { FieldValue } from '../model/user-plan.ts';
+import { sameBytes, canonicalOf } from '../model/user.ts';
 
 export interface Inverse {
   readonly userId: Id;
@@ -52,34 +51,20 @@ function same(field: Field, a: FieldValue, b: FieldValue): boolean {
       (half) => canonicalName(one[half]) === canonicalName(two[half]),
     );
   }
-  const form = (value: FieldValue) =>
-    canonicalValue(field, { email: null, phone: null, roleId: null, [field]: value } as Omit<
-      UserValues,
-      'name'
-    >);
-  return form(a) === form(b);
+  return canonicalOf(field, a) === canonicalOf(field, b);
 }
 
 /** Why the old value cannot be written back, as text. The trigger on the mirror checks again. */
 function unwritable(field: Field, value: FieldValue): string | undefined {
-  switch (field) {
-    case 'name':
-      return value === null || joinName(value as NamePair) === '' ? 'there was no name before' : undefined;
-    case 'email':
-      return typeof value === 'string' && isEmailAddress(value)
-        ? undefined
-        : 'unsupported: there was no email before, and the service gives no way to remove one';
-    case 'phone':
-      return value === null || (typeof value === 'string' && /^\+?[1-9][0-9]{1,14}$/.test(value))
-        ? undefined
-        : 'unsupported: the old phone number is not in E.164 form';
-    case 'roleId':
-      return value === null
-        ? 'unsupported: there was no role before, and the service gives no way to remove one'
-        : undefined;
-    default:
-      return field satisfies never;
-  }
+  if (field === 'name')
+    return value === null || joinName(value as NamePair) === '' ? 'there was no name before' : undefined;
+  const { noun, canBeEmptied } = single(field);
+  const text = typeof value === 'string' ? value : undefined;
+  if ((value === null && !canBeEmptied) || (field === 'email' && !isEmailAddress(text ?? '')))
+    return `unsupported: there was no ${noun} before, and the service gives no way to remove one`;
+  return field === 'phone' && text !== undefined && !/^\+?[1-9][0-9]{1,14}$/.test(text)
+    ? 'unsupported: the old phone number is not in E.164 form'
+    : undefined;
 }
 
 /** Whether the split of the old name was only guessed by musterd. */

@@ -2,10 +2,9 @@
 import { MusterdError } from '../errors.ts';
 import { type FoundUser, findUsers } from '../mirror/users/find-user.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
+import { columnOf, type Field, fields } from '../model/fields.ts';
 import { readUserQuery } from '../model/user-query.ts';
 import type { Id } from '../model/id.ts';
-import { type Field, fields } from '../model/user.ts';
-import { columnOf } from '../model/field-values.ts';
 import { requireSchema, type Setup } from './open.ts';
 import { nobodyAnswers, theOnly } from './the-only-user.ts';
 import { printable } from '../model/in-words.ts';

@@ -4,10 +4,9 @@ import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import { readDatabaseTime, readPlanKey } from '../mirror/users/applied-plans.ts';
-import { columnOf } from '../model/field-values.ts';
+import { columnOf, type FieldValue, singleNames, isText, fieldOf } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
-import { type Field, fields, type ServiceValue } from '../model/user.ts';
-import type { FieldValue } from '../model/user-plan.ts';
+import type { ServiceValue } from '../model/user.ts';
 import { sendableOf } from '../reconcile/exactly.ts';
 import { type BatchRow, hashOf } from '../reconcile/guard/batch-hash.ts';
 import type { Setup } from './open.ts';
@@ -33,9 +32,7 @@ const rowOf = (field: string, value: z.ZodType<unknown>, service: z.ZodType<unkn
 const text = z.string().nullable();
 const fileRow = z.discriminatedUnion('field', [
   rowOf('name', halves, text),
-  rowOf('email', text),
-  rowOf('phone', text),
-  rowOf('role_id', idText.nullable()),
+  ...singleNames.map((field) => rowOf(columnOf(field), isText(field) ? text : idText.nullable())),
 ]);
 
 const fileBody = z.strictObject({
@@ -134,9 +131,10 @@ function readRow({
   seen_version: seen,
   ...row
 }: FileRow): PlanFile['rows'][number] {
-  const field = fields.find((one) => columnOf(one) === column) as Field;
+  const field = fieldOf(column);
+  const isId = field !== 'name' && !isText(field);
   const exactOf = (value: unknown) =>
-    (field === 'roleId' && typeof value === 'string' ? BigInt(value) : value) as FieldValue;
+    (isId && typeof value === 'string' ? BigInt(value) : value) as FieldValue;
   const { base, service, mirror } = row;
   const values = { base: exactOf(base), service: exactOf(service) as ServiceValue, mirror: exactOf(mirror) };
   return {

@@ -1,31 +1,23 @@
 /** Reads what a person typed after `--take`: a value for one field, or the side whose value wins. */
+import { stored } from '../model/canonical.ts';
+import { type Field, type FieldValue, isText, single } from '../model/fields.ts';
 import { MusterdError } from '../errors.ts';
 import { type Id, maxId } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
 import { splitName } from '../model/name.ts';
-import type { Field } from '../model/user.ts';
-import type { FieldValue } from '../model/user-plan.ts';
 import type { SeenField, Take } from './resolve-field.ts';
 
 /** @throws MusterdError `usage` for an impossible value. All other checks are made by the trigger on the mirror. */
 export function readValue(field: Field, text: string): FieldValue {
-  switch (field) {
-    case 'name': {
-      const [first = '', last, ...more] = text.split('|').map((half) => half.trim());
-      if (more.length > 0) throw new MusterdError('usage', `"${text}" has more than one bar`);
-      return last === undefined ? splitName(text) : { first, last };
-    }
-    case 'roleId': {
-      const value = /^\d+$/.test(text) ? BigInt(text) : maxId + 1n;
-      if (value > maxId) throw new MusterdError('usage', `"${text}" is not a role id`);
-      return value;
-    }
-    case 'email':
-    case 'phone':
-      return text.trim() === '' ? null : text.trim();
-    default:
-      return field satisfies never;
+  if (field === 'name') {
+    const [first = '', last, ...more] = text.split('|').map((half) => half.trim());
+    if (more.length > 0) throw new MusterdError('usage', `"${text}" has more than one bar`);
+    return last === undefined ? splitName(text) : { first, last };
   }
+  if (isText(field)) return stored(text.trim());
+  const value = /^\d+$/.test(text) ? BigInt(text) : maxId + 1n;
+  if (value > maxId) throw new MusterdError('usage', `"${text}" is not a ${single(field).noun} id`);
+  return value;
 }
 
 /** @throws MusterdError `usage`, as `readValue` */
@@ -56,7 +48,7 @@ export function readSeen(field: Field, { edit, if: value, ifService }: SeenOptio
     throw new MusterdError('usage', '--edit and --if both say what was seen: give one of them');
   const service = ifService === undefined ? undefined : readShown(field, ifService);
   if (value !== undefined) {
-    const isNothing = field === 'roleId' && value.trim() === '';
+    const isNothing = field !== 'name' && value.trim() === '';
     return { kind: 'value', value: isNothing ? null : readValue(field, value), service };
   }
   if (edit === undefined) {

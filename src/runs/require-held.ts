@@ -2,11 +2,11 @@
 import { MusterdError } from '../errors.ts';
 import type { Queryable } from '../mirror/db/database.ts';
 import { type EditAnswer, decideEdits } from '../mirror/users/decide-edits.ts';
-import { columnOf } from '../model/field-values.ts';
+import { columnOf, type Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
 import { joinName, type NamePair } from '../model/name.ts';
-import type { BaseUser, Field, MirrorRow } from '../model/user.ts';
+import type { BaseUser, MirrorRow } from '../model/user.ts';
 import type { Hold } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 

@@ -7,18 +7,10 @@ import { type LeaseOptions, underLease } from '../mirror/team/lease.ts';
 import { recordStep } from '../mirror/runs/runs.ts';
 import { readUserState } from '../mirror/users/users-read.ts';
 import { applyDecisions } from '../mirror/users/users-write.ts';
-import { columnOf } from '../model/field-values.ts';
+import { columnOf, type Field, type FieldValue } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { shownDigest } from '../model/shown-field.ts';
-import {
-  canonicalShown,
-  canonicalValue,
-  type Field,
-  type MirrorRow,
-  sameBytes,
-  type UserPatch,
-} from '../model/user.ts';
-import type { FieldValue } from '../model/user-plan.ts';
+import { canonicalShown, canonicalValue, type MirrorRow, sameBytes, type UserPatch } from '../model/user.ts';
 import { planResolved } from '../reconcile/merge/plan-resync.ts';
 import { actAs, decideFor } from './four-eyes.ts';
 import { requireTeamId, requireUser } from './named-user.ts';

@@ -1,13 +1,12 @@
 /** What a command line says was seen of a held field, so that nothing else is decided about: the reverse of `readSeen`. */
+import { valueFromJson } from '../mirror/db/field-sql.ts';
+import { columnOf, type Field, fieldOf, type FieldValue } from '../model/fields.ts';
 import type { HeldRow } from '../mirror/users/held.ts';
-import { fieldOfSql, valueFromJson } from '../mirror/users/users-read.ts';
 import type { Id } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
 import type { NamePair } from '../model/name.ts';
-import { sameValue } from '../model/push-values.ts';
-import { canonicalShown, type Field, type ServiceValue } from '../model/user.ts';
-import type { FieldValue, Hold } from '../model/user-plan.ts';
-import { columnOf } from '../model/field-values.ts';
+import { canonicalShown, type ServiceValue, sameValue } from '../model/user.ts';
+import type { Hold } from '../model/user-plan.ts';
 import { readSeen, readShown } from './read-take.ts';
 
 export interface SeenHold {
@@ -59,7 +58,7 @@ const isResolved = ({ reason, batch }: Pick<HeldRow | Hold, 'reason' | 'batch'>)
 export function sayResolveEach(rows: readonly HeldRow[]): readonly string[] {
   return rows.flatMap((row) => {
     if (row.user_id === null || !isResolved(row)) return [];
-    const field = fieldOfSql(row.field);
+    const field = fieldOf(row.field);
     const service = field === 'roleId' ? valueFromJson(field, row.service_value) : row.service_value;
     const mirror = valueFromJson(field, row.mirror_value);
     return [

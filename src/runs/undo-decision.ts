@@ -1,15 +1,19 @@
 /** Takes a decision back, as far as nothing has moved since: what it let wait is undecided again, the rest is edited back. */
 import { MusterdError } from '../errors.ts';
+import { valueFromJson } from '../mirror/db/field-sql.ts';
 import type { Queryable } from '../mirror/db/database.ts';
 import { readDecision, type UndecidedEdit, undecide } from '../mirror/users/decision-read.ts';
 import { ofDecision, readMovedFields } from '../mirror/users/moved-fields.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
-import { fieldOfSql, valueFromJson } from '../mirror/users/users-read.ts';
+import { fieldOf, columnOf, type Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { inverseOf, type UndoPlan } from './inverse.ts';
 
-const keyOf = ({ userId, field }: { readonly userId: Id; readonly field: string | null }) =>
-  `${userId} ${field === null ? '' : fieldOfSql(field)}`;
+/** @param column the field as SQL calls it; `null`: the user as a whole */
+const keyOf = (userId: Id, column: string | null) => `${userId} ${column ?? ''}`;
+const keyOfField = ({ userId, field }: { readonly userId: Id; readonly field: Field | null }) =>
+  keyOf(userId, field === null ? null : columnOf(field));
+const keyOfRow = ({ userId, field }: UndecidedEdit) => keyOf(userId, field);
 
 function whyLeft(
   { outcome }: UndecidedEdit,
@@ -35,16 +39,16 @@ export async function undoDecision(
     });
   const rows = await undecide(db, decision, how);
   const moved = await readMovedFields(db, teamId, ofDecision(teamId, decision));
-  const outcomes = new Map(rows.map((row) => [keyOf(row), row.outcome]));
+  const outcomes = new Map(rows.map((row) => [keyOfRow(row), row.outcome]));
   const inverse = inverseOf(
     teamId,
-    moved.filter((one) => ['arrived', 'given back'].includes(outcomes.get(keyOf(one)) ?? '')),
+    moved.filter((one) => ['arrived', 'given back'].includes(outcomes.get(keyOfField(one)) ?? '')),
   );
-  const isTold = new Set([...inverse.changes, ...inverse.left].map(keyOf));
-  const known = new Map(before.map((one) => [keyOf(one), one]));
+  const isTold = new Set([...inverse.changes, ...inverse.left].map(keyOfField));
+  const known = new Map(before.map((one) => [keyOf(one.userId, one.field), one]));
   const named = (row: UndecidedEdit): UndoPlan['undecided'][number] => {
-    const { name, value } = known.get(keyOf(row)) ?? {};
-    const field = row.field === null ? null : fieldOfSql(row.field);
+    const { name, value } = known.get(keyOfRow(row)) ?? {};
+    const field = row.field === null ? null : fieldOf(row.field);
     const from = field === null ? null : valueFromJson(field, value);
     return { userId: row.userId, name: name ?? '', field, from };
   };
@@ -53,16 +57,16 @@ export async function undoDecision(
     teamId,
     number: rows[0]?.number ?? null,
     undecided: rows.filter(({ outcome }) => outcome === 'undecided').map(named),
-    approvable: inverse.changes.filter((one) => outcomes.get(keyOf(one)) === 'arrived'),
+    approvable: inverse.changes.filter((one) => outcomes.get(keyOfField(one)) === 'arrived'),
     left: [
       ...inverse.left,
       ...rows
-        .filter((row) => row.outcome !== 'undecided' && !isTold.has(keyOf(row)))
+        .filter((row) => row.outcome !== 'undecided' && !isTold.has(keyOfRow(row)))
         .map((row) => ({
           ...named(row),
           from: null,
           to: null,
-          reason: whyLeft(row, known.get(keyOf(row))),
+          reason: whyLeft(row, known.get(keyOfRow(row))),
           offer: null,
         })),
     ],

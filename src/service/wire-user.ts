@@ -1,8 +1,20 @@
+import {
+  type Field,
+  fields,
+  columnOf,
+  eachSingle,
+  isText,
+  single,
+  singleNames,
+  type SingleValues,
+  type SingleName,
+  type SingleValue,
+} from '../model/fields.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import { fromJson, toJson } from '../model/json.ts';
 import type { UsersAnswer } from '../model/service-request.ts';
-import { type Field, fields, type ServiceUser, type Unreadable, type UserPatch } from '../model/user.ts';
+import type { ServiceUser, Unreadable, UserPatch } from '../model/user.ts';
 import type { Reply } from './call.ts';
 import type { DecodeRows } from './page.ts';
 import { isObject, type JsonObject } from './json-object.ts';
@@ -13,7 +25,6 @@ import {
   excerpt,
   isPlainText,
   nothing,
-  type Nullable,
   type Shape,
   takeRows,
   takeSentFields,
@@ -22,16 +33,18 @@ import {
 } from './wire.ts';
 
 type Sent = Omit<ServiceUser, 'id' | 'raw' | Field> &
-  Partial<Nullable<Record<Exclude<Field, 'roleId'>, string>>> & {
-    readonly roleId?: Id | null;
-  };
+  Partial<SingleValues> & { readonly name?: string | null };
+
+/** Where each field of one value stands, and how it is taken. */
+const singleShapes = eachSingle((field) => [
+  columnOf(field),
+  isText(field) ? takeText : takeInteger,
+]) as Shape<SingleValues>;
 
 const shape: Shape<Required<Sent> & Pick<ServiceUser, 'id'>> = {
   id: ['id', takeId],
   name: ['name', takeText],
-  email: ['email', takeText],
-  phone: ['phone', takeText],
-  roleId: ['role_id', takeInteger],
+  ...singleShapes,
   teamId: ['team_id', takeInteger],
   createdAt: ['created_at', takeText],
   updatedAt: ['updated_at', takeText],
@@ -67,24 +80,39 @@ function share(number: number): Id {
   return id;
 }
 
+const isPlainNumber = (value: unknown): value is number => Number.isSafeInteger(value);
+
+/** The fields of one value each, as the fast path takes them. */
+const plainSingles = singleNames.map((field) => ({
+  field,
+  column: columnOf(field),
+  take: (value: unknown) => {
+    if (isText(field)) return isPlainText(value) ? value : null;
+    return isPlainNumber(value) ? share(value) : null;
+  },
+}));
+
 /** Fast path for a user with exactly the documented fields and types, as nearly all are. */
 function decodePlainUser(row: JsonObject): ServiceUser | null {
-  const { id, name, email, phone, role_id: role, team_id: team } = row;
+  const { id, name, team_id: team } = row;
   const { created_at: createdAt, updated_at: updatedAt } = row;
   const { user_created_at: userCreatedAt, user_updated_at: userUpdatedAt } = row;
   if (!Number.isSafeInteger(id) || (id as number) <= 0) return null;
-  if (!Number.isSafeInteger(role) || !Number.isSafeInteger(team)) return null;
-  if (!isPlainText(name) || !isPlainText(email) || !isPlainText(phone)) return null;
+  if (!isPlainNumber(team) || !isPlainText(name)) return null;
   if (!isPlainText(createdAt) || !isPlainText(updatedAt)) return null;
   if (!isPlainText(userCreatedAt) || !isPlainText(userUpdatedAt) || countKeys(row) !== documented)
     return null;
+  const singles: Partial<Record<SingleName, SingleValue>> = {};
+  for (const { field, column, take } of plainSingles) {
+    const value = take(row[column]);
+    if (value === null) return null;
+    singles[field] = value;
+  }
   return {
     id: BigInt(id as number),
     name,
-    email,
-    phone,
-    roleId: share(role as number),
-    teamId: share(team as number),
+    ...(singles as SingleValues),
+    teamId: share(team),
     createdAt,
     updatedAt,
     userCreatedAt,
@@ -114,12 +142,10 @@ const plainOf = (value: unknown) =>
 
 /** All values but the id: two users with the same text are the same to everybody who reads them. */
 export function textOfUser(user: ServiceUser & { readonly packed?: string }): string {
-  const { name, email, phone, roleId, teamId, createdAt, updatedAt, userCreatedAt, userUpdatedAt } = user;
+  const { name, teamId, createdAt, updatedAt, userCreatedAt, userUpdatedAt } = user;
   return JSON.stringify([
     plainOf(name),
-    plainOf(email),
-    plainOf(phone),
-    plainOf(roleId),
+    ...singleNames.map((field) => plainOf(user[field])),
     plainOf(teamId),
     plainOf(createdAt),
     plainOf(updatedAt),
@@ -177,14 +203,18 @@ export function encodeUserFilter(filter: {
  * @throws RangeError for clearing an email or a role: the mirror already refuses such edits
  */
 export function encodeUserPatch(id: Id, patch: UserPatch): JsonObject {
-  const { name, email, phone, roleId } = patch;
-  if (email === null || roleId === null) throw new RangeError(`user ${id}: email and role cannot be cleared`);
+  const { name } = patch;
+  const singles = singleNames.flatMap((field) => {
+    const value = patch[field];
+    if (value === undefined) return [];
+    const { column, noun, canBeEmptied, encode } = single(field);
+    if (value === null && !canBeEmptied) throw new RangeError(`user ${id}: the ${noun} cannot be cleared`);
+    return [[column, encode(value)]];
+  });
   return {
     id,
     first_name: name?.first,
     last_name: name?.last,
-    email,
-    phone: phone === undefined ? undefined : canonicalPhone(phone),
-    role_id: roleId,
+    ...Object.fromEntries(singles),
   };
 }

@@ -1,9 +1,10 @@
 /** Users of the two sides, field by field. */
+import { columnOf, fields, valuesIn } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import type { MirroredUser } from '../model/mirrored-user.ts';
 import { canonicalName, joinName } from '../model/name.ts';
 import type { TeamMember } from '../model/team.ts';
-import { canonicalValue, type Field, readable, type ServiceUser, saidOf, says } from '../model/user.ts';
+import { canonicalValue, readable, type ServiceUser, saidOf, says } from '../model/user.ts';
 import type { Difference, Duplicate, Differences, OneSided, Value } from './difference.ts';
 
 /** The service's half: `users` as answered by address or without a filter, `members` as the team lists them. */
@@ -16,22 +17,11 @@ export interface ServiceUsers {
 
 type Found = Pick<Difference, 'field' | 'mirror' | 'service' | 'because'>;
 
-const writable: readonly (readonly [Field, string])[] = [
-  ['name', 'name'],
-  ['email', 'email'],
-  ['phone', 'phone'],
-  ['roleId', 'role_id'],
-];
-
-function valuesOf(mirror: MirroredUser) {
-  const name = { first: mirror.first_name, last: mirror.last_name };
-  return { name, email: mirror.email, phone: mirror.phone, roleId: mirror.role_id };
-}
-
 /** The writable fields that the service shows, in canonical form. */
 function compareWritable(mirror: MirroredUser, service: ServiceUser): readonly Found[] {
-  const values = valuesOf(mirror);
-  return writable.flatMap(([field, column]) => {
+  const values = valuesIn(mirror);
+  return fields.flatMap((field) => {
+    const column = columnOf(field);
     const said = saidOf(field, service);
     if (typeof said !== 'object' || says(said, canonicalValue(field, values))) return [];
     const ours = field === 'name' ? joinName(values.name) : values[field];
@@ -48,10 +38,11 @@ function findUnread(mirrored: readonly MirroredUser[], users: ServiceUsers['user
   const all = mirrored.flatMap((mirror) => {
     const service = users.get(mirror.id);
     if (mirror.gone_at !== null || service === undefined) return [];
-    return writable.flatMap(([field, column]) => {
+    return fields.flatMap((field) => {
+      const column = columnOf(field);
       const said = saidOf(field, service);
       if (typeof said === 'object') return [];
-      const isExplained = canonicalValue(field, valuesOf(mirror)) === '' || column in mirror.expected;
+      const isExplained = canonicalValue(field, valuesIn(mirror)) === '' || column in mirror.expected;
       if (said === 'left out' && isExplained) return [];
       return [
         {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { writeHolds } from '../../src/mirror/users/holds.ts';
 import { applyUsers, forgetUsers } from '../../src/mirror/users/users-write.ts';
+import type { Field } from '../../src/model/fields.ts';
 import type {
   Hold,
   HoldReason,
@@ -12,7 +13,7 @@ import type {
   UserPlan,
   UserWrite,
 } from '../../src/model/user-plan.ts';
-import type { Field, MirrorRow, MirrorUser } from '../../src/model/user.ts';
+import type { MirrorRow, MirrorUser } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
 

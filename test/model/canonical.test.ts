@@ -1,18 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
 import { canonicalEmail, canonicalPhone, canonicalRoleId } from '../../src/model/canonical.ts';
 import { maxId } from '../../src/model/id.ts';
 import { toJson } from '../../src/model/json.ts';
 import {
   canonicalValue,
-  type Field,
-  fields,
   type ServiceUser,
   saidOf,
   sameBytes,
   says,
   serviceValue,
-  type UserValues,
 } from '../../src/model/user.ts';
 import { anyText } from './odd-texts.ts';
 

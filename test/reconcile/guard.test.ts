@@ -1,26 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type Field, fields, type FieldValue } from '../../src/model/fields.ts';
 import { canonicalEmail, canonicalPhone } from '../../src/model/canonical.ts';
 import type { Intent } from '../../src/model/intent.ts';
-import {
-  type FieldValue,
-  type Hold,
-  holdsOf,
-  isPush,
-  mapPushes,
-  type UserPlan,
-} from '../../src/model/user-plan.ts';
+import { type Hold, holdsOf, isPush, mapPushes, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { EditedField, GuardHistory } from '../../src/model/waiting.ts';
-import {
-  type Field,
-  fields,
-  type MirrorUser,
-  readable,
-  type ServiceUser,
-  type UserPatch,
-} from '../../src/model/user.ts';
+import { type MirrorUser, readable, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
 import { hashOf } from '../../src/reconcile/guard/batch-hash.ts';
 import { afterBatch, type GuardVerdict, type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';

@@ -1,5 +1,5 @@
 /** A plan with all that can be read off its decisions, for tests that look at it. */
-import { type Field, fields } from '../../src/model/user.ts';
+import { type Field, fields } from '../../src/model/fields.ts';
 import {
   decisionsOf,
   endedHolds,

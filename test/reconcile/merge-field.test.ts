@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Field, fields, type ServiceUser, type UserValues } from '../../src/model/user.ts';
+import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
+import type { ServiceUser } from '../../src/model/user.ts';
 import { canonicalBase, decide, mergeField, type Verdict } from '../../src/reconcile/merge/merge-field.ts';
 import { base, row, shown, without } from './states.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';

@@ -1,4 +1,5 @@
 /** The mirror port over a map of states: the users' half of it, as `src/mirror` does it in SQL. */
+import type { Field, UserValues } from '../../src/model/fields.ts';
 import type { Intent, IntentResult, NameSafety, PushTries } from '../../src/model/intent.ts';
 import { decideEach, decisionsOf, pushOf, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
@@ -8,13 +9,11 @@ import { canonicalName, joinName, splitName } from '../../src/model/name.ts';
 import {
   type Addresses,
   canonicalValue,
-  type Field,
   hasUnreadable,
   readable,
   type ServiceUser,
   sameBytes,
   type UserPatch,
-  type UserValues,
 } from '../../src/model/user.ts';
 import type { MirrorPort, MirrorWriter } from '../../src/reconcile/ports.ts';
 import { patchedFields } from '../../src/reconcile/push/outcome.ts';

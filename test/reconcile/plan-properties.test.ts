@@ -1,14 +1,13 @@
 /** What holds of every plan, whatever is known of the user. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type Field, fields } from '../../src/model/fields.ts';
 import { stored } from '../../src/model/canonical.ts';
 import { pushOf, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { canonicalName, countWords, joinName, samePair, splitName } from '../../src/model/name.ts';
 import {
   type BaseUser,
-  type Field,
-  fields,
   type MirrorUser,
   readable,
   saidOf,

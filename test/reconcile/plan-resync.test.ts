@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type BaseUser, type Field, fields } from '../../src/model/user.ts';
+import { type Field, fields } from '../../src/model/fields.ts';
+import type { BaseUser } from '../../src/model/user.ts';
 import type { Hold } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { holdAll } from '../../src/reconcile/merge/merge-field.ts';

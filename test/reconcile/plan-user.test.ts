@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
 import { decideEach, type Hold } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
-import { type Field, fields, type UserValues } from '../../src/model/user.ts';
 import { planInLists } from './in-lists.ts';
 import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { applyPlan } from './apply-plan.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fields } from '../../src/model/user.ts';
+import { fields } from '../../src/model/fields.ts';
 import type { Verdict } from '../../src/reconcile/merge/merge-field.ts';
 import { applyPolicy, type ConflictPolicy, holdAll } from '../../src/reconcile/merge/merge-field.ts';
 import { rowsOf } from './truth.ts';

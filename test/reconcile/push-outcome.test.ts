@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { type Field, fields } from '../../src/model/fields.ts';
 import type { Intent, PushOutcome } from '../../src/model/intent.ts';
-import { type Field, fields, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
+import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
 import {
   judge,
   judgeLate,

@@ -1,14 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
+import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
 import type { Id } from '../../src/model/id.ts';
 import { splitName } from '../../src/model/name.ts';
-import {
-  type Field,
-  fields,
-  type ServiceUser,
-  type UserPatch,
-  type UserValues,
-} from '../../src/model/user.ts';
+import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
 import { isPush, pushOf } from '../../src/model/user-plan.ts';
 import { readLessons } from '../../src/reconcile/push/batches.ts';
 import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { type Field, fields } from '../../src/model/fields.ts';
 import type { Hold } from '../../src/model/user-plan.ts';
 import type { Id } from '../../src/model/id.ts';
-import { type Field, fields, type ServiceUser } from '../../src/model/user.ts';
+import type { ServiceUser } from '../../src/model/user.ts';
 import { createRunNotes, tell } from '../../src/reconcile/run-notes.ts';
 import { schemaDrift } from '../../src/reconcile/guard/limits.ts';
 import { planInLists } from './in-lists.ts';

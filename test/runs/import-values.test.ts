@@ -12,8 +12,8 @@ import { columnWords } from '../../src/runs/import/column-words.ts';
 import { readColumns, readMapping, requireColumns } from '../../src/runs/import/columns.ts';
 import type { TeamUser } from '../../src/runs/import/match-user.ts';
 import { planImport, textToHash } from '../../src/runs/import/plan-import.ts';
+import type { Field } from '../../src/model/fields.ts';
 import type { FileTable } from '../../src/model/file-table.ts';
-import type { Field } from '../../src/model/user.ts';
 
 const cellsOf =
   (given: Readonly<Record<string, string>>): Cells =>

@@ -23,7 +23,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   // It stands for the service, and shares nothing with what it is to try.
   emulator: [],
   embedded: ['errors.ts'],
-  config: ['errors.ts', 'secret.ts'],
+  config: ['errors.ts', 'model', 'secret.ts'],
   service: ['model', 'errors.ts', 'clock.ts', 'secret.ts'],
   mirror: ['model', 'errors.ts'],
   reconcile: ['model', 'errors.ts'],

@@ -3,9 +3,10 @@
  * deployments count a login as a change, or show another version in every answer.
  */
 import { type RawBuilder, sql } from 'kysely';
+import { type Field, fields, type UserValues } from '../../model/fields.ts';
 import type { IntentResult, PushOutcome } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
-import { canonicalValue, type Field, fields, saidOf, says, type UserValues } from '../../model/user.ts';
+import { canonicalValue, saidOf, says } from '../../model/user.ts';
 import type { Transaction } from './database.ts';
 
 const topic = 'a version moves though no value does';

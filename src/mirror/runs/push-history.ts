@@ -1,12 +1,11 @@
 /** What the ledger shows about earlier pushes: those without effect, and those without an answer. */
 import { sql } from 'kysely';
+import { type Field, fieldOf } from '../../model/fields.ts';
 import type { Intent, PushTries } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
-import type { Field } from '../../model/user.ts';
 import type { Queryable } from '../db/database.ts';
 import { patchInSql } from '../users/patch-in-sql.ts';
-import { fieldOfSql } from '../users/users-read.ts';
 
 /**
  * How often each of these values was pushed without effect, by user and field, since the last push of
@@ -40,7 +39,7 @@ export async function countIneffective(
     where tried.count > 0`.execute(db);
   const tries = new Map<Id, Partial<Record<Field, number>>>();
   for (const { user_id, field, count } of rows) {
-    tries.set(user_id, { ...tries.get(user_id), [fieldOfSql(field)]: Number(count) });
+    tries.set(user_id, { ...tries.get(user_id), [fieldOf(field)]: Number(count) });
   }
   return tries;
 }

@@ -1,8 +1,8 @@
 /** The record of applied plan files. */
 import { sql } from 'kysely';
+import { fieldOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import type { Queryable } from '../db/database.ts';
-import { fieldOfSql } from './users-read.ts';
 
 /** When and by whom a plan was applied. */
 export interface Use {
@@ -49,5 +49,5 @@ export async function readPushed(db: Queryable, runId: bigint): Promise<Readonly
     select c.user_id, f.field, case when c.state = 'open' then 'unknown' else f.outcome end as outcome
     from sync.changes c cross join lateral jsonb_each_text(c.outcome) as f (field, outcome)
     where c.run_id = ${runId} and c.kind = 'push' order by c.change_id`.execute(db);
-  return new Map(rows.map(({ user_id, field, outcome }) => [`${user_id} ${fieldOfSql(field)}`, outcome]));
+  return new Map(rows.map(({ user_id, field, outcome }) => [`${user_id} ${fieldOf(field)}`, outcome]));
 }

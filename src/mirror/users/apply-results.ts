@@ -1,47 +1,33 @@
 /** Writes the results of pushes to mirror, base, ledger and holds. */
 import { sql } from 'kysely';
+import { columnOf, emptyValues, type Field, fields } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import type { IntentResult } from '../../model/intent.ts';
 import { toJson } from '../../model/json.ts';
-import type { Field } from '../../model/user.ts';
+import { byColumn, definitionsOf, setValues } from '../db/field-sql.ts';
 import { anyOf, byKey } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
 import { endArrived, giveDecisionsBack, writeHolds } from './holds.ts';
 import { noteNames } from '../team/name-safety.ts';
 import { isOlder } from '../team/stale.ts';
 import { asTimestamp } from '../db/timestamp.ts';
-import { sqlField } from './users-read.ts';
 import type { RunOf } from './users-write.ts';
 import { isInDoubt } from '../db/versions.ts';
 
 function stageResult(result: IntentResult) {
   const { intent, outcomes, seen, taken, joined, harmed, closed, requestId } = result;
-  const took = (field: Field) => outcomes[field] === 'confirmed';
-  const { sent } = intent;
   return {
     change_id: intent.changeId,
     id: intent.userId,
     outcome: Object.fromEntries(
-      Object.entries(outcomes).map(([field, outcome]) => [sqlField(field as Field), outcome]),
+      Object.entries(outcomes).map(([field, outcome]) => [columnOf(field as Field), outcome]),
     ),
     closed,
     request_id: requestId,
-    took_name: took('name'),
-    took_email: took('email'),
-    took_phone: took('phone'),
-    took_role_id: took('roleId'),
     harmed,
-    sent_first: sent.name?.first,
-    sent_last: sent.name?.last,
-    sent_email: sent.email,
-    sent_phone: sent.phone,
-    sent_role_id: sent.roleId,
-    first_name: taken.name.first,
-    last_name: taken.name.last,
+    ...byColumn({ ...emptyValues, ...intent.sent }, 'sent_'),
+    ...byColumn(taken),
     joined,
-    email: taken.email,
-    phone: taken.phone,
-    role_id: taken.roleId,
     is_known: seen !== null && !isInDoubt(result),
     is_direct: result.isDirect,
     created_at: asTimestamp(seen?.createdAt),
@@ -54,10 +40,25 @@ function stageResult(result: IntentResult) {
 
 const stagedAs = (json: string) => sql`
   select * from jsonb_to_recordset(${json}::jsonb) as s (change_id bigint, id bigint, outcome jsonb, closed boolean, request_id text,
-    took_name boolean, took_email boolean, took_phone boolean, took_role_id boolean, harmed boolean, sent_first text, sent_last text,
-    sent_email text, sent_phone text, sent_role_id bigint, first_name text, last_name text, joined text, email text,
-    phone text, role_id bigint, is_known boolean, is_direct boolean, created_at timestamptz, updated_at timestamptz,
+    harmed boolean, ${definitionsOf('sent_')}, ${definitionsOf()}, joined text, is_known boolean, is_direct boolean, created_at timestamptz, updated_at timestamptz,
     user_created_at timestamptz, user_updated_at timestamptz, raw jsonb)`;
+
+/** The result s has confirmed a field. */
+const took = (field: Field) => sql`coalesce(s.outcome ->> ${sql.lit(columnOf(field))} = 'confirmed', false)`;
+const tookAny = sql.join(fields.map(took), sql` or `);
+
+/** What a column of the mirror is set to: what came back of a confirmed field, if it still has what was sent. */
+const toMirror = (column: string, field: Field) => {
+  const isSent =
+    field === 'name'
+      ? sql`pair_is_sent`
+      : sql`${sql.ref(`u.${column}`)} is not distinct from ${sql.ref(`s.sent_${column}`)}`;
+  return sql`case when ${took(field)} and ${isSent} then ${sql.ref(`s.${column}`)} else ${sql.ref(`u.${column}`)} end`;
+};
+
+/** The same of the base, whatever it has. */
+const toBase = (column: string, field: Field) =>
+  sql`case when ${field === 'name' ? sql`takes_name` : took(field)} then ${sql.ref(`s.${column}`)} else ${sql.ref(`b.${column}`)} end`;
 
 /** Closes the intents of users whose row no longer exists: there is nothing left to send. */
 async function closeLost(
@@ -129,13 +130,9 @@ export async function applyResults(
   await sql`
     with staged as materialized (${stagedAs(json)}),
     in_mirror as (update mirror.users u set
-      first_name = case when s.took_name and pair_is_sent then s.first_name else u.first_name end,
-      last_name = case when s.took_name and pair_is_sent then s.last_name else u.last_name end,
-      name_split = case when s.took_name and pair_is_sent then 'known' else u.name_split end,
-      name = case when s.took_name then s.joined else u.name end,
-      email = case when s.took_email and u.email is not distinct from s.sent_email then s.email else u.email end,
-      phone = case when s.took_phone and u.phone is not distinct from s.sent_phone then s.phone else u.phone end,
-      role_id = case when s.took_role_id and u.role_id is not distinct from s.sent_role_id then s.role_id else u.role_id end,
+      ${setValues(toMirror)},
+      name_split = case when ${took('name')} and pair_is_sent then 'known' else u.name_split end,
+      name = case when ${took('name')} then s.joined else u.name end,
       created_at = case when is_news then s.created_at else u.created_at end,
       updated_at = case when is_news then s.updated_at else u.updated_at end,
       user_created_at = case when is_news then s.user_created_at else u.user_created_at end,
@@ -144,26 +141,22 @@ export async function applyResults(
     from staged s
     cross join lateral ${byKey('mirror.users', teamId, sql`s.id`)} m
     cross join lateral (
-      select (m.first_name, m.last_name) is not distinct from (s.sent_first, s.sent_last),
+      select (m.first_name, m.last_name) is not distinct from (s.sent_first_name, s.sent_last_name),
         s.is_known and not ${isOlder(sql`m`)} and (s.is_direct or not ${hasDecided(teamId)})
     ) p (pair_is_sent, is_news)
     where u.team_id = ${teamId} and u.id = s.id and u.id = ${these}
-      and (is_news or s.took_name or s.took_email or s.took_phone or s.took_role_id)),
+      and (is_news or ${tookAny})),
     in_base as (update sync.user_base b set
       name = case when takes_name then s.joined else b.name end,
-      first_name = case when takes_name then s.first_name else b.first_name end,
-      last_name = case when takes_name then s.last_name else b.last_name end,
-      email = case when s.took_email then s.email else b.email end,
-      phone = case when s.took_phone then s.phone else b.phone end,
-      role_id = case when s.took_role_id then s.role_id else b.role_id end,
+      ${setValues(toBase)},
       agreed_at = clock_timestamp()
     from staged s
     cross join lateral (
-      select s.took_name or s.harmed and not exists (
+      select ${took('name')} or s.harmed and not exists (
         select from sync.held_fields h where h.team_id = ${teamId} and h.user_id = s.id and h.field = 'name')
     ) n (takes_name)
     where b.team_id = ${teamId} and b.id = s.id and b.id = ${these}
-      and (takes_name or s.took_email or s.took_phone or s.took_role_id)),
+      and (takes_name or ${tookAny})),
     arrived as (${endArrived(teamId, sql`staged s`)})
     update sync.changes c set outcome = c.outcome || s.outcome, request_id = coalesce(s.request_id, c.request_id),
       state = case when s.closed then 'closed' else 'open' end,

@@ -1,12 +1,11 @@
 /** A person decides about edits, whatever they were asked by: `sync.decide_edits()` has one answer for each of them. */
 import { sql } from 'kysely';
+import { columnOf, type Field, fieldOf, type FieldValue } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import { joinName, type NamePair } from '../../model/name.ts';
-import type { Field, ServiceValue } from '../../model/user.ts';
-import type { FieldValue } from '../../model/user-plan.ts';
+import type { ServiceValue } from '../../model/user.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
-import { fieldOfSql, sqlField } from './users-read.ts';
 
 /** An edit as the person saw it. */
 export interface SeenEdit {
@@ -90,7 +89,7 @@ export async function decideEdits(
 ): Promise<readonly AnsweredEdit[]> {
   const seen = edits.map(({ userId, field, edit, to, base, service, sends, passes, edited }) => ({
     user_id: userId,
-    field: sqlField(field),
+    field: columnOf(field),
     edit_id: edit,
     base,
     mirror: to,
@@ -103,7 +102,7 @@ export async function decideEdits(
     select user_id as "userId", field, outcome as answer, decision_id as decision
     from sync.decide_edits(${verb}, ${teamId}, ${toJson(seen)}::jsonb, ${why}, batch => ${batch ?? null}, run => ${runId},
       number => ${decision}, waits => ${waits}, only_shown => ${onlyShown})`.execute(tx);
-  return rows.map((row) => ({ ...row, field: fieldOfSql(row.field) }));
+  return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }
 
 /** As the service shows a value: a name is one text. */

@@ -1,14 +1,13 @@
 /** What became of a decision, and what can be taken back of it. */
 import { sql } from 'kysely';
+import { columnOf, type Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
-import type { Field } from '../../model/user.ts';
 import { byKey } from '../db/by-key.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/database-errors.ts';
 import { unknownStates } from './held-batches.ts';
 import { valuesToHold } from './holds.ts';
-import { sqlField } from './users-read.ts';
 
 /** One field of a user that was decided about, as it is by now. */
 export interface DecidedEdit {
@@ -79,7 +78,7 @@ export async function recordSetBack(
     readonly fields: readonly { readonly userId: Id; readonly field: Field }[];
   },
 ): Promise<void> {
-  const staged = fields.map(({ userId, field }) => ({ user_id: userId, field: sqlField(field) }));
+  const staged = fields.map(({ userId, field }) => ({ user_id: userId, field: columnOf(field) }));
   await sql`
     insert into sync.changes (team_id, user_id, kind, base, old, new, edits, closed_at, decided_by, decided_role, decided_why,
       decision_id)

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import type { MirrorUser, UserPatch } from '../../model/user.ts';
+import { byColumn, definitionsOf, setSingles, valuesOf } from '../db/field-sql.ts';
 import { byKey } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/database-errors.ts';
@@ -25,15 +26,15 @@ const checkViolation = '23514';
 function stage({ id, expected, values }: UserEdit) {
   return {
     id,
-    was_first: expected.name.first,
-    was_last: expected.name.last,
     was_split: expected.split,
-    was_email: expected.email,
-    was_phone: expected.phone,
-    was_role_id: expected.roleId,
+    ...byColumn(expected, 'was_'),
     edit: patchInSql(values),
   };
 }
+
+/** The value that the edit s gives a column of the user u, or the one that it has. */
+const fromEdit = (column: string, type: string) => sql`
+  case when s.edit ? ${sql.lit(column)} then (s.edit ->> ${sql.lit(column)})::${sql.raw(type)} else ${sql.ref(`u.${column}`)} end`;
 
 /** Edits that all contain a name, or none does: a statement that sets the halves of a name accepts them. */
 async function writeEdits(
@@ -44,23 +45,19 @@ async function writeEdits(
 ): Promise<readonly Id[]> {
   if (edits.length === 0) return [];
   const staged = sql`
-    jsonb_to_recordset(${toJson(edits.map(stage))}::jsonb) as s (id bigint, was_first text, was_last text,
-      was_split text, was_email text, was_phone text, was_role_id bigint, edit jsonb)`;
+    jsonb_to_recordset(${toJson(edits.map(stage))}::jsonb) as s (id bigint, was_split text, ${definitionsOf('was_')},
+      edit jsonb)`;
   const name = sql`
     first_name = s.edit -> 'name' ->> 'first', last_name = s.edit -> 'name' ->> 'last', name_split = 'known',`;
   const { rows } = await sql<Row<'mirror.users', 'id'>>`
     with mine as materialized (
       select u.id from mirror.users u join ${staged} on s.id = u.id
       where u.team_id = ${teamId} and u.gone_at is null
-        and (u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id)
-            is not distinct from (s.was_first, s.was_last, s.was_split, s.was_email, s.was_phone, s.was_role_id)
+        and (u.name_split, ${valuesOf('u')}) is not distinct from (s.was_split, ${valuesOf('s', 'was_')})
       order by u.id
       for update of u skip locked
     )
-    update mirror.users u set ${areNamed ? name : sql``}
-      email = case when s.edit ? 'email' then s.edit ->> 'email' else u.email end,
-      phone = case when s.edit ? 'phone' then s.edit ->> 'phone' else u.phone end,
-      role_id = case when s.edit ? 'role_id' then (s.edit ->> 'role_id')::bigint else u.role_id end
+    update mirror.users u set ${areNamed ? name : sql``} ${setSingles(fromEdit)}
     from ${staged}
     where u.team_id = ${teamId} and u.id = s.id and u.id in (select id from mine)
     returning u.id`.execute(tx);

@@ -1,12 +1,11 @@
 /** What waits for one user, and why: facts for people, which a plan does not need. */
 import { sql } from 'kysely';
+import { type Field, fieldOf } from '../../model/fields.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
 import type { Intent } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
-import type { Field } from '../../model/user.ts';
 import type { Queryable } from '../db/database.ts';
 import { readIntents } from './intents.ts';
-import { fieldOfSql } from './users-read.ts';
 
 /** Since when and until when a field is held, and by which run (`null`: by a person). */
 export interface HeldSince {
@@ -28,7 +27,7 @@ export async function readHeldSince(db: Queryable, teamId: Id, id: Id): Promise<
     select field, reason, detail, since, until, run_id as "runId", batch, edit_id as edit, mirror_value_then as "mirrorValue",
            service_value_then as "serviceValue"
     from report.held where team_id = ${teamId} and user_id = ${id} order by field`.execute(db);
-  return rows.map((row) => ({ ...row, field: fieldOfSql(row.field) }));
+  return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }
 
 /** An open push. */

@@ -7,6 +7,7 @@ import type { FreshEdits } from '../../model/due-groups.ts';
 import type { Id } from '../../model/id.ts';
 import type { EditedUser } from '../../model/plan.ts';
 import { addressesOf } from './addresses.ts';
+import { valuesOf } from '../db/field-sql.ts';
 import type { Database, Queryable, Row } from '../db/database.ts';
 
 /** Condition on the row d of `sync.due`: it has a mark, made on this server. */
@@ -31,8 +32,8 @@ const editsSince = (teamId: RawBuilder<unknown>) => sql`(
     and not pg_visible_in_snapshot(s.xid, d.mark))`;
 
 /** Condition on mirror u and base b: the edit was not taken back and is not on the service yet. */
-const isDirty = sql`u.gone_at is null and (u.first_name, u.last_name, u.email, u.phone, u.role_id)
-  is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)`;
+const isDirty = sql`
+  u.gone_at is null and (${valuesOf('u')}) is distinct from (${valuesOf('b')})`;
 
 /**
  * Users, not gone, whose mirror differs from the base: those edited since the last push, or all. If one of them has an

@@ -1,5 +1,6 @@
 /** Batches of held fields that the guard stopped, and people's decisions about them. */
 import { sql } from 'kysely';
+import { columnOf, fieldOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import type { HeldBatch, GuardHistory, Stopped } from '../../model/waiting.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
@@ -8,7 +9,7 @@ import { isTelling } from '../db/versions.ts';
 import type { EditAnswer } from './decide-edits.ts';
 import { isLetPass, isInBatch, writeHolds } from './holds.ts';
 import { writeLearned } from '../team/learned.ts';
-import { fieldOfSql, type HoldRow, sqlField, toHold } from './users-read.ts';
+import { type HoldRow, toHold } from './users-read.ts';
 import { holdsInLedger, type RunOf, writeLedger } from './users-write.ts';
 
 /** The topic of `sync.learned` that says when people were last told that the guard refused something. */
@@ -57,7 +58,7 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
     ),
     isOld: isOld && rows.some((row) => !row.is_accepted && row.reason !== 'review'),
     lacking: ofAll.filter(({ is_accepted }) => !is_accepted).map(toHold),
-    accepted: ofAll.filter(({ is_accepted }) => is_accepted).map(({ field }) => fieldOfSql(field)),
+    accepted: ofAll.filter(({ is_accepted }) => is_accepted).map(({ field }) => fieldOf(field)),
   };
 }
 
@@ -82,7 +83,7 @@ export async function writeStopped(
   if (ended.length > 0)
     await sql`
       delete from sync.held_fields
-      where team_id = ${run.teamId} and user_id is null and field = any (${ended.map(sqlField)}::text[])`.execute(
+      where team_id = ${run.teamId} and user_id is null and field = any (${ended.map(columnOf)}::text[])`.execute(
       tx,
     );
   if (isNews) await writeLearned(tx, run.teamId, [{ topic: told, value: {} }]);
@@ -98,7 +99,7 @@ export async function readBatches(db: Queryable, teamId: Id): Promise<readonly H
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
     where h.team_id = ${teamId} and u.gone_at is null and ${isInBatch}
     group by h.batch order by min(h.since), h.batch`.execute(db);
-  return rows.map((row) => ({ ...row, lacking: row.lacking.map(fieldOfSql) }));
+  return rows.map((row) => ({ ...row, lacking: row.lacking.map(fieldOf) }));
 }
 
 /** A field under the name of a batch, decided or not. */

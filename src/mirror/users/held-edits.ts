@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
+import { type Field, fieldOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import type { Field } from '../../model/user.ts';
 import type { HoldReason, Values } from '../../model/user-plan.ts';
 import type { Queryable } from '../db/database.ts';
-import { fieldOfSql, toHold } from './users-read.ts';
+import { toHold } from './users-read.ts';
 
 /** An edit that is held on its own, outside of the batches that the guard stopped. */
 export interface HeldEdit {
@@ -42,7 +42,7 @@ export async function readHeldEdits(db: Queryable, teamId: Id): Promise<readonly
     const { base, mirror, service, reason } = toHold(row);
     return {
       userId: row.user_id,
-      field: fieldOfSql(row.field),
+      field: fieldOf(row.field),
       reason,
       edit: row.edit,
       madeMs: row.made_ms,

@@ -1,12 +1,11 @@
 /** Held fields: the list, and holds that a person asks for. */
 import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
+import { columnOf, type Field } from '../../model/fields.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
 import type { Id } from '../../model/id.ts';
-import type { Field } from '../../model/user.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { heldBefore, isAskedFor, isLetPass, valuesToHold } from './holds.ts';
-import { sqlField } from './users-read.ts';
 
 /** A row of `report.held`. */
 export interface HeldRow {
@@ -91,7 +90,7 @@ export async function askHolds(
   wanted: { readonly fields: readonly Field[]; readonly end: HoldEnd; readonly why: string },
 ): Promise<AskedHolds> {
   const until = await readEnd(tx, wanted.end);
-  const columns = wanted.fields.map(sqlField);
+  const columns = wanted.fields.map(columnOf);
   const { rows } = await sql<{ field: string; reason: HoldReason | null }>`
     insert into sync.held_fields as h
       (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, until, asked_by, asked_why)
@@ -122,7 +121,7 @@ export async function endAskedHolds(
     with mine as (
       select h.field, h.reason = 'asked' as is_alone from sync.held_fields h
       where team_id = ${teamId} and user_id = ${userId} and (reason = 'asked' or ${isAskedFor})
-        and field = any (${fields.map(sqlField)}::text[])
+        and field = any (${fields.map(columnOf)}::text[])
       for update
     ),
     again as (

@@ -1,13 +1,13 @@
 /** Writes held fields: new holds, the service's current value, and ends of holds. */
 import { type RawBuilder, sql } from 'kysely';
+import { columnOf, type Field, fieldOf } from '../../model/fields.ts';
 import { type DecidedUser, decisionsOf, endedHolds } from '../../model/user-plan.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
-import type { Field } from '../../model/user.ts';
 import type { HeldUnder } from '../../model/waiting.ts';
+import { jsonOf, rowPerField } from '../db/field-sql.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { asTimestamp } from '../db/timestamp.ts';
-import { fieldOfSql, sqlField } from './users-read.ts';
 
 interface RunOrPerson {
   readonly teamId: Id;
@@ -35,13 +35,10 @@ export const isHeldBack = (teamId: Id) => sql`
   )`;
 
 /** Of mirror u and base b, the rows (field, base_value, mirror_value, service_value) that a hold of each field stores. */
-export const valuesToHold = sql`(values
-  ('name', jsonb_build_object('first', b.first_name, 'last', b.last_name),
-    jsonb_build_object('first', u.first_name, 'last', u.last_name), to_jsonb(b.name)),
-  ('email', to_jsonb(b.email), to_jsonb(u.email), to_jsonb(b.email)),
-  ('phone', to_jsonb(b.phone), to_jsonb(u.phone), to_jsonb(b.phone)),
-  ('role_id', to_jsonb(b.role_id), to_jsonb(u.role_id), to_jsonb(b.role_id))
-)`;
+export const valuesToHold = rowPerField((field) => {
+  const base = jsonOf(field, 'b');
+  return [base, jsonOf(field, 'u'), field === 'name' ? sql`to_jsonb(b.name)` : base];
+});
 
 /** A hold that a person asked for lasts to its end: nothing ends it early or replaces it. */
 export const isAskedFor = sql`coalesce(h.until > clock_timestamp(), false)`;
@@ -75,7 +72,7 @@ export async function writeHolds(
   if (held.length === 0) return;
   const rows = held.map(({ id, hold, seen }) => ({
     user_id: id,
-    field: sqlField(hold.field),
+    field: columnOf(hold.field),
     reason: hold.reason === 'rejected' ? 'limit' : hold.reason,
     decision: hold.reason === 'rejected' ? hold.reason : null,
     base_value: hold.base,
@@ -123,7 +120,7 @@ export async function noteShown(
   const rows = users.flatMap((user) =>
     decisionsOf(user, 'held')
       .filter(([, { shown }]) => shown !== undefined)
-      .map(([field, { shown }]) => ({ user_id: user.id, field: sqlField(field), shown_value: shown })),
+      .map(([field, { shown }]) => ({ user_id: user.id, field: columnOf(field), shown_value: shown })),
   );
   if (rows.length === 0) return;
   await sql`
@@ -139,7 +136,7 @@ export async function endHolds(
   users: readonly DecidedUser[],
 ): Promise<void> {
   const ended = users.flatMap((user) =>
-    endedHolds(user).map((field) => ({ user_id: user.id, field: sqlField(field) })),
+    endedHolds(user).map((field) => ({ user_id: user.id, field: columnOf(field) })),
   );
   if (ended.length === 0) return;
   await sql`
@@ -187,7 +184,7 @@ export async function readWaitingFields(
     select h.user_id, h.field from sync.held_fields h
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
     where h.team_id = ${teamId} and u.gone_at is null and ${waitsAlone}`.execute(db);
-  return rows.map(({ user_id, field }) => ({ userId: user_id, field: fieldOfSql(field) }));
+  return rows.map(({ user_id, field }) => ({ userId: user_id, field: fieldOf(field) }));
 }
 
 /** Counts what waits for a person. */

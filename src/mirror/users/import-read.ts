@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { BaseUser, MirrorRow } from '../../model/user.ts';
+import { valuesAs, valuesOf } from '../db/field-sql.ts';
 import type { Queryable } from '../db/database.ts';
 import { type MirrorAndBaseRow, toBase, toMirror } from './users-read.ts';
 
@@ -10,10 +11,9 @@ export async function readTeamUsers(
   teamId: Id,
 ): Promise<readonly { readonly id: Id; readonly mirror: MirrorRow; readonly base: BaseUser | undefined }[]> {
   const { rows } = await sql<MirrorAndBaseRow>`
-    select u.id, u.name, u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id,
+    select u.id, u.name, u.name_split, ${valuesOf('u')},
       case when u.role_id is null then u.role else r.name end as role, u.resolved,
-      b.id is not null as has_base, b.name as base_name, b.first_name as base_first_name,
-      b.last_name as base_last_name, b.email as base_email, b.phone as base_phone, b.role_id as base_role_id
+      b.id is not null as has_base, b.name as base_name, ${valuesAs('b', 'base_')}
     from mirror.users u
     left join mirror.roles r on r.team_id = u.team_id and r.role_id = u.role_id
     left join sync.user_base b on b.team_id = u.team_id and b.id = u.id

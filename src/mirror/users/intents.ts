@@ -1,5 +1,6 @@
 /** Intents: pushes that are written down before they are sent; `apply-results.ts` closes them. */
 import { type RawBuilder, sql } from 'kysely';
+import { columnOf, emptyValues, fieldOf, valuesIn } from '../../model/fields.ts';
 import { stored } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import type { Intent } from '../../model/intent.ts';
@@ -12,18 +13,17 @@ import { isTelling } from '../db/versions.ts';
 import type { Queryable, Row, Transaction } from '../db/database.ts';
 import { isHeldBack, isSpent, spendDecisions } from './holds.ts';
 import { editorsOf, patchInSql } from './patch-in-sql.ts';
-import { fieldOfSql, sqlField, valueFromJson } from './users-read.ts';
+import { objectOf, valueFromJson, valuesOf } from '../db/field-sql.ts';
 import type { RunOf } from './users-write.ts';
 
-interface IntentRow
-  extends Row<'sync.changes', 'change_id'>,
-    Row<'sync.user_base', 'first_name' | 'last_name' | 'email' | 'phone' | 'role_id'> {
+interface IntentRow extends Row<'sync.changes', 'change_id'> {
   readonly user_id: Id;
   readonly sent: Readonly<Record<string, unknown>>;
   readonly outcome: Readonly<Record<string, string>>;
   readonly old: Readonly<Record<string, unknown>>;
   readonly base_name: string;
   readonly decided: readonly string[];
+  readonly has_base: boolean;
   readonly has_left: boolean;
   readonly age_ms: number;
   readonly is_telling: boolean;
@@ -40,22 +40,16 @@ const spentBy = sql`
 
 const intentColumns = (teamId: Id, decided: RawBuilder<unknown>) => sql`
   array(${decided}) as decided, c.change_id, c.user_id, c.new as sent, c.old, c.outcome, coalesce(b.name, '') as base_name,
-  coalesce(b.first_name, '') as first_name, coalesce(b.last_name, '') as last_name, b.email, b.phone,
-  b.role_id, c.sent_at is not null as has_left, ${inMs(sql`clock_timestamp() - coalesce(c.sent_at, c.opened_at)`)} as age_ms,
+  b.id is not null as has_base, ${valuesOf('b')},
+  c.sent_at is not null as has_left, ${inMs(sql`clock_timestamp() - coalesce(c.sent_at, c.opened_at)`)} as age_ms,
   ${isTelling(teamId)} as is_telling, ${inMs(sql`u.updated_at`)} as updated_ms, ${inMs(sql`u.user_updated_at`)} as user_updated_ms`;
 
 function toIntent(row: IntentRow): Intent {
-  const base: BaseUser = {
-    name: { first: row.first_name, last: row.last_name },
-    joined: row.base_name,
-    email: row.email,
-    phone: row.phone,
-    roleId: row.role_id,
-  };
+  const base: BaseUser = { ...(row.has_base ? valuesIn(row) : emptyValues), joined: row.base_name };
   const open = Object.entries(row.sent).filter(([field]) => (row.outcome[field] ?? 'unknown') === 'unknown');
   const values = (columns: readonly (readonly [string, unknown])[]): UserPatch =>
     Object.fromEntries(
-      columns.map(([column, value]) => [fieldOfSql(column), valueFromJson(fieldOfSql(column), value)]),
+      columns.map(([column, value]) => [fieldOf(column), valueFromJson(fieldOf(column), value)]),
     );
   const before = { ...base, ...values(Object.entries(row.old)) };
   return {
@@ -64,7 +58,7 @@ function toIntent(row: IntentRow): Intent {
     sent: values(open),
     base,
     before,
-    decided: row.decided.map(fieldOfSql),
+    decided: row.decided.map(fieldOf),
     versions: row.is_telling ? { updatedMs: row.updated_ms, userUpdatedMs: row.user_updated_ms } : undefined,
     hasLeft: row.has_left,
     ageMs: row.age_ms,
@@ -90,13 +84,13 @@ function shownBefore(plan: UserPlan): Readonly<Record<string, unknown>> {
           values: { base, service },
         },
       ]) => {
-        if (service === undefined) return [sqlField(field), base ?? null];
+        if (service === undefined) return [columnOf(field), base ?? null];
         if (field !== 'name')
-          return [sqlField(field), typeof service === 'string' ? stored(service) : service];
+          return [columnOf(field), typeof service === 'string' ? stored(service) : service];
         const pair = (base ?? plan.write?.base.name) as NamePair | undefined;
         const joined = typeof service === 'string' ? service : '';
         const same = pair !== undefined && joinName(pair) === canonicalName(joined);
-        return [sqlField(field), same ? pair : splitName(joined)];
+        return [columnOf(field), same ? pair : splitName(joined)];
       },
     ),
   );
@@ -139,7 +133,7 @@ export async function openIntents(
     id: plan.id,
     sent: patchInSql(pushOf(plan)),
     edits: Object.fromEntries(
-      decisionsOf(plan, 'push').map(([field, { edit }]) => [sqlField(field), edit ?? null]),
+      decisionsOf(plan, 'push').map(([field, { edit }]) => [columnOf(field), edit ?? null]),
     ),
     old: shownBefore(plan),
     approved: approved.has(plan.id),
@@ -168,8 +162,7 @@ export async function openIntents(
             select user_id, field from sync.held_fields where team_id = ${teamId} and user_id = w.id offset 0
           ) h
           where (h.user_id, h.field) not in (select l.user_id, l.field from holds l))
-        and s.sent <@ jsonb_build_object('name', jsonb_build_object('first', u.first_name, 'last', u.last_name),
-        'email', u.email, 'phone', u.phone, 'role_id', u.role_id)
+        and s.sent <@ ${objectOf('u')}
     ),
     opened as (
       insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, approved, edits, edited_by)
@@ -178,8 +171,7 @@ export async function openIntents(
       cross join lateral ${byKey('sync.user_base', teamId, sql`w.id`)} b
       cross join lateral (
         select jsonb_object_agg(v.key, v.value) as values
-        from jsonb_each(jsonb_build_object('name', jsonb_build_object('first', b.first_name, 'last', b.last_name),
-          'email', b.email, 'phone', b.phone, 'role_id', b.role_id)) v
+        from jsonb_each(${objectOf('b')}) v
         where w.sent ? v.key
       ) agreed
       cross join lateral (${editorsOf(teamId, sql`w`)}) edited

@@ -1,10 +1,10 @@
 /** Who made the edits that last, and whether the person who decides did. */
 import { sql } from 'kysely';
+import { fieldOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import type { EditedField } from '../../model/waiting.ts';
 import { idArray } from '../db/by-key.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
-import { fieldOfSql } from './users-read.ts';
 
 export async function readLastEdits(
   db: Queryable,
@@ -16,7 +16,7 @@ export async function readLastEdits(
       sync.named_editor(edited_by, actor) as "editedBy"
     from sync.edits where team_id = ${teamId} and user_id = any (${idArray(ids)}) and ended_at is null
     order by user_id, field`.execute(db);
-  return rows.map((row) => ({ ...row, field: fieldOfSql(row.field) }));
+  return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }
 
 /** The fields of these users that the person who decides in this transaction has edited, or may have. */
@@ -29,5 +29,5 @@ export async function readOwnEdits(
     select user_id as "userId", field from sync.edits
     where team_id = ${teamId} and user_id = any (${idArray(ids)}) and ended_at is null and sync.is_own(authors)
     order by user_id, field`.execute(tx);
-  return rows.map((row) => ({ ...row, field: fieldOfSql(row.field) }));
+  return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }

@@ -2,14 +2,14 @@
 import { sql } from 'kysely';
 import type { PushOutcome } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
-import type { ChangeField, ChangeKind } from '../../model/ledger-words.ts';
+import type { ChangeKind } from '../../model/ledger-words.ts';
 import type { Queryable, Row } from '../db/database.ts';
 
 /** A `null` selects everything. */
 export interface LedgerFilter {
   readonly userId: Id | null;
   readonly runId: bigint | null;
-  readonly field: ChangeField | null;
+  readonly field: string | null;
   readonly kind: ChangeKind | null;
   readonly outcome: PushOutcome | null;
   /** Rows written or closed since a time, or in the last seconds by the database's clock. */
@@ -37,7 +37,7 @@ export interface LedgerRow
   > {
   /** The name in the mirror today. */
   readonly name: string | null;
-  readonly field: ChangeField | 'place' | null;
+  readonly field: string | null;
   readonly base_value: unknown;
   /** Of a hold, the mirror's value. */
   readonly old_value: unknown;

@@ -1,11 +1,12 @@
 /** The changes of one run or decision with their current state, for `musterd undo`. */
 import { type RawBuilder, sql } from 'kysely';
+import { type Field, fieldOf, type UserValues, valuesIn } from '../../model/fields.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
 import type { Id } from '../../model/id.ts';
-import type { BaseUser, Field, MirrorUser, UserValues } from '../../model/user.ts';
+import type { BaseUser, MirrorUser } from '../../model/user.ts';
 import type { Queryable, Row } from '../db/database.ts';
 import { heldBecause, isLetPass } from './holds.ts';
-import { type BaseRow, fieldOfSql, type UserColumn, valueFromJson } from './users-read.ts';
+import { valueFromJson, valuesAs, valuesOf } from '../db/field-sql.ts';
 
 /** A field of a user that the run, or the decision, changed. */
 export interface MovedField {
@@ -26,7 +27,8 @@ export interface MovedField {
   readonly movedLater: 'return' | 'pull' | 'push' | 'settle' | null;
 }
 
-interface MovedRow extends Row<'mirror.users', UserColumn | 'name_split'>, BaseRow {
+interface MovedRow extends Row<'mirror.users', 'name' | 'name_split'> {
+  readonly base_name: string;
   readonly user_id: bigint;
   readonly field: string;
   readonly kind: MovedField['kind'];
@@ -40,21 +42,9 @@ interface MovedRow extends Row<'mirror.users', UserColumn | 'name_split'>, BaseR
 }
 
 function toMoved(row: MovedRow): MovedField {
-  const field = fieldOfSql(row.field);
-  const mirror: MirrorUser = {
-    name: { first: row.first_name, last: row.last_name },
-    split: row.name_split,
-    email: row.email,
-    phone: row.phone,
-    roleId: row.role_id,
-  };
-  const base: BaseUser = {
-    name: { first: row.base_first_name, last: row.base_last_name },
-    joined: row.base_name,
-    email: row.base_email,
-    phone: row.base_phone,
-    roleId: row.base_role_id,
-  };
+  const field = fieldOf(row.field);
+  const mirror: MirrorUser = { ...valuesIn(row), split: row.name_split };
+  const base: BaseUser = { ...valuesIn(row, 'base_'), joined: row.base_name };
   return {
     userId: row.user_id,
     name: row.name,
@@ -117,9 +107,8 @@ export async function readMovedFields(
     )
     select m.user_id, m.field, m.kind, m.old, m.new,
       u.id is not null and u.gone_at is null and b.id is not null as present,
-      coalesce(u.name, b.name, '') as name, u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id,
-      b.name as base_name, b.first_name as base_first_name, b.last_name as base_last_name, b.email as base_email,
-      b.phone as base_phone, b.role_id as base_role_id, ${heldBecause} as held_because,
+      coalesce(u.name, b.name, '') as name, u.name_split, ${valuesOf('u')},
+      b.name as base_name, ${valuesAs('b', 'base_')}, ${heldBecause} as held_because,
       o.change_id is not null as has_open_intent, coalesce(m.was_edit, false) or coalesce(earlier.kind = 'push', false) as old_was_written,
       later.kind as moved_later
     from moved m

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { UserWrite } from '../../model/user-plan.ts';
+import { columnNames, objectOf, stagedColumns, stagedValues, valuesOf } from '../db/field-sql.ts';
 import type { Transaction } from '../db/database.ts';
 import { type StageShape, toJsonField } from '../db/spool.ts';
 import { type SpoolOf, stage } from '../db/stage.ts';
@@ -14,11 +15,7 @@ export const newShape: StageShape<UserWrite> = {
   columns: [
     ['id', 'bigint'],
     ['name', 'text'],
-    ['first_name', 'text'],
-    ['last_name', 'text'],
-    ['email', 'text'],
-    ['phone', 'text'],
-    ['role_id', 'bigint'],
+    ...stagedColumns(),
     ['role', 'text'],
     ['created_at', 'timestamptz'],
     ['updated_at', 'timestamptz'],
@@ -29,11 +26,7 @@ export const newShape: StageShape<UserWrite> = {
   values: ({ id, base, observed: { role, details } }) => [
     id,
     base.joined,
-    base.name.first,
-    base.name.last,
-    base.email,
-    base.phone,
-    base.roleId,
+    ...stagedValues(base),
     role,
     asTimestamp(details?.createdAt),
     asTimestamp(details?.updatedAt),
@@ -63,21 +56,19 @@ export async function takeUsers(
     ),
     fresh as materialized (select * from given where id not in (select id from late)),
     mirrored as (
-      insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, role_id, role, resolved,
+      insert into mirror.users (team_id, id, name, ${columnNames}, role, resolved,
         created_at, updated_at, user_created_at, user_updated_at, raw)
-      select ${teamId}, s.id, s.name, s.first_name, s.last_name, s.email, s.phone, s.role_id, s.role, true,
+      select ${teamId}, s.id, s.name, ${valuesOf('s')}, s.role, true,
         s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw
       from fresh s
     ),
     agreed as (
-      insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
-      select ${teamId}, s.id, s.name, s.first_name, s.last_name, s.email, s.phone, s.role_id from fresh s
+      insert into sync.user_base (team_id, id, name, ${columnNames})
+      select ${teamId}, s.id, s.name, ${valuesOf('s')} from fresh s
     ),
     noted as (
       insert into sync.changes (team_id, user_id, run_id, kind, new, closed_at)
-      select ${teamId}, s.id, ${runId}, 'adopt', jsonb_build_object(
-        'name', jsonb_build_object('first', s.first_name, 'last', s.last_name),
-        'email', s.email, 'phone', s.phone, 'role_id', s.role_id), clock_timestamp()
+      select ${teamId}, s.id, ${runId}, 'adopt', ${objectOf('s')}, clock_timestamp()
       from fresh s
     )
     select id from late`.execute(tx);

@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
+import { columnOf, fields } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import { fields, type UserPatch } from '../../model/user.ts';
-import { sqlField } from './users-read.ts';
+import type { UserPatch } from '../../model/user.ts';
 
 /** The values of a patch, under their SQL names. */
 export function patchInSql(patch: UserPatch): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    fields.filter((field) => patch[field] !== undefined).map((field) => [sqlField(field), patch[field]]),
+    fields.filter((field) => patch[field] !== undefined).map((field) => [columnOf(field), patch[field]]),
   );
 }
 

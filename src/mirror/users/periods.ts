@@ -1,13 +1,12 @@
 /** The history of the roster: `sync.user_periods`, written by triggers on `mirror.users`. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
+import { columnNames, valuesOf } from '../db/field-sql.ts';
 import { anyOf, idArray } from '../db/by-key.ts';
 import type { Transaction } from '../db/database.ts';
 
 const values = (row: string): RawBuilder<unknown> =>
-  sql.raw(
-    `${row}.first_name, ${row}.last_name, ${row}.email, ${row}.phone, ${row}.role_id, ${row}.edited_at, ${row}.edited_by`,
-  );
+  sql`${valuesOf(row)}, ${sql.ref(`${row}.edited_at`)}, ${sql.ref(`${row}.edited_by`)}`;
 
 /** Whether the row u of `mirror.users` was changed without the triggers: they were off, or it was restored. */
 export const isUnrecorded = sql`(u.id is not null and u.gone_at is null and (${values('u')}) is distinct from (
@@ -37,9 +36,9 @@ export async function endPeriods(
         and not exists (select from mirror.users u where u.team_id = ${teamId} and u.id = p.user_id)
       returning p.*
     )
-    insert into sync.user_periods (team_id, user_id, valid_from, present, name, first_name, last_name, email, phone, role_id,
+    insert into sync.user_periods (team_id, user_id, valid_from, present, name, ${columnNames},
       role, resolved, created_at, updated_at, edited_at, edited_by, side, run_id)
-    select team_id, user_id, valid_to, false, name, first_name, last_name, email, phone, role_id,
+    select team_id, user_id, valid_to, false, name, ${columnNames},
       role, resolved, created_at, updated_at, edited_at, edited_by, 'service', ${runId}
     from closed`.execute(tx);
 }

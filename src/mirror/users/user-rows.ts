@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { isTakenWhole, type UserWrite } from '../../model/user-plan.ts';
+import { columnNames, objectOf, setValues, stagedColumns, stagedValues, valuesOf } from '../db/field-sql.ts';
 import { byKey, idArray } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
 import { isDecidedSince, isLetPass } from './holds.ts';
@@ -15,18 +16,10 @@ export const writeShape: StageShape<UserWrite> = {
     ['id', 'bigint'],
     ['is_new', 'boolean'],
     ['is_taken', 'boolean'],
-    ['was_first', 'text'],
-    ['was_last', 'text'],
     ['was_split', 'text'],
-    ['was_email', 'text'],
-    ['was_phone', 'text'],
-    ['was_role_id', 'bigint'],
-    ['first_name', 'text'],
-    ['last_name', 'text'],
+    ...stagedColumns('was_'),
     ['name_split', 'text'],
-    ['email', 'text'],
-    ['phone', 'text'],
-    ['role_id', 'bigint'],
+    ...stagedColumns(),
     ['name', 'text'],
     ['role', 'text'],
     ['resolved', 'boolean'],
@@ -37,33 +30,21 @@ export const writeShape: StageShape<UserWrite> = {
     ['user_updated_at', 'timestamptz'],
     ['raw', 'jsonb'],
     ['base_name', 'text'],
-    ['base_first', 'text'],
-    ['base_last', 'text'],
-    ['base_email', 'text'],
-    ['base_phone', 'text'],
-    ['base_role_id', 'bigint'],
+    ...stagedColumns('base_'),
   ],
-  values: (write) => valuesOf(write),
+  values: (write) => cellsOf(write),
 };
 
-function valuesOf(write: UserWrite) {
+function cellsOf(write: UserWrite) {
   const { id, expected, mirror, observed, base } = write;
   return [
     id,
     expected === null,
     isTakenWhole(write),
-    expected?.name.first,
-    expected?.name.last,
     expected?.split,
-    expected?.email,
-    expected?.phone,
-    expected?.roleId,
-    mirror.name.first,
-    mirror.name.last,
+    ...stagedValues(expected ?? undefined),
     mirror.split,
-    mirror.email,
-    mirror.phone,
-    mirror.roleId,
+    ...stagedValues(mirror),
     observed.name,
     observed.role,
     observed.resolved,
@@ -74,11 +55,7 @@ function valuesOf(write: UserWrite) {
     asTimestamp(observed.details?.userUpdatedAt),
     observed.details === null ? '{}' : toJsonField(observed.details.raw),
     base.joined,
-    base.name.first,
-    base.name.last,
-    base.email,
-    base.phone,
-    base.roleId,
+    ...stagedValues(base),
   ];
 }
 
@@ -93,8 +70,7 @@ export async function lockUnchanged(tx: Transaction, teamId: Id, staged: Staged)
       select u.id from (select * from staged s where not s.is_new order by s.id) s
       cross join lateral (
         select m.id from mirror.users m where m.team_id = ${teamId} and m.id = s.id
-          and (m.first_name, m.last_name, m.name_split, m.email, m.phone, m.role_id)
-              is not distinct from (s.was_first, s.was_last, s.was_split, s.was_email, s.was_phone, s.was_role_id)
+          and (m.name_split, ${valuesOf('m')}) is not distinct from (s.was_split, ${valuesOf('s', 'was_')})
         for update skip locked
       ) u
     )
@@ -115,9 +91,9 @@ interface TeamRun {
 
 /** @param from a `from` clause with the staged rows as s */
 const addToMirror = ({ teamId }: TeamRun, from: RawBuilder<unknown>) => sql`
-  insert into mirror.users as u (team_id, id, name, first_name, last_name, name_split, email, phone, role_id, role,
+  insert into mirror.users as u (team_id, id, name, name_split, ${columnNames}, role,
     resolved, created_at, updated_at, user_created_at, user_updated_at, raw)
-  select ${teamId}, s.id, s.name, s.first_name, s.last_name, s.name_split, s.email, s.phone, s.role_id, s.role,
+  select ${teamId}, s.id, s.name, s.name_split, ${valuesOf('s')}, s.role,
     s.resolved, s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw
   from ${from} where s.is_new`;
 
@@ -130,9 +106,8 @@ const isSeenBefore = ({ teamId, runId }: TeamRun) => sql`
     where h.team_id = ${teamId} and h.user_id is not null and ${isLetPass} and ${isDecidedSince(runId)})`;
 
 const changeInMirror = (run: TeamRun, from: RawBuilder<unknown>) => sql`
-  update mirror.users u set name = s.name, first_name = s.first_name, last_name = s.last_name,
-    name_split = s.name_split, email = s.email, phone = s.phone, role_id = s.role_id, role = s.role,
-    resolved = s.resolved, gone_at = null,
+  update mirror.users u set name = s.name, name_split = s.name_split, ${setValues((column) => sql.ref(`s.${column}`))},
+    role = s.role, resolved = s.resolved, gone_at = null,
     created_at = case when s.has_details then s.created_at else u.created_at end,
     updated_at = case when s.has_details and not ${isSeenBefore(run)} then s.updated_at else u.updated_at end,
     user_created_at = case when s.has_details then s.user_created_at else u.user_created_at end,
@@ -142,32 +117,23 @@ const changeInMirror = (run: TeamRun, from: RawBuilder<unknown>) => sql`
 
 /** Rows whose base has to change. */
 const foundInBase = (teamId: Id, from: RawBuilder<unknown>) => sql`
-  select s.id, s.base_name, s.base_first, s.base_last, s.base_email, s.base_phone, s.base_role_id, b.id is not null as is_known
+  select s.id, s.base_name, ${valuesOf('s', 'base_')}, b.id is not null as is_known
   from ${from}
   left join lateral ${byKey('sync.user_base', teamId, sql`s.id`)} b on true
-  where b.id is null or (b.name, b.first_name, b.last_name, b.email, b.phone, b.role_id)
-    is distinct from (s.base_name, s.base_first, s.base_last, s.base_email, s.base_phone, s.base_role_id)`;
+  where b.id is null or (b.name, ${valuesOf('b')}) is distinct from (s.base_name, ${valuesOf('s', 'base_')})`;
 
 /** For rows that exist. Without `on conflict` Postgres takes half the time. */
 const addToBase = (teamId: Id, isKnown: boolean) => sql`
-  insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
-  select ${teamId}, f.id, f.base_name, f.base_first, f.base_last, f.base_email, f.base_phone, f.base_role_id
+  insert into sync.user_base (team_id, id, name, ${columnNames})
+  select ${teamId}, f.id, f.base_name, ${valuesOf('f', 'base_')}
   from found f where f.is_known = ${isKnown}`;
-
-const valuesIn = (
-  names: readonly [first: string, last: string, email: string, phone: string, role: string],
-) => {
-  const [first, last, email, phone, role] = names.map((name) => sql.ref(`s.${name}`));
-  return sql`jsonb_build_object('name', jsonb_build_object('first', ${first}, 'last', ${last}),
-    'email', ${email}, 'phone', ${phone}, 'role_id', ${role})`;
-};
 
 /** For users that are taken as the service has them. */
 const addToLedger = ({ teamId, runId }: TeamRun, from: RawBuilder<unknown>) => sql`
   insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
   select ${teamId}, s.id, ${runId}, case when s.is_new then 'adopt' else 'return' end, '{}',
-    case when s.is_new then '{}' else ${valuesIn(['was_first', 'was_last', 'was_email', 'was_phone', 'was_role_id'])} end,
-    ${valuesIn(['first_name', 'last_name', 'email', 'phone', 'role_id'])}, clock_timestamp()
+    case when s.is_new then '{}' else ${objectOf('s', 'was_')} end,
+    ${objectOf('s')}, clock_timestamp()
   from ${from} where s.is_taken`;
 
 /**
@@ -184,9 +150,7 @@ function writesOf(run: TeamRun, inMirror: readonly (typeof addToMirror)[]): RawB
     found as materialized (${foundInBase(teamId, from)}),
     added_to_base as (${addToBase(teamId, false)}),
     changed_in_base as (${addToBase(teamId, true)}
-      on conflict (team_id, id) do update set name = excluded.name, first_name = excluded.first_name,
-        last_name = excluded.last_name, email = excluded.email, phone = excluded.phone, role_id = excluded.role_id,
-        agreed_at = clock_timestamp()),
+      on conflict (team_id, id) do update set name = excluded.name, ${setValues((column) => sql.ref(`excluded.${column}`))}, agreed_at = clock_timestamp()),
     in_ledger as (${addToLedger(run, from)})`;
 }
 

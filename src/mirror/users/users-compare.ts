@@ -1,9 +1,11 @@
 /** Users as the service shows them, beside mirror and base: SQL drops whoever is equal everywhere, byte for byte. */
 import { type RawBuilder, sql } from 'kysely';
+import { singleNames } from '../../model/fields.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import type { Id } from '../../model/id.ts';
 import { hasUnreadable, readable, type ServiceUser } from '../../model/user.ts';
 import type { ComparedUsers, RoleNames, ShownUsers, UserState } from '../../model/user-state.ts';
+import { singlesIn, stagedSingles, valuesOf } from '../db/field-sql.ts';
 import { byKey, idArray } from '../db/by-key.ts';
 import type { Database } from '../db/database.ts';
 import { type StageShape, withSpool } from '../db/spool.ts';
@@ -22,9 +24,7 @@ const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
   columns: [
     ['id', 'bigint'],
     ['name', 'text'],
-    ['email', 'text'],
-    ['phone', 'text'],
-    ['role_id', 'bigint'],
+    ...stagedSingles,
     ['role', 'text'],
     ['created_at', 'timestamptz'],
     ['updated_at', 'timestamptz'],
@@ -35,9 +35,10 @@ const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
   values: (user) => [
     user.id,
     readable(user.name),
-    readable(user.email) || null,
-    readable(user.phone) || null,
-    readable(user.roleId),
+    ...singleNames.map((field) => {
+      const value = readable<string | Id>(user[field]);
+      return value === '' ? null : value;
+    }),
     roles.get(user.id),
     asTimestamp(user.createdAt),
     asTimestamp(user.updatedAt),
@@ -78,13 +79,12 @@ const observedDiffers = sql`(
   or u.role is distinct from coalesce(s.role, u.role) or u.resolved is distinct from true)`;
 
 const serviceMoved = sql`(
-  (s.name, s.email, s.phone, s.role_id) is distinct from (b.name, b.email, b.phone, b.role_id))`;
+  (s.name, ${singlesIn('s')}) is distinct from (b.name, ${singlesIn('b')}))`;
 
 const isNotAtRest = sql`(
   u.id is null or b.id is null or u.gone_at is not null or a.id is not null or c.change_id is not null
   or h.held is not null or t.id is not null or s.unreadable
-  or (u.first_name, u.last_name, u.email, u.phone, u.role_id)
-     is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
+  or (${valuesOf('u')}) is distinct from (${valuesOf('b')})
   or ${serviceMoved} or ${observedDiffers})`;
 
 const isUnknown = sql`(

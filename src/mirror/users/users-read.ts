@@ -1,12 +1,19 @@
 /** Reads of users. */
 import { sql } from 'kysely';
+import { fieldOf, valuesIn } from '../../model/fields.ts';
 import type { Hold, HoldReason } from '../../model/user-plan.ts';
 import type { LastingEdits, UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import type { NamePair } from '../../model/name.ts';
-import { sameValue } from '../../model/push-values.ts';
-import type { BaseUser, Field, MirrorRow, ServiceUser, ServiceValue, UserValues } from '../../model/user.ts';
+import {
+  type BaseUser,
+  type MirrorRow,
+  type ServiceUser,
+  type ServiceValue,
+  sameValue,
+} from '../../model/user.ts';
+import { valueFromJson, valuesAs, valuesOf } from '../db/field-sql.ts';
 import { absenceByKey, byKey, idArray } from '../db/by-key.ts';
 import type { Queryable, Row } from '../db/database.ts';
 import { isUnrecorded } from './periods.ts';
@@ -39,16 +46,10 @@ interface EditRow {
   readonly split: MirrorRow['split'] | null;
 }
 
-/** The columns of values; a name as two halves and, as `name`, joined. */
-export type UserColumn = 'name' | 'first_name' | 'last_name' | 'email' | 'phone' | 'role_id';
-type BaseValues = Row<'sync.user_base', UserColumn>;
-/** The base's values, selected together with the mirror's. */
-export type BaseRow = { readonly [Column in UserColumn as `base_${Column}`]: BaseValues[Column] };
-
-/** A user's mirror and base. */
+/** A user's mirror and base. The fields are read by `valuesIn`, those of the base under `base_`. */
 export interface MirrorAndBaseRow
-  extends Row<'mirror.users', UserColumn | 'id' | 'name_split' | 'role' | 'resolved'>,
-    BaseRow {
+  extends Row<'mirror.users', 'id' | 'name' | 'name_split' | 'role' | 'resolved'> {
+  readonly base_name: string;
   readonly has_base: boolean;
 }
 
@@ -69,21 +70,6 @@ export interface UserRow extends MirrorAndBaseRow {
   readonly is_telling?: boolean;
 }
 
-/** The column names of a field; only `role_id` differs. */
-export function sqlField(field: Field): string {
-  return field === 'roleId' ? 'role_id' : field;
-}
-
-export function fieldOfSql(column: string): Field {
-  return column === 'role_id' ? 'roleId' : (column as Field);
-}
-
-/** A field's value from jsonb. */
-export function valueFromJson(field: Field, value: unknown): UserValues[Field] {
-  if (value === null || value === undefined) return null;
-  return field === 'roleId' ? BigInt(value as number) : (value as UserValues[Field]);
-}
-
 /** What a person decided lifts the limits on single fields where one of them held it alone, else those on a whole run. */
 function decisionOf({ reason, batch, decision }: HoldRow): Pick<Hold, 'decision'> {
   if (decision !== 'approved') return {};
@@ -97,10 +83,10 @@ function reasonOf({ reason, decision, ends_in_ms: endsInMs }: HoldRow): HoldReas
 }
 
 export function toHold(row: HoldRow): Hold {
-  const field = fieldOfSql(row.field);
+  const field = fieldOf(row.field);
   const endsInMs = row.ends_in_ms ?? undefined;
   const { batch, decision, edit_id: edit } = row;
-  const said = (value: unknown) => (field === 'roleId' ? valueFromJson(field, value) : value) as ServiceValue;
+  const said = (value: unknown) => (field === 'name' ? value : valueFromJson(field, value)) as ServiceValue;
   return {
     field,
     reason: reasonOf(row),
@@ -118,11 +104,8 @@ export function toHold(row: HoldRow): Hold {
 }
 
 export const toMirror = (row: MirrorAndBaseRow, gone: boolean): MirrorRow => ({
-  name: { first: row.first_name, last: row.last_name },
+  ...valuesIn(row),
   split: row.name_split,
-  email: row.email,
-  phone: row.phone,
-  roleId: row.role_id,
   joined: row.name,
   role: row.role,
   resolved: row.resolved,
@@ -131,15 +114,7 @@ export const toMirror = (row: MirrorAndBaseRow, gone: boolean): MirrorRow => ({
 
 /** `undefined` without a base. */
 export const toBase = (row: MirrorAndBaseRow): BaseUser | undefined =>
-  row.has_base
-    ? {
-        name: { first: row.base_first_name, last: row.base_last_name },
-        joined: row.base_name,
-        email: row.base_email,
-        phone: row.base_phone,
-        roleId: row.base_role_id,
-      }
-    : undefined;
+  row.has_base ? { ...valuesIn(row, 'base_'), joined: row.base_name } : undefined;
 
 /** Ms by which the clocks of the service and the database may differ. */
 const clocksDifferMs = 60_000;
@@ -148,7 +123,7 @@ const clocksDifferMs = 60_000;
 function toEdits({ edits, changed_ms: changedMs }: UserRow, mirror: MirrorRow | undefined): LastingEdits {
   return Object.fromEntries(
     Object.entries(edits ?? {}).flatMap(([column, { id, value, at_ms, split }]) => {
-      const field = fieldOfSql(column);
+      const field = fieldOf(column);
       if (mirror === undefined || !sameValue(field, valueFromJson(field, value), mirror[field])) return [];
       const isSince = typeof changedMs === 'number' && at_ms > changedMs + clocksDifferMs;
       return [
@@ -190,10 +165,9 @@ export function toState(row: UserRow, service: ServiceUser | undefined): UserSta
 /** The columns of `UserRow` from mirror u, base b, absence a, open intent c and held fields h. */
 export const userColumns = sql`
   u.id is not null as has_mirror, b.id is not null as has_base,
-  u.name, u.first_name, u.last_name, u.name_split, u.email, u.phone, u.role_id, u.role, u.resolved,
+  u.name, u.name_split, ${valuesOf('u')}, u.role, u.resolved,
   coalesce(u.gone_at is not null, false) as gone,
-  b.name as base_name, b.first_name as base_first_name, b.last_name as base_last_name,
-  b.email as base_email, b.phone as base_phone, b.role_id as base_role_id,
+  b.name as base_name, ${valuesAs('b', 'base_')},
   c.change_id is not null as has_open_intent,
   case when a.passes > 0 then (extract(epoch from clock_timestamp() - a.missing_since) * 1000)::float8 end as missing_for_ms,
   h.held, e.edits, ${isUnrecorded} as is_unrecorded`;

@@ -1,8 +1,9 @@
 /** Writes of users: one statement each for mirror, base, ledger and holds. */
+import { sameValue } from '../../model/user.ts';
+import { columnOf, type Field, fields, type UserValues } from '../../model/fields.ts';
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
-import { type Field, fields, type UserValues } from '../../model/user.ts';
 import {
   type DecidedUser,
   decisionsOf,
@@ -14,7 +15,6 @@ import {
   type UserWrite,
   type Values,
 } from '../../model/user-plan.ts';
-import { sameValue } from '../../model/push-values.ts';
 import { anyOf } from '../db/by-key.ts';
 import type { Transaction } from '../db/database.ts';
 import { endPulled } from './edits.ts';
@@ -24,7 +24,6 @@ import { type StageShape, withSpool } from '../db/spool.ts';
 import { stage } from '../db/stage.ts';
 import { endStale } from '../team/stale.ts';
 import { lockUnchanged, writeShape, writeUsers } from './user-rows.ts';
-import { sqlField } from './users-read.ts';
 
 /** What every writing statement needs of the run. */
 export interface RunOf {
@@ -36,12 +35,12 @@ const inSql = (values: Iterable<readonly [string, unknown]>) => Object.fromEntri
 
 /** All four values, under their SQL names. */
 export function valuesInSql(values: UserValues): Readonly<Record<string, unknown>> {
-  return inSql(fields.map((field) => [sqlField(field), values[field]]));
+  return inSql(fields.map((field) => [columnOf(field), values[field]]));
 }
 
 /** One of the three versions of fields, under their SQL names. */
 function sideInSql(of: readonly (readonly [Field, Values])[], side: keyof Values) {
-  return inSql(of.map(([field, values]) => [sqlField(field), values[side] ?? null]));
+  return inSql(of.map(([field, values]) => [columnOf(field), values[side] ?? null]));
 }
 
 /** The ledger's rows for one user, except for adoptions: one per kind of change. */
@@ -51,7 +50,7 @@ function ledgerOf(decided: DecidedUser) {
   for (const kind of ['pull', 'settle'] as const) {
     const moved = decisionsOf(decided, kind).map(([field, { values }]) => [field, values] as const);
     if (moved.length === 0 || write === null) continue;
-    const taken = inSql(moved.map(([field]) => [sqlField(field), write.mirror[field]]));
+    const taken = inSql(moved.map(([field]) => [columnOf(field), write.mirror[field]]));
     const [base, old] = [sideInSql(moved, 'base'), sideInSql(moved, 'mirror')];
     rows.push({ user_id, kind, base, old, new: taken });
   }
@@ -140,7 +139,7 @@ const pulledEdits = (decided: DecidedUser) =>
         },
       ]) => !sameValue(field, base, mirror),
     )
-    .map(([field]) => ({ user_id: decided.id, field: sqlField(field) }));
+    .map(([field]) => ({ user_id: decided.id, field: columnOf(field) }));
 
 /**
  * Writes the decisions, except for pushes.

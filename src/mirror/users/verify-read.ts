@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { MirroredUser } from '../../model/mirrored-user.ts';
+import { differs, rowPerField, valuesOf } from '../db/field-sql.ts';
 import { absenceByKey, byKey } from '../db/by-key.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from '../db/database.ts';
 
@@ -29,7 +30,7 @@ export interface MirrorSnapshot {
 
 async function readUsers(tx: Transaction, teamId: Id): Promise<readonly MirroredUser[]> {
   const { rows } = await sql<MirroredUser>`
-    select u.id, u.name, u.first_name, u.last_name, u.email, u.phone, u.role_id, u.role, u.resolved, u.gone_at,
+    select u.id, u.name, ${valuesOf('u')}, u.role, u.resolved, u.gone_at,
            u.created_at, u.updated_at, u.user_created_at, u.user_updated_at, b.id is not null as agreed,
            case when a.passes > 0 then a.missing_since end as missing_since,
            p.pending || o.sent || h.held as expected
@@ -38,12 +39,7 @@ async function readUsers(tx: Transaction, teamId: Id): Promise<readonly Mirrored
     left join lateral ${absenceByKey('users', teamId, sql`u.id`)} a on true
     cross join lateral (
       select coalesce(jsonb_object_agg(f.field, 'pending edit'), '{}') as pending
-      from (values
-        ('name', (u.first_name, u.last_name) is distinct from (b.first_name, b.last_name)),
-        ('email', u.email is distinct from b.email),
-        ('phone', u.phone is distinct from b.phone),
-        ('role_id', u.role_id is distinct from b.role_id)
-      ) f (field, edited) where f.edited and b.id is not null
+      from ${rowPerField((field) => [differs(field, 'u', 'b')])} f (field, edited) where f.edited and b.id is not null
     ) p
     cross join lateral (
       select coalesce(jsonb_object_agg(k.field, 'open push'), '{}') as sent

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
-import { type ChangeField, type Direction, kindsOf } from '../../model/ledger-words.ts';
+import { type Direction, kindsOf } from '../../model/ledger-words.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import type { Row } from '../../mirror/db/database.ts';
 import type { LedgerRow } from '../../mirror/users/ledger.ts';
@@ -14,7 +14,7 @@ export interface ChangesAsked {
   /** A part of a name, or an id; without details only an id. */
   readonly q: string;
   readonly details: boolean;
-  readonly field: ChangeField | null;
+  readonly field: string | null;
   readonly direction: Direction | null;
   /** Who edited or decided; unknown for pulls. */
   readonly actor: string | null;

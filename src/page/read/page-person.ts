@@ -1,15 +1,17 @@
 /** Everything that the page shows about one person, with the rights of a reader of reports. */
 import { sql } from 'kysely';
+import { fieldOf, valuesIn } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import { joinName } from '../../model/name.ts';
 import type { ServiceUser, ServiceValue } from '../../model/user.ts';
 import type { UserState } from '../../model/user-state.ts';
+import { valueFromJson } from '../../mirror/db/field-sql.ts';
 import type { Row } from '../../mirror/db/database.ts';
 import { type HeldRow, readHeldFields } from '../../mirror/users/held.ts';
 import { type ChangeRow, readChangesOf } from './page-changes.ts';
 import type { PageReader } from './page-reader.ts';
-import { fieldOfSql, toHold, valueFromJson } from '../../mirror/users/users-read.ts';
+import { toHold } from '../../mirror/users/users-read.ts';
 
 /** A period of the person in the roster, with the values; there is none for times of absence. */
 export interface PersonPeriod {
@@ -65,16 +67,12 @@ const mostPeriods = 200;
 
 /** The service's values as last seen: those of base, and for held fields the value stored with the hold. */
 function lastSeen(id: Id, base: BaseColumns, held: readonly HeldRow[]): ServiceUser {
-  const agreed: Record<string, ServiceValue> = {
-    name: joinName({ first: base.first_name, last: base.last_name }),
-    email: base.email,
-    phone: base.phone,
-    roleId: base.role_id,
-  };
+  const values = valuesIn(base);
+  const agreed = { ...values, name: joinName(values.name) };
   const shown = held.flatMap(({ field: column, service_value: value }) => {
-    const field = fieldOfSql(column);
+    const field = fieldOf(column);
     if (value === null || value === undefined) return [];
-    return [[field, (field === 'roleId' ? valueFromJson(field, value) : value) as ServiceValue]];
+    return [[field, (field === 'name' ? value : valueFromJson(field, value)) as ServiceValue]];
   });
   return { id, ...agreed, ...Object.fromEntries(shown), raw: {} };
 }
@@ -132,7 +130,7 @@ function stateOf(
       held.flatMap(({ field, edit_id: edit, mirror_value: mirror, mirror_value_then: then }) =>
         edit === null || toJson(mirror) !== toJson(then)
           ? []
-          : [[fieldOfSql(field), { id: edit, isSince: false }]],
+          : [[fieldOf(field), { id: edit, isSince: false }]],
       ),
     ),
     hasOpenIntent: isOpen,

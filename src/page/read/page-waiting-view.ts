@@ -1,7 +1,7 @@
 /** The queries of the view of waiting things. */
 import { sql } from 'kysely';
+import { columnOf } from '../../model/fields.ts';
 import { isUp } from '../../model/daemons.ts';
-import { columnOf } from '../../model/field-values.ts';
 import { mostWhole, ownKey, pageAsked, perList, type RowSort, rowSorts } from '../../model/waiting-page.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import { actFor } from '../../mirror/users/decide-edits.ts';

@@ -1,6 +1,7 @@
 /** What is asked of the ledger, as a link says it, and as SQL does. */
 import type { ChangesAsked } from '../read/page-changes.ts';
-import { changeFields, directions, kindsOf } from '../../model/ledger-words.ts';
+import { fieldColumns } from '../../model/fields.ts';
+import { directions, kindsOf } from '../../model/ledger-words.ts';
 import type { PageAsked, PageContext } from './view.ts';
 
 const perPage = 50;
@@ -27,7 +28,7 @@ export function changesAsked({ query, details, isCsv }: PageAsked, now: Date): C
   return {
     q,
     details,
-    field: changeFields.find((one) => one === query.get('field')) ?? null,
+    field: fieldColumns.find((one) => one === query.get('field')) ?? null,
     direction: directions.find((one) => one === query.get('direction')) ?? null,
     actor: text('actor') === '' ? null : text('actor'),
     runId: isWholeNumber.test(run) ? BigInt(run) : null,

@@ -1,6 +1,7 @@
 /** Changes: the ledger by day, filtered, each with from over to. */
 import type { ChangeRow, ChangesRead } from '../read/page-changes.ts';
-import { changeFields, directions } from '../../model/ledger-words.ts';
+import { fieldColumns } from '../../model/fields.ts';
+import { directions } from '../../model/ledger-words.ts';
 import { commandBox, csvChip, empty, heading, table, type TableRow, teamColumns } from './components.ts';
 import { actorOf, fieldWord, rowOf, whenOf } from './change-row.ts';
 import { changesAsked, inSql, isWholeNumber } from './changes-asked.ts';
@@ -35,7 +36,7 @@ function filters(context: PageContext, { actors }: ChangesRead): Html {
   const asked = changesAsked(context, context.now);
   const team = context.query.get('team');
   const known = asked.actor === null || actors.includes(asked.actor) ? actors : [asked.actor, ...actors];
-  const fields = changeFields.map((field) => [field, fieldWord(field)] as const);
+  const fields = fieldColumns.map((field) => [field, fieldWord(field)] as const);
   const since = asked.since?.toISOString().slice(0, 10) ?? '';
   return html`<form class="row form" method="get" action="/changes" role="search">${team === null ? none : html`<input type="hidden" name="team" value="${team}">`}<label class="field note">Person<input type="search" name="q" value="${asked.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label><label class="field note">Field${choice('field', 'any', asked.field, fields)}</label><label class="field note">Direction${choice(
     'direction',

@@ -1,7 +1,7 @@
 /** Reads the forms that decide. Whatever a browser of ours would not have sent is refused. */
 import { MusterdError } from '../../errors.ts';
+import type { Field } from '../../model/fields.ts';
 import { type Id, maxId } from '../../model/id.ts';
-import type { Field } from '../../model/user.ts';
 import { mostOfDecision, perList } from '../../model/waiting-page.ts';
 import { type Verb, verbs } from '../render/decide.ts';
 import { readValue } from '../../runs/read-take.ts';

@@ -1,9 +1,9 @@
 /** Holds on the page of a person: asked for and ended there, in the name of who logged in. */
 import { MusterdError } from '../../errors.ts';
+import { fields } from '../../model/fields.ts';
 import type { HoldEnd } from '../../mirror/users/held.ts';
 import { type PersonRead, readPerson } from '../read/page-person.ts';
 import type { PageReader } from '../read/page-reader.ts';
-import { fields } from '../../model/user.ts';
 import { refusedPage } from '../render/decide.ts';
 import { type HoldAsked, isHoldField } from '../render/hold-form.ts';
 import { to } from '../render/links.ts';

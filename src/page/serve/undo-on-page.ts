@@ -1,11 +1,11 @@
 /** Takes a decision back on the page: asked once more, and then done by the code of the command. */
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
+import { columnOf } from '../../model/fields.ts';
 import { readDecided } from '../read/page-decided.ts';
 import type { PageFrame } from '../read/page-reader.ts';
 import { readSending } from '../read/page-waiting-view.ts';
 import { readFourEyes } from '../../mirror/team/pinned-teams.ts';
-import { columnOf } from '../../model/field-values.ts';
 import type { UndoQuestion } from '../render/undo-question.ts';
 import { type LeftAlone, undoKeys, type UndoPlan } from '../../runs/inverse.ts';
 import type { Mirror } from '../../runs/open.ts';

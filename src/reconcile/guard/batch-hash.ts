@@ -1,10 +1,10 @@
 /** The hash of a batch: a set of edits, with what was seen of the service for each. */
 import { createHash } from 'node:crypto';
+import { type Field, fields, type FieldValue } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import { canonicalService } from '../../model/push-values.ts';
-import { type Field, fields } from '../../model/user.ts';
-import type { FieldValue, Values } from '../../model/user-plan.ts';
+import type { Values } from '../../model/user-plan.ts';
 
 export interface BatchRow {
   readonly userId: Id;

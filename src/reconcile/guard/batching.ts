@@ -1,6 +1,6 @@
 /** Which fields are held together, and why. */
+import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import type { Field } from '../../model/user.ts';
 import type { EditedField } from '../../model/waiting.ts';
 
 /** A reason, and the fields that are held together for it. */

@@ -45,8 +45,9 @@
  *
  * † it goes on if there is a name to be put back.
  */
+import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import { type Field, readable } from '../../model/user.ts';
+import { readable } from '../../model/user.ts';
 import {
   decisionsOf,
   type Hold,
@@ -237,12 +238,11 @@ function holdBack(
     };
   });
   const stopped = new Map(Map.groupBy(waiting, ({ userId }) => userId));
-  const holdOf = (id: Id, field: Field): Hold | undefined =>
-    fieldLimits.get(id)?.find((hold) => hold.field === field) ??
-    stopped.get(id)?.find(({ hold }) => hold.field === field)?.hold;
   const mapped = plans.map((plan) =>
     mapPushes(plan, (field, push) => {
-      const hold = holdOf(plan.id, field);
+      const hold =
+        fieldLimits.get(plan.id)?.find((one) => one.field === field) ??
+        stopped.get(plan.id)?.find((one) => one.hold.field === field)?.hold;
       if (hold !== undefined) return { kind: 'hold', hold };
       return field === 'roleId' && postponed.has(plan.id) ? { kind: 'wait' } : push;
     }),

@@ -1,6 +1,6 @@
 /** What still waits for a person once a plan is carried out. */
+import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import type { Field } from '../../model/user.ts';
 import { type Decision, holdsOf, type UserPlan } from '../../model/user-plan.ts';
 
 /** Those of these held fields that go on waiting unchanged. */

@@ -1,7 +1,7 @@
 /** The limits beyond which a whole plan is refused, with their messages. */
 
+import { type Field, fields, columnOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import { type Field, fields } from '../../model/user.ts';
 import type { UserState } from '../../model/user-state.ts';
 import type { GuardHistory } from '../../model/waiting.ts';
 import { isUnread } from '../unread.ts';
@@ -91,6 +91,6 @@ export function schemaDrift(
 }
 
 export function sayDrift({ field, count }: Drift, users: number): string {
-  const column = field === 'roleId' ? 'role_id' : field;
+  const column = columnOf(field);
   return `${count} of ${users} users no longer have a ${column} in the service's answers; approve it if that is so for good`;
 }

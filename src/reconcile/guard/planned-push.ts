@@ -1,15 +1,9 @@
 /** Compares what is about to be sent with what the guard has seen. */
+import type { Field, FieldValue } from '../../model/fields.ts';
 import { hasLostWords, joinName } from '../../model/name.ts';
 import { samePush } from '../../model/push-values.ts';
-import type { Field } from '../../model/user.ts';
 import type { LastingEdits } from '../../model/user-state.ts';
-import {
-  type DecidedUser,
-  type FieldValue,
-  mapPushes,
-  type UserPlan,
-  type Values,
-} from '../../model/user-plan.ts';
+import { type DecidedUser, mapPushes, type UserPlan, type Values } from '../../model/user-plan.ts';
 
 const inWords = (name: FieldValue | undefined): string =>
   typeof name === 'object' && name !== null ? joinName(name) : '';

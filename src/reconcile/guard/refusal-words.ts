@@ -1,5 +1,5 @@
 /** The guard's messages about what it stops, besides those of the limits. */
-import type { Field } from '../../model/user.ts';
+import { type Field, columnOf } from '../../model/fields.ts';
 import type { FieldLimits } from './field-limits.ts';
 
 /** Number of held fields to name in a refusal. */
@@ -8,7 +8,7 @@ const namedBrakes = 3;
 /** The part of a refusal about fields that approving a batch does not release. */
 export function sayLimited(fieldLimits: FieldLimits): readonly string[] {
   const all = [...fieldLimits].flatMap(([id, holds]) =>
-    holds.map(({ field, detail }) => `${field === 'roleId' ? 'role_id' : field} of ${id}: ${detail}`),
+    holds.map(({ field, detail }) => `${columnOf(field)} of ${id}: ${detail}`),
   );
   if (all.length === 0) return [];
   const named = all.slice(0, namedBrakes).join('; ');

@@ -43,11 +43,17 @@
  * other reason: when it is over, the field is held for that one again (`toHold`), and the table says what is left of it
  * after what has happened meanwhile.
  */
-import { samePush, sameValue } from '../../model/push-values.ts';
+import type { Field } from '../../model/fields.ts';
+import { sameValue } from '../../model/user.ts';
+import { samePush } from '../../model/push-values.ts';
 import type { Hold, Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 
 type Known = Pick<UserState, 'edits' | 'versions'>;
+
+/** The hold that a field was under before this run. */
+export const holdOn = (field: Field, { held }: Pick<UserState, 'held'>): Hold | undefined =>
+  held.find((hold) => hold.field === field);
 
 /** Whether the field has the edit now that is held, and not another one, of the same value or not. */
 export const isSameEdit = (

@@ -25,16 +25,15 @@
  *
  * An unread field is not pulled, pushed or settled: it waits for a run that can read it.
  */
+import { type Field, type UserValues, eachSingle } from '../../model/fields.ts';
 import { canonicalName } from '../../model/name.ts';
 import {
   type BaseUser,
   canonicalValue,
-  type Field,
   type Said,
   type ServiceUser,
   saidOf,
   sameBytes,
-  type UserValues,
 } from '../../model/user.ts';
 
 export type Verdict = 'nothing' | 'pull' | 'push' | 'settle' | 'conflict' | 'unread';
@@ -82,7 +81,7 @@ export type ConflictPolicy = 'hold' | 'service-wins' | 'mirror-wins';
 
 export type Policy = Readonly<Record<Field, ConflictPolicy>>;
 
-export const holdAll: Policy = { name: 'hold', email: 'hold', phone: 'hold', roleId: 'hold' };
+export const holdAll: Policy = { name: 'hold', ...eachSingle<ConflictPolicy>(() => 'hold') };
 
 /** Applies the policy to a conflict; other verdicts stay. */
 export function applyPolicy(policy: Policy, field: Field, verdict: Verdict): Verdict {

@@ -21,17 +21,11 @@
  * minute, because the two clocks may differ. Held once: the hold stores the version, so that it is not newer in the next run.
  */
 
-import { stored } from '../../model/canonical.ts';
+import { holdOn } from './held-field.ts';
+import { type Field, fields, storedValue } from '../../model/fields.ts';
 import type { UserState, Versions } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
-import {
-  type BaseUser,
-  type Field,
-  fields,
-  readable,
-  type ServiceUser,
-  type ServiceValue,
-} from '../../model/user.ts';
+import { type BaseUser, readable, type ServiceUser, type ServiceValue } from '../../model/user.ts';
 
 export const overtakenDetail =
   'the service changed this user after the edit, and shows the value from before it: "musterd resolve" with --take mirror sends the edit, with --take service drops it; another value is sent as well';
@@ -42,14 +36,13 @@ export function isOvertaken({ isNewer, isTelling }: Versions, isSince: boolean, 
 
 /** No name at all is stored as an empty one, and an empty address as none. */
 function asStored(field: Field, value: ServiceValue): ServiceValue {
-  if (field === 'name') return value ?? '';
-  return field === 'roleId' ? (value ?? null) : stored((value ?? null) as string | null);
+  return field === 'name' ? (value ?? '') : storedValue(value ?? null);
 }
 
 type Known = Pick<UserState, 'base' | 'held'>;
 
-function lastShown(field: Field, { held }: Known, base: BaseUser): ServiceValue {
-  const hold = held.find((one) => one.field === field);
+function lastShown(field: Field, state: Known, base: BaseUser): ServiceValue {
+  const hold = holdOn(field, state);
   if (hold !== undefined) return hold.shown ?? null;
   return field === 'name' ? base.joined : base[field];
 }

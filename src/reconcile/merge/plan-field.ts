@@ -1,9 +1,9 @@
 /** The decision of one run about one field of one user. */
+import { type Field, isText, type UserValues } from '../../model/fields.ts';
 import { canonicalName, joinName } from '../../model/name.ts';
 import {
   type BaseUser,
   canonicalShown,
-  type Field,
   type MirrorUser,
   readable,
   type ServiceUser,
@@ -11,13 +11,12 @@ import {
   sameBytes,
   says,
   serviceValue,
-  type UserValues,
+  sameValue,
 } from '../../model/user.ts';
-import { sameValue } from '../../model/push-values.ts';
 import { type Decision, type Hold, type HoldReason, holdField, type Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 import { unsendable } from './unsendable.ts';
-import { isAsSeen, isSameEdit, voidDetail, waitsInBatch } from './held-field.ts';
+import { isAsSeen, isSameEdit, voidDetail, waitsInBatch, holdOn } from './held-field.ts';
 import { applyPolicy, mergeField, type Policy, unreadOf } from './merge-field.ts';
 import { nameToCarry } from './name-to-carry.ts';
 import { overtakenDetail } from './overtaken.ts';
@@ -30,10 +29,6 @@ export const standsByMirror = ({ reason }: Pick<Hold, 'reason'>): boolean =>
 /** Whether a person asked to hold the field, and that has not ended. */
 export const isAsked = (hold: Hold | undefined): boolean =>
   hold?.reason === 'asked' && (hold.endsInMs ?? 0) > 0;
-
-/** The hold that a field was under before this run. */
-export const holdOn = (field: Field, { held }: Pick<UserState, 'held'>): Hold | undefined =>
-  held.find((hold) => hold.field === field);
 
 /** Whether both values of a held field are still the same as when it was held. */
 export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser): boolean {
@@ -88,7 +83,7 @@ export const stillHeld = (field: Field, service: ServiceUser): Decision => ({
  */
 function planUnread(field: Field, state: Seen): Decision {
   const { base, mirror, service } = state;
-  const mayBeEmpty = field === 'email' || field === 'phone';
+  const mayBeEmpty = field !== 'name' && isText(field);
   const isEdited = base !== undefined && !sameBytes(field, mirror, base);
   if (!mayBeEmpty || !isEdited || unreadOf(field, base, service) !== 'left out') return { kind: 'wait' };
   const detail =

@@ -1,9 +1,9 @@
 /** A person's decision about one user: everything is taken from the service, or one held field is resolved. */
+import type { Field } from '../../model/fields.ts';
 import { joinName } from '../../model/name.ts';
 import type { TeamMember } from '../../model/team.ts';
 import {
   type BaseUser,
-  type Field,
   type MirrorRow,
   type ServiceUser,
   type ServiceValue,
@@ -19,9 +19,9 @@ import {
   type UserWrite,
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
-import { isSameEdit } from './held-field.ts';
+import { isSameEdit, holdOn } from './held-field.ts';
 import type { Policy } from './merge-field.ts';
-import { holdOn, holdStands, isAsked, type Seen, versionsOf } from './plan-field.ts';
+import { holdStands, isAsked, type Seen, versionsOf } from './plan-field.ts';
 import { planUser, takeField } from './plan-user.ts';
 import { takeValues, writeOf } from './service-values.ts';
 

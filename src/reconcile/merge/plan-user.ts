@@ -1,9 +1,9 @@
 /** The plan of one run for one user: values in, a plan out. */
+import { emptyValues, type Field, singleNames } from '../../model/fields.ts';
 import { canonicalName, joinName, samePair } from '../../model/name.ts';
 import type { TeamMember } from '../../model/team.ts';
 import {
   type BaseUser,
-  type Field,
   hasUnreadable,
   type MirrorUser,
   readable,
@@ -22,12 +22,11 @@ import {
   type UserWrite,
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
-import { isSameEdit } from './held-field.ts';
+import { isSameEdit, holdOn } from './held-field.ts';
 import { mergeField, type Policy } from './merge-field.ts';
 import { hasMoved, isOvertaken } from './overtaken.ts';
 import {
   emptiedDetail,
-  holdOn,
   holdStands,
   isAsked,
   isEmptied,
@@ -36,7 +35,7 @@ import {
   stillHeld,
   versionsOf,
 } from './plan-field.ts';
-import { emptyValues, observe, takeValues, unlessSame, writeOf } from './service-values.ts';
+import { observe, takeValues, unlessSame, writeOf } from './service-values.ts';
 import { caseOf } from './user-case.ts';
 
 const allWait = decideEach(() => ({ kind: 'wait' }));
@@ -104,8 +103,7 @@ function decideAdopt(state: UserState, service: ServiceUser): Decisions {
 }
 
 /** Whether the user is known only from the team listing. */
-const neverResolved = ({ email, phone, roleId }: BaseUser) =>
-  email === null && phone === null && roleId === null;
+const neverResolved = (base: BaseUser) => singleNames.every((field) => base[field] === null);
 
 /** Whether the name follows the team listing. */
 function isListedName(state: UserState, { name }: TeamMember): boolean {

@@ -1,16 +1,15 @@
 /** The service's values in the form in which mirror and base store them, and the rows to write. */
-import { stored } from '../../model/canonical.ts';
-import { canonicalName, joinName, samePair, splitName } from '../../model/name.ts';
+import type { Id } from '../../model/id.ts';
 import {
-  type BaseUser,
   type Field,
   fields as allFields,
-  type MirrorUser,
-  readable,
-  type ServiceUser,
-  sameBytes,
   type UserValues,
-} from '../../model/user.ts';
+  singlesOf,
+  storedValue,
+  emptyValues,
+} from '../../model/fields.ts';
+import { canonicalName, joinName, samePair, splitName } from '../../model/name.ts';
+import { type BaseUser, type MirrorUser, readable, type ServiceUser, sameBytes } from '../../model/user.ts';
 import {
   type Decision,
   type Decisions,
@@ -20,30 +19,21 @@ import {
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 
-const takeText = (text: string | null | undefined, fallback: string | null) =>
-  text === undefined ? fallback : stored(text);
-
 /**
  * The service's values as they are stored; for a field that it does not show, the fallback's. Our own pair of names is
  * kept if it joins to the service's name.
  */
 export function takeValues(service: ServiceUser, fallback: UserValues): UserValues {
-  const [joined, roleId] = [readable(service.name), readable(service.roleId)];
+  const joined = readable(service.name);
   const isSame = joined === undefined || joinName(fallback.name) === canonicalName(joined ?? '');
   return {
     name: isSame ? fallback.name : splitName(joined ?? ''),
-    email: takeText(readable(service.email), fallback.email),
-    phone: takeText(readable(service.phone), fallback.phone),
-    roleId: roleId === undefined ? fallback.roleId : roleId,
+    ...singlesOf((field) => {
+      const shown = readable<string | Id>(service[field]);
+      return shown === undefined ? fallback[field] : storedValue(shown);
+    }),
   };
 }
-
-export const emptyValues: UserValues = {
-  name: { first: '', last: '' },
-  email: null,
-  phone: null,
-  roleId: null,
-};
 
 /** The service's own name, in its own bytes. */
 const joinedOf = (service: ServiceUser, fallback: string) => {

@@ -12,18 +12,16 @@
  * All in canonical form. A field that is not sent must not change: an untouched name that changes is
  * reported too, because the interface links its halves.
  */
+import { type Field, fields, type UserValues } from '../../model/fields.ts';
 import type { FieldOutcomes, Intent, PushOutcome } from '../../model/intent.ts';
 import { canonicalName, hasLostWords } from '../../model/name.ts';
 import {
   type BaseUser,
   canonicalValue,
-  type Field,
-  fields,
   readable,
   type ServiceUser,
   saidOf,
   type UserPatch,
-  type UserValues,
 } from '../../model/user.ts';
 
 /** The fields that a patch writes. */

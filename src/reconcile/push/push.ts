@@ -11,10 +11,11 @@
  * Nothing is sent twice blindly, and nothing leaves long after it was prepared (`send-guard.ts`).
  */
 import { ServiceError } from '../../errors.ts';
+import { type Field, singleNames } from '../../model/fields.ts';
 import { mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { Intent } from '../../model/intent.ts';
 import { countWords } from '../../model/name.ts';
-import { type Field, readable } from '../../model/user.ts';
+import { readable } from '../../model/user.ts';
 import { arrangeBatches, type Batch, batchesAtOnce, readLessons, takeGroup } from './batches.ts';
 import { type Prepared, prepare, takePlanned } from './prepare.ts';
 import { isNameHeld, isNameless } from './carry-name.ts';
@@ -141,7 +142,7 @@ async function pushByField(
 ): Promise<boolean> {
   if (patchedFields(sent).length === 1) return false;
   const keepsName = (await places.mirror.readNameSafety()) === 'keeps';
-  const others = ['roleId', 'phone', 'email'] as const;
+  const others = singleNames.toReversed();
   const order: readonly Field[] = keepsName ? [...others, 'name'] : ['name', ...others];
   let taken = false;
   for (const field of order.filter((one) => sent[one] !== undefined)) {

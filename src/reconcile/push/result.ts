@@ -1,17 +1,10 @@
 /** What follows from the outcome of a push: values to store, fields to hold. */
 import type { ServiceError } from '../../errors.ts';
+import type { Field, UserValues } from '../../model/fields.ts';
 import type { FieldOutcomes, Intent, IntentResult, PushTries } from '../../model/intent.ts';
 import type { Hold, HoldReason } from '../../model/user-plan.ts';
 import { joinName, splitName } from '../../model/name.ts';
-import {
-  canonicalValue,
-  type Field,
-  readable,
-  type ServiceUser,
-  saidOf,
-  serviceValue,
-  type UserValues,
-} from '../../model/user.ts';
+import { canonicalValue, readable, type ServiceUser, saidOf, serviceValue } from '../../model/user.ts';
 import { takeValues } from '../merge/service-values.ts';
 import { nameWasTouched, patchedFields, patchOf } from './outcome.ts';
 

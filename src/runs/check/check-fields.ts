@@ -1,12 +1,12 @@
 /** Checks that the service shows the writable fields of users, and that they can be read. */
 import type { Database } from '../../mirror/db/database.ts';
 import { readKnownAddresses } from '../../mirror/users/verify-read.ts';
+import { columnOf, fields } from '../../model/fields.ts';
 import type { Team } from '../../model/team.ts';
-import { fields, type Said, type ServiceUser, saidOf } from '../../model/user.ts';
+import { type Said, type ServiceUser, saidOf } from '../../model/user.ts';
 import { isRefusal } from '../../reconcile/read/ask.ts';
 import type { Client } from '../../service/client.ts';
 import type { Report } from './check-report.ts';
-import { columnOf } from '../../model/field-values.ts';
 import { plural } from '../../model/in-words.ts';
 
 const probe = 'fields of users';

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { approveEdits } from '../../mirror/users/decide-edits.ts';
 import { readSettled, type SettledEdit } from '../../mirror/users/settled.ts';
+import type { Field } from '../../model/fields.ts';
 import type { Confirmation } from '../../model/waiting.ts';
 import { editUsers } from '../../mirror/users/edits.ts';
 import { readGuardHistory } from '../../mirror/users/held-batches.ts';
@@ -11,7 +12,6 @@ import { createMirrorReader } from '../../mirror/mirror.ts';
 import { readTransactionId } from '../../mirror/users/settled.ts';
 import type { FileTable } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
-import type { Field } from '../../model/user.ts';
 import { readLessons } from '../../reconcile/push/batches.ts';
 import { decideFor, waitsFor } from '../four-eyes.ts';
 import { requireTeamId } from '../named-user.ts';

@@ -3,15 +3,12 @@
  * none counts.
  */
 import type { UserEdit } from '../../mirror/users/edits.ts';
+import { columnOf, type Field, fields, type FieldValue } from '../../model/fields.ts';
 import { canonicalPhone } from '../../model/canonical.ts';
-import { columnOf } from '../../model/field-values.ts';
 import type { FileTable, FileTableRow, RowProblem } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
 import { plural } from '../../model/in-words.ts';
 import { toJson } from '../../model/json.ts';
-import type { Field } from '../../model/user.ts';
-import { fields } from '../../model/user.ts';
-import type { FieldValue } from '../../model/user-plan.ts';
 import type { ImportColumn } from './column-words.ts';
 import type { Columns } from './columns.ts';
 import { createMatcher, type TeamUser } from './match-user.ts';
@@ -88,7 +85,7 @@ function readRow(
   const { columns, only, clears } = wishes;
   const cells = cellsOf(row, columns);
   const { mirror, base } = user;
-  const wanted: Readonly<Record<Field, () => AskedValue<FieldValue>>> = {
+  const wanted: Readonly<Partial<Record<Field, () => AskedValue<FieldValue>>>> = {
     name: () => wantedName(cells, mirror),
     email: () => wantedEmail(cells('email'), mirror),
     phone: () => wantedPhone(cells('phone'), mirror, clears && columns.places.has('phone')),
@@ -97,7 +94,7 @@ function readRow(
   const changes: ImportChange[] = [];
   const problems: RowProblem[] = [];
   for (const field of fields.filter((one) => only.has(one))) {
-    const found = wanted[field]();
+    const found = wanted[field]?.();
     if (found === undefined) continue;
     if ('wrong' in found) problems.push({ line: row.line, kind: 'invalid', reason: found.wrong });
     else
@@ -114,7 +111,7 @@ function readRow(
   }
   const texts = fields
     .filter((field) => only.has(field))
-    .flatMap((field) => columnsOf[field])
+    .flatMap((field) => columnsOf[field] ?? [])
     .map((column: ImportColumn) => cells(column));
   return {
     line: row.line,

@@ -1,4 +1,5 @@
 /** Reads the cells of a row as values for a known user. */
+import type { Field, UserValues } from '../../model/fields.ts';
 import { longestWritten } from '../../model/longest-text.ts';
 import { canonicalEmail, canonicalPhone, isEmailAddress } from '../../model/canonical.ts';
 import { maxId, type Id } from '../../model/id.ts';
@@ -10,7 +11,6 @@ import {
   type NameSplit,
   splitName,
 } from '../../model/name.ts';
-import type { Field, UserValues } from '../../model/user.ts';
 import type { ImportColumn } from './column-words.ts';
 import { hasLostLetters } from './lost-letters.ts';
 
@@ -165,8 +165,8 @@ export function wantedRole(
   return id === undefined ? undefined : { value: id };
 }
 
-/** The columns that a field is read from. */
-export const columnsOf: Readonly<Record<Field, readonly ImportColumn[]>> = {
+/** The columns that a field is read from; a field without any is not imported. */
+export const columnsOf: Readonly<Partial<Record<Field, readonly ImportColumn[]>>> = {
   name: ['first_name', 'last_name', 'name'],
   email: ['email'],
   phone: ['phone'],

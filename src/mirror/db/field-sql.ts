@@ -1,0 +1,117 @@
+/**
+ * The writable fields in SQL, as `model/fields.ts` has them: wherever a statement names their columns one after another, in a
+ * tuple, a list or an object, it takes them from here. A row is named by its alias; the columns of a staged row may have a prefix.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import {
+  columnOf,
+  type Field,
+  fields,
+  type FieldValue,
+  single,
+  singleNames,
+  type UserValues,
+} from '../../model/fields.ts';
+
+type Sql = RawBuilder<unknown>;
+type ColumnType = 'text' | 'bigint';
+
+const halves = ['first_name', 'last_name'] as const;
+/** The columns of a field: of the name those of its halves. */
+export const sqlColumnsOf = (field: Field): readonly string[] =>
+  field === 'name' ? halves : [columnOf(field)];
+const columns = fields.flatMap(sqlColumnsOf);
+const typeOf = (field: Field): ColumnType => (field === 'name' ? 'text' : single(field).type);
+
+const inRow = (row: string, column: string, prefix: string): Sql => sql.ref(`${row}.${prefix}${column}`);
+const list = (names: readonly string[], of: (column: string) => Sql): Sql => sql.join(names.map(of));
+
+/** The columns of all fields, for `insert into`. */
+export const columnNames: Sql = list(columns, (column) => sql.ref(column));
+
+/** `u.first_name, u.last_name, u.email, …`: the columns of all fields in a row. */
+export const valuesOf = (row: string, prefix = ''): Sql =>
+  list(columns, (column) => inRow(row, column, prefix));
+
+/** The same without the halves of the name, where the joined one stands for them. */
+export const singlesIn = (row: string): Sql =>
+  list(singleNames.map(columnOf), (column) => inRow(row, column, ''));
+
+/** The columns of all fields in a row, selected under other names. */
+export const valuesAs = (row: string, prefix: string): Sql =>
+  list(columns, (column) => sql`${inRow(row, column, '')} as ${sql.ref(prefix + column)}`);
+
+/** `first_name = …, last_name = …, …`: what each column is set to. */
+export const setValues = (to: (column: string, field: Field) => Sql): Sql =>
+  sql.join(
+    fields.flatMap((field) =>
+      sqlColumnsOf(field).map((column) => sql`${sql.ref(column)} = ${to(column, field)}`),
+    ),
+  );
+
+/** The same for the fields of one value each. */
+export const setSingles = (to: (column: string, type: ColumnType) => Sql): Sql =>
+  sql.join(
+    singleNames.map((field) => sql`${sql.ref(columnOf(field))} = ${to(columnOf(field), typeOf(field))}`),
+  );
+
+/** Whether two rows differ in a field. */
+export const differs = (field: Field, one: string, other: string): Sql => {
+  const tuple = (row: string) => list(sqlColumnsOf(field), (column) => inRow(row, column, ''));
+  return sql`(${tuple(one)}) is distinct from (${tuple(other)})`;
+};
+
+/** A field's value in a row as JSON has it, and a name as an object of its halves. */
+export const jsonOf = (field: Field, row: string, prefix = ''): Sql =>
+  field === 'name'
+    ? sql`jsonb_build_object('first', ${inRow(row, 'first_name', prefix)}, 'last', ${inRow(row, 'last_name', prefix)})`
+    : sql`to_jsonb(${inRow(row, columnOf(field), prefix)})`;
+
+/** All fields of a row in one object. */
+export const objectOf = (row: string, prefix = ''): Sql =>
+  sql`jsonb_build_object(${sql.join(
+    fields.map((field) => {
+      const value = field === 'name' ? jsonOf(field, row, prefix) : inRow(row, columnOf(field), prefix);
+      return sql`${sql.lit(columnOf(field))}, ${value}`;
+    }),
+  )})`;
+
+/** A row for each field: what it is called, and these values. */
+export const rowPerField = (valuesFor: (field: Field) => readonly Sql[]): Sql =>
+  sql`(values ${sql.join(
+    fields.map((field) => sql`(${sql.join([sql.lit(columnOf(field)), ...valuesFor(field)])})`),
+  )})`;
+
+/** The columns of all fields in rows that are staged. */
+export const stagedColumns = (prefix = ''): readonly (readonly [name: string, type: ColumnType])[] =>
+  fields.flatMap((field) => sqlColumnsOf(field).map((column) => [prefix + column, typeOf(field)] as const));
+
+/** The columns of the fields of one value each. */
+export const stagedSingles: readonly (readonly [name: string, type: ColumnType])[] = singleNames.map(
+  (field) => [columnOf(field), typeOf(field)],
+);
+
+/** The values of all fields, in the order of their columns. */
+export const stagedValues = (
+  values: UserValues | undefined,
+): readonly (string | bigint | null | undefined)[] => [
+  values?.name.first,
+  values?.name.last,
+  ...singleNames.map((field) => values?.[field]),
+];
+
+/** The same by column, for rows that are staged as JSON objects. */
+export const byColumn = (values: UserValues, prefix = ''): Readonly<Record<string, unknown>> => {
+  const all = stagedValues(values);
+  return Object.fromEntries(columns.map((column, at) => [prefix + column, all[at]]));
+};
+
+/** How `jsonb_to_recordset` is told of these columns. */
+export const definitionsOf = (prefix = ''): Sql =>
+  sql.join(stagedColumns(prefix).map(([name, type]) => sql`${sql.ref(name)} ${sql.raw(type)}`));
+
+/** A field's value from jsonb. */
+export function valueFromJson(field: Field, value: unknown): FieldValue {
+  if (value === null || value === undefined) return null;
+  return typeOf(field) === 'bigint' ? BigInt(value as number) : (value as FieldValue);
+}
