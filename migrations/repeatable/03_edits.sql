@@ -99,8 +99,7 @@ begin
     end if;
   end if;
 
-  if (new.first_name, new.last_name, new.name_split, new.email, new.phone, new.role_id)
-     is distinct from (old.first_name, old.last_name, old.name_split, old.email, old.phone, old.role_id) then
+  if (new.name_split, {columns new.COLUMN}) is distinct from (old.name_split, {columns old.COLUMN}) then
     new.edited_at := clock_timestamp();
     new.edited_by := session_user;
   else
@@ -158,41 +157,23 @@ declare
   names       constant text[] := array_remove(array[sync.person(editor), sync.person(actor)], null);
 begin
   with changed as materialized (
-    select n.team_id, n.id as user_id, o.name_split as old_split, n.name_split,
-      o.first_name as old_first, n.first_name, b.first_name as base_first, o.last_name as old_last, n.last_name, b.last_name as base_last,
-      o.email as old_email, n.email, b.email as base_email, o.phone as old_phone, n.phone, b.phone as base_phone,
-      o.role_id as old_role, n.role_id, b.role_id as base_role, b.id is not null as is_known
+    select n.team_id, n.id as user_id, o.name_split as old_split, n.name_split, b.id is not null as is_known,
+      {columns o.COLUMN as old_COLUMN}, {columns n.COLUMN as new_COLUMN}, {columns b.COLUMN as base_COLUMN}
     from edited n
     join unedited o on o.team_id = n.team_id and o.id = n.id
     left join lateral (
-      select s.id, s.first_name, s.last_name, s.email, s.phone, s.role_id from sync.user_base s
-      where s.team_id = n.team_id and s.id = n.id offset 0
+      select s.id, {columns s.COLUMN} from sync.user_base s where s.team_id = n.team_id and s.id = n.id offset 0
     ) b on true
-    where (n.first_name, n.last_name, n.name_split, n.email, n.phone, n.role_id)
-      is distinct from (o.first_name, o.last_name, o.name_split, o.email, o.phone, o.role_id)
+    where (n.name_split, {columns n.COLUMN}) is distinct from (o.name_split, {columns o.COLUMN})
   ),
   touched as (
-    select c.team_id, c.user_id, 'name' as field, c.old_split as split,
-      jsonb_build_object('first', c.old_first, 'last', c.old_last) as old_value,
-      jsonb_build_object('first', c.first_name, 'last', c.last_name) as new_value,
-      (c.first_name, c.last_name) is not distinct from (c.base_first, c.base_last) as is_agreed,
-      c.is_known and (c.old_first, c.old_last) is distinct from (c.base_first, c.base_last) as was_other
-    from changed c where (c.first_name, c.last_name) is distinct from (c.old_first, c.old_last)
+    {selects select c.team_id, c.user_id, FIELD as field, case FIELD when 'name' then c.old_split end as split,
+      VALUE(c.old_) as old_value, VALUE(c.new_) as new_value, (COLUMNS(c.new_)) is not distinct from (COLUMNS(c.base_)) as is_agreed,
+      c.is_known and (COLUMNS(c.old_)) is distinct from (COLUMNS(c.base_)) as was_other
+    from changed c where (COLUMNS(c.new_)) is distinct from (COLUMNS(c.old_))}
     union all
     select c.team_id, c.user_id, 'name_split', null, to_jsonb(c.old_split), to_jsonb(c.name_split), false, false
     from changed c where c.name_split is distinct from c.old_split
-    union all
-    select c.team_id, c.user_id, 'email', null, to_jsonb(c.old_email), to_jsonb(c.email), c.email is not distinct from c.base_email,
-      c.is_known and c.old_email is distinct from c.base_email
-    from changed c where c.email is distinct from c.old_email
-    union all
-    select c.team_id, c.user_id, 'phone', null, to_jsonb(c.old_phone), to_jsonb(c.phone), c.phone is not distinct from c.base_phone,
-      c.is_known and c.old_phone is distinct from c.base_phone
-    from changed c where c.phone is distinct from c.old_phone
-    union all
-    select c.team_id, c.user_id, 'role_id', null, to_jsonb(c.old_role), to_jsonb(c.role_id), c.role_id is not distinct from c.base_role,
-      c.is_known and c.old_role is distinct from c.base_role
-    from changed c where c.role_id is distinct from c.old_role
   ),
   judged as materialized (
     select t.*, e.place, e.old_split,
@@ -280,13 +261,9 @@ language sql set search_path = pg_catalog, pg_temp as $$
     update sync.edits e set ended_at = clock_timestamp(), ended_how = 'agreed'
     from mirror.users u
     join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+    cross join lateral (values {fields (FIELD, VALUE(u.), VALUE(b.))}) as f (field, mirror_value, base_value)
     where e.team_id = end_edits.team and e.user_id = any (end_edits.users) and e.ended_at is null
-      and u.team_id = e.team_id and u.id = e.user_id
-      and case e.field
-        when 'name' then (u.first_name, u.last_name) is not distinct from (b.first_name, b.last_name)
-        when 'email' then u.email is not distinct from b.email
-        when 'phone' then u.phone is not distinct from b.phone
-        else u.role_id is not distinct from b.role_id end
+      and u.team_id = e.team_id and u.id = e.user_id and f.field = e.field and f.mirror_value is not distinct from f.base_value
       and not sync.is_under_way(e.team_id, e.user_id, e.field)
     returning e.team_id, e.user_id, e.field, e.edit_id
   )
@@ -327,12 +304,7 @@ begin
   select v.base_value, v.mirror_value into was, now
   from mirror.users u
   join sync.user_base b on b.team_id = u.team_id and b.id = u.id
-  cross join lateral (values
-    ('name', jsonb_build_object('first', b.first_name, 'last', b.last_name), jsonb_build_object('first', u.first_name, 'last', u.last_name)),
-    ('email', to_jsonb(b.email), to_jsonb(u.email)),
-    ('phone', to_jsonb(b.phone), to_jsonb(u.phone)),
-    ('role_id', to_jsonb(b.role_id), to_jsonb(u.role_id))
-  ) as v (field, base_value, mirror_value)
+  cross join lateral (values {fields (FIELD, VALUE(b.), VALUE(u.))}) as v (field, base_value, mirror_value)
   where u.team_id = find_edit.team and u.id = find_edit.id and v.field = of_field;
   select e.* into known from sync.edits e
   where e.team_id = find_edit.team and e.user_id = find_edit.id and e.field = of_field and e.ended_at is null;

@@ -20,16 +20,16 @@ begin
     select from (select t.team_id, min(t.id) as first, max(t.id) as last from touched t group by t.team_id) r
     where exists (select from sync.user_periods o where o.team_id = r.team_id and o.user_id between r.first and r.last)
   ) then
-    insert into sync.user_periods (team_id, user_id, valid_from, present, name, first_name, last_name, email, phone, role_id,
+    insert into sync.user_periods (team_id, user_id, valid_from, present, name, {columns COLUMN},
       role, resolved, created_at, updated_at, edited_at, edited_by, side, run_id)
-    select t.team_id, t.id, begins, true, t.name, t.first_name, t.last_name, t.email, t.phone, t.role_id,
+    select t.team_id, t.id, begins, true, t.name, {columns t.COLUMN},
       t.role, t.resolved, t.created_at, t.updated_at, t.edited_at, t.edited_by, origin, run
     from touched t where t.gone_at is null;
     return null;
   end if;
   with moved as materialized (
-    select t.team_id, t.id, tg_op <> 'DELETE' and t.gone_at is null as present, t.name, t.first_name, t.last_name, t.email, t.phone,
-      t.role_id, t.role, t.resolved, t.created_at, t.updated_at, t.edited_at, t.edited_by, p.place, p.valid_from,
+    select t.team_id, t.id, tg_op <> 'DELETE' and t.gone_at is null as present, t.name, {columns t.COLUMN}, t.role,
+      t.resolved, t.created_at, t.updated_at, t.edited_at, t.edited_by, p.place, p.valid_from,
       p.present and (p.role_id is distinct from t.role_id or t.role_id is null and p.role is distinct from t.role) as role_moved,
       exists (
         select from sync.edits e
@@ -37,16 +37,16 @@ begin
       ) as role_waits
     from touched t
     left join lateral (
-      select o.ctid as place, o.valid_from, o.present, o.name, o.first_name, o.last_name, o.email, o.phone, o.role_id, o.role,
+      select o.ctid as place, o.valid_from, o.present, o.name, {columns o.COLUMN}, o.role,
         o.resolved, o.created_at, o.updated_at, o.edited_at, o.edited_by
       from sync.user_periods o
       where o.team_id = t.team_id and o.user_id = t.id order by o.valid_from desc limit 1
     ) p on true
     where case when tg_op <> 'DELETE' and t.gone_at is null
       then p.present is distinct from true or
-        (p.name, p.first_name, p.last_name, p.email, p.phone, p.role_id, p.role, p.resolved, p.created_at, p.updated_at, p.edited_at, p.edited_by)
+        (p.name, {columns p.COLUMN}, p.role, p.resolved, p.created_at, p.updated_at, p.edited_at, p.edited_by)
           is distinct from
-        (t.name, t.first_name, t.last_name, t.email, t.phone, t.role_id, t.role, t.resolved, t.created_at, t.updated_at, t.edited_at, t.edited_by)
+        (t.name, {columns t.COLUMN}, t.role, t.resolved, t.created_at, t.updated_at, t.edited_at, t.edited_by)
       else p.present end
   ),
   closed as (
@@ -54,10 +54,10 @@ begin
     where o.ctid = any (array(select m.place from moved m where m.place is not null))
     returning true
   )
-  insert into sync.user_periods (team_id, user_id, valid_from, present, name, first_name, last_name, email, phone, role_id, role,
+  insert into sync.user_periods (team_id, user_id, valid_from, present, name, {columns COLUMN}, role,
     resolved, created_at, updated_at, edited_at, edited_by, side, run_id, changed_by, actor, role_moved, role_arrived_at)
-  select m.team_id, m.id, greatest(begins, m.valid_from + interval '1 microsecond'), m.present, m.name, m.first_name, m.last_name,
-    m.email, m.phone, m.role_id, m.role, m.resolved, m.created_at, m.updated_at, m.edited_at, m.edited_by,
+  select m.team_id, m.id, greatest(begins, m.valid_from + interval '1 microsecond'), m.present, m.name, {columns m.COLUMN}, m.role,
+    m.resolved, m.created_at, m.updated_at, m.edited_at, m.edited_by,
     origin, run, case when run is null then session_user end,
     case when person is not null then sync.named_editor(session_user, person) end, m.present and coalesce(m.role_moved, false),
     case when m.role_waits then 'infinity' else '-infinity' end::timestamptz

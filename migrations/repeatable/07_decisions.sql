@@ -363,12 +363,7 @@ begin
     left join lateral (
       select * from sync.edits o where o.team_id = decide_edits.team and o.user_id = s.user_id and o.field = s.field and o.ended_at is null offset 0
     ) l on true
-    left join lateral (values
-      ('name', jsonb_build_object('first', u.first_name, 'last', u.last_name), jsonb_build_object('first', b.first_name, 'last', b.last_name)),
-      ('email', to_jsonb(u.email), to_jsonb(b.email)),
-      ('phone', to_jsonb(u.phone), to_jsonb(b.phone)),
-      ('role_id', to_jsonb(u.role_id), to_jsonb(b.role_id))
-    ) as v (field, mirror_value, base_value) on v.field = s.field
+    left join lateral (values {fields (FIELD, VALUE(u.), VALUE(b.))}) as v (field, mirror_value, base_value) on v.field = s.field
     cross join lateral (
       select case when case when s.edit_id is null then l.new_value is not distinct from s.mirror else l.edit_id = s.edit_id end
         then l.edit_id end as edit_id
@@ -395,12 +390,8 @@ begin
   ),
   withdrawn as (
     update mirror.users u set
-      first_name = case when 'name' = any (r.fields) then b.first_name else u.first_name end,
-      last_name = case when 'name' = any (r.fields) then b.last_name else u.last_name end,
+      {columns COLUMN = case when FIELD = any (r.fields) then b.COLUMN else u.COLUMN end},
       name_split = case when 'name' = any (r.fields) then coalesce(r.split, 'guessed') else u.name_split end,
-      email = case when 'email' = any (r.fields) then b.email else u.email end,
-      phone = case when 'phone' = any (r.fields) then b.phone else u.phone end,
-      role_id = case when 'role_id' = any (r.fields) then b.role_id else u.role_id end,
       edited_at = clock_timestamp(), edited_by = session_user
     from (
       select g.user_id, array_agg(g.field) as fields, max(g.old_split) filter (where g.field = 'name') as split from given g group by g.user_id

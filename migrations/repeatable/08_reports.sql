@@ -183,20 +183,14 @@ select v.*, mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mi
          w.reason as held_because, e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by
   from mirror.users u
   join sync.user_base b on b.team_id = u.team_id and b.id = u.id
-  cross join lateral (values
-    ('name', jsonb_build_object('first', b.first_name, 'last', b.last_name), jsonb_build_object('first', u.first_name, 'last', u.last_name)),
-    ('email', to_jsonb(b.email), to_jsonb(u.email)),
-    ('phone', to_jsonb(b.phone), to_jsonb(u.phone)),
-    ('role_id', to_jsonb(b.role_id), to_jsonb(u.role_id))
-  ) as f (field, base_value, mirror_value)
+  cross join lateral (values {fields (FIELD, VALUE(b.), VALUE(u.))}) as f (field, base_value, mirror_value)
   left join (
     select h.team_id, h.user_id, h.field, r.reason, h.batch is not null and r.reason in ('limit', 'review') as is_refused
     from sync.held_fields h cross join lateral (select sync.held_because(h.reason, h.decision, h.until)) r (reason)
     where h.decision is null or h.decision = 'rejected'
   ) w on w.team_id = u.team_id and w.user_id = u.id and w.field = f.field
   left join sync.edits e on e.team_id = u.team_id and e.user_id = u.id and e.field = f.field and e.ended_at is null
-  where (u.first_name, u.last_name, u.email, u.phone, u.role_id)
-        is distinct from (b.first_name, b.last_name, b.email, b.phone, b.role_id)
+  where ({columns u.COLUMN}) is distinct from ({columns b.COLUMN})
     and f.base_value is distinct from f.mirror_value
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
@@ -230,12 +224,7 @@ select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_v
   v.edited_at, v.edited_by, v.edited_in
 from (
   select h.team_id, h.user_id, u.name, h.field, sync.held_because(h.reason, h.decision, h.until) as reason, h.base_value,
-    case when u.id is not null then
-      case h.field when 'name' then jsonb_build_object('first', u.first_name, 'last', u.last_name)
-                   when 'email' then to_jsonb(u.email)
-                   when 'phone' then to_jsonb(u.phone)
-                   when 'role_id' then to_jsonb(u.role_id) end
-    end as mirror_value,
+    case when u.id is not null then (select f.value from (values {fields (FIELD, VALUE(u.))}) f (field, value) where f.field = h.field) end as mirror_value,
     h.shown_value as service_value, h.detail, h.since, h.run_id, h.until, h.asked_by, h.asked_why,
     sync.held_because(h.reason, h.decision, null) as beneath, h.mirror_value as mirror_value_then, h.service_value as service_value_then,
     case when h.decision is null then h.batch end as batch, c.closed_at as decided_at, c.decided_by, c.decided_why, h.edit_id,

@@ -34,7 +34,7 @@ begin
     select r.rolname, v.rights
     from (values
       ('musterd_reader', array[]::text[]),
-      ('musterd_editor', array['update (first_name, last_name, name_split, email, phone) on mirror.users',
+      ('musterd_editor', array[format('update (name_split, %s) on mirror.users', array_to_string(array_remove(array[{columns 'COLUMN'}], 'role_id'), ', ')),
         'insert (team_id, email, phone) on mirror.user_lookups', 'execute on function mirror.forget_lookups(bigint, text[])']),
       ('musterd_role_editor', array['update (role_id) on mirror.users']),
       ('musterd_approver', array['execute on function sync.approve(text, bigint[], text, bigint, bigint[])',

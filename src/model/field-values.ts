@@ -1,5 +1,4 @@
 /** How a field's value is shown to a person. */
-import type { Field } from './fields.ts';
 import type { NamePair } from './name.ts';
 
 /** Two halves are told apart by a bar; no value is a dash, and so is an empty text. */
@@ -15,9 +14,4 @@ export function showValue(value: unknown): string {
 /** A moment in UTC, to the second. */
 export function showTime(date: Date | null | undefined): string {
   return date === null || date === undefined ? '' : date.toISOString().replace(/\.\d+Z$/, 'Z');
-}
-
-/** A field under the name that SQL and JSON have for it. */
-export function columnOf(field: Field): string {
-  return field === 'roleId' ? 'role_id' : field;
 }

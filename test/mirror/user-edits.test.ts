@@ -102,8 +102,8 @@ describe.each(servers())('edits on $name', (server) => {
         [41n, 1n, 'phone', null, '15550100'],
         [42n, 2n, 'name', { first: 'Ana', last: 'Lopez' }, { first: 'Ana', last: 'Berg' }],
         [42n, 2n, 'role_id', 2, 3],
-        [41n, 1n, 'name_split', 'known', 'guessed'],
         [41n, 1n, 'phone', '15550100', null],
+        [41n, 1n, 'name_split', 'known', 'guessed'],
       ]);
     });
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { MusterdError } from '../../errors.ts';
+import { forEachField } from './for-each-field.ts';
 
 export interface MigrationFile {
   /** Such as `0001_baseline`, or `repeatable/01_sessions`. */
@@ -39,7 +40,8 @@ function readFolder(folder: string, under: string): readonly MigrationFile[] {
       );
     }
     // A checkout on Windows may have other line ends, which do not count as a change.
-    const text = readFileSync(join(folder, under, name), 'utf8').replaceAll('\r\n', '\n');
+    const file = readFileSync(join(folder, under, name), 'utf8').replaceAll('\r\n', '\n');
+    const text = under === REPEATABLE ? forEachField(file) : file;
     const checksum = createHash('sha256').update(text).digest('hex');
     return { name: posix.join(under, name.slice(0, -'.sql'.length)), text, checksum };
   });
