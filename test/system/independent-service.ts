@@ -14,6 +14,8 @@ export interface Person {
   email: string | null;
   phone: string | null;
   role: number;
+  /** What else a user has here that an update may change. */
+  more?: Record<string, string | null>;
 }
 
 export interface IndependentService {
@@ -49,13 +51,14 @@ const memberOf = (person: Person) =>
 const nameOf = ({ first, last }: Person) => `${first} ${last}`.trimEnd();
 
 function userOf(person: Person, team: number): string {
-  const { id, email, phone, role } = person;
+  const { id, email, phone, role, more } = person;
   const values = {
     name: nameOf(person),
     email,
     phone: phone === null ? null : `+${phone}`,
     role_id: role,
     team_id: team,
+    ...more,
   };
   const rest = {
     created_at: '2024-02-29T10:00:00Z',
@@ -105,8 +108,10 @@ function answer(
       const { users } = JSON.parse(body.replace(/"id":(\d+)/g, '"id":"$1"')) as {
         users: Record<string, string | number>[];
       };
+      const others = (given: object, { more = {} }: Person) =>
+        Object.entries(given).filter(([name]) => name in more);
       const changed: Person[] = [];
-      for (const { id, first_name: first, last_name: last, email, phone, role_id: role } of users) {
+      for (const { id, first_name: first, last_name: last, email, phone, role_id: role, ...rest } of users) {
         const person = people.get(String(id));
         if (person === undefined) return [400, '"error"'];
         service.updates.push({
@@ -118,6 +123,7 @@ function answer(
         if (email !== undefined) person.email = String(email).toLowerCase();
         if (phone !== undefined) person.phone = phone === '' ? null : String(phone);
         if (role !== undefined) person.role = Number(role);
+        Object.assign(person.more ?? {}, Object.fromEntries(others(rest, person)));
         changed.unshift(person);
       }
       return all(changed);

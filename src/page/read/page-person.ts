@@ -1,12 +1,12 @@
 /** Everything that the page shows about one person, with the rights of a reader of reports. */
 import { sql } from 'kysely';
-import { fieldOf, valuesIn } from '../../model/fields.ts';
+import { fieldOf, valuesIn, type UserValues } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import { joinName } from '../../model/name.ts';
 import type { ServiceUser, ServiceValue } from '../../model/user.ts';
 import type { UserState } from '../../model/user-state.ts';
-import { valueFromJson } from '../../mirror/db/field-sql.ts';
+import { valueFromJson, valuesOf } from '../../mirror/db/field-sql.ts';
 import type { Row } from '../../mirror/db/database.ts';
 import { type HeldRow, readHeldFields } from '../../mirror/users/held.ts';
 import { type ChangeRow, readChangesOf } from './page-changes.ts';
@@ -46,7 +46,6 @@ type PersonRow = Row<
   | 'edited_at'
   | 'edited_by'
 >;
-type BaseColumns = Pick<PersonRow, 'first_name' | 'last_name' | 'email' | 'phone' | 'role_id'>;
 
 export interface PersonRead {
   readonly id: Id;
@@ -66,15 +65,13 @@ export interface PersonRead {
 const mostPeriods = 200;
 
 /** The service's values as last seen: those of base, and for held fields the value stored with the hold. */
-function lastSeen(id: Id, base: BaseColumns, held: readonly HeldRow[]): ServiceUser {
-  const values = valuesIn(base);
-  const agreed = { ...values, name: joinName(values.name) };
+function lastSeen(id: Id, base: UserValues, held: readonly HeldRow[]): ServiceUser {
   const shown = held.flatMap(({ field: column, service_value: value }) => {
     const field = fieldOf(column);
     if (value === null || value === undefined) return [];
     return [[field, (field === 'name' ? value : valueFromJson(field, value)) as ServiceValue]];
   });
-  return { id, ...agreed, ...Object.fromEntries(shown), raw: {} };
+  return { id, ...base, name: joinName(base.name), ...Object.fromEntries(shown), raw: {} };
 }
 
 function stateOf(
@@ -83,40 +80,24 @@ function stateOf(
     row,
     base,
     isOpen,
-  }: { readonly row: PersonRow; readonly base: BaseColumns | null; readonly isOpen: boolean },
+  }: { readonly row: PersonRow; readonly base: UserValues | null; readonly isOpen: boolean },
   held: readonly HeldRow[],
   now: Date,
 ): UserState {
   const { role, resolved } = row;
-  const nameOf = (of: { readonly first_name: string; readonly last_name: string }) => ({
-    first: of.first_name,
-    last: of.last_name,
-  });
   const isKnown = base !== null && resolved && row.gone_at === null;
   return {
     id,
     service: isKnown ? lastSeen(id, base, held) : undefined,
     mirror: {
-      name: nameOf(row),
+      ...valuesIn(row),
       split: row.name_split,
-      email: row.email,
-      phone: row.phone,
-      roleId: row.role_id,
       joined: row.name,
       role,
       resolved,
       gone: row.gone_at !== null,
     },
-    base:
-      base === null
-        ? undefined
-        : {
-            name: nameOf(base),
-            joined: joinName(nameOf(base)),
-            email: base.email,
-            phone: base.phone,
-            roleId: base.role_id,
-          },
+    base: base === null ? undefined : { ...base, joined: joinName(base.name) },
     held: held.map((one) =>
       toHold({
         ...one,
@@ -142,21 +123,15 @@ function stateOf(
 /** The base: the mirror's values without edits made since. */
 async function readBase(
   { db }: PageReader,
-  row: BaseColumns,
+  row: PersonRow,
   { teamId, id }: { readonly teamId: Id; readonly id: Id },
-): Promise<BaseColumns> {
+): Promise<UserValues> {
   const { rows } = await sql<{ field: string; base: unknown }>`
     select field, base_value as base from report.pending where team_id = ${teamId} and user_id = ${id}`.execute(
     db,
   );
-  const { first_name, last_name, email, phone, role_id } = row;
-  const edited = rows.map(({ field, base }) => {
-    if (field !== 'name')
-      return { [field]: base === null || field !== 'role_id' ? base : valueFromJson('roleId', base) };
-    const { first, last } = base as { readonly first: string; readonly last: string };
-    return { first_name: first, last_name: last };
-  });
-  return Object.assign({ first_name, last_name, email, phone, role_id }, ...edited) as BaseColumns;
+  const edited = rows.map(({ field, base }) => [fieldOf(field), valueFromJson(fieldOf(field), base)]);
+  return { ...valuesIn(row), ...Object.fromEntries(edited) };
 }
 
 /** An open push. */
@@ -189,12 +164,10 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
   const [teamId] = teamIds;
   if (teamId === undefined || !/^\d{1,18}$/.test(wanted)) return null;
   const id = BigInt(wanted);
-  const found = await db
-    .selectFrom('mirror.users')
-    .select(['name', 'first_name', 'last_name', 'name_split', 'email', 'phone', 'role_id', 'role'])
-    .select(['resolved', 'gone_at', 'created_at', 'edited_at', 'edited_by'])
-    .where((eb) => eb.and({ team_id: teamId, id }))
-    .executeTakeFirst();
+  const { rows } = await sql<PersonRow>`
+    select u.name, u.name_split, ${valuesOf('u')}, u.role, u.resolved, u.gone_at, u.created_at, u.edited_at, u.edited_by
+    from mirror.users u where u.team_id = ${teamId} and u.id = ${id}`.execute(db);
+  const [found] = rows;
   if (found === undefined) return null;
   const roles = await db
     .selectFrom('mirror.roles')
