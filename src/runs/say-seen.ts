@@ -59,7 +59,7 @@ export function sayResolveEach(rows: readonly HeldRow[]): readonly string[] {
   return rows.flatMap((row) => {
     if (row.user_id === null || !isResolved(row)) return [];
     const field = fieldOf(row.field);
-    const service = field === 'roleId' ? valueFromJson(field, row.service_value) : row.service_value;
+    const service = field === 'name' ? row.service_value : valueFromJson(field, row.service_value);
     const mirror = valueFromJson(field, row.mirror_value);
     return [
       sayResolve(row.user_id, {
