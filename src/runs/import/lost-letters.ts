@@ -50,10 +50,10 @@ function tableOf(codePage: string): ReadonlyMap<string, number> {
 
 /** Bytes of another code page, or of UTF-8, have been read as Windows-1252: Šimić has become Šimiæ, or Å imiÄ‡. */
 function isMisread(text: string, now: string): boolean {
-  const [read, before] = [canonicalName(text), now.normalize('NFC')];
-  if (/^[\x20-\x7e]*$/.test(before)) return false;
+  if (/^[\x20-\x7e]*$/.test(now)) return false;
+  const read = canonicalName(text);
   const west = new TextDecoder('windows-1252');
-  const ways = [new TextEncoder().encode(before), ...codePages.map((one) => encode(before, tableOf(one)))];
+  const ways = [new TextEncoder().encode(now), ...codePages.map((one) => encode(now, tableOf(one)))];
   return ways
     .map((bytes) => canonicalName(west.decode(bytes)))
     .some((misread) => read === misread || isCutToCodePage(read, misread));
