@@ -1,13 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import {
-  existsSync,
-  lstatSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { targetOf, writeOwnFile } from './own-file.ts';
 import { createTeam, putUser, type PlayedTeam, type UserRecord } from './played-team.ts';
 
 /** Keeps the teams in a file. */
@@ -21,15 +13,6 @@ interface StateFile {
 const format = 'musterd emulator state 1';
 const everyMs = 1000;
 const rowKeys = ['tags', 'fields', 'surveys', 'inboxes', 'schedules'] as const;
-
-/** Where the file is. Whoever else made a link would choose what is read and overwritten. */
-function targetOf(path: string): string {
-  const named = lstatSync(path, { throwIfNoEntry: false });
-  if (named?.isSymbolicLink() !== true) return path;
-  if (named.uid !== 0 && named.uid !== process.geteuid?.())
-    throw new Error(`${path} is a link that somebody else made; name the file itself, or another one.`);
-  return existsSync(path) ? realpathSync(path) : path;
-}
 
 /**
  * The teams in the file, or undefined if there is no file yet. Throws an Error if the
@@ -53,17 +36,8 @@ export function createStateFile(path: string, teams: readonly PlayedTeam[]): Sta
   function save(): void {
     const version = teams.reduce((sum, team) => sum + team.version, 0);
     if (version === saved) return;
-    const target = targetOf(path);
-    // Nobody can have put anything under this name before.
-    const part = `${target}.${randomUUID()}.new`;
-    try {
-      // The file contains the API Secrets of the emulated teams.
-      writeFileSync(part, JSON.stringify({ format, teams: teams.map(store) }), { mode: 0o600, flag: 'wx' });
-      renameSync(part, target);
-    } catch (error) {
-      rmSync(part, { force: true });
-      throw error;
-    }
+    // The file contains the API Secrets of the emulated teams.
+    writeOwnFile(path, JSON.stringify({ format, teams: teams.map(store) }), 0o600);
     saved = version;
   }
   save();

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { isIP, type Socket } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { EmulatorOptions } from './options.ts';
+import { writeOwnFile } from './own-file.ts';
 
 /** A server that does not listen yet. */
 export interface ListeningServer {
@@ -79,7 +80,7 @@ function keep(
 ): Pick<ListeningServer, 'authorityFile' | 'clean'> {
   const directory = asked === undefined ? mkdtempSync(join(tmpdir(), 'musterd-emulator-')) : undefined;
   const authorityFile = asked ?? join(directory ?? '', 'authority.pem');
-  writeFileSync(authorityFile, authority);
+  writeOwnFile(authorityFile, authority, 0o644);
   return {
     authorityFile,
     clean: () => {

@@ -239,9 +239,11 @@ describe('a state file', () => {
       rmSync(stateFile);
       symlinkSync(to, stateFile);
       lchownSync(stateFile, 65_534, 65_534);
-      await expect(createEmulator({ http: true, stateFile })).rejects.toThrow(
-        'is a link that somebody else made',
-      );
+      for (const options of [
+        { http: true, stateFile },
+        { http: false, authorityFile: stateFile },
+      ])
+        await expect(createEmulator(options)).rejects.toThrow('is a link that somebody else made');
     }
   });
 });
