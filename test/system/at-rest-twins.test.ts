@@ -5,7 +5,8 @@ import type { RunGroup } from '../../src/model/run-group.ts';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { planHash } from '../../src/runs/plan-file.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, onService, type Stage } from './stage.ts';
+import { createStage, type Stage } from './stage.ts';
+import { traces } from './traces.ts';
 
 type Row = Record<string, unknown> & { readonly id: number };
 type Step = (stage: Stage) => unknown;
@@ -108,26 +109,6 @@ function shareTime(stages: readonly Stage[]): () => void {
   for (const { emulator } of stages) Object.assign(emulator.clock, { now: () => nowMs });
   return () => {
     nowMs = Math.max(nowMs + 1, Date.now());
-  };
-}
-
-async function traces(stage: Stage) {
-  return {
-    mirror: await stage.sql(
-      'select id, name, first_name, last_name, email, phone, role_id, role, resolved, gone_at is null from mirror.users order by id',
-    ),
-    base: await stage.sql(
-      'select id, name, first_name, last_name, email, phone, role_id from sync.user_base order by id',
-    ),
-    held: await stage.sql(
-      'select user_id, field, reason, batch, base_value, mirror_value, service_value, decision from sync.held_fields order by 1, 2',
-    ),
-    absences: await stage.sql('select id, passes from sync.absences order by 1'),
-    stale: await stage.sql('select id, passes from sync.stale_rows order by 1'),
-    ledger: await stage.sql(
-      'select run_id, user_id, kind, outcome, base, old, new from sync.changes order by change_id',
-    ),
-    service: [...onService(stage)],
   };
 }
 
@@ -372,7 +353,7 @@ describe('Users who are looked at as far as they are new end as if everybody wer
         },
       );
       expect(reports[0]).toEqual(reports[1]);
-      expect(await traces(quick)).toEqual(await traces(whole));
+      expect(await traces(quick, 'batch')).toEqual(await traces(whole, 'batch'));
     }
     expect(looked).toBeGreaterThan(0);
   });
