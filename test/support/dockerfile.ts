@@ -4,7 +4,7 @@
  * machine; a stage `FROM scratch` is empty and stays so but for what is copied.
  */
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { plainEnvironment, ROOT } from './checkout.ts';
@@ -100,7 +100,8 @@ async function carryOut(word: string, rest: string[], stage: Stage, build: Build
   } else if (word === 'ENV' || word === 'LABEL') {
     const [, name = '', value = ''] = /^([^=]+)="?([^"]*)"?$/.exec(fill(words, build.args)) ?? [];
     (word === 'ENV' ? stage.environment : stage.labels)[name] = value;
-  } else if (word === 'RUN') {
+  } else if (words === 'npm ci') linkPackages(here);
+  else if (word === 'RUN') {
     if (stage.from === 'scratch') throw new Error(`nothing here to run it with: ${words}`);
     await runWell('/bin/sh', ['-ec', words], { cwd: here, env: plainEnvironment(stage.environment) });
   } else if (word === 'COPY') copy(rest, here, build);
@@ -109,6 +110,17 @@ async function carryOut(word: string, rest: string[], stage: Stage, build: Build
   else if (word === 'CMD') stage.command = list(words);
   else if (word === 'HEALTHCHECK') stage.healthcheck = list(words.replace(/^(--\S+ )*CMD /, ''));
   else if (word !== 'STOPSIGNAL' && word !== 'EXPOSE') throw new Error(`not understood: ${word}`);
+}
+
+/** What `npm ci` would install is what this checkout has; what it reads, and packages of our own, have to be there. */
+function linkPackages(here: string): void {
+  const lock = JSON.parse(readFileSync(join(here, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, unknown>>;
+  };
+  const own = Object.keys(lock.packages).filter((path) => !path.startsWith('node_modules/'));
+  for (const path of own) statSync(join(here, path, 'package.json'));
+  statSync(join(here, '.npmrc'));
+  symlinkSync(join(ROOT, 'node_modules'), join(here, 'node_modules'));
 }
 
 /** A folder's content is copied, not the folder itself; to a name that ends in / several may go. */
