@@ -105,31 +105,34 @@ describe('four eyes', () => {
     expect(await carol.approve(batch)).toEqual(['approved']);
   });
 
-  it.each([
-    ['two normal forms', 'Zo\u00EB', 'Zoe\u0308'],
-    ['two spaces', 'Anna Berg', 'Anna  Berg'],
-    ['a space that does not break', 'Anna Berg', 'Anna\u00A0Berg'],
-    ['a tab', 'Anna Berg', 'Anna\tBerg'],
-    ['spaces around it', 'Anna', ' Anna\u2003'],
-    ['a space without width', 'Anna', 'An\u200Bna'],
-    ['a soft hyphen', 'Anna', 'An\u00ADna'],
-    ['a mark of direction', 'Anna', '\u200EAnna'],
-    ['a sharp s', 'Anna Strauß', 'Anna Strauss'],
-    ['wide letters', 'Anna', '\uFF21nna'],
-    ['a ligature', 'Steffi', 'Ste\uFB03'],
-    ['a final sigma', 'Νίκος', 'ΝΊΚΟΣ'],
-  ])('are not those of a name that has %s', async (_, one, other) => {
-    const id = await open();
-    const [second = 0] = team.ids.slice(1);
-    for (const [user, editor, decider] of [
-      [id, one, other],
-      [second, other, one],
-    ] as const) {
-      await team.bob.edit(user, `email = 'ada${user}@example.com'`, editor);
-      await team.run();
-      const batch = await team.batchOf(user);
-      await expect(team.carol.approve(batch, { actor: decider })).rejects.toThrow(refusal);
-      expect((await team.musterd('approve', batch, '--as', decider)).code).toBe(64);
+  it('are not those of a name that is written otherwise', async () => {
+    const names = [
+      ['two normal forms', 'Zo\u00EB', 'Zoe\u0308'],
+      ['two spaces', 'Anna Berg', 'Anna  Berg'],
+      ['a space that does not break', 'Anna Berg', 'Anna\u00A0Berg'],
+      ['a tab', 'Anna Berg', 'Anna\tBerg'],
+      ['spaces around it', 'Anna', ' Anna\u2003'],
+      ['a space without width', 'Anna', 'An\u200Bna'],
+      ['a soft hyphen', 'Anna', 'An\u00ADna'],
+      ['a mark of direction', 'Anna', '\u200EAnna'],
+      ['a sharp s', 'Anna Strauß', 'Anna Strauss'],
+      ['wide letters', 'Anna', '\uFF21nna'],
+      ['a ligature', 'Steffi', 'Ste\uFB03'],
+      ['a final sigma', 'Νίκος', 'ΝΊΚΟΣ'],
+    ] as const;
+    await open({ emulator: { users: 120 } });
+    const asked = names.flatMap(([what, one, other]) => [
+      { what, editor: one, decider: other },
+      { what, editor: other, decider: one },
+    ]);
+    expect(team.ids.length).toBeGreaterThanOrEqual(asked.length);
+    for (const [at, { editor }] of asked.entries())
+      await team.bob.edit(team.ids[at] ?? 0, `email = 'ada${at}@example.com'`, editor);
+    await team.run();
+    for (const [at, { what, decider }] of asked.entries()) {
+      const batch = await team.batchOf(team.ids[at] ?? 0);
+      await expect(team.carol.approve(batch, { actor: decider }), what).rejects.toThrow(refusal);
+      expect([what, (await team.musterd('approve', batch, '--as', decider)).code]).toEqual([what, 64]);
     }
     await team.run();
     expect(team.updates()).toEqual([]);
