@@ -1,11 +1,10 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { faultsOn, launchBrowser, type Look, openPage, type OwnBrowser, shoot } from '../support/browser.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/postgres-process.ts';
 import { createVisitor, type PageForm } from './agreed/page-forms.ts';
 import { createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
 import { type Running, startMusterd } from './run-musterd.ts';
@@ -13,15 +12,6 @@ import { type Running, startMusterd } from './run-musterd.ts';
 const token = 'a token of the page of a copy';
 const httpCredentials = { username: 'kim', password: token };
 const authorization = `Basic ${Buffer.from(`kim:${token}`).toString('base64')}`;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 describe('the page of a daemon at a copy', () => {
   let service: Awaited<ReturnType<typeof createService>>;

@@ -1,6 +1,4 @@
 /** The page as people see it: a real browser, a real daemon, Postgres and the emulator. */
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
@@ -20,6 +18,7 @@ import {
 } from '../support/browser.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/postgres-process.ts';
 import { fillMirror, largeTeam } from '../support/large-mirror.ts';
 import { type Running, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
@@ -39,15 +38,6 @@ const hostile = [
 
 const owned = async (db: Database, text: string) =>
   await runSqlText(db, `begin; set local musterd.writing = 'on'; ${text}; commit`);
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** A view's address, with something that is there. */
 async function addressOf(db: Database, pattern: string, which = 'min'): Promise<string> {

@@ -1,21 +1,11 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import { freePort } from '../../support/postgres-process.ts';
 import { type Running, startMusterd } from '../run-musterd.ts';
 import { createVisitor } from './page-forms.ts';
 import { createTeam, type Team } from './people.ts';
 
 const token = 'a token of the page for tests';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 let team: Team;
 let daemon: Running;
