@@ -65,6 +65,9 @@ describe('what is decided of a field', () => {
       field: 'email',
       ...values,
       reason: of.word === 'hold' ? 'conflict: both' : null,
+      batch: null,
+      edited_by: null,
+      edited_at: null,
     };
     expect(changesOf(plan({ email: of.decision }), 'Anne')).toEqual(
       of.row ? [{ user_id: 7n, name: 'Anne', ...row }] : [],
