@@ -27,11 +27,10 @@ const named: Readonly<Record<string, z.ZodType>> = {
 
 export const openApiPath = '/openapi.json';
 
-/** Serves the document to anybody, as such documents are. */
+/** Serves the document to anybody, as such documents are. It is made when somebody asks for it, since few do. */
 export function addOpenApiRoute(app: FastifyInstance): void {
-  const text = JSON.stringify(openApiDocument());
   app.get(openApiPath, { exposeHeadRoute: false }, (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(text),
+    reply.type('application/json; charset=utf-8').send(JSON.stringify(openApiDocument())),
   );
 }
 
