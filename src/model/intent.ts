@@ -59,6 +59,13 @@ export interface Intent {
   readonly ageMs: number;
 }
 
+/** What was written down to be sent. */
+export interface OpenedIntents {
+  readonly intents: readonly Intent[];
+  /** Users whom somebody is editing or deciding about in a transaction that is still open: they are left out. */
+  readonly busy: readonly Id[];
+}
+
 /** What the verdict on one open intent changes. */
 export interface IntentResult {
   readonly intent: Intent;

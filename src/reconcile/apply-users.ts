@@ -22,7 +22,7 @@ import {
 import type { Until } from './guard/field-limits.ts';
 import { observe, takeValues } from './merge/service-values.ts';
 import { chunks } from './chunks.ts';
-import { givenTwice, type RunNotes } from './run-notes.ts';
+import { givenTwice, noteDeferred, type RunNotes } from './run-notes.ts';
 import type { GuardVerdict } from './guard/guard.ts';
 import type { RunContext, WholePlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
@@ -113,8 +113,7 @@ export async function applyPulls(
   notes.count('adopted', unknown.filter((id) => !deferred.has(id)).length);
   const forgotten = plans.filter((plan) => plan.case === 'forget').map(({ id }) => id);
   if (forgotten.length > 0) await mirror.forgetUsers(forgotten);
-  notes.count('deferred', deferred.size);
-  if (deferred.size > 0) notes.partial(`${deferred.size} users were being edited and wait for the next run`);
+  noteDeferred(notes, deferred.size);
   countPlans(
     plans.filter(({ id }) => !deferred.has(id)),
     notes,

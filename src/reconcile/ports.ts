@@ -8,7 +8,7 @@ import type {
   RefreshResult,
   WithheldAbsence,
 } from '../model/absence.ts';
-import type { Intent, IntentResult, NameSafety, PushTries } from '../model/intent.ts';
+import type { Intent, IntentResult, NameSafety, OpenedIntents, PushTries } from '../model/intent.ts';
 import type { UserPlan, UserWrite } from '../model/user-plan.ts';
 import type { ComparedUsers, RoleNames, ShownUsers, UserState } from '../model/user-state.ts';
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
@@ -118,10 +118,10 @@ export interface MirrorWriter {
   /** Deletes the bookkeeping of users that exist nowhere any more. */
   forgetUsers(ids: readonly Id[]): Promise<void>;
   /**
-   * Writes down what is about to be sent, without users that were edited meanwhile or have an open intent.
+   * Writes down what is about to be sent, without users that were edited meanwhile, are busy or have an open intent.
    * @param approved users for whom a person approved everything that is sent
    */
-  openIntents(plans: readonly UserPlan[], approved: ReadonlySet<Id>): Promise<readonly Intent[]>;
+  openIntents(plans: readonly UserPlan[], approved: ReadonlySet<Id>): Promise<OpenedIntents>;
   /** Holds everything that the guard stopped, or nothing. */
   applyStopped(stopped: Stopped): Promise<void>;
   /**

@@ -176,3 +176,9 @@ export const givenTwice = (resource: MirroredResource, id: Id): RejectedRow => (
   reason: 'its id came twice: the last row counts',
   excerpt: '',
 });
+
+/** Nothing was written or sent for these users: somebody has an open transaction about them, and the next run looks again. */
+export function noteDeferred(notes: RunNotes, users: number): void {
+  notes.count('deferred', users);
+  if (users > 0) notes.partial(`${users} users were being edited and wait for the next run`);
+}

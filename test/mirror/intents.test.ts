@@ -76,8 +76,9 @@ const planOf = (patch: UserPatch, shows: Partial<Record<Field, ServiceValue>> = 
   );
   return { id, case: 'merge', fields: decisions(Object.fromEntries(edited)), write: null };
 };
-const open = (plans: readonly UserPlan[], approved: readonly Id[] = []) =>
+const openOrBusy = (plans: readonly UserPlan[], approved: readonly Id[] = []) =>
   write((tx) => openIntents(tx, run(), plans, new Set(approved)));
+const open = async (...given: Parameters<typeof openOrBusy>) => (await openOrBusy(...given)).intents;
 const ledger = () =>
   query(
     'select user_id, state, outcome, request_id, closed_at is not null as is_over from sync.changes order by 1',
@@ -95,7 +96,7 @@ const agreed = async (id = 1, team = 41) =>
   )[0];
 
 it('an intent has the versions that are on record of the user, where they tell anything', async () => {
-  const [intent] = await write((tx) => openIntents(tx, run(), [planOf({ phone: '15550177' })], new Set()));
+  const [intent] = await open([planOf({ phone: '15550177' })]);
   const [known = {}] = await query(
     `select updated_at, user_updated_at from mirror.users where team_id = 41 and id = 1`,
   );
@@ -370,6 +371,39 @@ describe('what is about to be sent', () => {
       { user_id: 1n, approved: false },
       { user_id: 2n, approved: true },
     ]);
+  });
+
+  it.each([
+    ['edits', `update mirror.users set phone = '15550188' where team_id = 41 and id = 1`, [1n]],
+    [
+      'decides about a field of',
+      `update sync.held_fields set decision = 'approved' where team_id = 41 and user_id = 1`,
+      [1n],
+    ],
+    [
+      'edits, in another team,',
+      `update mirror.users set phone = '15550188' where team_id = 42 and id = 1`,
+      [],
+    ],
+    [
+      'decides about, in another team, a field of',
+      `update sync.held_fields set decision = 'approved' where team_id = 42 and user_id = 1`,
+      [],
+    ],
+  ])('is left out, and its user is named, where an open transaction %s them', async (_, statement, busy) => {
+    await query(`insert into sync.held_fields (team_id, user_id, field, reason)
+      values (41, 1, 'email', 'conflict'), (42, 1, 'email', 'conflict')`);
+    const plans = [planOf({ roleId: 9n }), planOf({ roleId: 9n }, {}, 2n)];
+    await other.transaction(async (tx) => {
+      await tx.executeQuery(CompiledQuery.raw(statement));
+      const opened = await openOrBusy(plans);
+      expect(opened.busy).toEqual(busy);
+      expect(opened.intents.map(({ userId }) => userId)).toEqual(busy.length > 0 ? [2n] : [1n, 2n]);
+      expect((await openOrBusy(plans.slice(0, 1))).busy).toEqual(busy);
+      await tx.executeQuery(CompiledQuery.raw('rollback; begin'));
+    });
+    expect((await openOrBusy(plans)).busy).toEqual([]);
+    expect(await readIntents(database.db.kysely, teamId)).toHaveLength(2);
   });
 
   const edits: Readonly<Record<string, string>> = {

@@ -423,7 +423,9 @@ describe.each(servers())('an edit on $name', (server) => {
     await sql(
       `update sync.held_fields set decision = 'approved', reason = 'limit' where user_id = 1 and team_id = 41 and until is null`,
     );
-    const [intent] = await write((tx) =>
+    const {
+      intents: [intent],
+    } = await write((tx) =>
       openIntents(tx, run(), [{ id: 1n, case: 'merge', fields, write: null }], new Set()),
     );
     if (intent === undefined) throw new Error('nothing to send');

@@ -72,7 +72,9 @@ describe('a name that an update of something else harms', () => {
         : [[field, moveOf('push', { mirror: patch[field], service: undefined })]],
     );
     const pushing = { ...plan, fields: decisions(Object.fromEntries(edited)) };
-    const [intent] = await mirror.openIntents([pushing], new Set());
+    const {
+      intents: [intent],
+    } = await mirror.openIntents([pushing], new Set());
     if (intent === undefined) throw new Error('nothing to send');
     return intent;
   };

@@ -138,7 +138,9 @@ describe('the version that comes with the outcome of a push', () => {
     const seen = { id: 1n, name: 'Anne', email: null, phone: null, roleId: null, raw: {}, ...shown };
     await db.transaction(async (tx) => {
       await tx.executeQuery(CompiledQuery.raw(`select set_config('musterd.writing', 'on', true)`));
-      const [intent] = await openIntents(tx, run(), [plan], new Set());
+      const {
+        intents: [intent],
+      } = await openIntents(tx, run(), [plan], new Set());
       if (intent === undefined) throw new Error('nothing to send');
       const answered = {
         intent,

@@ -1,6 +1,6 @@
 /** The mirror port over a map of states: the users' half of it, as `src/mirror` does it in SQL. */
 import type { Field, UserValues } from '../../src/model/fields.ts';
-import type { Intent, IntentResult, NameSafety, PushTries } from '../../src/model/intent.ts';
+import type { Intent, IntentResult, NameSafety, OpenedIntents, PushTries } from '../../src/model/intent.ts';
 import { decideEach, decisionsOf, pushOf, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
@@ -25,6 +25,7 @@ export interface MirrorStandIn extends MirrorPort, MirrorWriter {
   readonly results: IntentResult[];
   lookups: { readonly emails: readonly string[]; readonly phones: readonly string[] };
   /** Whose rows an editor holds when the outcome of a push is written. */
+  /** Somebody has an open transaction about them. */
   locked: ReadonlySet<Id>;
   /** What is known of updates that leave the name out. */
   nameSafety: NameSafety;
@@ -90,10 +91,12 @@ function shownBefore(plan: UserPlan, base: UserValues): UserValues {
   return before;
 }
 
-function openIntents(mirror: MirrorStandIn, plans: readonly UserPlan[]) {
+function openIntents(mirror: MirrorStandIn, plans: readonly UserPlan[]): OpenedIntents {
   mirror.beforeIntents();
-  return plans.flatMap((plan): readonly Intent[] => {
+  const busy = plans.map(({ id }) => id).filter((id) => mirror.locked.has(id));
+  const intents = plans.flatMap((plan): readonly Intent[] => {
     const { id } = plan;
+    if (busy.includes(id)) return [];
     const patch = pushOf(plan);
     const state = mirror.state(id);
     if (mirror.intents.has(id) || state.base === undefined || !holdsAll(state, patch)) return [];
@@ -111,6 +114,7 @@ function openIntents(mirror: MirrorStandIn, plans: readonly UserPlan[]) {
     mirror.intents.set(id, intent);
     return [intent];
   });
+  return { intents, busy };
 }
 
 /** A name that is harmed is known to be cleared from then on; one that is seen after an update without it is kept. */

@@ -1844,16 +1844,33 @@ describe('a row that an editor holds when the answer comes', () => {
   it('is confirmed by the next run, and counted then', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
-    mirror.locked = new Set([1n]);
+    mirror.checkLease = async () => {
+      mirror.locked = new Set([1n]);
+    };
     const first = await run();
     expect(first.notes.counts).toEqual({});
     expect(first.notes.reasons).toEqual(['user 1 is being edited: the push is confirmed later']);
     expect(show(1n).open).toEqual({ email: robin.email });
+    mirror.checkLease = () => Promise.resolve();
     mirror.locked = new Set();
     const second = await run();
     expect(second.notes.counts).toEqual({ pushed: 1 });
     expect(service.updates).toEqual([]);
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
+  });
+});
+
+describe('a row that an editor holds when its push is to be written down', () => {
+  it('makes the run partial, and others are sent', async () => {
+    const { service, mirror, run } = createStage({ users: 2 });
+    for (const id of [1n, 2n]) mirror.edit(id, { email: `robin${id}@example.com` });
+    mirror.locked = new Set([1n]);
+    const { notes } = await run();
+    expect(notes.reasons).toEqual(['1 users were being edited and wait for the next run']);
+    expect(notes.counts).toEqual({ deferred: 1, pushed: 1 });
+    expect(sentIds(service.updates)).toEqual([[2n]]);
+    mirror.locked = new Set();
+    expect((await run()).notes.counts).toEqual({ pushed: 1 });
   });
 });
 

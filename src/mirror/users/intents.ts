@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { columnOf, emptyValues, fieldOf, valuesIn } from '../../model/fields.ts';
 import { stored } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
-import type { Intent } from '../../model/intent.ts';
+import type { Intent, OpenedIntents } from '../../model/intent.ts';
 import { toJson } from '../../model/json.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../../model/name.ts';
 import type { BaseUser, UserPatch } from '../../model/user.ts';
@@ -102,7 +102,7 @@ const lastingEdit = (teamId: Id, id: RawBuilder<unknown>, field: RawBuilder<unkn
 
 /**
  * These users and what is held of them, locked, without what an open transaction is editing or deciding about: what it
- * comes to cannot be seen yet.
+ * comes to cannot be seen yet. Those of whom something is left out are busy.
  */
 const lockedFree = (teamId: Id, ids: readonly Id[]) => sql`
   free as materialized (
@@ -115,6 +115,14 @@ const lockedFree = (teamId: Id, ids: readonly Id[]) => sql`
       select user_id, field, decision, edit_id from sync.held_fields
       where team_id = ${teamId} and user_id = w.id offset 0 for share skip locked
     ) h
+  ),
+  busy as materialized (
+    select w.id from unnest(${idArray(ids)}) w (id)
+    where w.id not in (select f.id from free f) or exists (
+      select from (
+        select user_id, field from sync.held_fields where team_id = ${teamId} and user_id = w.id offset 0
+      ) h
+      where (h.user_id, h.field) not in (select l.user_id, l.field from holds l))
   )`;
 
 /**
@@ -128,7 +136,7 @@ export async function openIntents(
   { teamId, runId }: RunOf,
   plans: readonly UserPlan[],
   approved: ReadonlySet<Id>,
-): Promise<readonly Intent[]> {
+): Promise<OpenedIntents> {
   const staged = plans.map((plan) => ({
     id: plan.id,
     sent: patchInSql(pushOf(plan)),
@@ -139,7 +147,7 @@ export async function openIntents(
     approved: approved.has(plan.id),
   }));
   const ids = plans.map(({ id }) => id);
-  const { rows } = await sql<IntentRow>`
+  const { rows } = await sql<{ busy: readonly Id[]; opened: boolean } & IntentRow>`
     with ${lockedFree(teamId, ids)},
     wanted as (
       select s.id, s.sent, s.old, s.approved, m.edits
@@ -155,14 +163,7 @@ export async function openIntents(
             on l.new_value is not distinct from nullif(s.sent -> p.key, 'null')
         ) f
       ) m
-      where u.gone_at is null and m.is_free and s.id = any (array(select f.id from free f))
-        and s.id not in (
-          select h.user_id from unnest(${idArray(ids)}) w (id)
-          cross join lateral (
-            select user_id, field from sync.held_fields where team_id = ${teamId} and user_id = w.id offset 0
-          ) h
-          where (h.user_id, h.field) not in (select l.user_id, l.field from holds l))
-        and s.sent <@ ${objectOf('u')}
+      where u.gone_at is null and m.is_free and s.id <> all (array(select b.id from busy b)) and s.sent <@ ${objectOf('u')}
     ),
     opened as (
       insert into sync.changes (team_id, user_id, run_id, kind, state, base, old, new, approved, edits, edited_by)
@@ -179,10 +180,13 @@ export async function openIntents(
       returning *
     ),
     spent as (${spendDecisions(sql`opened c`)} returning h.user_id, h.field)
-    select ${intentColumns(teamId, sql`select s.field from spent s where s.user_id = c.user_id`)} from opened c
-    cross join lateral ${byKey('sync.user_base', teamId, sql`c.user_id`)} b
-    cross join lateral ${byKey('mirror.users', teamId, sql`c.user_id`)} u order by c.user_id`.execute(tx);
-  return rows.map(toIntent);
+    select w.busy, i.change_id is not null as opened, i.* from (select array(select id from busy order by id)) w (busy)
+    left join (
+      select ${intentColumns(teamId, sql`select s.field from spent s where s.user_id = c.user_id`)} from opened c
+      cross join lateral ${byKey('sync.user_base', teamId, sql`c.user_id`)} b
+      cross join lateral ${byKey('mirror.users', teamId, sql`c.user_id`)} u
+    ) i on true order by i.user_id`.execute(tx);
+  return { intents: rows.filter(({ opened }) => opened).map(toIntent), busy: rows[0]?.busy ?? [] };
 }
 
 /**

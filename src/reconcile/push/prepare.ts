@@ -4,7 +4,7 @@ import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import type { Intent } from '../../model/intent.ts';
 import { readable, type UserPatch } from '../../model/user.ts';
-import { tell, warnOfStale } from '../run-notes.ts';
+import { noteDeferred, tell, warnOfStale } from '../run-notes.ts';
 import { planUser } from '../merge/plan-user.ts';
 import { isApproved, holdOn } from '../merge/held-field.ts';
 import { onlyGuarded, pushedValues } from '../guard/planned-push.ts';
@@ -91,8 +91,7 @@ export async function prepare(
   );
   tell(notes, said);
   const locked = new Set(await mirror.applyUsers(plans));
-  notes.count('deferred', locked.size);
-  if (locked.size > 0) notes.partial(`${locked.size} users were being edited and wait for the next run`);
+  noteDeferred(notes, locked.size);
   notes.count('held', plans.flatMap(holdsOf).length);
   const opened = await writeDown(
     places,
@@ -106,12 +105,17 @@ export async function prepare(
 }
 
 async function writeDown(
-  { mirror, approved }: PushContext,
+  { mirror, approved, notes }: PushContext,
   plans: readonly UserPlan[],
 ): Promise<readonly Intent[]> {
   const isApproved = (plan: UserPlan) =>
     decisionsOf(plan, 'push').every(([field]) => approved.get(plan.id)?.includes(field) === true);
-  return await mirror.openIntents(plans, new Set(plans.filter(isApproved).map(({ id }) => id)));
+  const { intents, busy } = await mirror.openIntents(
+    plans,
+    new Set(plans.filter(isApproved).map(({ id }) => id)),
+  );
+  noteDeferred(notes, busy.length);
+  return intents;
 }
 
 /** How long the plan's read may be used in place of a new one: most of the deadline is then left. */

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { readFreshEdits } from '../../../src/mirror/users/fresh-edits.ts';
 import { createTeam, editsOfEachField, type Team } from './people.ts';
 
 const update = { path: '/v1/users/update' } as const;
@@ -177,10 +178,14 @@ describe('a batch', () => {
       await team.mallory.sql('begin');
       const [[outcome] = []] = await team.mallory.sql(decide(batch));
       expect(outcome).toMatch(/^(rejected|undecided)$/);
-      await team.run();
+      expect((await team.run()).outcome).toBe('partial');
       expect(team.updates()).toEqual([]);
+      // Nobody tells a daemon that it was rolled back.
       await team.mallory.sql('rollback');
+      const fresh = async () => (await readFreshEdits(team.db.kysely, [team.config.team]))[0];
+      expect(await fresh()).toMatchObject({ isFresh: true, failures: 1 });
       await team.run();
+      expect(await fresh()).toMatchObject({ isFresh: false, failures: 0 });
       expect(sentTo(a).length).toBe(1);
     },
   );
