@@ -31,6 +31,7 @@ import { askService, type ServiceAnswer } from './ask-service.ts';
 import { adviceFor, explainFields, type FieldExplanation } from './explain-fields.ts';
 import { requireSchema, type Setup } from './open.ts';
 import { sayResolveEach } from './say-seen.ts';
+import { policyOf } from './reconcile-team.ts';
 import { nobodyAnswers, theOnly } from './the-only-user.ts';
 
 /** How many changes of the ledger are shown. */
@@ -95,7 +96,8 @@ async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer):
   const { config, mirror } = setup;
   const { kysely } = mirror.db;
   const state = await readState(setup, teamId, id, answer);
-  const plan = answer.reached ? planUser(state, answer.member, config.policy) : undefined;
+  const policy = policyOf(config);
+  const plan = answer.reached ? planUser(state, answer.member, policy) : undefined;
   const held = await readHeldSince(kysely, teamId, id);
   const openPush = await readOpenPush(kysely, teamId, id);
   const all = { userId: id, runId: null, field: null, kind: null, outcome: null, since: null };
@@ -117,7 +119,7 @@ async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer):
     ),
     absence: seconds(config.absence.confirmAfterMs),
   });
-  const fields = explainFields(state, plan, config.policy);
+  const fields = explainFields(state, plan, policy);
   const edit = await readLastEdit(kysely, teamId, id);
   const userCase = plan?.case ?? null;
   return {

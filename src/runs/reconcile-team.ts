@@ -11,6 +11,7 @@ import { type Planned, type PushCost, plan, reconcile } from '../reconcile/recon
 import type { ReconcileSettings } from '../reconcile/reconcile-settings.ts';
 import { countHeld } from '../reconcile/guard/left-waiting.ts';
 import { usualLimits } from '../reconcile/guard/limits.ts';
+import type { Policy } from '../reconcile/merge/merge-field.ts';
 import type { RunNotes } from '../reconcile/run-notes.ts';
 import type { RunReport } from './run-record.ts';
 import { type Watch, withReading, withRun } from './with-run.ts';
@@ -22,8 +23,14 @@ const mostUpdatesAtOnce = 12;
 /** A field that was pushed this many times in a row without effect is held. */
 const maxTries = 3;
 
+/** Who wins in a conflict, and whether halves of a name need an approval: who approves something sees all that is sent. */
+export const policyOf = ({ policy, push }: Pick<Config, 'policy' | 'push'>): Policy => ({
+  ...policy,
+  approvesSplits: push.approve === 'always' || push.fourEyes,
+});
+
 export function reconcileSettings(config: Config): ReconcileSettings {
-  const { push, pages, absence, policy, segments, guard, roles, service, rate } = config;
+  const { push, pages, absence, segments, guard, roles, service, rate } = config;
   const filters = { tags: config.scope.tags, contact_fields: config.scope.contactFields };
   return {
     program: programVersion(),
@@ -39,7 +46,7 @@ export function reconcileSettings(config: Config): ReconcileSettings {
     pageSize: pages.size,
     absence,
     scope: { baseUrl: service.baseUrl ?? '', filters },
-    policy,
+    policy: policyOf(config),
     segments,
     guard: {
       ...usualLimits,

@@ -11,6 +11,7 @@ import { layout } from '../render/layout.ts';
 import { sorryPage } from '../render/sorry.ts';
 import type { Csv, PageContext, PageShown, View } from '../render/view.ts';
 import { explainAsSeen } from '../../runs/explain-as-seen.ts';
+import { policyOf } from '../../runs/reconcile-team.ts';
 import type { PageAnswer, PageQuestion, PageSource } from './page-routes.ts';
 import type { DecideOptions } from './deciding.ts';
 import { deciding, decisionPatterns } from './page-decisions.ts';
@@ -64,7 +65,9 @@ function contextOf(
     isCsv,
     explain: (team, { state, held }) => {
       const config = byTeam.get(team);
-      return config === undefined ? null : explainAsSeen(state, held, config);
+      return config === undefined
+        ? null
+        : explainAsSeen(state, held, { ...config, policy: policyOf(config) });
     },
     decide: mayDecide && status.decide && actor !== null ? { actor, token, barred } : null,
     waiting,

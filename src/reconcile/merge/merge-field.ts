@@ -79,7 +79,10 @@ export function mergeField(
 /** Who wins when both sides changed a field: nobody until a person decides, the service, or the mirror. */
 export type ConflictPolicy = 'hold' | 'service-wins' | 'mirror-wins';
 
-export type Policy = Readonly<Record<Field, ConflictPolicy>>;
+export interface Policy extends Readonly<Record<Field, ConflictPolicy>> {
+  /** What is sent may need somebody's approval: an editor's word for the split of a name does not send its halves along. */
+  readonly approvesSplits?: boolean;
+}
 
 export const holdAll: Policy = { name: 'hold', ...eachSingle<ConflictPolicy>(() => 'hold') };
 

@@ -1,27 +1,33 @@
 /** Which name can go along with an update of other fields, where an update without the name would clear it. */
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
+import type { Policy } from './merge-field.ts';
 import { type BaseUser, type MirrorUser, readable, type ServiceUser } from '../../model/user.ts';
 
 /**
  * The service's name in halves. Both who holds a field because no name can go along and who keeps such a hold ask this.
  *
- * | the name on the service                       | what goes along                  |
- * |-----------------------------------------------|----------------------------------|
- * | empty                                         | `undefined`: none can be lost    |
- * | one or two words, or its split is known       | its halves                       |
- * | more words, and its split is a guess          | `null`: nobody knows the halves  |
+ * | the name on the service                                        | `approvesSplits` | what goes along                 |
+ * |----------------------------------------------------------------|------------------|---------------------------------|
+ * | empty                                                          | ·                | `undefined`: none can be lost   |
+ * | one or two words                                               | ·                | its halves                      |
+ * | more words, both sides agree on halves that are not as guessed | ·                | these: they have been sent      |
+ * | more words, and an editor says that the guess is right         | no               | its halves                      |
+ * | more words, and an editor says that the guess is right         | yes              | `null`: nobody has approved it  |
+ * | more words, and its split is a guess                           | ·                | `null`: nobody knows the halves |
  */
 export function nameToCarry(
   base: BaseUser,
   mirror: MirrorUser,
   service: ServiceUser | undefined,
+  { approvesSplits = false }: Pick<Policy, 'approvesSplits'>,
 ): NamePair | null | undefined {
   const said = readable(service?.name);
   const shown = said === undefined ? base.joined : (said ?? '');
   const words = countWords(shown);
   if (words === 0) return undefined;
   const isAgreed = joinName(base.name) === canonicalName(shown);
-  const isKnown = samePair(mirror.name, base.name) && mirror.split === 'known';
+  const isSaid = samePair(mirror.name, base.name) && mirror.split === 'known';
+  const isKnown = isSaid && (!approvesSplits || !samePair(base.name, splitName(shown)));
   if (isAgreed && (isKnown || words <= 2)) return base.name;
   return words <= 2 ? splitName(shown) : null;
 }

@@ -42,10 +42,16 @@ export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser)
 }
 
 /** Whether a value that could not be sent now can be, for example because the guessed split was accepted. */
-function staysHeld(hold: Hold, base: BaseUser, { mirror, service }: Seen, hasName: boolean): boolean {
+function staysHeld(
+  hold: Hold,
+  base: BaseUser,
+  { mirror, service }: Seen,
+  policy: Policy,
+  hasName: boolean,
+): boolean {
   if (hold.reason === 'asked' || !holdStands(hold, mirror, service)) return false;
   if (hold.reason !== 'unsupported' || unsendable(hold.field, mirror, base) !== undefined) return true;
-  return hold.field !== 'name' && !hasName && nameToCarry(base, mirror, service) === null;
+  return hold.field !== 'name' && !hasName && nameToCarry(base, mirror, service, policy) === null;
 }
 
 /** Why a name is held that the service no longer shows. */
@@ -109,7 +115,7 @@ function toPush({ field, state: { edits, versions }, values }: Differing, ends: 
 }
 
 /** What the hold of a differing field still says; `undefined`: nothing, and the field is decided about anew. */
-function underHold(hold: Hold, differing: Differing, hasName: boolean): Decision | undefined {
+function underHold(hold: Hold, differing: Differing, policy: Policy, hasName: boolean): Decision | undefined {
   const { field, state, values, base, decided, mirrorWins } = differing;
   const isDecided = hold.decision !== undefined;
   const isInBatch = waitsInBatch(hold);
@@ -124,7 +130,7 @@ function underHold(hold: Hold, differing: Differing, hasName: boolean): Decision
     const isOfBatch = sameValue(field, hold.mirror, state.mirror[field]);
     return decided === 'conflict' && isOfBatch ? stillHeld(field, state.service) : undefined;
   }
-  if (!isDecided && staysHeld(hold, base, state, hasName)) return stillHeld(field, state.service);
+  if (!isDecided && staysHeld(hold, base, state, policy, hasName)) return stillHeld(field, state.service);
   const detail = mirrorWins || decided === 'pull' ? undefined : voidDetail(hold, values, state);
   return detail === undefined ? undefined : holdField(field, 'conflict', detail, values);
 }
@@ -171,7 +177,7 @@ export function planField(
   if (decided === 'settle') return { kind: 'settle', values, ends };
   const base = agreedOf(state.base, mirror, service);
   const differing = { field, state, values, base, decided, mirrorWins: policy[field] === 'mirror-wins' };
-  const held = hold === undefined ? undefined : underHold(hold, differing, hasName);
+  const held = hold === undefined ? undefined : underHold(hold, differing, policy, hasName);
   if (held !== undefined) return held;
   const reason = reasonToHold(differing, isLate);
   if (reason !== undefined) return holdField(field, ...reason, values);

@@ -6,10 +6,10 @@ import { holdField, mapPushes, pushOf, type UserPlan } from '../../model/user-pl
 import type { NameSafety } from '../../model/intent.ts';
 import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
-import { joinName, type NamePair, samePair } from '../../model/name.ts';
+import { canonicalName, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
 import { readable, type ServiceUser, saidOf, says, type UserPatch } from '../../model/user.ts';
 import type { RunNote } from '../run-notes.ts';
-import { unreadOf } from '../merge/merge-field.ts';
+import { type Policy, unreadOf } from '../merge/merge-field.ts';
 import { nameToCarry } from '../merge/name-to-carry.ts';
 import { patchedFields } from './outcome.ts';
 
@@ -34,19 +34,32 @@ type Carried =
   | 'unread'
   | { readonly held: string };
 
-function carryName(plan: UserPlan, state: UserState): Carried {
+function carryName(plan: UserPlan, state: UserState, policy: Policy): Carried {
   const base = plan.write?.base ?? state.base;
   const mirror = plan.write?.mirror ?? state.mirror;
   if (base === undefined || mirror === undefined) return { along: undefined };
   if (state.service !== undefined && unreadOf('name', base, state.service) !== undefined) return 'unread';
-  const along = nameToCarry(base, mirror, state.service);
+  const along = nameToCarry(base, mirror, state.service, policy);
   if (along !== null) return { along };
   const shown = readable(state.service?.name) ?? base.joined;
+  const why = 'an update without the name clears it on this service, and';
+  if (policy.approvesSplits === true) {
+    const split = joinName(base.name) === canonicalName(shown) ? base.name : splitName(shown);
+    const held = `${why} nobody has approved that "${shown}" is "${split.first}" and "${split.last}": "musterd resolve" with --take mirror sends these along, or edit the name`;
+    return isAgreedTo(held, plan, state) ? { along: split } : { held };
+  }
   const accept = samePair(mirror.name, base.name) ? ", or name_split = 'known'" : '';
   return {
-    held: `an update without the name clears it on this service, and the split of "${shown}" is a guess: set first_name and last_name${accept}`,
+    held: `${why} the split of "${shown}" is a guess: set first_name and last_name${accept}`,
   };
 }
+
+/** Whether a person let a field of it pass that was held with these words, which say what goes along. */
+const isAgreedTo = (held: string, { fields }: UserPlan, state: UserState): boolean =>
+  state.held.some(
+    ({ field, reason, detail, decision }) =>
+      fields[field].kind === 'push' && reason === 'unsupported' && detail === held && decision !== undefined,
+  );
 
 /** The plans of one batch, with the names that they carry. */
 interface NamedPlans {
@@ -58,12 +71,14 @@ interface NamedPlans {
 /**
  * Adds the name to the plans without one, or holds them, if the name would be cleared. If that is unknown,
  * only probes go without a name.
+ * @param policy whether a split of a name needs somebody's approval
  * @param mayLack whether this plan may serve as a probe: it was scheduled as one, and its name
  * is not edited
  */
 export function nameAlong(
   plans: readonly UserPlan[],
   states: ReadonlyMap<Id, UserState>,
+  policy: Policy,
   mayLack: (id: Id) => boolean,
   safety: NameSafety,
 ): NamedPlans {
@@ -75,7 +90,7 @@ export function nameAlong(
     if (state === undefined || !isNameless(pushOf(plan)) || safety === 'keeps') return plan;
     const isCleared = safety === 'clears';
     if (!isCleared && mayLack(plan.id)) return plan;
-    const carried = carryName(plan, state);
+    const carried = carryName(plan, state, policy);
     if (carried !== 'unread' && 'along' in carried) {
       if (carried.along !== undefined) along.set(plan.id, carried.along);
       return plan;

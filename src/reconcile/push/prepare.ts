@@ -86,6 +86,7 @@ export async function prepare(
   const { plans, along, said } = nameAlong(
     again,
     new Map(states.map((state) => [state.id, state])),
+    settings.policy,
     (id) => !ofNamed && sentOf(id).name === undefined,
     again.some((plan) => isNameless(pushOf(plan))) ? await mirror.readNameSafety() : 'keeps',
   );

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { splitName } from '../../src/model/name.ts';
+import type { Hold } from '../../src/model/user-plan.ts';
+import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import { nameToCarry } from '../../src/reconcile/merge/name-to-carry.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { nameAlong } from '../../src/reconcile/push/carry-name.ts';
+import { base as agreed, id, makeState, member } from './states.ts';
+import { isYes, rowsOf, type YesNo } from './truth.ts';
+
+const names = {
+  none: '',
+  'one word': 'Cher',
+  'two words': 'Anne Berg',
+  'three words': 'Anne Marie Berg',
+} as const;
+const other = { first: 'Anne', last: 'Marie Berg' };
+type Halves = 'as guessed' | 'as somebody sent them';
+
+/** A user whose email is edited, and whose name has not moved. */
+function stateOf(
+  joined: string,
+  split: 'known' | 'guessed',
+  halves: Halves = 'as guessed',
+  held: readonly Hold[] = [],
+) {
+  const name = halves === 'as guessed' ? splitName(joined) : other;
+  const base = { ...agreed, name, joined };
+  return makeState({
+    base,
+    mirror: { name, joined, split, email: 'new@example.com' },
+    service: { name: joined, email: agreed.email },
+    held: [...held],
+  });
+}
+
+/** Whether an editor says that the split is known, whether splits are approved, and what goes along. */
+type Row = readonly [YesNo, YesNo, 'none' | 'its halves' | 'nobody knows'];
+const of = (along: Row[2]): readonly Row[] =>
+  (['yes', 'no'] as const).flatMap((said) => (['yes', 'no'] as const).map((one): Row => [said, one, along]));
+/** The table of `name-to-carry.ts`. */
+const table: Readonly<Record<keyof typeof names, Readonly<Partial<Record<Halves, readonly Row[]>>>>> = {
+  none: { 'as guessed': of('none') },
+  'one word': { 'as guessed': of('its halves') },
+  'two words': { 'as guessed': of('its halves') },
+  'three words': {
+    'as guessed': [
+      ['yes', 'no', 'its halves'],
+      ['yes', 'yes', 'nobody knows'],
+      ['no', 'no', 'nobody knows'],
+      ['no', 'yes', 'nobody knows'],
+    ],
+    'as somebody sent them': [
+      ['yes', 'no', 'its halves'],
+      ['yes', 'yes', 'its halves'],
+      ['no', 'no', 'nobody knows'],
+      ['no', 'yes', 'nobody knows'],
+    ],
+  },
+};
+
+describe('the name that goes along', () => {
+  const cases = rowsOf(table).flatMap(([name, byHalves]) =>
+    (Object.entries(byHalves) as [Halves, readonly Row[]][]).flatMap(([halves, rows]) =>
+      rows.map((row) => [name, halves, ...row] as const),
+    ),
+  );
+  it.each(cases)(
+    '%s, halves %s, said to be known: %s, splits are approved: %s: %s',
+    (name, halves, ...row) => {
+      const [said, approves, along] = row;
+      const state = stateOf(names[name], isYes(said) ? 'known' : 'guessed', halves);
+      const { base, mirror, service } = state;
+      if (base === undefined || mirror === undefined) throw new Error('both are there');
+      const policy = { ...holdAll, approvesSplits: isYes(approves) };
+      const expected = { none: undefined, 'its halves': base.name, 'nobody knows': null }[along];
+      expect(nameToCarry(base, mirror, service, policy)).toEqual(expected);
+      // Whoever holds the email for it and who keeps that hold decide alike.
+      const planned = planUser(state, member, policy);
+      const [held] = nameAlong([planned], new Map([[id, state]]), policy, () => false, 'clears').plans;
+      expect(held?.fields.email.kind).toBe(along === 'nobody knows' ? 'hold' : 'push');
+      if (held?.fields.email.kind !== 'hold') return;
+      const again = { ...state, held: [held.fields.email.hold] };
+      expect(planUser(again, member, policy).fields.email.kind).toBe('held');
+    },
+  );
+
+  it('has halves that an editor says are right once somebody has agreed to just these', () => {
+    const policy = { ...holdAll, approvesSplits: true };
+    const along = (joined: string, more: Partial<Hold>, before = names['three words']) => {
+      const state = stateOf(joined, 'known');
+      const [first] = nameAlong(
+        [planUser(stateOf(before, 'known'), member, policy)],
+        new Map([[id, stateOf(before, 'known')]]),
+        policy,
+        () => false,
+        'clears',
+      ).plans;
+      const { email } = first?.fields ?? {};
+      if (email?.kind !== 'hold') throw new Error('it is held');
+      expect(email.hold).toMatchObject({
+        reason: 'unsupported',
+        detail: expect.stringContaining(`"${before}" is "Anne Marie" and "Berg"`) as string,
+      });
+      const held: Hold = { ...email.hold, decision: 'approved', ...more };
+      const decided = { ...state, held: [held] };
+      const planned = planUser(decided, member, policy);
+      const { plans, along: sent } = nameAlong(
+        [planned],
+        new Map([[id, decided]]),
+        policy,
+        () => false,
+        'clears',
+      );
+      return [plans[0]?.fields.email.kind, sent.get(id)];
+    };
+    const halves = { first: 'Anne Marie', last: 'Berg' };
+    expect(along('Anne Marie Berg', {})).toEqual(['push', halves]);
+    expect(along('Anne Marie Berg', { decision: 'resolved' })).toEqual(['push', halves]);
+    // Not decided about, or decided about for another reason, other words, or another field.
+    expect(along('Anne Marie Berg', { reason: 'limit', batch: 'abc' })).toEqual(['hold', undefined]);
+    expect(along('Anne Marie Berg', { detail: 'it cannot be sent' })).toEqual(['hold', undefined]);
+    expect(along('Anne Marie Lind', {})).toEqual(['hold', undefined]);
+    expect(along('Anne Marie Berg', { field: 'phone', base: agreed.phone, mirror: agreed.phone })).toEqual([
+      'hold',
+      undefined,
+    ]);
+  });
+});
