@@ -154,6 +154,8 @@ declare
   editor      constant text := session_user;
   application constant text := nullif(current_setting('application_name'), '');
   actor       constant text := sync.actor();
+  -- Another isolation level may not see a push that is under way: what it takes back is an edit until the next run ends it.
+  sees_pushes constant boolean := current_setting('transaction_isolation') = 'read committed';
   names       constant text[] := array_remove(array[sync.person(editor), sync.person(actor)], null);
 begin
   with changed as materialized (
@@ -180,7 +182,7 @@ begin
       -- What the statement found is nobody's that is on record: it was made past the triggers.
       e.authors || case when case when e.place is null then t.was_other else t.old_value is distinct from e.new_value end
         then array[''] end as authors,
-      t.is_agreed and not exists (
+      t.is_agreed and sees_pushes and not exists (
         select from sync.changes c -- as sync.is_under_way(), which would be called for each row
         where c.team_id = t.team_id and c.user_id = t.user_id and c.state = 'open' and c.new ? t.field
           and coalesce(c.outcome ->> t.field, 'unknown') = 'unknown'

@@ -522,6 +522,28 @@ describe.each(servers())('an edit on $name', (server) => {
     });
   });
 
+  it.each([
+    ['read committed', 'confirmed', null],
+    ['repeatable read', 'confirmed', null],
+    ['serializable', 'confirmed', null],
+    ['repeatable read', 'ineffective', 'agreed'],
+  ] as const)(
+    'that is taken back by a transaction (%s) that was there before the push has its authors if that is %s',
+    async (isolation, outcome, ended) => {
+      await edit('Kim', `phone = '15550101'`);
+      await other.transaction(async (tx) => {
+        await text`set transaction isolation level ${text.raw(isolation)}`.execute(tx);
+        await text`select set_config('musterd.actor', 'Lee', true) from mirror.users`.execute(tx);
+        const intent = await opened({ phone: '15550101' });
+        await write((one) => markSent(one, teamId, [1n]));
+        await text`update mirror.users set phone = '15550100' where team_id = 41 and id = 1`.execute(tx);
+        await text`commit and chain`.execute(tx);
+        await answered(intent, { phone: outcome });
+      });
+      expect((await edits()).at(-1)).toEqual(['phone', '15550101', '15550100', ended, ['kim', 'lee']]);
+    },
+  );
+
   it('that arrived ends what was held of it, and not what is held of one that took its place', async () => {
     await edit('Kim', `phone = '15550101', role_id = 3`);
     const intent = await opened({ phone: '15550101', roleId: 3n });
