@@ -281,8 +281,8 @@ describe('the first view without a daemon', () => {
 
   it.each([
     [{}, 'icon ok'],
-    [{ stopped }, 'icon quiet'],
-    [{ placing: { ...contextOf('/').placing, verdict: 'copy' } }, 'icon quiet'],
+    [{ stopped }, 'icon dim'],
+    [{ placing: { ...contextOf('/').placing, verdict: 'copy' } }, 'icon dim'],
   ] as const)('calls nothing that waits well below a banner (%#)', (more, sign) => {
     const read = {
       teams: [],
@@ -304,7 +304,7 @@ describe('the first view without a daemon', () => {
   it('is ready to say that nobody answers: without a tick, and without how long ago', () => {
     const page = glance({ ...young, beganAt: null }, contextFor('/')).main.toString();
     expect(page).toMatch(
-      /<span data-now><svg class="icon ok" width="30".*?<\/span><span data-late hidden><svg class="icon quiet" width="30"/,
+      /<span data-now><svg class="icon ok" width="30".*?<\/span><span data-late hidden><svg class="icon dim" width="30"/,
     );
     const late = textOf(page.replaceAll(/<span data-now>.*?<\/span>(?=<span data-late hidden>)/g, ''));
     expect(late).toContain(

@@ -238,7 +238,7 @@ describe('the banner', () => {
       "This is a copy, and is meant as one. It reads, and sends nothing. Said by kim on 9 March: “staging, restored each night”. If it is to send: musterd adopt --reason '…'",
     ]);
     const page = layout(copied('copy', 0), 'Runs', shown, []).toString();
-    expect(page).toMatch(/<div class="notice banner meant"><svg class="icon quiet"/);
+    expect(page).toMatch(/<div class="notice banner meant"><svg class="icon dim"/);
     expect(page).toMatch(/<title>Runs · copy · musterd<\/title>.*<span class="frame">copy<\/span>/s);
   });
 

@@ -56,11 +56,11 @@ function outcomeOf(context: PageContext, { kind, outcome, held, user_id: id, fie
   if (kind === 'hold')
     return held === null
       ? html`<span class="none">ended</span>`
-      : pill('pause', 'quiet', link(heldWords(held)));
+      : pill('pause', 'dim', link(heldWords(held)));
   if (outcome === null) return html`<span class="none">–</span>`;
   if (outcome === 'confirmed') return pill('tick', 'ok', 'confirmed');
-  if (outcome === 'unknown') return pill('clock', 'quiet', 'not known yet');
-  return refusals.has(outcome) ? pill('pause', 'quiet', outcome) : html`${outcome}`;
+  if (outcome === 'unknown') return pill('clock', 'dim', 'not known yet');
+  return refusals.has(outcome) ? pill('pause', 'dim', outcome) : html`${outcome}`;
 }
 
 type Moved = Pick<ChangeRow, 'kind' | 'field' | 'base_value' | 'old_value' | 'new_value'>;

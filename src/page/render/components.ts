@@ -93,6 +93,27 @@ export const chips = (label: string, all: readonly Chip[], more: Html = none): H
       html`<a class="chip" href="${one.href}"${one.isCurrent ? html` aria-current="true"` : none}>${one.label}${one.count === undefined ? none : html` <span>${count(one.count)}</span>`}</a>`,
   )}<span class="push"></span>${more}</nav>`;
 
+/** Asks the same view for other rows; what its address has of `kept` stays as it is. */
+export function filterForm(
+  { path, query }: Pick<PageContext, 'path' | 'query'>,
+  {
+    kept,
+    inside,
+    button,
+    more = none,
+  }: { kept: readonly string[]; inside: Html; button: string; more?: Html },
+): Html {
+  const hidden = kept.flatMap((name) => {
+    const value = query.get(name);
+    return value === null ? [] : [html`<input type="hidden" name="${name}" value="${value}">`];
+  });
+  return html`<form class="row form" method="get" action="${path}" role="search">${hidden}${inside}<button class="button" type="submit">${button}</button>${more}</form>`;
+}
+
+/** The field of such a form in which somebody types what they look for. */
+export const searchField = (hint: string, q: string): Html =>
+  html`<label><span class="away">${hint}</span><input class="long" type="search" name="q" value="${q}" maxlength="200" placeholder="${hint}"></label>`;
+
 export const csvChip = (link: string, words = 'CSV'): Html =>
   html`<a class="chip" href="${link}" download>${words}</a>`;
 
@@ -130,7 +151,7 @@ export const things = (all: readonly Thing[]): Html =>
 
 /** Nothing yet (dashed), or nothing wrong (tick): a title, a sentence, and what goes on. */
 export const empty = (shape: IconShape, title: string, text: string | Html, more: Html = none): Html =>
-  html`<div class="card stack empty">${icon(shape, shape === 'tick' ? 'ok' : 'quiet', 28)}<h2 class="h3">${title}</h2><p class="dim">${text}</p>${more}</div>`;
+  html`<div class="card stack empty">${icon(shape, shape === 'tick' ? 'ok' : 'dim', 28)}<h2 class="h3">${title}</h2><p class="dim">${text}</p>${more}</div>`;
 
 /** What a view begins with. */
 export const heading = (title: Html | string, text: Html | string, before: Html = none): Html =>
@@ -143,7 +164,7 @@ export const verdict = (
   text: Html | string,
   more: Html = none,
 ): Html =>
-  html`<header class="heading verdict">${tone === 'ok' ? html`<span data-now>${icon(shape, tone, 30)}</span><span data-late hidden>${icon('dashed', 'quiet', 30)}</span>` : icon(shape, tone, 30)}<div><h1>${title}</h1><p class="dim lead">${text}</p>${more}</div></header>`;
+  html`<header class="heading verdict">${tone === 'ok' ? html`<span data-now>${icon(shape, tone, 30)}</span><span data-late hidden>${icon('dashed', 'dim', 30)}</span>` : icon(shape, tone, 30)}<div><h1>${title}</h1><p class="dim lead">${text}</p>${more}</div></header>`;
 
 /** A section with a title, and where there is more. */
 export const section = (

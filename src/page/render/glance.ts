@@ -110,7 +110,7 @@ function firstLine(read: Glance, context: PageContext, all: ReturnType<typeof th
   if (briefs.length === 0) {
     const title = 'Nothing to do';
     const text = equal(read, context, html` of ${nameOf(read.teams)}`);
-    const sign = hasBanner(context) ? (['dashed', 'quiet'] as const) : (['tick', 'ok'] as const);
+    const sign = hasBanner(context) ? (['dashed', 'dim'] as const) : (['tick', 'ok'] as const);
     return { title, main: verdict(sign, title, text, begun) };
   }
   const title = many(briefs.length, 'thing to do', 'things to do');

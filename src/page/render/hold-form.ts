@@ -56,7 +56,7 @@ function holdForm(context: PageContext, team: string, asked: HoldAsked): Html {
       html`<option value="${field}"${field === asked.field ? html` selected` : none}>${fieldWords(field)}</option>`,
   );
   const radio = (key: string, value: string, label: Html) =>
-    html`<label class="pick"><input type="radio" name="until" value="${value}"${isChosen(key) ? html` checked` : none}> ${label}</label>`;
+    html`<label><input type="radio" name="until" value="${value}"${isChosen(key) ? html` checked` : none}> ${label}</label>`;
   const until = ends.map(({ key, days, words, end }) => {
     const when = days === 3 ? clockTime(end, now) : day(end, now);
     return radio(key, `${key} ${end.toISOString()}`, time(end, `${weekday(end)} ${when} (${words})`));
@@ -66,7 +66,7 @@ function holdForm(context: PageContext, team: string, asked: HoldAsked): Html {
   return formOf(
     context,
     team,
-    html`<label class="field"><span class="label">Field</span><select name="field">${fields}</select></label><fieldset><legend class="label">Until</legend>${until}${radio('at', 'at', other)}</fieldset><label class="field why-held"><span class="label">Reason, kept with the hold</span><input name="why" required maxlength="1000" autocomplete="off" value="${asked.why}"></label>${button}`,
+    html`<label class="field"><span class="label">Field</span><select name="field">${fields}</select></label><fieldset class="row"><legend class="label">Until</legend>${until}${radio('at', 'at', other)}</fieldset><label class="field why-held"><span class="label">Reason, kept with the hold</span><input name="why" required maxlength="1000" autocomplete="off" value="${asked.why}"></label>${button}`,
   );
 }
 

@@ -2,7 +2,16 @@
 import type { ChangeRow, ChangesRead } from '../read/page-changes.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import { directions } from '../../model/ledger-words.ts';
-import { commandBox, csvChip, empty, heading, table, type TableRow, teamColumns } from './components.ts';
+import {
+  commandBox,
+  csvChip,
+  empty,
+  filterForm,
+  heading,
+  table,
+  type TableRow,
+  teamColumns,
+} from './components.ts';
 import { actorOf, fieldWord, rowOf, whenOf } from './change-row.ts';
 import { changesAsked, inSql, isWholeNumber } from './changes-asked.ts';
 import { type Html, html, none } from './html.ts';
@@ -34,11 +43,10 @@ function choice(
 
 function filters(context: PageContext, { actors }: ChangesRead): Html {
   const asked = changesAsked(context, context.now);
-  const team = context.query.get('team');
   const known = asked.actor === null || actors.includes(asked.actor) ? actors : [asked.actor, ...actors];
   const fields = fieldColumns.map((field) => [field, fieldWord(field)] as const);
   const since = asked.since?.toISOString().slice(0, 10) ?? '';
-  return html`<form class="row form" method="get" action="/changes" role="search">${team === null ? none : html`<input type="hidden" name="team" value="${team}">`}<label class="field note">Person<input type="search" name="q" value="${asked.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label><label class="field note">Field${choice('field', 'any', asked.field, fields)}</label><label class="field note">Direction${choice(
+  const inside = html`<label class="field note">Person<input type="search" name="q" value="${asked.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label><label class="field note">Field${choice('field', 'any', asked.field, fields)}</label><label class="field note">Direction${choice(
     'direction',
     'any',
     asked.direction,
@@ -48,7 +56,9 @@ function filters(context: PageContext, { actors }: ChangesRead): Html {
     'anybody',
     asked.actor,
     known.map((one) => [one, one]),
-  )}</label><label class="field note">Run<input class="short" name="run" inputmode="numeric" value="${asked.runId ?? ''}" maxlength="20"></label><label class="field note">Decision<input class="short" name="decision" inputmode="numeric" value="${asked.decision ?? ''}" maxlength="20"></label><label class="field note">Since<input type="date" name="since" value="${since}"></label><button class="button" type="submit">Filter</button><span class="push"></span>${csvChip(csvOf(context))}</form>`;
+  )}</label><label class="field note">Run<input class="short" name="run" inputmode="numeric" value="${asked.runId ?? ''}" maxlength="20"></label><label class="field note">Decision<input class="short" name="decision" inputmode="numeric" value="${asked.decision ?? ''}" maxlength="20"></label><label class="field note">Since<input type="date" name="since" value="${since}"></label>`;
+  const more = html`<span class="push"></span>${csvChip(csvOf(context))}`;
+  return filterForm(context, { kept: ['team'], inside, button: 'Filter', more });
 }
 
 /** What goes back is a run: that of the filter, or else the last one here that moved anything. */

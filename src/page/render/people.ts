@@ -8,8 +8,10 @@ import {
   chips,
   csvChip,
   empty,
+  filterForm,
   heading,
   person,
+  searchField,
   table,
   teamCells,
   teamColumns,
@@ -82,23 +84,23 @@ function stateCell(context: PageContext, row: RosterRow): Html {
       const [first] = waiting;
       const words = many(waiting.length, 'field waits', 'fields wait');
       const say = ({ batch, reason }: OpenField) => (batch === null ? `: ${reason}` : `, in batch ${batch}`);
-      return html`${pill('pause', 'quiet', first === undefined ? words : html`<a href="${linkTo(context, row, first)}">${words}</a>`)}${fieldsOf(waiting, say)}`;
+      return html`${pill('pause', 'dim', first === undefined ? words : html`<a href="${linkTo(context, row, first)}">${words}</a>`)}${fieldsOf(waiting, say)}`;
     }
     case 'moving':
-      return html`${pill('clock', 'quiet', 'On its way')}${fieldsOf(of(null), () => ', with the next run')}`;
+      return html`${pill('clock', 'dim', 'On its way')}${fieldsOf(of(null), () => ', with the next run')}`;
     case 'unresolved':
-      return html`${pill('dashed', 'quiet', 'Unresolved')}<span class="note">no lookup answers</span>`;
+      return html`${pill('dashed', 'dim', 'Unresolved')}<span class="note">no lookup answers</span>`;
     case 'rejected':
-      return html`${pill('pause', 'quiet', 'Rejected')}${fieldsOf(of('rejected'), ({ decidedBy }) => (decidedBy === null ? '' : `, by ${decidedBy}`))}`;
+      return html`${pill('pause', 'dim', 'Rejected')}${fieldsOf(of('rejected'), ({ decidedBy }) => (decidedBy === null ? '' : `, by ${decidedBy}`))}`;
     case 'asked': {
       const [first] = of('asked');
       const until = first?.until ?? null;
-      return html`${pill('clock', 'quiet', until === null ? 'Held on request' : html`Held until ${time(until, clockTime(until, now))}`)}${fieldsOf(of('asked'), () => '')}`;
+      return html`${pill('clock', 'dim', until === null ? 'Held on request' : html`Held until ${time(until, clockTime(until, now))}`)}${fieldsOf(of('asked'), () => '')}`;
     }
     case 'equal':
       return pill('tick', 'ok', 'Equal');
     case 'left':
-      return html`${pill('cross', 'quiet', 'Left')}<span class="note">${row.gone_at === null ? none : time(row.gone_at, `seen on ${day(row.gone_at, now)}`)}</span>`;
+      return html`${pill('cross', 'dim', 'Left')}<span class="note">${row.gone_at === null ? none : time(row.gone_at, `seen on ${day(row.gone_at, now)}`)}</span>`;
     default:
       return standing satisfies never;
   }
@@ -168,16 +170,13 @@ const chipOrder: readonly PeopleState[] = [
 
 function filters(context: PageContext, { counts, roles }: PeopleRead): Html {
   const asked = peopleAsked(context);
-  const kept = ['team', 'state', 'sort'].flatMap((key) => {
-    const text = context.query.get(key);
-    return text === null ? [] : [html`<input type="hidden" name="${key}" value="${text}">`];
-  });
   const options = roles.map(
     ({ role_id: id, name }) =>
       html`<option value="${id}"${id === asked.roleId ? html` selected` : none}>${id} ${visible(name ?? '')}</option>`,
   );
   const hint = context.details ? 'Name, email, phone or id' : 'Id';
-  const form = html`<form class="row form" method="get" action="/people" role="search">${kept}<label><span class="away">${hint}</span><input class="long" type="search" name="q" value="${asked.q}" maxlength="200" placeholder="${hint}"></label><label><span class="away">Role</span><select name="role"><option value="">Every role</option>${options}</select></label><button class="button" type="submit">Search</button></form>`;
+  const inside = html`${searchField(hint, asked.q)}<label><span class="away">Role</span><select name="role"><option value="">Every role</option>${options}</select></label>`;
+  const form = filterForm(context, { kept: ['team', 'state', 'sort'], inside, button: 'Search' });
   const all = chipOrder
     .filter((state) => !rare.has(state) || counts[state] > 0 || state === asked.state)
     .map((state) => ({

@@ -89,10 +89,10 @@ function signOf(steps: readonly Step[]): Html {
 }
 
 function outcomeOf({ kind, outcome, held }: ChangeRow): Html {
-  if (kind === 'hold') return held === null ? none : pill('pause', 'quiet', heldWords(held));
+  if (kind === 'hold') return held === null ? none : pill('pause', 'dim', heldWords(held));
   if (outcome === null) return none;
   if (outcome === 'confirmed') return pill('tick', 'ok', 'confirmed');
-  return pill('clock', 'quiet', outcome === 'unknown' ? 'not known yet' : outcome);
+  return pill('clock', 'dim', outcome === 'unknown' ? 'not known yet' : outcome);
 }
 
 function stepOf(context: PageContext, row: ChangeRow): Step {

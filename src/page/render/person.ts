@@ -49,23 +49,23 @@ function heldState(context: PageContext, hold: HeldRow): Html {
   const { now } = context;
   const since = html`<span class="note">held since ${at(hold.since, now)}</span>`;
   if (hold.reason === 'asked')
-    return html`${pill('clock', 'quiet', hold.until === null ? 'Held' : html`Held until ${time(hold.until, clockTime(hold.until, now))}`)}${since}`;
+    return html`${pill('clock', 'dim', hold.until === null ? 'Held' : html`Held until ${time(hold.until, clockTime(hold.until, now))}`)}${since}`;
   if (hold.reason === 'rejected')
-    return html`${pill('pause', 'quiet', 'Rejected')}<span class="note">${hold.decided_by === null ? '' : `by ${hold.decided_by}`}</span>`;
+    return html`${pill('pause', 'dim', 'Rejected')}<span class="note">${hold.decided_by === null ? '' : `by ${hold.decided_by}`}</span>`;
   return html`${pill('alarm', 'act', holdWords[hold.reason])}${since}`;
 }
 
 function stateOf(context: PageContext, read: PersonRead, field: Column): Html {
   const { row, state, held } = read;
   const hold = held.find((one) => one.field === field);
-  if (row.gone_at !== null) return pill('cross', 'quiet', 'Left');
+  if (row.gone_at !== null) return pill('cross', 'dim', 'Left');
   if (hold !== undefined) return heldState(context, hold);
-  if (!row.resolved || state.base === undefined) return pill('dashed', 'quiet', 'Unresolved');
+  if (!row.resolved || state.base === undefined) return pill('dashed', 'dim', 'Unresolved');
   const { base, mirror } = versionsOf(read, field);
   if (textOf(base) !== textOf(mirror))
     return state.hasOpenIntent
-      ? pill('clock', 'quiet', 'Sent, not confirmed yet')
-      : pill('clock', 'quiet', 'Goes with the next run');
+      ? pill('clock', 'dim', 'Sent, not confirmed yet')
+      : pill('clock', 'dim', 'Goes with the next run');
   const halves =
     field === 'name' && row.last_name !== '' && isShown(context, 'name')
       ? html`<span class="note">halves ${row.name_split}: ${named(row.first_name)} | ${named(row.last_name)}</span>`

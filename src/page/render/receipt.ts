@@ -18,12 +18,12 @@ const dayMs = 86_400_000;
 const longestFollowedMs = 600_000;
 
 /** The gravest of its parts. */
-function shapeOf(decided: Decided): readonly [IconShape, 'ok' | 'act' | 'quiet'] {
+function shapeOf(decided: Decided): readonly [IconShape, 'ok' | 'act' | 'dim'] {
   const { fates: of } = decided;
   if (of.refused !== undefined) return ['alarm', 'act'];
-  if (of.asked !== undefined) return ['dashed', 'quiet'];
-  if (isUnderWay(decided)) return ['half', 'quiet'];
-  return of.coming === undefined ? ['tick', 'ok'] : ['clock', 'quiet'];
+  if (of.asked !== undefined) return ['dashed', 'dim'];
+  if (isUnderWay(decided)) return ['half', 'dim'];
+  return of.coming === undefined ? ['tick', 'ok'] : ['clock', 'dim'];
 }
 
 /** Asks what taking it back would do. What has not left is taken back, and the rest is undone. */

@@ -65,4 +65,4 @@ function moves(run: OpenRun, context: PageContext): Html {
 }
 
 export const runDetails = (run: OpenRun, context: PageContext): Html =>
-  html`<div class="halves details"><div>${reasons(run)}${moves(run, context)}</div><div>${requests(run, context)}${requestIds(run)}</div></div>`;
+  html`<div class="halves details"><div class="stack tight">${reasons(run)}${moves(run, context)}</div><div class="stack tight">${requests(run, context)}${requestIds(run)}</div></div>`;

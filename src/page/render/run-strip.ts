@@ -1,7 +1,7 @@
 /** Runs over time as ticks: a picture of the list, which is the truth. Geometry in attributes, paint in classes. */
 import type { PageRun } from '../read/page-runs.ts';
 import { type Html, html } from './html.ts';
-import { movedBy, type Weight, weightOf } from './run-words.ts';
+import { movedBy, tickOf, type Weight, weightOf } from './run-words.ts';
 import { many } from './words.ts';
 
 const weights: readonly Weight[] = ['idle', 'moved', 'broken', 'act'];
@@ -48,8 +48,7 @@ export function strip({ runs, label, from, to, steps }: Strip): Html {
   return html`<svg class="drawn strip" height="26" role="img" aria-label="${words}" viewBox="0 0 ${String(steps * 6)} ${String(height)}" preserveAspectRatio="none">${ticks.map(
     ([at, tick]) => {
       const tall = heightOf(tick);
-      const inset = tick.weight === 'broken' ? 0.7 : 0;
-      return html`<rect class="${tick.weight}" x="${String(at * 6 + 1 + inset)}" y="${String(height - tall + inset)}" width="${String(4 - 2 * inset)}" height="${String(tall - 2 * inset)}" rx="0.8"/>`;
+      return tickOf(tick.weight, { x: at * 6 + 1, y: height - tall, height: tall });
     },
   )}</svg>`;
 }

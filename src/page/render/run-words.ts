@@ -1,6 +1,6 @@
 /** Runs in words. */
 import type { PageRun } from '../read/page-runs.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, none } from './html.ts';
 import { pill } from './pills.ts';
 import { many } from './words.ts';
 
@@ -62,11 +62,11 @@ export function outcomePill({ outcome }: Pick<PageRun, 'outcome'>): Html {
     case 'refused':
       return pill('alarm', 'act', 'Refused by the guard');
     case 'partial':
-      return pill('half', 'quiet', 'Partial');
+      return pill('half', 'dim', 'Partial');
     case 'failed':
-      return pill('cross', 'quiet', 'Failed');
+      return pill('cross', 'dim', 'Failed');
     default:
-      return pill('dashed', 'quiet', 'Under way');
+      return pill('dashed', 'dim', 'Under way');
   }
 }
 
@@ -76,7 +76,27 @@ export const tookMs = ({
 }: Pick<PageRun, 'startedAt' | 'finishedAt'>): number | null =>
   finishedAt === null ? null : finishedAt.getTime() - startedAt.getTime();
 
-export const stripLegend: Html = html`<p class="row note legend"><span><i class="key moved"></i>moved something</span><span><i class="key idle"></i>found nothing to move</span><span><i class="key broken"></i>partial or failed; the next run goes on</span><span><i class="key act"></i>somebody must act</span></p>`;
+/** A run, or some of them, in a strip: hollow where they were not complete. */
+export function tickOf(
+  weight: Weight,
+  { x, y, height }: { readonly x: number; readonly y: number; readonly height: number },
+): Html {
+  const [inset, paint] =
+    weight === 'broken' ? [0.7, html` fill="none" stroke="currentColor" stroke-width="1.2"`] : [0, none];
+  return html`<rect class="${weight === 'broken' ? 'moved' : weight}" x="${x + inset}" y="${y + inset}" width="${4 - 2 * inset}" height="${height - 2 * inset}" rx="0.8"${paint}/>`;
+}
+
+export const stripLegend: Html = html`<p class="row note legend">${(
+  [
+    ['moved', 'moved something'],
+    ['idle', 'found nothing to move'],
+    ['broken', 'partial or failed; the next run goes on'],
+    ['act', 'somebody must act'],
+  ] as const
+).map(
+  ([weight, words]) =>
+    html`<span><svg class="key" width="6" height="11" aria-hidden="true">${tickOf(weight, { x: 1, y: weight === 'idle' ? 6 : 0, height: weight === 'idle' ? 5 : 11 })}</svg> ${words}</span>`,
+)}</p>`;
 
 /** `every 5 minutes`. @param limitSeconds three times the longest pause of the schedule */
 export function rhythm(limitSeconds: number): string {

@@ -41,7 +41,7 @@ function lanesOf({ runs, beganAt }: RunsRead, now: Date): Html {
   const hours = isYoung
     ? [from, now]
     : Array.from({ length: hoursShown + 1 }, (_, i) => new Date(from.getTime() + i * hourMs));
-  const card = html`<section class="card lanes" aria-label="${isYoung ? 'Since it began' : 'The last six hours'}"><dl class="pairs">${lanes.map(
+  const card = html`<section class="card" aria-label="${isYoung ? 'Since it began' : 'The last six hours'}"><dl class="pairs">${lanes.map(
     (lane) =>
       html`<dt>${laneNames[lane]}</dt><dd>${strip({ runs: shown.filter(({ groups }) => groups.includes(lane)), label: laneNames[lane], from, to: now, steps: 120 })}</dd>`,
   )}<dd class="row between note ends" aria-hidden="true">${hours.map((hour) => html`<span>${clockTime(hour, hour)}</span>`)}</dd></dl>${stripLegend}</section>`;

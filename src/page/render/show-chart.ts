@@ -25,10 +25,14 @@ export function gapWords({ fromMs, toMs }: Gap, now: Date): string {
   return end.endsWith(beginMonth.join(' ')) ? `${beginDay} to ${end}` : `${begin} to ${end}`;
 }
 
+/** A line, and a tint below it; however the drawing is stretched, the line is not. */
+const curve = ({ line, tint }: Pick<Sparkline, 'line' | 'tint'>): Html =>
+  html`<path fill-opacity="0.06" d="${tint}"/><path fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" vector-effect="non-scaling-stroke" d="${line}"/>`;
+
 /** The number and how it moved stand beside it; the sentence says so to whoever does not see it. */
 export function sparkline(points: readonly Point[], sentence: string, isWide = false): Html {
   const spark: Sparkline = isWide ? drawSparkline(points, 320, 60) : drawSparkline(points);
-  return html`<svg class="drawn spark" height="${isWide ? 60 : 26}" viewBox="0 0 ${spark.width} ${spark.height}" preserveAspectRatio="none" role="img" aria-label="${sentence}"><path class="tint" d="${spark.tint}"/><path class="line" d="${spark.line}"/></svg>`;
+  return html`<svg class="drawn spark" height="${isWide ? 60 : 26}" viewBox="0 0 ${spark.width} ${spark.height}" preserveAspectRatio="none" role="img" aria-label="${sentence}">${curve(spark)}</svg>`;
 }
 
 export interface ShownChart {
@@ -63,7 +67,7 @@ export function lineChart(chart: Chart, { sentence, timeWords, id }: ShownChart)
   const figures = values.map(
     ({ value, y }) => html`<text x="100%" y="${above + y + 4}" text-anchor="end">${count(value)}</text>`,
   );
-  return html`<div class="chart" role="img" aria-label="${sentence}"><svg class="plot" height="${bottom + below}" aria-hidden="true"><defs><pattern id="${hatch}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="hatch" x1="0" y1="0" x2="0" y2="6"/></pattern></defs>${grid}${missing}<svg y="${above}" width="100%" height="${height}" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none"><path class="tint" d="${chart.tint}"/><path class="line" d="${chart.line}"/></svg>${marks}</svg><svg class="gutter" height="${bottom + below}" aria-hidden="true">${figures}</svg></div>`;
+  return html`<div class="chart" role="img" aria-label="${sentence}"><svg class="drawn" height="${bottom + below}" aria-hidden="true"><defs><pattern id="${hatch}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="hatch" x1="0" y1="0" x2="0" y2="6"/></pattern></defs>${grid}${missing}<svg y="${above}" width="100%" height="${height}" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none">${curve(chart)}</svg>${marks}</svg><svg class="gutter" height="${bottom + below}" aria-hidden="true">${figures}</svg></div>`;
 }
 
 /** What was added above the line, what is gone below it. */

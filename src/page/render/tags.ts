@@ -1,7 +1,18 @@
 /** Tags: how they grew, and each of them. */
 import type { TagsAsked, TagsRead } from '../read/page-tags.ts';
 import { printable } from '../../model/in-words.ts';
-import { chips, csvChip, empty, heading, section, table, teamCells, teamColumns } from './components.ts';
+import {
+  chips,
+  csvChip,
+  empty,
+  filterForm,
+  heading,
+  searchField,
+  section,
+  table,
+  teamCells,
+  teamColumns,
+} from './components.ts';
 import { cameOrWent, monthsChart } from './growth.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
@@ -27,11 +38,8 @@ export function tagsAsked({ query, isCsv }: Pick<PageAsked, 'query' | 'isCsv'>):
 
 function filters(context: PageContext, { now, gone }: TagsRead): Html {
   const { q, hasGone } = tagsAsked(context);
-  const kept = ['team', 'state', 'sort'].flatMap((key) => {
-    const text = context.query.get(key);
-    return text === null ? [] : [html`<input type="hidden" name="${key}" value="${text}">`];
-  });
-  const form = html`<form class="row form" method="get" action="/tags" role="search">${kept}<label><span class="away">Name of a tag</span><input class="long" type="search" name="q" value="${q}" maxlength="200" placeholder="Name of a tag"></label><button class="button" type="submit">Search</button></form>`;
+  const inside = searchField('Name of a tag', q);
+  const form = filterForm(context, { kept: ['team', 'state', 'sort'], inside, button: 'Search' });
   const all = [
     { label: 'There', count: now, href: href(context, { state: null }), isCurrent: !hasGone },
     { label: 'Gone', count: gone, href: href(context, { state: 'gone' }), isCurrent: hasGone },
