@@ -2,7 +2,6 @@
 import type { ChangeRow } from '../read/page-changes.ts';
 import { kindsOf } from '../../model/ledger-words.ts';
 import { person, type TableRow, teamCells } from './components.ts';
-import { heldWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
 import { direction, pill } from './pills.ts';
@@ -56,7 +55,7 @@ function outcomeOf(context: PageContext, { kind, outcome, held, user_id: id, fie
   if (kind === 'hold')
     return held === null
       ? html`<span class="none">ended</span>`
-      : pill('pause', 'dim', link(heldWords(held)));
+      : pill('pause', 'dim', link(`held: ${held}`));
   if (outcome === null) return html`<span class="none">–</span>`;
   if (outcome === 'confirmed') return pill('tick', 'ok', 'confirmed');
   if (outcome === 'unknown') return pill('clock', 'dim', 'not known yet');

@@ -127,7 +127,7 @@ export function countsCsv(
       return months(contactFields);
     case 'teams':
       return csvFrom(counts, {
-        team: (one) => teamOf(context, one.teamId).team,
+        team: (one) => teamOf(context, one.teamId).team || null,
         segment: (one) => one.segment,
         day: (one) => one.day,
         count: (one) => one.count,

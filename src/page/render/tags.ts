@@ -100,7 +100,7 @@ export function tags(read: TagsRead, context: PageContext): PageShown {
 
 export const tagsCsv = ({ rows }: TagsRead, context: Pick<PageContext, 'teams'>): Csv =>
   csvFrom(rows, {
-    team: (row) => teamOf(context, row.team_id).team,
+    team: (row) => teamOf(context, row.team_id).team || null,
     id: (row) => row.id,
     tag: (row) => row.tag,
     color: (row) => row.color,
