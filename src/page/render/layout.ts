@@ -3,7 +3,7 @@ import type { SeenTeam } from '../read/page-reader.ts';
 import { banner, isCopy } from './banner.ts';
 import { type Html, html, none, raw } from './html.ts';
 import { href, to } from './links.ts';
-import { icon, pill } from './pills.ts';
+import { dot, icon, pill } from './pills.ts';
 import { type PageContext, type PageShown, type Tab, tabs } from './view.ts';
 import { clockTime, count, exactTime, many, named } from './words.ts';
 
@@ -70,7 +70,7 @@ function switcher(context: PageContext): Html {
   ];
   const find =
     teams.length > mostAtOnce
-      ? html`<input data-find-team hidden aria-label="Find a team" placeholder="Find a team" autocomplete="off">`
+      ? html`<input class="long" data-find-team hidden aria-label="Find a team" placeholder="Find a team" autocomplete="off">`
       : none;
   return html`<span class="quiet" aria-hidden="true">/</span><details class="team"><summary class="row">${team === null ? 'All teams' : bothNames(team)}</summary><div class="panel">${find}<ul>${choices}</ul></div></details>`;
 }
@@ -88,7 +88,7 @@ function tabLinks(context: PageContext, current: Tab): Html {
 }
 
 function clock({ now, path, query }: PageContext): Html {
-  return html`<p class="row dim live"><a href="${href({ path, query }, { page: query.get('page') })}" data-again>Load again</a><span class="dot" aria-hidden="true"></span><span data-state hidden>Updates by itself</span> <time datetime="${now.toISOString()}" title="${exactTime(now)}">${now.toISOString().slice(11, 19)} UTC</time></p>`;
+  return html`<p class="row dim live"><a href="${href({ path, query }, { page: query.get('page') })}" data-again>Load again</a>${dot}<span data-state hidden>Updates by itself</span> <time datetime="${now.toISOString()}" title="${exactTime(now)}">${now.toISOString().slice(11, 19)} UTC</time></p>`;
 }
 
 /** Under the title of whatever view it is. */

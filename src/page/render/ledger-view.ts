@@ -56,7 +56,7 @@ function filters(context: PageContext, { actors }: ChangesRead): Html {
     'anybody',
     asked.actor,
     known.map((one) => [one, one]),
-  )}</label><label class="field note">Run<input class="short" name="run" inputmode="numeric" value="${asked.runId ?? ''}" maxlength="20"></label><label class="field note">Decision<input class="short" name="decision" inputmode="numeric" value="${asked.decision ?? ''}" maxlength="20"></label><label class="field note">Since<input type="date" name="since" value="${since}"></label>`;
+  )}</label><label class="field note">Run<input size="8" name="run" inputmode="numeric" value="${asked.runId ?? ''}" maxlength="20"></label><label class="field note">Decision<input size="8" name="decision" inputmode="numeric" value="${asked.decision ?? ''}" maxlength="20"></label><label class="field note">Since<input type="date" name="since" value="${since}"></label>`;
   const more = html`<span class="push"></span>${csvChip(csvOf(context))}`;
   return filterForm(context, { kept: ['team'], inside, button: 'Filter', more });
 }

@@ -35,6 +35,9 @@ export const sides = {
   service: side('service', html`<circle cx="4" cy="4" r="4"/>`),
 } as const;
 
+/** It lives. */
+export const dot = side('ok dot', html`<circle cx="4" cy="4" r="3.5"/>`);
+
 const ways = {
   push: [sides.mirror, '→', sides.service],
   pull: [sides.service, '→', sides.mirror],

@@ -54,7 +54,7 @@ export function lineChart(chart: Chart, { sentence, timeWords, id }: ShownChart)
   const hatch = `hatch-${id}`;
   const grid = values.map(
     ({ y }) =>
-      html`<line class="${y === height ? 'ground' : 'grid'}" x1="0" x2="100%" y1="${above + y}" y2="${above + y}"/>`,
+      html`<line class="${y === height ? 'idle' : 'track'}" stroke="currentColor" x1="0" x2="100%" y1="${above + y}" y2="${above + y}"/>`,
   );
   const missing = gaps.map(({ x, width: wide }) => {
     const middle = Math.min(100, x + wide / 2);
@@ -67,7 +67,7 @@ export function lineChart(chart: Chart, { sentence, timeWords, id }: ShownChart)
   const figures = values.map(
     ({ value, y }) => html`<text x="100%" y="${above + y + 4}" text-anchor="end">${count(value)}</text>`,
   );
-  return html`<div class="chart" role="img" aria-label="${sentence}"><svg class="drawn" height="${bottom + below}" aria-hidden="true"><defs><pattern id="${hatch}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="hatch" x1="0" y1="0" x2="0" y2="6"/></pattern></defs>${grid}${missing}<svg y="${above}" width="100%" height="${height}" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none">${curve(chart)}</svg>${marks}</svg><svg class="gutter" height="${bottom + below}" aria-hidden="true">${figures}</svg></div>`;
+  return html`<div class="chart" role="img" aria-label="${sentence}"><svg class="drawn" height="${bottom + below}" aria-hidden="true"><defs><pattern id="${hatch}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="idle" stroke="currentColor" stroke-opacity="0.6" x1="0" y1="0" x2="0" y2="6"/></pattern></defs>${grid}${missing}<svg y="${above}" width="100%" height="${height}" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none">${curve(chart)}</svg>${marks}</svg><svg width="60" height="${bottom + below}" aria-hidden="true">${figures}</svg></div>`;
 }
 
 /** What was added above the line, what is gone below it. */
@@ -85,7 +85,7 @@ export function moveChart(
         : html`<rect class="gone" x="${x}%" y="${gone.y + 1}" width="${width}%" height="${gone.height}" rx="2"/>`
     }<text x="${middle}%" y="${height + 20}" text-anchor="middle">${label}</text>`;
   });
-  return html`<svg class="drawn" height="${height + 26}" role="img" aria-label="${sentence}">${shown}<line class="ground" x1="0" x2="100%" y1="${line + 0.5}" y2="${line + 0.5}"/></svg>`;
+  return html`<svg class="drawn" height="${height + 26}" role="img" aria-label="${sentence}">${shown}<line class="idle" stroke="currentColor" x1="0" x2="100%" y1="${line + 0.5}" y2="${line + 0.5}"/></svg>`;
 }
 
 /** A bar as long as its share of the longest; the number stands beside it. */
@@ -96,7 +96,7 @@ export const shareBar = (share: number): Html =>
 export function lane(bars: readonly LaneBar[]): Html {
   const shown = bars.map(
     ({ side, x, width, text }) =>
-      html`<svg x="${x}%" width="${width}%" height="26"><rect class="value-${side}" width="100%" height="26" rx="3"/>${text === '' ? none : html`<text x="8" y="17">${text}</text>`}</svg>`,
+      html`<svg x="${x}%" width="${width}%" height="26"><rect class="${side === 'held' ? 'act' : `value-${side}`}" width="100%" height="26" rx="3"/>${text === '' ? none : html`<text x="8" y="17">${text}</text>`}</svg>`,
   );
   return html`<svg class="drawn lane" height="26" aria-hidden="true">${shown}</svg>`;
 }

@@ -47,7 +47,7 @@ const legend: Html = html`<p class="row note legend">${(
   ] as const
 ).map(
   ([side, words]) =>
-    html`<span><svg class="key" width="11" height="11" aria-hidden="true"><rect class="value-${side}" width="11" height="11" rx="2"/></svg> ${words}</span>`,
+    html`<span><svg class="key" width="11" height="11" aria-hidden="true"><rect class="${side === 'held' ? 'act' : `value-${side}`}" width="11" height="11" rx="2"/></svg> ${words}</span>`,
 )}</p>`;
 
 const twoDaysMs = 2 * 86_400_000;
