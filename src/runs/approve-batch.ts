@@ -18,7 +18,7 @@ import { fieldColumns } from '../model/fields.ts';
 import type { MirroredResource } from '../model/absence.ts';
 import { type Id, maxId } from '../model/id.ts';
 import { plural, printable } from '../model/in-words.ts';
-import { readUserQuery } from '../model/user-query.ts';
+import { readUserQuery } from '../mirror/users/user-query.ts';
 import type { HeldBatch } from '../model/waiting.ts';
 import { actAs, decideFor } from './four-eyes.ts';
 import { requireUser } from './named-user.ts';

@@ -1,7 +1,7 @@
 /** Reads one user from the service, as it is now. */
 import { reconcileSettings } from './reconcile-team.ts';
 import { ServiceError } from '../errors.ts';
-import type { UserQuery } from '../model/user-query.ts';
+import type { UserQuery } from '../mirror/users/user-query.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
 import type { Team, TeamMember } from '../model/team.ts';

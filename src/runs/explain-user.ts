@@ -22,7 +22,7 @@ import type { FieldOutcomes, Intent } from '../model/intent.ts';
 import type { Placing } from '../model/place.ts';
 import type { ServiceUser } from '../model/user.ts';
 import type { UserCase } from '../model/user-plan.ts';
-import { readUserQuery } from '../model/user-query.ts';
+import { readUserQuery } from '../mirror/users/user-query.ts';
 import type { UserState } from '../model/user-state.ts';
 import { planUser } from '../reconcile/merge/plan-user.ts';
 import { judgeLate } from '../reconcile/push/outcome.ts';

@@ -3,7 +3,7 @@ import { MusterdError } from '../errors.ts';
 import { type FoundUser, findUsers } from '../mirror/users/find-user.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { columnOf, type Field, fields } from '../model/fields.ts';
-import { readUserQuery } from '../model/user-query.ts';
+import { readUserQuery } from '../mirror/users/user-query.ts';
 import type { Id } from '../model/id.ts';
 import { requireSchema, type Setup } from './open.ts';
 import { nobodyAnswers, theOnly } from './the-only-user.ts';

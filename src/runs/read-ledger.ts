@@ -3,7 +3,7 @@ import { findUsers } from '../mirror/users/find-user.ts';
 import { type LedgerFilter, type LedgerRow, readLedger } from '../mirror/users/ledger.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
-import { readUserQuery } from '../model/user-query.ts';
+import { readUserQuery } from '../mirror/users/user-query.ts';
 import { requireSchema, type Setup } from './open.ts';
 import { nobodyAnswers, theOnly } from './the-only-user.ts';
 

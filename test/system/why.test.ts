@@ -3,7 +3,7 @@ import { type ExplainedFacts, adviceFor } from '../../src/runs/explain-fields.ts
 import type { Decisions, UserCase, UserPlan } from '../../src/model/user-plan.ts';
 import { decisions, heldAsBefore, moveOf } from '../support/decisions.ts';
 import type { UserState } from '../../src/model/user-state.ts';
-import { readUserQuery } from '../../src/model/user-query.ts';
+import { readUserQuery } from '../../src/mirror/users/user-query.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage, type StageOptions } from './stage.ts';
 

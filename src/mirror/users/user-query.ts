@@ -1,7 +1,7 @@
 /** What a person may call a user: an id, an email, a phone number or a name. */
-import { canonicalEmail, isEmailAddress, canonicalPhone } from './canonical.ts';
-import { type Id, maxId } from './id.ts';
-import { canonicalName } from './name.ts';
+import { canonicalEmail, isEmailAddress, canonicalPhone } from '../../model/canonical.ts';
+import { type Id, maxId } from '../../model/id.ts';
+import { canonicalName } from '../../model/name.ts';
 
 /** The ways in which a text can be understood, in canonical form; `null` where it cannot. */
 export interface UserQuery {
