@@ -85,72 +85,100 @@ const ownLeftOut = (verb: Verb, { lists, own }: PageWaiting): readonly PageField
     ? (lists[0]?.shown ?? []).filter((row) => own.has(ownKey(row)))
     : [];
 
-async function prepare(
-  options: DecideOptions,
-  posted: PostedForm,
-  frame: PageFrame,
-  context: PageContext,
-): Promise<PageShown | CarryOut> {
-  const { form, question, config } = posted;
+/** A form beside the list that it came from, as that is now. */
+interface FormOfList extends ReturnType<typeof readDecisionForm> {
+  readonly batch: string | undefined;
+  readonly list: PageWaiting;
+  /** The rows that are decided about. */
+  readonly now: readonly PageField[];
+  /** How many rows the list has. */
+  readonly total: number;
+}
+
+/** @throws MusterdError `usage` for a form that is of no list */
+function readForm({ form, question }: PostedForm) {
   const { batch } = question.params;
-  const { verb: said, rows: shown, all, state, back } = readDecisionForm(form);
+  const asked = readDecisionForm(form);
   // Whoever withdraws an edit outside of a batch takes what the service has.
-  const verb = said === 'Withdraw' && batch === undefined ? 'service' : said;
-  if (ofBatch.has(verb) !== (batch !== undefined) || (shown === null && batch === undefined))
+  const verb = asked.verb === 'Withdraw' && batch === undefined ? 'service' : asked.verb;
+  if (ofBatch.has(verb) !== (batch !== undefined) || (asked.rows === null && batch === undefined))
     throw new MusterdError('usage', 'The form cannot be read: it is not of this list');
-  if (shown?.length === 0) {
-    const refusal = 'No row is ticked. Tick those that you want to decide.';
-    return await listAgain(posted, frame, context, { status: 400, refusal });
-  }
+  return { ...asked, verb, batch };
+}
+
+async function besideList(
+  form: ReturnType<typeof readForm>,
+  frame: PageFrame,
+  { question }: PostedForm,
+): Promise<FormOfList> {
+  const { rows, state, batch } = form;
   const list = await readWaitingView(frame.reader, {
     params: question.params,
     query: new URLSearchParams({ state }),
     isCsv: false,
   });
-  const [missing] = list.missing;
-  const total = (batch === undefined ? undefined : missing?.rows) ?? list.lists[0]?.rows ?? 0;
-  const now = shown === null ? (list.lists[0]?.shown ?? []) : await readHeldRows(frame.reader, shown);
-  const moved = shown === null ? [] : movedIn(shown, now, batch);
-  if (moved.length > 0) {
-    const ticks = (shown ?? []).map(({ key }) => key).join(',');
-    const refusal = movedWords(moved.length, shown?.length ?? 0);
-    return await listAgain(posted, frame, context, { status: 409, refusal, ticks });
+  const [alone] = list.lists;
+  const missing = batch === undefined ? undefined : list.missing[0]?.rows;
+  const now = rows === null ? (alone?.shown ?? []) : await readHeldRows(frame.reader, rows);
+  return { ...form, list, now, total: missing ?? alone?.rows ?? 0 };
+}
+
+const keysOf = ({ rows }: Pick<FormOfList, 'rows'>): readonly string[] => (rows ?? []).map(({ key }) => key);
+
+/** Why nothing is decided over the list as it is now, and what is ticked in it; `null`: it is as it was shown. */
+function whatMoved(asked: FormOfList) {
+  const { rows, all, total, now, batch } = asked;
+  if (rows !== null) {
+    const moved = movedIn(rows, now, batch).length;
+    return moved === 0 ? null : { refusal: movedWords(moved, rows.length), ticks: keysOf(asked).join(',') };
   }
-  if (shown === null && total !== all) {
-    const refusal =
-      total === 0 ? 'None of it waits any more.' : `It has ${count(total)} rows now, and not ${count(all)}.`;
-    return await listAgain(posted, frame, context, { status: 409, refusal });
-  }
-  const keys = (shown ?? []).map(({ key }) => key);
-  if (form.get('confirmed') === null) {
-    const [path, search] = (/^\/waiting\b/.test(back) ? back : question.path).split(/\?(.*)/s);
-    const query = new URLSearchParams(search);
-    return confirmation(context, {
-      verb,
-      path: question.path,
-      back: href({ path: path ?? '', query }, keys.length === 0 ? {} : { ticks: keys.join(',') }),
-      rows: now,
-      number: shown === null ? total : now.length,
-      all: verb === 'Withdraw' ? now.length : Math.max(total, now.length),
-      state,
-      own: ownLeftOut(verb, list),
-      sending: list.sending,
-      values: [
-        ['verb', verb],
-        ['team', config.team],
-        ['state', state],
-        ['rows', String(all)],
-        ['back', back],
-        ...(shown === null ? [] : [['ticks', 'on'] as const]),
-        ...keys.map((key) => ['row', key] as const),
-      ],
-    });
-  }
+  if (total === all) return null;
+  const refusal =
+    total === 0 ? 'None of it waits any more.' : `It has ${count(total)} rows now, and not ${count(all)}.`;
+  return { refusal, ticks: 'none' };
+}
+
+/** Asks once more. */
+function ask(asked: FormOfList, { question, config }: PostedForm, context: PageContext): PageShown {
+  const { verb, rows, all, state, back, list, now, total } = asked;
+  const keys = keysOf(asked);
+  const [path, search] = (/^\/waiting\b/.test(back) ? back : question.path).split(/\?(.*)/s);
+  const query = new URLSearchParams(search);
+  return confirmation(context, {
+    verb,
+    path: question.path,
+    back: href({ path: path ?? '', query }, keys.length === 0 ? {} : { ticks: keys.join(',') }),
+    rows: now,
+    number: rows === null ? total : now.length,
+    all: verb === 'Withdraw' ? now.length : Math.max(total, now.length),
+    state,
+    own: ownLeftOut(verb, list),
+    sending: list.sending,
+    values: [
+      ['verb', verb],
+      ['team', config.team],
+      ['state', state],
+      ['rows', String(all)],
+      ['back', back],
+      ...(rows === null ? [] : [['ticks', 'on'] as const]),
+      ...keys.map((key) => ['row', key] as const),
+    ],
+  });
+}
+
+/** What is done once it is confirmed: fields are resolved one by one, a batch is decided about as one. */
+function carryOut(
+  { verb, rows, all, batch, now }: FormOfList,
+  options: DecideOptions,
+  posted: PostedForm,
+  context: PageContext,
+): CarryOut {
+  const { form } = posted;
   const why = readReason(form);
   const actor = context.decide?.actor;
   const { setup, leased } = setupOf(options, posted);
   if (verb === 'mirror' || verb === 'service' || verb === 'value') {
-    const resolutions = (shown ?? []).map(({ userId: id, field: column, key }) => {
+    const resolutions = (rows ?? []).map(({ userId: id, field: column, key }) => {
       const field = readField(column);
       const seen = { kind: 'shown', digest: key.slice(-12) } as const;
       return { id, field, take: readTyped(form, verb, field), seen, why, actor };
@@ -163,7 +191,7 @@ async function prepare(
   return async () => {
     await requireKnownName(options, posted);
     const edits = now.flatMap(({ editId }) => (editId === null ? [] : [editId]));
-    const chosen = shown === null ? { edits: null, rows: all } : { edits, rows: null };
+    const chosen = rows === null ? { edits: null, rows: all } : { edits, rows: null };
     const choice = { batch: batch ?? '', only: null, ...chosen, why, actor };
     const decided =
       verb === 'Approve'
@@ -171,6 +199,25 @@ async function prepare(
         : await reject(setup, leased, { ...choice, revert: verb === 'Withdraw' });
     return decided.of === 'fields' ? saidOf(decided.decision) : '/waiting?note=missing';
   };
+}
+
+async function prepare(
+  options: DecideOptions,
+  posted: PostedForm,
+  frame: PageFrame,
+  context: PageContext,
+): Promise<PageShown | CarryOut> {
+  const form = readForm(posted);
+  if (form.rows?.length === 0) {
+    const refusal = 'No row is ticked. Tick those that you want to decide.';
+    return await listAgain(posted, frame, context, { status: 400, refusal });
+  }
+  const asked = await besideList(form, frame, posted);
+  const moved = whatMoved(asked);
+  if (moved !== null) return await listAgain(posted, frame, context, { status: 409, ...moved });
+  return posted.form.get('confirmed') === null
+    ? ask(asked, posted, context)
+    : carryOut(asked, options, posted, context);
 }
 
 function saidOf(decision: bigint | null): string {
