@@ -73,40 +73,47 @@ const notReadable = (what: string, error: unknown, line?: number) =>
     { cause: error },
   );
 
+/** Where the text ends whose opening quote stands at `start`. */
+function endOfText(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  return at;
+}
+
+/** How deep it is after this character. A brace that closes nothing is left to the parser of the member. */
+function depthAfter(char: string, depth: number): number {
+  if (char === '[' || char === '{') return depth + 1;
+  return char === ']' || (char === '}' && depth > 1) ? depth - 1 : depth;
+}
+
 /** The members of a list, each of which is still to be parsed. @throws MusterdError `usage` */
 function* membersOf(text: string): Generator<WrittenRow> {
   const start = text.search(/\S/);
   if (text[start] !== '[') throw new MusterdError('usage', 'This JSON is not a list of objects');
-  let line = 1 + (text.slice(0, start).match(/\n/g)?.length ?? 0);
+  let line = text.slice(0, start).split('\n').length;
   let depth = 0;
-  let isText = false;
   let from = start + 1;
   let first: number | undefined;
   let members = 0;
   for (let at = start; at < text.length; at += 1) {
     const char = text[at] ?? '';
     if (char === '\n') line += 1;
-    if (isText) {
-      if (char === '\\') at += 1;
-      else if (char === '"') isText = false;
-      continue;
-    }
-    const isBorder = depth === 1 && (char === ',' || char === ']');
-    if (isBorder) {
+    if (depth === 1 && (char === ',' || char === ']')) {
       const isEmpty = char === ']' && first === undefined && members === 0;
       if (!isEmpty) yield { line: first ?? line, text: text.slice(from, at) };
       members += 1;
       from = at + 1;
       first = undefined;
     } else if (depth === 1 && !/\s/.test(char)) first ??= line;
-    if (char === '"') isText = true;
-    else if (char === '[' || char === '{') depth += 1;
-    else if (char === ']' || (char === '}' && depth > 1)) depth -= 1;
-    if (depth > 0) continue;
-    if (text.slice(at + 1).trim() === '') return;
-    throw notReadable('JSON', 'it goes on after its list', line);
+    if (char === '"') at = endOfText(text, at);
+    depth = depthAfter(char, depth);
+    if (depth === 0) return requireEnd(text, at + 1, line);
   }
   throw notReadable('JSON', 'its list does not end', line);
+}
+
+function requireEnd(text: string, at: number, line: number): void {
+  if (text.slice(at).trim() !== '') throw notReadable('JSON', 'it goes on after its list', line);
 }
 
 export async function readJsonList(text: string, wishes: TableWishes): Promise<FileTable> {
