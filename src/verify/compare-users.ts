@@ -91,16 +91,18 @@ function compareObserved(
   const shownName = readable(service.name);
   const sameName = canonicalName(mirror.name) === canonicalName(shownName ?? '');
   if (!differs && shownName !== undefined && !sameName) add('joined_name', mirror.name, shownName);
-  const role = member?.role ?? null;
-  if (role !== null && role !== mirror.role) {
-    const roleId = readable(service.roleId);
-    const sameId = roleId === undefined || roleId === mirror.role_id;
-    const because = sameId ? 'the role is the same; its name follows with the next run' : null;
-    const explained = sameId || mirror.expected['role_id'] !== undefined;
-    const why = because ?? mirror.expected['role_id'] ?? null;
-    found.push({ field: 'role', mirror: mirror.role, service: role, because: explained ? why : null });
-  }
-  return found;
+  return [...found, ...compareRole(mirror, service, member?.role ?? null)];
+}
+
+/** The name of the role follows its id. */
+function compareRole(mirror: MirroredUser, service: ServiceUser, role: string | null): readonly Found[] {
+  if (role === null || role === mirror.role) return [];
+  const roleId = readable(service.roleId);
+  const isSame = roleId === undefined || roleId === mirror.role_id;
+  const because = isSame
+    ? 'the role is the same; its name follows with the next run'
+    : (mirror.expected['role_id'] ?? null);
+  return [{ field: 'role', mirror: mirror.role, service: role, because }];
 }
 
 function compareUser(

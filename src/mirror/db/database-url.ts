@@ -30,6 +30,14 @@ export interface ConnectionUrl {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The files that a URL names, as Node calls them. */
+function filesIn(said: (name: string) => string | undefined): ConnectionUrl['files'] {
+  const root = said('sslrootcert');
+  // libpq's word for "the system's certificates".
+  const named = { ca: root === 'system' ? undefined : root, cert: said('sslcert'), key: said('sslkey') };
+  return Object.fromEntries(Object.entries(named).filter(([, path]) => path !== undefined));
+}
+
 /**
  * Only this function decides about TLS. pg itself would let a second `sslmode` win, switch encryption off by
  * PGSSLMODE, and trust any server if NODE_TLS_REJECT_UNAUTHORIZED is 0. The first row that is set decides:
@@ -53,13 +61,6 @@ export function readConnectionUrl(text: string, environment: Environment = proce
   const said = (name: string) => searchParams.get(name) || undefined;
   const host = said('host') ?? hostIn(url) ?? (environment['PGHOST'] || 'localhost');
   const port = said('port') ?? (url.port || environment['PGPORT'] || '5432');
-  const rootCertificate = said('sslrootcert');
-  const files = {
-    // libpq's word for "the system's certificates".
-    ...(rootCertificate === undefined || rootCertificate === 'system' ? {} : { ca: rootCertificate }),
-    ...(said('sslcert') === undefined ? {} : { cert: said('sslcert') }),
-    ...(said('sslkey') === undefined ? {} : { key: said('sslkey') }),
-  } as ConnectionUrl['files'];
   const tls =
     tlsInUrl(said) ??
     readMode(environment['PGSSLMODE'] || undefined, 'PGSSLMODE') ??
@@ -68,7 +69,7 @@ export function readConnectionUrl(text: string, environment: Environment = proce
   for (const name of tlsParameters) searchParams.delete(name);
   const name = databaseIn(url) || environment['PGDATABASE'] || decoded(url.username) || '';
   const parts = { host, port, name, isLocal: isLocal(host) };
-  return { url: url.href, tls, direct, files, shown: `${host}:${port}${url.pathname}`, parts };
+  return { url: url.href, tls, direct, files: filesIn(said), shown: `${host}:${port}${url.pathname}`, parts };
 }
 
 /** The connection options for pg. Reads the named files. */

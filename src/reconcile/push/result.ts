@@ -83,13 +83,8 @@ function holdOf(
     case 'ineffective':
     case 'missing':
     case 'unanswered': {
-      const count = (tries?.[field] ?? 0) + 1;
-      const isSpent = outcomes[field] === 'ineffective' && intent.decided.includes(field);
-      if (count < maxTries && !isSpent) return undefined;
-      const why = isSpent
-        ? 'it was sent once, as somebody agreed to, and had no effect'
-        : `pushed ${count} times to no effect or without an answer`;
-      return hold('ineffective', `${why}${differenceOf(field, answered)}`);
+      const why = whyInVain(field, answered, (tries?.[field] ?? 0) + 1, maxTries);
+      return why === undefined ? undefined : hold('ineffective', `${why}${differenceOf(field, answered)}`);
     }
     case 'confirmed':
     case 'unsent':
@@ -99,6 +94,13 @@ function holdOf(
     default:
       return outcomes[field] satisfies never;
   }
+}
+
+/** Why a push to no effect is not tried again; `undefined`: it is. */
+function whyInVain(field: Field, { intent, outcomes }: Answered, count: number, maxTries: number) {
+  if (outcomes[field] === 'ineffective' && intent.decided.includes(field))
+    return 'it was sent once, as somebody agreed to, and had no effect';
+  return count < maxTries ? undefined : `pushed ${count} times to no effect or without an answer`;
 }
 
 function sayRefusal({ intent, refusal }: Answered): string {
