@@ -83,7 +83,7 @@ export function dataFolder(environment: Environment = process.env): string {
   return firstUsable(candidates(environment, 'data'));
 }
 
-/** Where the data folder is, or might be; creates none. */
+/** The places of the data folder: where it is, or might be. Nothing is created. */
 export function dataFolders(environment: Environment = process.env): readonly string[] {
   const own = environment['MUSTERD_DATA_DIR'];
   return own ? [resolve(own)] : candidates(environment, 'data').map(({ folder }) => folder);

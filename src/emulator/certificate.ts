@@ -17,7 +17,7 @@ interface KeyPair {
   readonly publicKey: forge.pki.rsa.PublicKey;
 }
 
-/** Who signs, and in whose name. */
+/** The authority that signs, and its name. */
 interface Signer {
   readonly keys: KeyPair;
   readonly subject: forge.pki.CertificateField[];

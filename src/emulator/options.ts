@@ -41,7 +41,7 @@ export interface EmulatorOptions extends TeamOptions {
   readonly http?: boolean;
   readonly variants?: Partial<Variants>;
   readonly faults?: readonly Fault[];
-  /** Where to write the certificate of the HTTPS authority; default: a temporary file. */
+  /** The file that gets the certificate of the HTTPS authority. By default it is a temporary one. */
   readonly authorityFile?: string | undefined;
   /**
    * A file from which the teams are read at the start, if it exists (options about teams are then

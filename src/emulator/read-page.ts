@@ -66,7 +66,7 @@ function ascends(asked: boolean | undefined, variants: Variants): boolean {
   return asked ?? variants.order === 'oldest-first';
 }
 
-/** Where the page begins; infinity for an empty list, undefined for a 400. */
+/** The index at which the page begins: infinity for an empty list, `undefined` for a 400. */
 function firstRow(page: number | undefined, limit: number, mode: PageMode): number | undefined {
   if (page === undefined || mode === 'ignored' || mode === 'date-cursor') return 0;
   if (mode === 'base-0') return page * limit;

@@ -14,7 +14,7 @@ interface Health {
 /** Longer answers are cut: an engine keeps no more. */
 const longestAnswer = 4_000;
 
-/** Where the server can be reached from here, if it listens there. */
+/** The address at which the server can be reached from here, if it listens there. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 
 export interface Room {
   readonly connections: number;
-  /** Of one address. */
+  /** The connections of one address. */
   readonly ofAddress: number;
 }
 

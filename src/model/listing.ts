@@ -26,7 +26,7 @@ export interface ListingFilter {
   readonly parent_id?: number | undefined;
 }
 
-/** Where the rows of a listing go while its pages come in. */
+/** Takes the rows of a listing while its pages come in. */
 export interface ListingSink<Row> {
   /** Lets go of all rows: the listing is read again from its beginning. */
   clear(): void;

@@ -17,7 +17,7 @@ export interface WrittenSince extends Mark {
   readonly since: string | null;
   /** Users whose row in mirror or base was written since. */
   readonly written: readonly Id[];
-  /** Who is held, being pushed, missing or stale. */
+  /** Users who are held, being pushed, missing or stale. */
   readonly noted: readonly Id[];
   /** How many other users are present and have a base, but for those that the record leaves open. */
   readonly present: number;
@@ -39,7 +39,7 @@ export interface RestingUsers {
   readonly users: string;
   /** How many users were shown. */
   readonly shown: number;
-  /** Who was not equal everywhere, or was not known. In text: no JSON has numbers of that size. */
+  /** Users who were not equal everywhere, or not known. They are text, because no JSON has numbers of that size. */
   readonly planned: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export interface ListingRest extends Mark {
 export interface RestingListing {
   readonly mark: string;
   readonly under: string;
-  /** Of its pages. */
+  /** The digests of its pages. */
   readonly digests: readonly string[];
   /** How many rows it had. */
   readonly shown: number;
@@ -76,7 +76,7 @@ export type UsersToCompare =
   | { readonly how: 'unasked'; readonly rest: WrittenSince }
   /** Everybody. @property answer `null`: the service does not answer for all at once */
   | { readonly how: 'everybody'; readonly rest: WrittenSince; readonly answer: Everybody | null }
-  /** Those alone who can differ. @property shown how many users are shown */
+  /** Only the users who can differ. @property shown how many users are shown */
   | {
       readonly how: 'some';
       readonly rest: WrittenSince;

@@ -15,7 +15,7 @@ export interface UserFilter {
 export interface RowsBefore {
   /** One for each; `null`: the answer is the same as before, and so is each of them. */
   readonly hashes: Buffer | null;
-  /** Who is wanted even if they are the same. */
+  /** Users who are wanted even if they are the same. */
   readonly besides: ReadonlySet<Id>;
 }
 
@@ -29,7 +29,7 @@ export interface UsersAnswer {
 
 /** What stands for an answer about everybody in the record of a run that was equal to it. */
 export interface AnswerMark {
-  /** Of the whole answer. */
+  /** The digest of the whole answer. */
   readonly digest: string;
   /** One for each of its users; `null`: they could not be read one by one. */
   readonly hashes: Buffer | null;
@@ -45,7 +45,7 @@ export interface Everybody extends UsersAnswer {
 export interface SomeUsers extends UsersAnswer {
   readonly how: 'some';
   readonly mark: AnswerMark;
-  /** Who is shown otherwise than before. */
+  /** Users who are shown otherwise than before. */
   readonly changed: ReadonlySet<Id>;
 }
 
@@ -70,7 +70,7 @@ export interface ListingOptions<Row = unknown> {
   readonly memory: ListingMemory;
   /** The digests of its pages when it was read before: if all are the same, none is read. */
   readonly known?: readonly string[] | undefined;
-  /** Where the rows go; left out: to the listing itself. */
+  /** Takes the rows. Without it the listing itself has them. */
   readonly sink?: ListingSink<Row> | undefined;
   /** Rows asked for per page; where left out, as many as the service gives. */
   readonly size?: number | undefined;

@@ -35,7 +35,7 @@ export function standFor({ schema }: Pick<Mark, 'schema'>, settings: unknown): s
     .digest('base64url');
 }
 
-/** Who is looked at even if the service shows the same; `null`: everybody is. */
+/** The users who are looked at even if the service shows the same. `null`: everybody is. */
 function restlessOf(known: RestingUsers, rest: WrittenSince, settings: unknown): ReadonlySet<Id> | null {
   // What another version of the program has kept may have another form: nothing else of it is read before this.
   if (rest.since !== known.mark || known.under !== standFor(rest, settings)) return null;

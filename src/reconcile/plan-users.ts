@@ -32,7 +32,7 @@ export interface RunContext {
   readonly monotonicMs: () => number;
   /** Why nothing may be sent; absent: it may. */
   readonly still?: Still | undefined;
-  /** Who is in the team was read, and compared with the mirror, by a run of the last minute; users may be counted since. */
+  /** Set if a run of the last minute has read the team and compared it with the mirror. Its users may be counted since. */
   readonly recalled?: { readonly population: number | undefined } | undefined;
 }
 
@@ -83,7 +83,7 @@ export async function noteRoster(
   }
 }
 
-/** Who is there, by what there is to look at. */
+/** The roster: all users, or those that there are to look at. */
 async function rosterFor(
   { service, mirror, notes }: RunContext,
   team: Team,
@@ -187,12 +187,12 @@ export function countMovedAlone(states: readonly UserState[]): number {
   }).length;
 }
 
-/** So many of the users in one pass, or over some days, say that versions tell nothing (`versions.ts` has it in SQL). */
+/** Whether so many users have moved alone that versions tell nothing: in one pass here, over some days in SQL (`versions.ts`). */
 export function tellNothing(movedAlone: number, shown: number): boolean {
   return movedAlone >= Math.max(3, shown * 0.05);
 }
 
-/** Where many versions move by themselves, none of them is evidence. */
+/** If many versions move by themselves, none of them is evidence. */
 function judgedBy(states: readonly UserState[], movedAlone: number, shown: number): readonly UserState[] {
   if (!tellNothing(movedAlone, shown)) return states;
   return states.map(({ versions, ...state }) =>
@@ -215,7 +215,7 @@ async function reviewPlans(
 export const concernsOthers = (plan: UserPlan): boolean =>
   decisionsOf(plan, 'push').some(([field]) => field !== 'name');
 
-/** Who else is concerned by what is pushed: whoever has an address of it, and, where a role is, who is in charge. */
+/** The others whom a push concerns: those with an address that is pushed and, if a role is pushed, the administrators. */
 export function concernOf(plans: readonly UserPlan[], adminRoleIds: readonly Id[]): Concern {
   const patches = plans.filter(isPush).map(pushOf);
   const known = (forms: readonly string[]) => [...new Set(forms)].filter((form) => form !== '');

@@ -84,7 +84,7 @@ export interface MirrorPort {
   gatherListing(resource: ListedResource): GatheredListing;
   /** What a refresh would do. Writes nothing. */
   compareListing(rows: GatheredListing): Promise<RefreshResult>;
-  /** Those of these users whose last push got no answer. */
+  /** Tells which of these users got no answer to their last push. */
   readUnanswered(ids: readonly Id[]): Promise<ReadonlySet<Id>>;
   /** What is known about updates without a name: whether this deployment keeps or clears the name. */
   readNameSafety(): Promise<NameSafety>;

@@ -54,7 +54,7 @@ async function begin(
   if (look !== null) notes.event({ kind: 'read', resource: 'users', how: howRead(look) });
   if (look?.how === 'nothing') return await leaveAtRest(places, answer, look.shown);
   const team = await answer.readTeam();
-  // Where some are looked at alone, it is the team that the mirror has.
+  // If only some are looked at, it is the team that the mirror has.
   const isKnown = look === null ? recalled !== undefined : look.how === 'some';
   if (!isKnown && (await stopReplaced(places, team, settings.scope))) return stopped;
   return { kind: 'begun', team, look };
@@ -104,7 +104,7 @@ async function stopsAtGuard(
   { plans, verdict }: UsersPlan,
 ): Promise<boolean> {
   const { refused, reviewed, waiting, batches, isNews, writes, postponed } = verdict;
-  // Where nothing may be sent, the batches wait like all else, and there is nothing to stop for.
+  // If nothing may be sent, the batches wait like all else, and there is nothing to stop for.
   const isStopped = verdict.stopped && still === undefined;
   if (isNews || writes.holds.length + writes.lacking.length + writes.ended.length > 0)
     await mirror.applyStopped(writes);

@@ -30,7 +30,7 @@ export interface Frame {
 export const maxRows = 250_000;
 /** An answer of no more than this takes little room, no matter how it is kept. */
 const shortBytes = 262_144;
-/** So much is parsed before others have their turn. */
+/** Bytes that are parsed before others have their turn. */
 const bytesPerTurn = 131_072;
 /** The rest of an answer fits in here; then it takes little room, no matter what it says. */
 const longestFrame = 262_144;

@@ -33,7 +33,7 @@ function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** Where the bracket stands with which this property, or the answer itself, opens a list; `null`: it does not. */
+/** The position of the bracket with which this property, or the answer itself, opens a list. `null`: it opens none. */
 export function findList(bytes: Buffer, property: string | null): number | null {
   if (property === null) {
     const first = skipSpace(bytes, 0);
@@ -65,7 +65,7 @@ function commaFrom(bytes: Buffer, beginning: Buffer, from: number): number | nul
   return null;
 }
 
-/** Where the list ends that is open at `from`. */
+/** The position at which the list ends that is open at `from`. */
 function endOfList(bytes: Buffer, from: number, until: number): number | null {
   let depth = 0;
   for (let at = from; at < until; at += 1) {

@@ -26,7 +26,7 @@ export interface Page<Row> {
 export interface RowsLook {
   /** Whether strings have to be looked at for a NUL or a lone surrogate. */
   readonly suspicious: boolean;
-  /** Of rows that are a piece of a long list; `undefined`: they are all. */
+  /** Set if the rows are a piece of a long list. `undefined`: they are all of it. */
   readonly piece:
     | {
         /** Whether long numbers were kept as they were written. */

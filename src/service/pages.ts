@@ -21,7 +21,7 @@ interface ReadListingOptions<Row> {
   readonly updatedOf?: DateRow<Row> | undefined;
   /** The digests of its pages as it was read before, with this memory. */
   readonly known?: readonly string[] | undefined;
-  /** Where the rows go; left out: to the listing itself. */
+  /** Takes the rows. Without it the listing itself has them. */
   readonly sink?: ListingSink<Row> | undefined;
   /** Called after each page with the rows so far. */
   readonly onPage?: ((rows: number) => void) | undefined;
@@ -29,7 +29,7 @@ interface ReadListingOptions<Row> {
 
 /** The smallest `limit` that is tried. */
 const leastLimit = 10;
-/** Where no size is set: what is asked for at first, and the largest `limit` that is tried. */
+/** The `limit` that is asked for at first if no size is set, and the largest one that is tried. */
 const usualSize = 100;
 const largestSize = 1_000;
 

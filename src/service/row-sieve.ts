@@ -14,7 +14,7 @@ import type { RowSieve } from './page.ts';
 import { textOfUser } from './wire-user.ts';
 
 export interface NewsSieve extends RowSieve {
-  /** Who has other values than before; `null` unless these are the same users, each once. */
+  /** The users who have other values than before. `null` unless these are the same users, each once. */
   changed(): ReadonlySet<Id> | null;
 }
 

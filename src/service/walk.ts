@@ -18,7 +18,7 @@ export interface Walk<Row> {
   readonly isRagged: boolean;
   /** Why rows may be missing, although the walk is over; empty if none can be. */
   readonly flaws: readonly string[];
-  /** Of all pages including the first empty one; left out if one has none, or they are too long to be held. */
+  /** The digests of all pages including the first empty one. `undefined`: one has none, or they are too long to be held. */
   readonly digests: readonly string[] | undefined;
 }
 
@@ -74,7 +74,7 @@ async function* fetchInOrder<Row>(
     }
     for (const fetched of underWay) yield await fetched;
   } finally {
-    // Whoever does not want them any more asks again: not while these are under way.
+    // A caller that does not want them any more asks again, but not while these are under way.
     if (!failed) await Promise.allSettled(underWay);
   }
 }
@@ -216,7 +216,7 @@ export async function walkPages<Row extends { readonly id: Id }>(
   if (!(await fetchAll(numbers))) return { kind: 'contradiction' };
   if (holding.hasAll()) return { kind: 'as-known' };
   if (!(await takeAll(holding.release()))) return { kind: 'contradiction' };
-  // Where nobody knows how many there are, twice as many are asked for at once while they come back full.
+  // If nobody knows how many there are, twice as many are asked for at once while they come back full.
   for (let width = 1; !taker.over(); ) {
     const left = maxPages - (taker.next() - firstPage);
     if (left <= 0) {

@@ -3,7 +3,7 @@ import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { type Decision, holdsOf, type UserPlan } from '../../model/user-plan.ts';
 
-/** Those of these held fields that go on waiting unchanged. */
+/** The held fields that go on waiting unchanged. */
 export function stayingOf<Held>(
   plans: readonly UserPlan[],
   held: readonly Held[],

@@ -47,7 +47,7 @@ export interface PushContext {
     /** Number of requests without an answer in this run. */
     unanswered: number;
   };
-  /** Of the last answered update of a group. */
+  /** The request id of the last answered update of a group. */
   readonly answered: { requestId: string | null };
 }
 

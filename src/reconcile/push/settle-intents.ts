@@ -13,7 +13,7 @@ const isConfirmed = ({ outcomes }: Answered): boolean =>
  * Settles pushes with an unknown outcome from earlier runs. Only the holder of the lease may send, and it marks the
  * intent first. The lease is ours now: an intent without the mark was never sent and never will be.
  *
- * Where nothing may be sent, neither holds: another mirror with the same intents may be sending them. What the service
+ * If nothing may be sent, neither holds: another mirror with the same intents may be sending them. What the service
  * shows is confirmed, and the rest stays open.
  */
 export async function settleIntents(places: PushContext, settings: PushSettings): Promise<void> {

@@ -8,7 +8,7 @@ import { type Asked, type Lookup, lookUp, noUsers, readEverybody, someMissing } 
 import { createTaking } from './roster.ts';
 
 export interface UserLookup {
-  /** Whoever was answered so far, also those who were not asked for. */
+  /** All users who were answered so far, also those who were not asked for. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
   readonly rejected: readonly RejectedRow[];
   readonly repeated: ReadonlyMap<Id, boolean>;

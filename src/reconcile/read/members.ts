@@ -1,4 +1,4 @@
-/** Who is in the team, as an index of the service's answer that is made once: a run of one edit looks at no more. */
+/** An index of the team's members, made once for each answer of the service: a run of one edit looks at no more. */
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import type { Team, TeamMember } from '../../model/team.ts';

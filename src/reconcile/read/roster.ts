@@ -28,15 +28,15 @@ import { askForFewer } from './ask-fewer.ts';
 import { indexMembers, membersOf } from './members.ts';
 
 export interface Roster {
-  /** Those who were read: everybody, or whoever can differ from what is known of them. */
+  /** The users who were read: everybody, or those who can differ from what is known of them. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
   /** How many are shown. */
   readonly shown: number;
-  /** Of the answer, where everybody was in one; `null`: nobody knows what others would have said. */
+  /** Stands for the answer if everybody was in one. `null`: nobody knows what others would have said. */
   readonly mark: AnswerMark | null;
   readonly members: ReadonlyMap<Id, TeamMember>;
   readonly rejected: readonly RejectedRow[];
-  /** Who came twice, and whether with different values. Lookups by address may answer with the same row again. */
+  /** The users who came twice, and whether with different values. Lookups by address may answer with the same row again. */
   readonly repeated: ReadonlyMap<Id, boolean>;
   /** Members whom no lookup answered. */
   readonly unresolved: readonly Id[];
@@ -46,7 +46,7 @@ export interface Roster {
   readonly unproven: ReadonlySet<Id>;
 }
 
-/** Those of whom the rows differ: the last one counts. */
+/** The users whose rows differ: the last row counts. */
 export const differingOf = (repeated: Roster['repeated']): readonly Id[] =>
   [...repeated].flatMap(([id, differs]) => (differs ? [id] : []));
 
