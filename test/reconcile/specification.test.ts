@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { canonical, factsOf, fateOf, guardFate, type Push } from '../../docs/specification.ts';
 import { createRandom } from '../../src/emulator/random.ts';
-import { type ServiceUser } from '../../src/model/user.ts';
+import type { ServiceUser } from '../../src/model/user.ts';
 import { decisionsOf, type Hold, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { guard } from '../../src/reconcile/guard/guard.ts';
