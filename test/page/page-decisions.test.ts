@@ -151,7 +151,7 @@ describe('the form of a batch', () => {
     ])
       expect(text).toContain(part);
     expect(text).toMatch(
-      /The next run, at [\d:]+, looks whether it arrived, and sends it again only if not\./,
+      /The next run, at [\w :]+, looks whether it arrived, and sends it again only if not\./,
     );
     await owned(
       `delete from sync.changes where kind = 'push' and change_id > (select min(change_id) from sync.changes where kind = 'approve')`,
