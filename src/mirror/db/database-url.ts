@@ -61,6 +61,7 @@ export function readConnectionUrl(text: string, environment: Environment = proce
   const said = (name: string) => searchParams.get(name) || undefined;
   const host = said('host') ?? hostIn(url) ?? (environment['PGHOST'] || 'localhost');
   const port = said('port') ?? (url.port || environment['PGPORT'] || '5432');
+  const files = filesIn(said);
   const tls =
     tlsInUrl(said) ??
     readMode(environment['PGSSLMODE'] || undefined, 'PGSSLMODE') ??
@@ -69,7 +70,7 @@ export function readConnectionUrl(text: string, environment: Environment = proce
   for (const name of tlsParameters) searchParams.delete(name);
   const name = databaseIn(url) || environment['PGDATABASE'] || decoded(url.username) || '';
   const parts = { host, port, name, isLocal: isLocal(host) };
-  return { url: url.href, tls, direct, files: filesIn(said), shown: `${host}:${port}${url.pathname}`, parts };
+  return { url: url.href, tls, direct, files, shown: `${host}:${port}${url.pathname}`, parts };
 }
 
 /** The connection options for pg. Reads the named files. */
