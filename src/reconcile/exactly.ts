@@ -1,14 +1,14 @@
 /** The pushes of a reviewed plan, and which of them can still be sent as shown. */
 import type { Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
-import { canonicalService, hasMovedSince, samePush } from '../model/push-values.ts';
-import { serviceValue, sameValue } from '../model/user.ts';
+import { hasMovedSince } from '../model/push-values.ts';
 import { sayHold } from '../model/user-changes.ts';
 import { decisionsOf, type Hold, mapPushes, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import type { BatchRow } from './guard/batch-hash.ts';
 import { pushedValues } from './guard/planned-push.ts';
-import { waitsInBatch } from './merge/held-field.ts';
+import { holdOn, isApproved, isSameEdit } from './merge/held-field.ts';
+import { versionsOf } from './merge/plan-field.ts';
 import type { UsersPlan } from './plan-users.ts';
 
 /** Everything that a plan would send, and the part that waits for an approval. */
@@ -40,103 +40,86 @@ export interface LeftRow {
   readonly reason: string;
 }
 
-/** Whether the service shows a later version than was seen with this row. A file has whole milliseconds. */
-const isOvertaken = ({ seenMs }: BatchRow, nowMs: number | undefined): boolean =>
-  seenMs !== undefined && nowMs !== undefined && nowMs >= Math.floor(seenMs) + 1;
-
-const versionOf = ({ versions }: UserState): number | undefined =>
-  versions?.isTelling === true ? versions.changedMs : undefined;
-
 /** Plans only these pushes instead of all edits. */
 export interface Exactly {
   readonly ids: readonly Id[];
-  /** The state of a user after these pushes are approved. */
+  /** The state of a user as if these pushes were approved over what was seen of the service for them. */
   readonly approved: (state: UserState) => UserState;
-  /** The plan without any other push. */
-  readonly only: (plan: UserPlan) => UserPlan;
+  /** The plan of such a state without any push that is not approved, or not any more. */
+  readonly only: (plan: UserPlan, state: UserState) => UserPlan;
 }
 
 export const rowKey = ({ userId, field }: { readonly userId: Id; readonly field: Field }): string =>
   `${userId} ${field}`;
 
+const approvalOf = ({ field, values, seenMs, ...row }: BatchRow, { edits }: UserState): Hold => ({
+  field,
+  edit: row.edit ?? edits[field]?.id,
+  reason: 'review',
+  ...values,
+  shown: values.service,
+  seenMs,
+  detail: '',
+  batch: '',
+  decision: 'approved',
+});
+
+/** A version that is later than the file's counts even if the mirror has it by now. A file has whole milliseconds. */
+const versionsSince = ({ versions }: UserState): Pick<UserState, 'versions'> =>
+  versions?.changedMs === undefined
+    ? {}
+    : { versions: { ...versions, isNewer: true, changedMs: Math.floor(versions.changedMs) } };
+
+/** @param rows those that a person may approve: whether the service is as it was seen is found as for any approval */
 export function exactly(rows: readonly BatchRow[]): Exactly {
-  const known = new Map(rows.map((row) => [rowKey(row), row]));
+  const known = new Set(rows.map(rowKey));
   const ofUser = Map.groupBy(rows, ({ userId }) => userId);
-  const approve = (state: UserState): readonly Hold[] => {
-    const { id: userId, held: before, edits } = state;
-    // A file says which edits it means, as far as they were on record; another edit of the same value is not meant.
-    const mine = (ofUser.get(userId) ?? []).filter(
-      (row) =>
-        (row.edit === undefined || row.edit === edits[row.field]?.id) && !isOvertaken(row, versionOf(state)),
-    );
-    const isFree = ({ field }: BatchRow) =>
-      before.every((hold) => hold.field !== field || hold.decision !== undefined || waitsInBatch(hold));
-    const free = mine.filter(isFree);
-    return [
-      ...before.filter(({ field }) => free.every((row) => row.field !== field)),
-      ...free.map(
-        ({ field, values }): Hold => ({
-          field,
-          edit: edits[field]?.id,
-          reason: 'review',
-          ...values,
-          shown: values.service,
-          detail: '',
-          batch: '',
-          decision: 'approved',
-        }),
-      ),
-    ];
-  };
+  const isMeant = (userId: Id, field: Field) => known.has(rowKey({ userId, field }));
   return {
     ids: [...ofUser.keys()],
-    approved: (state) => ({ ...state, held: approve(state) }),
-    only: (plan) =>
-      mapPushes(plan, (field, push) => {
-        const row = known.get(rowKey({ userId: plan.id, field }));
-        const isMeant =
-          row !== undefined &&
-          (row.edit === undefined || row.edit === push.edit) &&
-          !isOvertaken(row, push.seenMs) &&
-          samePush(field, pushedValues(plan, field, push.values), row.values);
-        return isMeant ? push : { kind: 'wait' };
-      }),
+    approved: (state) => ({
+      ...state,
+      ...versionsSince(state),
+      held: [
+        ...state.held.filter(({ field }) => !isMeant(state.id, field)),
+        ...(ofUser.get(state.id) ?? []).map((row) => approvalOf(row, state)),
+      ],
+    }),
+    only: (plan, state) =>
+      mapPushes(plan, (field, push) =>
+        isMeant(plan.id, field) &&
+        isApproved(holdOn(field, state), pushedValues(plan, field, push.values), state)
+          ? push
+          : { kind: 'wait' },
+      ),
   };
 }
 
-/** Why this row is not sent although a person approved it. */
-function whyLeft(row: BatchRow, state: UserState | undefined, plan: UserPlan | undefined): string {
-  const { field, edit, values } = row;
-  if (state?.mirror === undefined || state.service === undefined || state.mirror.gone)
+/** Why this row is not sent although a person may approve it. */
+function whyLeft({ field }: BatchRow, state: UserState | undefined, plan: UserPlan | undefined): string {
+  const { mirror, service } = state ?? {};
+  if (state === undefined || mirror === undefined || service === undefined || mirror.gone)
     return 'both sides have the same by now, or the service no longer shows the user';
   if (state.hasOpenIntent) return 'the outcome of an earlier push is not known yet';
-  const isOther = edit !== undefined && edit !== state.edits[field]?.id;
-  if (isOther || !sameValue(field, state.mirror[field], values.mirror))
-    return 'edited since the plan was made';
-  if (!sameValue(field, state.base?.[field], values.base))
-    return 'both sides have agreed on another value since the plan was made';
-  const shown = { ...values, service: serviceValue(state.service, field) };
-  if (
-    canonicalService(field, shown) !== canonicalService(field, values) ||
-    isOvertaken(row, versionOf(state))
-  )
+  const hold = holdOn(field, state);
+  if (hold === undefined || !isSameEdit(hold, state)) return 'edited since the plan was made';
+  if (!isApproved(hold, versionsOf(field, { ...state, mirror, service }), state))
     return 'changed on the service since the plan was made';
   const decision = plan?.fields[field];
-  if (decision?.kind === 'hold') return `held: ${sayHold(decision.hold)}`;
-  const held = state.held.find((hold) => hold.field === field && hold.decision === undefined);
-  return held === undefined ? 'it has to wait for another run' : `held: ${sayHold(held)}`;
+  return decision?.kind === 'hold' ? `held: ${sayHold(decision.hold)}` : 'it has to wait for another run';
 }
 
-/** The rows that have changed or are held by something else. */
+/**
+ * The rows that the service has changed since, or that something else holds.
+ * @param states as if the rows were approved
+ */
 export function leftOf(
   rows: readonly BatchRow[],
   states: readonly UserState[],
   plans: readonly UserPlan[],
 ): readonly LeftRow[] {
-  const [stateOf, planOf] = [
-    new Map(states.map((state) => [state.id, state])),
-    new Map(plans.map((plan) => [plan.id, plan])),
-  ];
+  const stateOf = new Map(states.map((state) => [state.id, state]));
+  const planOf = new Map(plans.map((plan) => [plan.id, plan]));
   return rows.flatMap((row) => {
     const { userId, field } = row;
     const plan = planOf.get(userId);

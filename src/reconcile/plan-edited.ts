@@ -134,7 +134,7 @@ export async function planEdited(
     const differing = exact === undefined ? found : found.map(exact.approved);
     const planned = differing.map((state) => {
       const plan = planUser(state, members.get(state.id), settings.policy);
-      return exact?.only(plan) ?? plan;
+      return exact?.only(plan, state) ?? plan;
     });
     const population = recalled?.population ?? (await one.countPresentUsers());
     const history = await one.readGuardHistory();

@@ -1,9 +1,8 @@
 /** Sends exactly what a plan file says, as far as it is unchanged since. Applying the file is the approval. */
 
 import { readPushed, readUse, type Use } from '../mirror/users/applied-plans.ts';
-import { approveEdits, type SeenEdit } from '../mirror/users/decide-edits.ts';
+import { approveEdits, decideEdits, type EditAnswer, type SeenEdit } from '../mirror/users/decide-edits.ts';
 import type { Transaction } from '../mirror/db/database.ts';
-import type { Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import type { TeamAnswer } from '../model/team.ts';
 import { isPush, mapPushes } from '../model/user-plan.ts';
@@ -41,14 +40,64 @@ export interface Applied {
   readonly isRefused: boolean;
 }
 
-interface Sent extends Pick<Applied, 'used' | 'left' | 'isRefused'> {
-  /** Rows that may pass, and rows that were already under way. */
-  readonly approved: readonly { readonly userId: Id; readonly field: Field }[];
-}
+type Sent = Pick<Applied, 'used' | 'left' | 'isRefused'>;
+
+type Row = Pick<SeenEdit, 'userId' | 'field'>;
 
 const asSeen = ({ userId, field, edit, values }: PlanFile['rows'][number]): SeenEdit => {
   const { mirror: to = null, base, service = null } = values;
   return { userId, field, edit, to, base, service };
+};
+
+/** Why a row cannot be approved as it was planned. */
+const sayAnswer: Readonly<Partial<Record<EditAnswer, string>>> = {
+  moved: 'edited since the plan was made, or both sides have agreed on another value',
+  ended: 'both sides have the same by now',
+  'on its way': 'the outcome of an earlier push is not known yet',
+  gone: 'the user has left the team',
+  asked: 'held because somebody asked for it',
+  held: 'held for another reason: "musterd held" shows it',
+  own: 'whoever applies it edited it (push.fourEyes)',
+};
+
+/** Whether the file was applied, and what is found of each row, as for any decision. Nothing is asked of the service. */
+async function look(tx: Transaction, teamId: Id, config: Setup['config'], request: ApplyRequest) {
+  const { file, actor, why } = request;
+  await decideFor(tx, config, actor);
+  const used = await readUse(tx, teamId, file);
+  const answers = await decideEdits(tx, teamId, { verb: 'approve', why }, file.rows.map(asSeen), true);
+  return { used, answers };
+}
+
+/** Approves these rows. @returns those that may pass; `isUndone`: not all may, so that none was approved */
+async function approveRows(
+  { fenced, runId }: LeasedContext,
+  teamId: Id,
+  config: Setup['config'],
+  { file: { hash, rows }, actor, why, isAllOrNothing }: ApplyRequest,
+  fit: PlanFile['rows'],
+): Promise<{ readonly approved: readonly Row[]; readonly isUndone: boolean }> {
+  if (fit.length === 0) return { approved: [], isUndone: false };
+  // If all was asked for and only a part may pass by now, the transaction and its approvals are rolled back.
+  const lost = new Error('not all of it is as it was');
+  let approved: readonly Row[] = [];
+  const agree = async (tx: Transaction) => {
+    await decideFor(tx, config, actor);
+    const approval = { batch: hash, why, waits: waitsFor(config), runId };
+    approved = await approveEdits(tx, teamId, approval, fit.map(asSeen));
+    if (isAllOrNothing && approved.length < rows.length) throw lost;
+    return false;
+  };
+  const isUndone = await fenced(agree).catch((error: unknown) => {
+    if (error !== lost) throw error;
+    return true;
+  });
+  return { approved, isUndone };
+}
+
+const without = (rows: PlanFile['rows'], others: readonly Row[]): PlanFile['rows'] => {
+  const known = new Set(others.map(rowKey));
+  return rows.filter((row) => !known.has(rowKey(row)));
 };
 
 /** Runs under the lease of the team. */
@@ -56,62 +105,44 @@ async function send(
   context: LeasedContext,
   answer: TeamAnswer,
   { config }: Setup,
-  { file, actor, why, isAllOrNothing }: ApplyRequest,
+  request: ApplyRequest,
 ): Promise<Sent> {
-  const { rows } = file;
+  const { rows } = request.file;
   const team = await answer.readTeam();
   const settings = reconcileSettings(config);
   const pushSettings = { ...settings.push, policy: settings.policy };
   const replaced = await judgeOverlap(context.mirror, team, settings.scope);
-  const nothing = { approved: [], used: null, isRefused: true };
-  if (replaced !== null)
-    return {
-      ...nothing,
-      left: rows.map(({ userId, field }) => ({ userId, field, reason: sayReplaced(replaced) })),
-    };
+  const nothing = { used: null, isRefused: true };
+  const leaveAll = (all: readonly Row[], reason: string) =>
+    all.map(({ userId, field }) => ({ userId, field, reason }));
+  if (replaced !== null) return { ...nothing, left: leaveAll(rows, sayReplaced(replaced)) };
   const push = createPushContext(context, team);
   await settleIntents(push, pushSettings);
-  const users = await planEdited(context, team, settings, { exact: exactly(rows) });
-  const left = leftOf(rows, users.states, users.plans);
-  if (isAllOrNothing && left.length > 0) return { ...nothing, left };
-  const isLeft = new Set(left.map(rowKey));
-  const fit = rows.filter((row) => !isLeft.has(rowKey(row)));
-  // If all was asked for and only a part may pass by now, the transaction and its approvals are rolled back.
-  const lost = new Error('not all of it is as it was');
-  let fitting: Sent['approved'] = [];
-  const agree = async (tx: Transaction) => {
-    await decideFor(tx, config, actor);
-    const used = await readUse(tx, team.id, file);
-    if (used !== null) return { used, approved: [] };
-    const approval = { batch: file.hash, why, waits: waitsFor(config), runId: context.runId };
-    fitting = fit.length === 0 ? [] : await approveEdits(tx, team.id, approval, fit.map(asSeen));
-    if (isAllOrNothing && fitting.length < rows.length) throw lost;
-    return { used, approved: fitting };
-  };
-  const decided = await context.fenced(agree).catch((error: unknown) => {
-    if (error !== lost) throw error;
-    return null;
-  });
-  const approved = new Set(fitting.map(rowKey));
-  if (decided === null)
-    return {
-      ...nothing,
-      left: rows
-        .filter((row) => !approved.has(rowKey(row)))
-        .map(({ userId, field }) => ({ userId, field, reason: sayOutcome(undefined) })),
-    };
+  const { used, answers } = await context.fenced((tx) => look(tx, team.id, config, request));
+  if (used !== null) return { used, left: [], isRefused: false };
+  const lost = answers.flatMap(({ userId, field, answer: found }) =>
+    found === 'approved' ? [] : [{ userId, field, reason: sayAnswer[found] ?? found }],
+  );
+  const lasting = without(rows, lost);
+  const users = await planEdited(context, team, settings, { exact: exactly(lasting) });
+  const left = [...lost, ...leftOf(lasting, users.states, users.plans)];
+  if (request.isAllOrNothing && left.length > 0) return { ...nothing, left };
+  const fit = without(rows, left);
+  const { approved, isUndone } = await approveRows(context, team.id, config, request, fit);
+  if (isUndone) return { ...nothing, left: leaveAll(without(rows, approved), sayOutcome(undefined)) };
+  const passing = new Map(
+    [...Map.groupBy(approved, ({ userId }) => userId)].map(([id, of]) => [id, of.map(({ field }) => field)]),
+  );
   const plans = users.plans
     .map((plan) =>
       mapPushes(plan, (field, one) =>
-        approved.has(rowKey({ userId: plan.id, field })) ? one : { kind: 'wait' },
+        passing.get(plan.id)?.includes(field) === true ? one : { kind: 'wait' },
       ),
     )
     .filter(isPush);
   const { roster, roles, fresh } = users;
-  const letPass = Map.groupBy(decided.approved, ({ userId }) => userId);
-  const passing = new Map([...letPass].map(([id, of]) => [id, of.map(({ field }) => field)]));
   await pushEdits({ ...push, users: roster.users, roles, approved: passing, fresh }, pushSettings, plans);
-  return { ...decided, left, isRefused: false };
+  return { used, left, isRefused: false };
 }
 
 /** The message for a row that was sent and whose arrival is not known. */
@@ -125,30 +156,22 @@ function sayOutcome(outcome: string | undefined): string {
 /** @throws MusterdError `usage` for a file of another team, or for one's own edits with `push.fourEyes` */
 export async function applyPlanFile(setup: Setup, request: ApplyRequest, watch: Watch): Promise<Applied> {
   const { config, mirror } = setup;
-  const { file, actor } = request;
+  const { file } = request;
   const teamId = await requireTeamId(setup);
   requireOurs(file, config, teamId);
-  const used = await mirror.db.transaction(async (tx) => {
-    const fourEyes = await decideFor(tx, config, actor);
-    const use = await readUse(tx, teamId, file);
-    const approval = { verb: 'approve', why: request.why } as const;
-    if (use === null && fourEyes) await requireOtherEyes(tx, teamId, approval, file.rows.map(asSeen));
-    return use;
-  });
+  const { used, answers } = await mirror.db.transaction((tx) => look(tx, teamId, config, request));
   if (used !== null) return { run: null, used, sent: 0, left: [], isRefused: false };
+  requireOtherEyes(answers);
   const kind = { config, command: 'apply', groups: [], mode: 'read-write' } as const;
   const { report, result } = await withRun(mirror.db, kind, watch, (context, team) =>
     send(context, team, setup, request),
   );
   if (result.used !== null || result.isRefused) return { run: report, sent: 0, ...result };
   const outcomes = await readPushed(mirror.db.kysely, report.runId);
-  const known = new Set([...result.left, ...result.approved].map(rowKey));
-  const late = [...result.approved, ...file.rows.filter((row) => !known.has(rowKey(row)))].flatMap(
-    ({ userId, field }): readonly LeftRow[] => {
-      const outcome = outcomes.get(rowKey({ userId, field }));
-      return outcome === 'confirmed' ? [] : [{ userId, field, reason: sayOutcome(outcome) }];
-    },
-  );
+  const late = without(file.rows, result.left).flatMap(({ userId, field }): readonly LeftRow[] => {
+    const outcome = outcomes.get(rowKey({ userId, field }));
+    return outcome === 'confirmed' ? [] : [{ userId, field, reason: sayOutcome(outcome) }];
+  });
   const left = [...result.left, ...late];
   return { run: report, used: null, sent: file.rows.length - left.length, left, isRefused: false };
 }

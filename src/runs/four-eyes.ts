@@ -2,9 +2,8 @@
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Database, Transaction } from '../mirror/db/database.ts';
-import { actFor, decideEdits, type EditDecision, type SeenEdit } from '../mirror/users/decide-edits.ts';
+import { actFor, type AnsweredEdit } from '../mirror/users/decide-edits.ts';
 import { readFourEyes, writeFourEyes } from '../mirror/team/pinned-teams.ts';
-import type { Id } from '../model/id.ts';
 import { plural } from '../model/in-words.ts';
 
 type Settings = Pick<Config, 'team' | 'push'>;
@@ -58,13 +57,7 @@ export async function decideFor(
 }
 
 /** @throws MusterdError `usage` if one of these needs other eyes than those of the person who decides */
-export async function requireOtherEyes(
-  tx: Transaction,
-  teamId: Id,
-  deciding: EditDecision,
-  edits: readonly SeenEdit[],
-): Promise<void> {
-  const answers = await decideEdits(tx, teamId, deciding, edits, true);
+export function requireOtherEyes(answers: readonly AnsweredEdit[]): void {
   const own = answers.flatMap(({ userId, answer }) => (answer === 'own' ? [userId] : []));
   const users = [...new Set(own)];
   if (users.length === 0) return;

@@ -1,56 +1,38 @@
-/** A plan as a file, to review and apply later: exactly its rows, for this team of this service, once. */
+/** A plan as a file, to review and apply later: the batch of edits that it shows, for this team of this service, once. */
 import { createHmac } from 'node:crypto';
-import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import { readDatabaseTime, readPlanKey } from '../mirror/users/applied-plans.ts';
-import { columnOf, type FieldValue, singleNames, isText, fieldOf } from '../model/fields.ts';
+import { columnOf, type FieldValue, fieldOf, isText } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
-import type { ServiceValue } from '../model/user.ts';
+import type { NamePair } from '../model/name.ts';
 import { sendableOf } from '../reconcile/exactly.ts';
 import { type BatchRow, hashOf } from '../reconcile/guard/batch-hash.ts';
 import type { Setup } from './open.ts';
 import type { PlanReport } from './reconcile-team.ts';
 
-const idText = z.string().regex(/^\d{1,19}$/);
-const halves = z.strictObject({ first: z.string(), last: z.string() });
+/** Another number stands in files that another version of musterd wrote. */
+const layout = 4;
 
 /** A row of the file. Ids are text, so that no tool rounds them. */
-const rowOf = (field: string, value: z.ZodType<unknown>, service: z.ZodType<unknown> = value) =>
-  z.strictObject({
-    user_id: idText,
-    name: z.string(),
-    field: z.literal(field),
-    /** Absent: the edit was not on record yet. */
-    edit_id: idText.optional(),
-    /** The later of the service's two versions of the user; absent: they tell nothing. */
-    seen_version: z.iso.datetime().optional(),
-    base: value.optional(),
-    service: service.optional(),
-    mirror: value.optional(),
-  });
-const text = z.string().nullable();
-const fileRow = z.discriminatedUnion('field', [
-  rowOf('name', halves, text),
-  ...singleNames.map((field) => rowOf(columnOf(field), isText(field) ? text : idText.nullable())),
-]);
-
-const fileBody = z.strictObject({
-  musterd_plan: z.literal(3),
-  team: z.strictObject({ id: idText, name: text }),
-  service: z.string(),
-  /** By the clock of the mirror's database. */
-  made_at: z.iso.datetime(),
-  hash: z.string(),
-  changes: z.array(fileRow),
-});
-
-type FileRow = z.infer<typeof fileRow>;
+interface FileRow {
+  readonly user_id: string;
+  readonly name: string;
+  readonly field: string;
+  /** Absent: the edit was not on record yet. */
+  readonly edit_id?: string;
+  /** The later of the service's two versions of the user; absent: they tell nothing. */
+  readonly seen_version?: string;
+  readonly base?: NamePair | string | null;
+  readonly service?: string | null;
+  readonly mirror?: NamePair | string | null;
+}
 
 /** The content of a file. */
 export interface PlanFile {
   /** Hash of these rows, as shown by "musterd plan". It can be applied once, unless a later plan has the same hash. */
   readonly hash: string;
+  /** By the clock of the mirror's database. */
   readonly madeAt: Date;
   readonly teamId: Id;
   readonly service: string;
@@ -60,57 +42,44 @@ export interface PlanFile {
 const addressOf = ({ service: { baseUrl = '' } }: Pick<Config, 'service'>): string =>
   URL.canParse(baseUrl) ? new URL(baseUrl).href : baseUrl;
 
+const inJson = (body: object, indent?: number): string =>
+  JSON.stringify(body, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value), indent);
+
 /** @param key the plan key of the mirror (`readPlanKey`) */
 const sealOf = (body: object, key: string): string =>
-  createHmac('sha256', key).update(JSON.stringify(body)).digest('hex');
-
-const inText = <Value>(value: Value) => (typeof value === 'bigint' ? String(value) : value) as Value;
+  createHmac('sha256', key).update(inJson(body)).digest('hex');
 
 /** The hash of a plan: it changes with its edits, and with what was seen of the service for them. */
 export const planHash = ({ users }: Pick<PlanReport, 'users'>): string => hashOf(sendableOf(users));
-
-/** @param nameOf a user's name, for readers. `madeAt` is by the database's clock; `key` is the mirror's plan key. */
-export function encodePlan(
-  report: Pick<PlanReport, 'team' | 'users'>,
-  { service }: Pick<Config, 'service'>,
-  {
-    madeAt,
-    nameOf,
-    key,
-  }: { readonly madeAt: Date; readonly nameOf: (id: Id) => string; readonly key: string },
-): string {
-  const rows = sendableOf(report.users);
-  const body = {
-    musterd_plan: 3,
-    team: { id: String(report.team.id), name: report.team.name },
-    service: addressOf({ service }),
-    made_at: madeAt.toISOString(),
-    hash: hashOf(rows),
-    changes: rows.map(({ userId, field, edit, seenMs, values: { base, service, mirror } }) => ({
-      user_id: String(userId),
-      name: nameOf(userId),
-      field: columnOf(field),
-      ...(edit === undefined ? {} : { edit_id: String(edit) }),
-      ...(seenMs === undefined ? {} : { seen_version: new Date(seenMs).toISOString() }),
-      ...(base === undefined ? {} : { base: inText(base) }),
-      ...(service === undefined ? {} : { service: inText(service) }),
-      ...(mirror === undefined ? {} : { mirror: inText(mirror) }),
-    })),
-  };
-  return `${JSON.stringify({ ...body, seal: sealOf(body, key) }, undefined, 2)}\n`;
-}
 
 /** By the clock of the mirror's database: when a plan that is made now was made. */
 export const planTime = ({ mirror }: Pick<Setup, 'mirror'>): Promise<Date> =>
   readDatabaseTime(mirror.db.kysely);
 
-/** The text of a plan's file, sealed by this mirror. */
+/** The text of a plan's file, sealed by this mirror. @param about its time, and a user's name for readers */
 export async function writePlanFile(
   { config, mirror }: Setup,
-  report: Pick<PlanReport, 'team' | 'users'>,
+  { team, users }: Pick<PlanReport, 'team' | 'users'>,
   about: { readonly madeAt: Date; readonly nameOf: (id: Id) => string },
 ): Promise<string> {
-  return encodePlan(report, config, { ...about, key: await readPlanKey(mirror.db.kysely, config.team) });
+  const rows = sendableOf(users);
+  const body = {
+    musterd_plan: layout,
+    team: { id: team.id, name: team.name },
+    service: addressOf(config),
+    made_at: about.madeAt.toISOString(),
+    hash: hashOf(rows),
+    changes: rows.map(({ userId, field, edit, seenMs, values }) => ({
+      user_id: userId,
+      name: about.nameOf(userId),
+      field: columnOf(field),
+      edit_id: edit,
+      seen_version: seenMs === undefined ? undefined : new Date(seenMs).toISOString(),
+      ...values,
+    })),
+  };
+  const seal = sealOf(body, await readPlanKey(mirror.db.kysely, config.team));
+  return `${inJson({ ...body, seal }, 2)}\n`;
 }
 
 /** @throws MusterdError `usage` for a file that is not a plan of this mirror */
@@ -123,31 +92,26 @@ const unfit = (why: string) =>
     hint: 'Make a new one: musterd plan --out plan.json',
   });
 
-function readRow({
-  user_id: id,
-  name,
-  field: column,
-  edit_id: edit,
-  seen_version: seen,
-  ...row
-}: FileRow): PlanFile['rows'][number] {
-  const field = fieldOf(column);
+function readRow(row: FileRow): PlanFile['rows'][number] {
+  const { user_id: id, name, edit_id: edit, seen_version: seen, base, service, mirror } = row;
+  const field = fieldOf(row.field);
   const isId = field !== 'name' && !isText(field);
-  const exactOf = (value: unknown) =>
-    (isId && typeof value === 'string' ? BigInt(value) : value) as FieldValue;
-  const { base, service, mirror } = row;
-  const values = { base: exactOf(base), service: exactOf(service) as ServiceValue, mirror: exactOf(mirror) };
+  const exact = <Value extends FieldValue | undefined>(value: Value) =>
+    isId && typeof value === 'string' ? BigInt(value) : value;
   return {
     userId: BigInt(id),
     name,
     field,
-    values,
-    ...(edit === undefined ? {} : { edit: BigInt(edit) }),
-    ...(seen === undefined ? {} : { seenMs: Date.parse(seen) }),
+    values: { base: exact(base), service: exact(service), mirror: exact(mirror) },
+    edit: edit === undefined ? undefined : BigInt(edit),
+    seenMs: seen === undefined ? undefined : Date.parse(seen),
   };
 }
 
-/** @throws MusterdError `usage` for a file that is not a plan, or that was altered after this mirror wrote it */
+/**
+ * The seal says that this mirror wrote all of it, so that nothing else of it has to be checked.
+ * @throws MusterdError `usage` for a file that is not a plan, or that was altered after this mirror wrote it
+ */
 export function decodePlan(text: string, key: string): PlanFile {
   let parsed: unknown;
   try {
@@ -157,16 +121,19 @@ export function decodePlan(text: string, key: string): PlanFile {
   }
   if (typeof parsed !== 'object' || parsed === null || !('musterd_plan' in parsed))
     throw unfit('it was not written by "musterd plan --out"');
-  const { seal, ...body } = parsed as { readonly seal?: unknown; readonly musterd_plan: unknown };
-  if (body.musterd_plan !== 3) throw unfit('another version of musterd wrote it');
+  const { seal, ...body } = parsed as {
+    readonly musterd_plan: number;
+    readonly team: { readonly id: string };
+    readonly service: string;
+    readonly made_at: string;
+    readonly hash: string;
+    readonly changes: readonly FileRow[];
+    readonly seal?: unknown;
+  };
+  if (body.musterd_plan !== layout) throw unfit('another version of musterd wrote it');
   if (seal !== sealOf(body, key)) throw unfit('it was altered since it was written, or not by this mirror');
-  const { data, error } = fileBody.safeParse(body);
-  if (error !== undefined)
-    throw unfit(`it was not written by "musterd plan --out": ${z.prettifyError(error)}`);
-  const rows = data.changes.map(readRow);
-  if (data.hash !== hashOf(rows)) throw unfit('its rows are not those of its hash');
-  const { hash, service } = data;
-  return { hash, madeAt: new Date(data.made_at), teamId: BigInt(data.team.id), service, rows };
+  const { hash, service, team, made_at: madeAt, changes } = body;
+  return { hash, madeAt: new Date(madeAt), teamId: BigInt(team.id), service, rows: changes.map(readRow) };
 }
 
 /** @throws MusterdError `usage` if the plan is of another team or another service */

@@ -27,69 +27,67 @@ const push = (of = values): Decision => ({
 });
 
 describe('exactly what a plan said', () => {
-  it.each<readonly [string, readonly Hold[], boolean]>([
-    ['nothing', [], true],
-    ['a batch', [held({ reason: 'review', batch: 'abc' })], true],
-    ['what a person let pass', [held({ decision: 'approved' })], true],
-    ['something else', [held()], false],
-    ['a rejection', [held({ reason: 'rejected' })], false],
-  ])('is approved, or left, where %s holds it', (_, holds, isApproved) => {
+  const sent = { base: {}, mirror: { phone: '15550111' } };
+  const kindOf = (
+    state: Parameters<typeof makeState>[0],
+    decision = push(),
+    rows: Parameters<typeof exactly>[0] = [row],
+  ) => {
+    const { approved, only } = exactly(rows);
+    return only(planOf(decision), approved(makeState(state))).fields.phone.kind;
+  };
+
+  it('counts as approved over what was seen, in the place of what held these fields', () => {
     const email = held({ field: 'email' });
-    const { held: now } = exactly([row]).approved(makeState({ held: [email, ...holds] }));
+    const { held: now } = exactly([row]).approved(makeState({ held: [email, held()] }));
     expect(now[0]).toBe(email);
-    if (isApproved)
-      expect(now.slice(1)).toEqual([
-        {
-          ...values,
-          field: 'phone',
-          reason: 'review',
-          shown: '15550100',
-          detail: '',
-          batch: '',
-          decision: 'approved',
-        },
-      ]);
-    else expect(now.slice(1)).toEqual(holds);
+    expect(now.slice(1)).toEqual([
+      {
+        ...values,
+        field: 'phone',
+        reason: 'review',
+        shown: '15550100',
+        detail: '',
+        batch: '',
+        decision: 'approved',
+      },
+    ]);
   });
 
-  it('is neither approved nor sent over a later version than was seen with it', () => {
-    const seen = { ...row, seenMs: 1_000.4 };
+  it('is not sent over a later version than was seen with it, whether the mirror has that or not', () => {
     const at = (changedMs: number, isTelling = true) => ({ isNewer: false, changedMs, isTelling });
-    const isApproved = (versions: ReturnType<typeof at>) =>
-      exactly([seen]).approved({ ...makeState({}), versions }).held.length > 0;
-    expect([at(1_000.9), at(1_001), at(2_000, false)].map(isApproved)).toEqual([true, false, true]);
-    const isSent = (seenMs: number | undefined) =>
-      exactly([seen]).only(planOf({ kind: 'push', values, edit: undefined, seenMs, ends: false })).fields
-        .phone.kind === 'push';
-    expect([undefined, 1_000.9, 1_001].map(isSent)).toEqual([true, true, false]);
-    const state = { ...makeState({ mirror: { phone: '15550111' } }), versions: at(1_001) };
+    const seen = { ...row, seenMs: 1_000 };
+    const kinds = [at(1_000.9), at(1_001), at(2_000, false)].map((versions) =>
+      kindOf({ ...sent, versions }, push(), [seen]),
+    );
+    expect(kinds).toEqual(['push', 'wait', 'push']);
+    const state = exactly([seen]).approved({ ...makeState(sent), versions: at(1_001) });
     expect(leftOf([seen], [state], [planOf({ kind: 'wait' })])).toEqual([
       { userId: id, field: 'phone', reason: 'changed on the service since the plan was made' },
     ]);
   });
 
-  it('leaves any other push to another run: of another value, base, field or user', () => {
-    const { only } = exactly([row]);
-    const kindOf = (plan: UserPlan) => only(plan).fields.phone.kind;
-    expect(kindOf(planOf(push()))).toBe('push');
-    expect(kindOf(planOf(push({ ...values, mirror: '15550112' })))).toBe('wait');
-    expect(kindOf(planOf(push({ ...values, base: '15550101' })))).toBe('wait');
-    expect(kindOf({ ...planOf(push()), id: 8n })).toBe('wait');
-    const role = { ...planOf(push()), fields: { ...planOf(push()).fields, roleId: push() } };
-    expect(only(role).fields.roleId.kind).toBe('wait');
+  it('leaves any other push to another run: of another edit, value, base, service, field or user', () => {
+    expect(kindOf(sent)).toBe('push');
+    for (const other of [{ mirror: '15550112' }, { base: '15550101' }, { service: '15550102' }])
+      expect(kindOf(sent, push({ ...values, ...other }))).toBe('wait');
+    expect(
+      kindOf({ ...sent, edits: { phone: { id: 12n, isSince: false } } }, push(), [{ ...row, edit: 11n }]),
+    ).toBe('wait');
+    expect(kindOf(sent, push(), [{ ...row, userId: 8n }])).toBe('wait');
+    expect(kindOf(sent, push(), [{ ...row, field: 'roleId' }])).toBe('wait');
   });
 
-  it.each<readonly [string, Parameters<typeof makeState>[0]]>([
+  it.each<[string, Parameters<typeof makeState>[0], Decision?]>([
     ['the service no longer shows the user', { service: null }],
-    ['the outcome of an earlier push', { mirror: { phone: '15550111' }, hasOpenIntent: true }],
-    ['edited since', { mirror: { phone: '15550112' } }],
-    ['agreed on another value', { mirror: { phone: '15550111' }, base: { phone: '15550101' } }],
-    ['changed on the service', { mirror: { phone: '15550111' }, service: { phone: '15550102' } }],
-    ['held: conflict', { mirror: { phone: '15550111' }, held: [held()] }],
-    ['wait for another run', { mirror: { phone: '15550111' }, held: [held({ decision: 'approved' })] }],
-  ])('says why a row is left: %s', (why, given) => {
-    const left = leftOf([row], [makeState(given)], [planOf({ kind: 'wait' })]);
+    ['the outcome of an earlier push', { ...sent, hasOpenIntent: true }],
+    ['changed on the service', { ...sent, service: { phone: '15550102' } }],
+    ['held: conflict', sent, { kind: 'hold', hold: held() }],
+    ['wait for another run', sent],
+  ])('says why a row is left: %s', (why, given, decision = { kind: 'wait' }) => {
+    const state = exactly([row]).approved(makeState(given));
+    const left = leftOf([row], [state], [planOf(decision)]);
     expect(left).toEqual([{ userId: id, field: 'phone', reason: expect.stringContaining(why) }]);
-    expect(leftOf([row], [makeState(given)], [planOf(push())])).toEqual([]);
+    expect(leftOf([row], [state], [planOf(push())])).toEqual([]);
   });
 });
