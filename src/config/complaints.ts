@@ -1,6 +1,7 @@
 /** What is wrong with the settings, and where it was written. */
 import type { z } from 'zod';
 import { MusterdError } from '../errors.ts';
+import { goneSettings } from './gone-settings.ts';
 import { suggestion } from './nearest.ts';
 import { isSection, type Path, type RawSettings } from './raw-settings.ts';
 
@@ -102,8 +103,13 @@ export function complaintsOf(
   const sections = [...new Set(settings.map((name) => name.replace(/\..*/, '')))];
   return issue.keys.map((key) => {
     const path = [...issue.path, key];
-    const meant = suggestion(dotted(path), path.length === 1 ? sections : settings);
-    return complain(origins, path, `there is no such setting${meant}`);
+    const name = dotted(path);
+    const instead = goneSettings[name];
+    const message =
+      instead === undefined
+        ? `there is no such setting${suggestion(name, path.length === 1 ? sections : settings)}`
+        : `this is no setting any more: ${instead}. Leave it out`;
+    return complain(origins, path, message);
   });
 }
 

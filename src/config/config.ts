@@ -19,7 +19,6 @@ import {
   positiveUpTo,
   secret,
   share,
-  shareUpTo,
   someShare,
   text,
   whole,
@@ -45,11 +44,6 @@ export const configSchema = z.strictObject({
       .describe(
         "Where musterd's own server keeps its files. Absent: systemd's state directory; /var/lib/musterd for root; otherwise the user's data folder.",
       ),
-    port: positiveUpTo(65_535)
-      .optional()
-      .describe(
-        "Port of musterd's own server, on loopback. Absent: a free port, chosen once and kept in the data directory.",
-      ),
     migrate: flag.default(true).describe('Bring the schema up to date at the start of reconcile and daemon.'),
   }),
   service: section({
@@ -63,7 +57,6 @@ export const configSchema = z.strictObject({
     apiKey: secret
       .optional()
       .describe('The legacy team API key, if there is no API Secret. The service plans to drop it.'),
-    apiKeyFile: text.optional().describe('File that contains the key.'),
     caFile: text
       .optional()
       .describe("PEM file of certificate authorities to trust in addition to Node's own."),
@@ -71,14 +64,13 @@ export const configSchema = z.strictObject({
   schedule: section({
     users: text
       .default('*/5 * * * *')
-      .describe('When the daemon reconciles the users: cron, five fields, or six with seconds first.'),
+      .describe(
+        'When the daemon reconciles the users, in UTC: cron, five fields, or six with seconds first.',
+      ),
     listings: text
       .default('0 * * * *')
       .describe('When the daemon refreshes tags and contact fields, likewise.'),
     counts: text.default('*/15 * * * *').describe('When the daemon counts contacts, likewise.'),
-    timezone: text
-      .default('UTC')
-      .describe('Time zone of the schedule. With summer time, one hour a year is skipped and one repeated.'),
   }),
   edits: section({
     everyMs: milliseconds
@@ -136,12 +128,6 @@ export const configSchema = z.strictObject({
     confirmAfterMs: milliseconds
       .default(600_000)
       .describe('Time between the first complete pass without a row and the pass that marks it as gone.'),
-    maxRows: milliseconds
-      .default(3)
-      .describe(
-        'If more rows are missing than this number and than maxShare, or more than half, none is marked as gone and the run is partial.',
-      ),
-    maxShare: shareUpTo(0.5).default(0.1).describe('The same as a share of the rows present.'),
   }),
   scope: section({
     tags: listingFilter.describe(
@@ -188,9 +174,6 @@ export const configSchema = z.strictObject({
     changes: days
       .default('forever')
       .describe('How long the ledger of users and their edits is kept, likewise.'),
-    counts: days
-      .default('90 days')
-      .describe('How long each count of contacts is kept, likewise; the last one of each day stays.'),
   }),
   log: section({
     level: oneOf('debug', 'info', 'warn', 'error', 'silent')

@@ -1,10 +1,4 @@
-import { type Complaint, complain, type Origins } from './complaints.ts';
-import { hasSetting, type RawSettings, withoutSetting } from './raw-settings.ts';
-
-/**
- * Settings of earlier versions, and what replaces them. They have no effect: with a file that names one the daemon still
- * starts, and warns.
- */
+/** Settings of earlier versions, and what there is in their place: the complaint about one says it. */
 export const goneSettings: Readonly<Record<string, string>> = {
   'edits.debounceMs': 'the daemon waits 50 ms for more edits',
   'push.maxTries': 'a field is held after 3 tries',
@@ -15,18 +9,13 @@ export const goneSettings: Readonly<Record<string, string>> = {
   'pages.max': 'a listing may have 100,000 pages',
   'guard.minPopulation': 'shares apply from 20 users on',
   'guard.maxDrift': 'a fifth of the users may lack a field that they had',
+  'database.port': 'the number in the file "port" of the data directory is kept',
+  'schedule.timezone': 'schedules are in UTC',
+  'absence.maxRows': 'up to 3 missing rows, or a tenth of them, are called gone without an approval',
+  'absence.maxShare': 'up to 3 missing rows, or a tenth of them, are called gone without an approval',
+  'retention.counts': 'each count is kept for 90 days, and the last one of each day for ever',
+  'service.apiKeyFile': 'name the file in MUSTERD_API_KEY_FILE, or give service.apiKey',
+  'status.password': 'give status.token, which is the password of status.user',
+  'status.passwordFile': 'give status.tokenFile, which has the password of status.user',
   'lease.waitMs': 'the commands take --wait <seconds>',
 };
-
-/** Drops the settings that are gone. @returns the rest, with a warning for each */
-export function withoutGone(merged: RawSettings, origins: Origins) {
-  let settings = merged;
-  const warnings: Complaint[] = [];
-  for (const [name, instead] of Object.entries(goneSettings)) {
-    const path = name.split('.');
-    if (!hasSetting(merged, path)) continue;
-    settings = withoutSetting(settings, path);
-    warnings.push(complain(origins, path, `this is no setting any more: ${instead}`));
-  }
-  return { settings, warnings };
-}

@@ -14,7 +14,6 @@ import {
 import { type Config, configSchema, settingPaths, teamSections } from './config.ts';
 import { readConfigFile } from './config-file.ts';
 import { openFilesOf, readEnvironment, strangersAmong } from './environment.ts';
-import { withoutGone } from './gone-settings.ts';
 import {
   type Environment,
   isSection,
@@ -69,12 +68,11 @@ interface Surroundings {
 function settleTeam(origins: Origins, { folder, env, check }: Surroundings): Settled {
   const { team, common, own, assigned } = origins;
   const written = mergeSettings(withoutRivals(common, own), own);
-  const all = assigned.reduce(
+  const merged = assigned.reduce(
     (below, { path, value }) =>
       withSetting(withoutRivals(below, given([{ path, value, name: '' }])), path, value),
     team === undefined ? written : { ...written, team },
   );
-  const { settings: merged, warnings } = withoutGone(all, origins);
   const secrets = readSecretFiles(merged, origins, { folder, env });
   // Compiling the schema takes longer than reading one configuration does without.
   const parsed = configSchema.safeParse(secrets.settings, { error: wordsFor, jitless: true });
@@ -94,7 +92,7 @@ function settleTeam(origins: Origins, { folder, env, check }: Surroundings): Set
       complain(origins, settingOf(path, merged), message),
     ),
   ];
-  return { config: parsed.data, origins, complaints, warnings: [...warnings, ...secrets.warnings] };
+  return { config: parsed.data, origins, complaints, warnings: secrets.warnings };
 }
 
 /**

@@ -22,10 +22,8 @@ const pairs: readonly Pair[] = [
   ['database', 'url'],
   ['service', 'secretKey'],
   ['service', 'nextSecretKey'],
-  ['service', 'apiKey'],
   ['hooks', 'token'],
   ['status', 'token'],
-  ['status', 'password'],
 ].map(([section = '', key = '']) => ({ value: [section, key], file: [section, `${key}File`] }));
 
 /** Anyone who sets a value or its file sets the other one aside, too, where it was set before. */

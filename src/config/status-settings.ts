@@ -11,16 +11,16 @@ export const statusSettings = {
   token: longSecret
     .optional()
     .describe(
-      'Anyone who enters it as the password, under any name, sees the page. Without a token or password, only this machine does.',
+      'Anyone who enters it as the password sees the page, under any name or under status.user alone. Without a token, only this machine does.',
     ),
   tokenFile: text.optional().describe('File that contains the token.'),
-  user: text.optional().describe('Name of the only person who sees the page, instead of a token.'),
-  password: longSecret.optional().describe('Password of that person. Better in a file.'),
-  passwordFile: text.optional().describe('File that contains the password.'),
+  user: text
+    .optional()
+    .describe('Name of the only person who sees the page, with the token as the password.'),
   details: flag.default(false).describe('Show names, emails and phones on the page. false: only ids.'),
   decide: flag
     .default(false)
     .describe(
-      'Approve, reject and resolve on the page, too. Needs a token, or a user with a password; with push.fourEyes the latter.',
+      'Approve, reject and resolve on the page, too. Needs a token; with push.fourEyes also status.user.',
     ),
 };

@@ -33,7 +33,6 @@ const credentialSettings: readonly string[] = [
   'nextSecretKey',
   'nextSecretKeyFile',
   'apiKey',
-  'apiKeyFile',
 ];
 
 /** Whether an assignment for all teams holds what only one of them can have. */

@@ -1,11 +1,10 @@
 /** Checks settings beyond their types: no command starts with an invalid schedule or address. */
 import type { Mistake } from '../config/load.ts';
 import type { Path } from '../config/raw-settings.ts';
-import { instead } from '../config/values.ts';
 import type { Config } from '../config/config.ts';
 import { readCallUrl } from './call-url.ts';
 import { readSigningKey } from './signing-key.ts';
-import { isTimeZone, validateSchedule } from './schedule.ts';
+import { validateSchedule } from './schedule.ts';
 import { MusterdError } from '../errors.ts';
 import { readConnectionUrl } from '../mirror/db/database-url.ts';
 import { scheduledGroups } from '../model/run-group.ts';
@@ -29,36 +28,20 @@ function refusalOf(
 }
 
 function mistakesInSchedule({ schedule }: Config): readonly Mistake[] {
-  const zone = isTimeZone(schedule.timezone)
-    ? []
-    : [
-        {
-          path: ['schedule', 'timezone'],
-          message: instead('a time zone such as Europe/Berlin', schedule.timezone),
-        },
-      ];
-  const times = scheduledGroups.flatMap((group) => {
+  return scheduledGroups.flatMap((group) => {
     const message = validateSchedule(schedule[group]);
     return message === undefined ? [] : [{ path: ['schedule', group], message }];
   });
-  return [...zone, ...times];
 }
 
-/** A page that decides needs to know who decides: a name with the token, or with the password. */
-function mistakesInStatus({ status: { user, password, token, decide } }: Config): readonly Mistake[] {
-  if (user !== undefined && password === undefined)
-    return [{ path: ['status', 'user'], message: 'status.passwordFile is missing: nobody could log in' }];
-  if (password !== undefined && user === undefined)
-    return [{ path: ['status', 'password'], message: 'status.user is missing: nobody could log in' }];
-  return decide && token === undefined && password === undefined
-    ? [
-        {
-          path: ['status', 'decide'],
-          message:
-            'somebody has to be known who decides: set status.token, or status.user and status.passwordFile',
-        },
-      ]
-    : [];
+/** A page that decides needs to know who decides: a name with the token. */
+function mistakesInStatus({ status: { user, token, decide } }: Config): readonly Mistake[] {
+  if (token !== undefined) return [];
+  const missing = (key: string, why: string) => [
+    { path: ['status', key], message: `status.tokenFile is missing: ${why}` },
+  ];
+  if (user !== undefined) return missing('user', 'nobody could log in');
+  return decide ? missing('decide', 'somebody has to be known who decides') : [];
 }
 
 export function mistakesIn(config: Config): readonly Mistake[] {

@@ -40,9 +40,7 @@ const intervalsOf = (configs: readonly Config[]): Intervals =>
   new Map(
     configs.map(({ team, schedule }) => [
       team,
-      Object.fromEntries(
-        scheduledGroups.map((group) => [group, longestGapMs(schedule[group], schedule.timezone)]),
-      ),
+      Object.fromEntries(scheduledGroups.map((group) => [group, longestGapMs(schedule[group])])),
     ]),
   );
 

@@ -118,7 +118,7 @@ export function plannedOf(teams: readonly ScheduledTeam[], timetable: Timetable)
       group,
       schedule: timetable.textOf(team, group),
       delayMs: timetable.delayMs(team, group) ?? longestBackOffMs,
-      staleAfterMs: staleAfterMs(longestGapMs(schedule[group], schedule.timezone)),
+      staleAfterMs: staleAfterMs(longestGapMs(schedule[group])),
     })),
   );
 }

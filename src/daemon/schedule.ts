@@ -9,34 +9,19 @@ export interface Schedule {
   close(): Promise<void>;
 }
 
-export function isTimeZone(name: string): boolean {
-  // The usual zone. Loading the list of all zones takes a tenth of a command's start.
-  if (name === 'UTC') return true;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Why this is not a valid schedule; `undefined` if it is. */
 export function validateSchedule(expression: string): string | undefined {
   const { valid, errors } = validateDetailed(expression);
   if (!valid) {
     return `a cron expression, not "${expression}" (${errors.map(({ message }) => message).join('; ')})`;
   }
-  return longestGapMs(expression, 'UTC') === Number.POSITIVE_INFINITY
+  return longestGapMs(expression) === Number.POSITIVE_INFINITY
     ? `a time that comes, not "${expression}"`
     : undefined;
 }
 
 /** Calls `onTick` at each time of the expression. `onTick` must not throw. */
-export async function createSchedule(
-  expression: string,
-  timezone: string,
-  onTick: () => void,
-): Promise<Schedule> {
+export async function createSchedule(expression: string, onTick: () => void): Promise<Schedule> {
   const silent = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };
   const task = createTask(expression, onTick, { timezone, logger: silent, suppressMissedWarning: true });
   // A tick that was missed during sleep or a stall is made up for afterwards.
@@ -76,37 +61,38 @@ function spread(values: readonly number[], unitMs: number, inner: Times): Times 
   };
 }
 
+/** All schedules are in UTC, whose clock never changes. */
+const timezone = 'UTC';
+
 /** Cached by schedule: many teams share one, and going through the coming days takes long. */
 const gaps = new Map<string, number>();
 
 /**
  * The longest time between two fires in ms; of `0-59/5 9-17 * * 1-5` a weekend. Gaps within a day are computed; gaps
- * between days are found by going through the coming days, so the number of fires per day does not matter. Hours that
- * a zone skips or repeats are ignored. `Infinity`: it never fires.
+ * between days are found by going through the coming days, so the number of fires per day does not matter. `Infinity`: it
+ * never fires.
  */
-export function longestGapMs(expression: string, timezone: string): number {
-  const key = `${expression} ${timezone}`;
-  const gap = gaps.get(key) ?? reckonGapMs(expression, timezone);
-  gaps.set(key, gap);
+export function longestGapMs(expression: string): number {
+  const gap = gaps.get(expression) ?? reckonGapMs(expression);
+  gaps.set(expression, gap);
   return gap;
 }
 
-function reckonGapMs(expression: string, timezone: string): number {
+function reckonGapMs(expression: string): number {
   const { second, minute, hour, dayOfMonth, month, dayOfWeek } = parse(expression);
   const instant = { first: 0, last: 0, longest: 0 };
   const day = spread(hour, 3_600_000, spread(minute, 60_000, spread(second, 1_000, instant)));
   const everyDay = dayOfMonth.length === 31 && month.length === 12 && dayOfWeek.length === 7;
   const once = [second[0], minute[0], hour[0], dayOfMonth, month, dayOfWeek].join(' ');
-  const nights = everyDay ? dayMs : longestPauseMs(once, timezone);
+  const nights = everyDay ? dayMs : longestPauseMs(once);
   return Math.max(1_000, day.longest, nights + day.first - day.last);
 }
 
 /** The gap between two days of a schedule with one fire a day. */
-function longestPauseMs(daily: string, timezone: string): number {
+function longestPauseMs(daily: string): number {
   const task = createTask(daily, () => {}, { timezone });
   try {
     const times = task.getNextRuns(daysAhead).map((fire) => fire.getTime());
-    // Whole days: an hour more or less at a clock change does not belong to the schedule.
     return Math.max(
       ...times.slice(1).map((time, i) => Math.round((time - (times[i] ?? time)) / dayMs) * dayMs),
     );

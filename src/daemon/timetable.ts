@@ -5,7 +5,7 @@ import { createSchedule, type Schedule } from './schedule.ts';
 
 export interface ScheduledTeam {
   readonly name: string;
-  readonly schedule: Readonly<Record<ScheduledGroup, string>> & { readonly timezone: string };
+  readonly schedule: Readonly<Record<ScheduledGroup, string>>;
 }
 
 export interface Timetable {
@@ -38,9 +38,9 @@ export async function createTimetable(
   const key = (team: string, group: ScheduledGroup) => `${group} ${team}`;
   for (const { name, schedule } of teams) {
     for (const group of scheduledGroups) {
-      const text = `${schedule[group]} ${schedule.timezone}`;
+      const text = schedule[group];
       texts.set(key(name, group), text);
-      if (!tasks.has(text)) tasks.set(text, await createSchedule(schedule[group], schedule.timezone, onTick));
+      if (!tasks.has(text)) tasks.set(text, await createSchedule(text, onTick));
     }
   }
   const textOf = (team: string, group: ScheduledGroup) => texts.get(key(team, group)) ?? '';

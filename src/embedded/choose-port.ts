@@ -3,14 +3,12 @@ import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { MusterdError } from '../errors.ts';
 import { type Account, asAccount } from './account.ts';
 
 interface PortOptions {
   readonly cluster: { readonly data: string; readonly portFile: string };
   readonly account: Account | undefined;
   readonly ephemeral: boolean;
-  readonly port: number | undefined;
   readonly onWarning: (words: string) => void;
 }
 
@@ -21,18 +19,18 @@ const patienceMs = 1_000;
 const [lowest, highest] = [20_000, 30_000];
 
 /**
- * The port of the settings; otherwise the one chosen at the first start.
+ * The port that was chosen at the first start; another one as long as that is taken.
  * @param isStarted whether another process has started the server meanwhile
- * @returns `undefined` if one has @throws MusterdError `mirror` if the port of the settings is taken
+ * @returns `undefined` if one has
  */
 export async function choosePort(
   options: PortOptions,
   isStarted: () => boolean,
 ): Promise<number | undefined> {
-  const { account, cluster, ephemeral, port: asked } = options;
+  const { account, cluster, ephemeral } = options;
   if (ephemeral) return freePort(0);
   const seen = () => asAccount(account, isStarted);
-  const kept = asked ?? asAccount(account, () => readKept(cluster.portFile)) ?? (await choose(options));
+  const kept = asAccount(account, () => readKept(cluster.portFile)) ?? (await choose(options));
   for (const deadline = performance.now() + patienceMs; ; ) {
     if (seen()) return undefined;
     if ((await freePort(kept)) !== undefined) return kept;
@@ -40,13 +38,9 @@ export async function choosePort(
     if (performance.now() > deadline) break;
     await delay(50);
   }
-  if (asked !== undefined)
-    throw new MusterdError('mirror', `Port ${asked} of this machine is taken (database.port)`, {
-      hint: `See who listens there, such as with "ss -ltnp", and end it; or give database.port another number.`,
-    });
   const other = await freePort(0);
   options.onWarning(
-    `port ${kept}, where the embedded Postgres used to listen, is taken: until its next start it listens on ${other}; database.port names one for good`,
+    `port ${kept}, where the embedded Postgres used to listen, is taken: until its next start it listens on ${other}; the number in ${cluster.portFile} names another one for good`,
   );
   return other;
 }

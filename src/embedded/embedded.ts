@@ -17,8 +17,6 @@ export interface EmbeddedOptions {
   readonly ephemeral?: boolean | undefined;
   /** The programs of an installed Postgres instead of those from npm. */
   readonly bindir?: string | undefined;
-  /** The port; default: the one chosen at the first start. */
-  readonly port?: number | undefined;
   /** How long `close` waits for other musterd processes that use the server, in ms. */
   readonly closePatienceMs?: number | undefined;
   /** The server may be stopped without waiting for this process, as for psql, if it was already running. */
@@ -83,8 +81,8 @@ async function open(options: EmbeddedOptions): Promise<Embedded> {
   const { folder, account } = prepareFolder(options);
   try {
     const cluster = await openCluster(folder, binaries, { account, ephemeral, onProgress });
-    const { port, onWarning = () => {} } = options;
-    const found = await startAndEnter({ folder, cluster, binaries, account, ephemeral, port, onWarning });
+    const { onWarning = () => {} } = options;
+    const found = await startAndEnter({ folder, cluster, binaries, account, ephemeral, onWarning });
     if (options.isGuest === true && !found.started) await found.presence.end();
     return describe(options, { folder, account }, cluster, found);
   } catch (error) {

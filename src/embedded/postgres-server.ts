@@ -18,8 +18,6 @@ export interface ServerOptions {
   readonly account: Account | undefined;
   /** Faster and not safe from power loss; the folder is deleted with the process. */
   readonly ephemeral: boolean;
-  /** The configured port, if any. */
-  readonly port: number | undefined;
   /** Called if the port has changed. */
   readonly onWarning: (words: string) => void;
 }

@@ -10,11 +10,10 @@ export type Pruned = Readonly<Record<Prunable, number>>;
 
 const daysOf = (text: string) => (text === 'forever' ? null : Number.parseInt(text, 10));
 
+/** How long counts of contacts are kept; the last one of each day stays. */
+const countsDays = 90;
+
 /** As the settings say it. Edits go with the changes that they became. */
-export function agesOf({
-  runs,
-  changes,
-  counts,
-}: Readonly<Record<'runs' | 'changes' | 'counts', string>>): Ages {
-  return { changes: daysOf(changes), edits: daysOf(changes), runs: daysOf(runs), counts: daysOf(counts) };
+export function agesOf({ runs, changes }: Readonly<Record<'runs' | 'changes', string>>): Ages {
+  return { changes: daysOf(changes), edits: daysOf(changes), runs: daysOf(runs), counts: countsDays };
 }

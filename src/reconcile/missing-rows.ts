@@ -15,10 +15,6 @@ import type { MirrorPort } from './ports.ts';
 export interface AbsenceSettings {
   /** Least ms between the first complete pass without a row and the pass that marks it as gone. */
   readonly confirmAfterMs: number;
-  /** If more rows are missing than the greater of these two, it is taken for an accident. */
-  readonly maxRows: number;
-  /** Share of the rows present, 0 to 1. */
-  readonly maxShare: number;
 }
 
 /** What the settings select on the service. */
@@ -56,13 +52,13 @@ export function absenceHash(resource: MirroredResource, ids: readonly Id[]): str
 interface Missing {
   readonly missing: number;
   readonly population: number;
-  readonly settings: AbsenceSettings;
   readonly scopeChanged: boolean;
 }
 
 const share = ({ missing, population }: Missing) => `${missing} of ${population} rows are missing`;
-const limitOf = ({ population, settings }: Missing) =>
-  Math.max(settings.maxRows, Math.floor(population * settings.maxShare));
+/** If more rows are missing than the greater of these two, it is taken for an accident. */
+const [mostMissing, mostShareMissing] = [3, 0.1];
+const limitOf = ({ population }: Missing) => Math.max(mostMissing, Math.floor(population * mostShareMissing));
 
 /** Why a run does not mark rows as gone by itself, the gravest first. `musterd approve` resolves each of them. */
 export const absenceDoubts = {
@@ -133,7 +129,6 @@ export function judgeAbsences(
   const doubt = doubtAbout({
     missing: count(undefined),
     population: population - found.length,
-    settings,
     scopeChanged,
   });
   const mayGo = (id: Id) =>

@@ -63,7 +63,6 @@ export async function openMirror(
     database.url === undefined
       ? await (await import('../embedded/embedded.ts')).openEmbedded({
           dataDir: database.dataDir,
-          port: database.port,
           onProgress,
           onWarning,
           isGuest: guest !== undefined,
@@ -138,7 +137,6 @@ export function secretsOf({ service, hooks, ping, notify, database, status }: Co
     notify.secret,
     database.url,
     status.token,
-    status.password,
   ];
   return values.flatMap((value) => (value === undefined ? [] : [createSecret(value)]));
 }

@@ -5,7 +5,7 @@ import type { FreshEdits } from '../../src/model/due-groups.ts';
 
 describe('teams that were edited', () => {
   const edits = { everyMs: 500, pollMs: 30_000 };
-  const schedule = { users: '', listings: '', counts: '', timezone: 'UTC' };
+  const schedule = { users: '', listings: '', counts: '' };
   const teams = new Map(['a', 'b'].map((name) => [name, { name, schedule, edits } as LoopTeam]));
   let now = 0;
   let asked: (readonly string[])[] = [];

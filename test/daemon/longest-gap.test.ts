@@ -34,27 +34,21 @@ describe('longestGapMs', () => {
     ['30 4 29 2 *', (8 * 365 + 1) * day],
     ['0 0 * * 5L', 35 * day],
   ] as const)('%s', (expression, expected) => {
-    expect(longestGapMs(expression, 'UTC')).toBe(expected);
-  });
-
-  it('is the same in a zone that changes its clock', () => {
-    expect(longestGapMs('*/5 * * * *', 'Europe/Berlin')).toBe(5 * minute);
-    expect(longestGapMs('0 9 * * 1-5', 'America/New_York')).toBe(3 * day);
-    expect(longestGapMs('0 0 * * *', 'Australia/Lord_Howe')).toBe(day);
+    expect(longestGapMs(expression)).toBe(expected);
   });
 
   it('is reckoned once, however many teams have the same schedule', () => {
     const asked = vi.spyOn(Date, 'UTC');
     onTestFinished(() => asked.mockRestore());
-    longestGapMs('0 0 1 3 *', 'UTC');
+    longestGapMs('0 0 1 3 *');
     expect(asked.mock.calls.length).toBeGreaterThan(0);
     asked.mockClear();
-    for (let i = 0; i < 20; i += 1) longestGapMs('0 0 1 3 *', 'UTC');
+    for (let i = 0; i < 20; i += 1) longestGapMs('0 0 1 3 *');
     expect(asked.mock.calls.length).toBe(0);
   });
 
   it('never comes', () => {
-    expect(longestGapMs('0 0 5 * 1#2', 'UTC')).toBe(Number.POSITIVE_INFINITY);
+    expect(longestGapMs('0 0 5 * 1#2')).toBe(Number.POSITIVE_INFINITY);
   });
 
   it.each(['7,12,40 3,4,22 * * 2,4', '0 0,12 1-5 * *', '30 15 10-12 * * 0', '5 5 */6 * * *'])(
@@ -63,7 +57,7 @@ describe('longestGapMs', () => {
       const task = createTask(expression, () => {}, { timezone: 'UTC' });
       const fires = task.getNextRuns(1_000).map((fire) => fire.getTime());
       const gaps = fires.slice(1).map((fire, i) => fire - (fires[i] ?? fire));
-      expect(longestGapMs(expression, 'UTC')).toBe(Math.max(...gaps));
+      expect(longestGapMs(expression)).toBe(Math.max(...gaps));
     },
   );
 });

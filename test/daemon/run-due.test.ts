@@ -49,7 +49,6 @@ it('the groups of a team are stale after three times the longest time between tw
     users: '*/5 9-17 * * 1-5',
     listings: '0 * * * *',
     counts: '*/15 * * * *',
-    timezone: 'UTC',
   };
   const team = { name: 'a', schedule };
   const timetable = await createTimetable([team], () => undefined);

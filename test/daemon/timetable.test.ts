@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createTimetable } from '../../src/daemon/timetable.ts';
 
-const schedule = { users: '*/5 * * * *', listings: '0 * * * *', counts: '30 4 * * 1', timezone: 'UTC' };
+const schedule = { users: '*/5 * * * *', listings: '0 * * * *', counts: '30 4 * * 1' };
 const minute = 60_000;
 
 describe('the timetable', () => {
@@ -64,16 +64,6 @@ describe('the timetable', () => {
     });
     await vi.advanceTimersByTimeAsync(2.6 * minute);
     expect(ticks).toBe(1);
-    await table.close();
-  });
-
-  it('neither loses nor doubles a time when the clocks of its zone change', async () => {
-    vi.setSystemTime(new Date('2026-03-29T00:50:00Z'));
-    const berlin = { ...schedule, users: '30 * * * *', timezone: 'Europe/Berlin' };
-    const table = await createTimetable([{ name: 'only', schedule: berlin }], () => {});
-    expect(table.delayMs('only', 'users')).toBe(40 * minute);
-    vi.setSystemTime(new Date('2026-03-29T01:31:00Z'));
-    expect(table.delayMs('only', 'users')).toBe(59 * minute);
     await table.close();
   });
 });

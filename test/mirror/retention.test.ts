@@ -377,17 +377,19 @@ describe('whose turn it is', () => {
   });
 
   it('is taken by the daemon, which removes by each team’s settings', async () => {
-    await force(`insert into mirror.contact_counts (team_id, segment, counted_at, count)
-      select t, 'all', date_trunc('day', now()) - interval '20 days' + h * interval '1 hour', h from unnest('{41,42}'::bigint[]) t, generate_series(1, 3) h`);
+    await query(
+      `insert into sync.changes (team_id, user_id, kind, opened_at, closed_at)
+       select t, 1, 'hold', ${ago(20)}, ${ago(20)} from unnest('{41,42}'::bigint[]) t`,
+    );
     const lines: unknown[] = [];
     const log = {
       info: (line: unknown) => void lines.push(line),
       warn: (line: unknown) => void lines.push(line),
     };
-    const retention = { runs: '90 days', changes: 'forever', counts: '90 days' };
+    const retention = { runs: '90 days', changes: 'forever' };
     const configs = () => [
       { team: 'other', retention },
-      { team: 'main', retention: { ...retention, counts: '7d' } },
+      { team: 'main', retention: { ...retention, changes: '7d' } },
     ];
     const pruner = createPruner({ db: database.db, configs, log: log as never, everyMs: 1 });
     try {
@@ -400,8 +402,8 @@ describe('whose turn it is', () => {
     } finally {
       await pruner.close();
     }
-    expect(lines).toEqual([{ team: 'main', ...none, counts: 2 }]);
-    expect(await left('count(*)::int from mirror.contact_counts')).toEqual([4]);
+    expect(lines).toEqual([{ team: 'main', ...none, changes: 1 }]);
+    expect(await left(`count(*)::int from sync.changes`)).toEqual([1]);
   });
 });
 

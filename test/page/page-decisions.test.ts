@@ -16,12 +16,11 @@ import { fillMirror, largeTeam } from '../support/large-mirror.ts';
 import { createVisitor, type PageForm } from '../system/agreed/page-forms.ts';
 
 const token = 'a token of the page for tests';
-const password = 'a password of the page';
 const batch = 'abcabcabcabc';
 const log = { warn: () => {}, info: () => {}, debug: () => {}, error: () => {} } as unknown as Setup['log'];
 
 const configOf = (push: Readonly<Record<string, unknown>> = {}, decide = true): Config =>
-  configSchema.parse({ push, status: { token, user: 'admin', password, details: true, decide } });
+  configSchema.parse({ push, status: { token, details: true, decide } });
 
 let database: TestDatabase;
 let config = configOf();
@@ -79,12 +78,13 @@ const reasons = () =>
   );
 const decisions = () => rowsOf('select decision, user_id, field from report.decisions order by 2, 3');
 
-async function visit(name: string, secret: string) {
+/** @param isOwn whether the token belongs to this name alone */
+async function visit(name: string, isOwn = false) {
   await server?.close();
   const mirror = { db: database.db } as Setup['mirror'];
   const page = createPage({
     db: database.db,
-    configs: () => [config],
+    configs: () => [isOwn ? { ...config, status: { ...config.status, user: name } } : config],
     version: '0',
     decide: { mirror, log },
   });
@@ -94,14 +94,14 @@ async function visit(name: string, secret: string) {
     page: pageRoutes(page),
     log: { warn: (fields) => void warnings.push(fields) },
   });
-  dora = createVisitor(`http://127.0.0.1:${server.port}`, secret, name);
+  dora = createVisitor(`http://127.0.0.1:${server.port}`, token, name);
 }
 
 beforeAll(async () => {
   database = await createTestDatabase();
   await fillMirror(database.db, [{ ...largeTeam, users: 80, changes: 80, tags: 1, days: 1 }]);
   await owned(`delete from sync.held_fields; delete from sync.changes where kind = 'approve'`);
-  await visit('dora', token);
+  await visit('dora');
 });
 afterEach(async () => {
   config = configOf();
@@ -164,12 +164,12 @@ describe('the form of a batch', () => {
     expect(await receipt()).not.toContain('is confirmed since');
     expect(await receipt()).toContain('2 were edited again or taken back meanwhile');
     await owned(`delete from sync.changes where kind = 'push' and edits ->> 'email' = '99999'`);
-    await visit('carol', token);
+    await visit('carol');
     expect(await receipt()).toContain('4 approved by dora at');
     expect((await dora.ask('/waiting')).text).toMatch(/Decided last.*dora\s*4 approved/s);
     for (const other of ['1', 'x', '9'.repeat(30)])
       expect((await dora.ask(`/waiting?done=${other}`)).text).not.toContain('Reason: a test');
-    await visit('dora', token);
+    await visit('dora');
   });
 
   it('says of the edits that are left why an approval does not reach them', async () => {
@@ -195,9 +195,9 @@ describe('the form of a batch', () => {
     expect(await said()).toContain(
       'Two were edited again before they were sent, so your approval does not reach them.',
     );
-    await visit('carol', token);
+    await visit('carol');
     expect(await said()).toContain('so the approval of dora does not reach them.');
-    await visit('dora', token);
+    await visit('dora');
     expect((await dora.ask('/waiting')).text).toContain('Two were edited again');
   });
 
@@ -349,7 +349,7 @@ describe('the form of one field', () => {
 });
 
 describe('another value, typed on the page', () => {
-  afterAll(() => visit('dora', token));
+  afterAll(() => visit('dora'));
 
   it.each([
     ['in a batch', `update sync.held_fields set reason = 'review', batch = '${batch}'`],
@@ -358,7 +358,7 @@ describe('another value, typed on the page', () => {
     'of a role that is held %s is an edit of whoever types it, and waits for other eyes',
     async (_, held) => {
       config = configOf({ approve: 'always', fourEyes: true });
-      await visit('admin', password);
+      await visit('admin', true);
       await rowsOf('update mirror.users set role_id = 2 where id = 20');
       await hold([20]);
       const { forms } = await dora.ask('/waiting');
@@ -660,7 +660,7 @@ describe('a decision that is taken back', () => {
   });
 
   describe('with four eyes', () => {
-    afterAll(() => visit('dora', token));
+    afterAll(() => visit('dora'));
 
     it('is taken back by nobody who gives the one token', async () => {
       const receipt = await approved();
@@ -678,7 +678,7 @@ describe('a decision that is taken back', () => {
 
     it('sets back by edits that somebody else has to agree to', async () => {
       config = configOf({ fourEyes: true, approve: 'always' });
-      await visit('admin', password);
+      await visit('admin', true);
       const receipt = await approved();
       await arrive(12);
       const asked = await questionOf(receipt, 'Undo the 4');
@@ -950,7 +950,7 @@ describe('an address that no link leads to', () => {
 });
 
 describe('with four eyes', () => {
-  afterAll(() => visit('dora', token));
+  afterAll(() => visit('dora'));
   const openBoth = async () => {
     await openBatch();
     await rowsOf(`update mirror.users set email = 'ada@example.com' where id = 20`);
@@ -983,9 +983,9 @@ describe('with four eyes', () => {
     expect(await decisions()).toEqual([]);
   });
 
-  it('whoever gives a password that belongs to one name decides in that name', async () => {
+  it('whoever gives a token that belongs to one name decides in that name', async () => {
     config = configOf({ fourEyes: true });
-    await visit('admin', password);
+    await visit('admin', true);
     const { form } = await openBatch();
     const { done } = await decide(form, 'Approve', (row) => row.includes('new12'));
     expect(done.status).toBe(303);
@@ -996,7 +996,7 @@ describe('with four eyes', () => {
 
   it('nobody approves their own edits: they have no tick, are left out by name, and can be taken back', async () => {
     config = configOf({ fourEyes: true });
-    await visit('admin', password);
+    await visit('admin', true);
     await rowsOf(`begin; set local musterd.actor = 'Admin';
       update mirror.users set email = 'mine@example.com' where id = 15; commit`);
     await hold([15], batch);
@@ -1026,7 +1026,7 @@ describe('with four eyes', () => {
 
   it('own edits outside of a batch are left out by name, and can be withdrawn', async () => {
     config = configOf({ fourEyes: true });
-    await visit('admin', password);
+    await visit('admin', true);
     await rowsOf(`begin; set local musterd.actor = 'Admin';
       update mirror.users set email = 'mine' || id || '@example.com' where id in (15, 16); commit`);
     await rowsOf(`begin; set local musterd.actor = 'Anna';
@@ -1053,7 +1053,7 @@ describe('with four eyes', () => {
 
   it('whoever made all edits of a batch has nothing to tick, and takes all of them back', async () => {
     config = configOf({ fourEyes: true });
-    await visit('admin', password);
+    await visit('admin', true);
     await rowsOf(`begin; set local musterd.actor = 'Admin';
       update mirror.users set email = 'mine' || id || '@example.com' where id in (15, 16); commit`);
     await hold([15, 16], batch);

@@ -19,7 +19,7 @@ test('tells how the teams stand, and goes on telling while the database is away'
   const database = await createTestDatabase();
   const teams = ['harbour', 'quay'];
   const upSince = systemClock.monotonicMs();
-  const intervals = new Map(teams.map((team) => [team, { users: longestGapMs('*/5 * * * *', 'UTC') }]));
+  const intervals = new Map(teams.map((team) => [team, { users: longestGapMs('*/5 * * * *') }]));
   const judge = (standings: readonly GroupStatus[]) =>
     judgeFreshness(standings, intervals, systemClock.monotonicMs() - upSince);
   const paces = new Map(teams.map((team) => [team, { perMinute: 500, share: 1, burst: 12 }]));

@@ -96,7 +96,7 @@ describe('the work grows with the number of rows, not with its square:', () => {
       (count) => () => {
         const absent = idsUpTo(count).map((id) => ({ id, missingForMs: 1 }));
         const decided = new Map(idsUpTo(count).map((id) => [id, { verdict: 'found' as const, scope: null }]));
-        const settings = { confirmAfterMs: 1, maxRows: 1, maxShare: 0.1 };
+        const settings = { confirmAfterMs: 1 };
         const grounds = { scope: 'a', scopeNow: 'a', decided };
         judgeAbsences('tags', { absent, population: count }, settings, grounds);
       },

@@ -28,7 +28,7 @@ const settings: ReconcileSettings = {
   program: '1.0.0',
   push: { batchSize: 25, quietPeriodMs: 600_000, maxTries: 3, sendDeadlineMs: 5_000, updatesAtOnce: 12 },
   pageSize: 30,
-  absence: { confirmAfterMs: 600_000, maxRows: 3, maxShare: 0.1 },
+  absence: { confirmAfterMs: 600_000 },
   scope: { baseUrl: 'https://service.example', filters: {} },
   guard: {
     maxRows: 5,

@@ -14,7 +14,7 @@ const memory: ListingMemory = { firstPage: 1, limit: 50, pages: 2, cursor: 'page
 const learned: ListingMemory = { ...memory, pages: 3 };
 const settings = {
   pageSize: 100,
-  absence: { confirmAfterMs: 600_000, maxRows: 3, maxShare: 0.1 },
+  absence: { confirmAfterMs: 600_000 },
   scope: { baseUrl: 'https://service.example', filters: {} },
 };
 

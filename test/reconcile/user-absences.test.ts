@@ -37,7 +37,7 @@ async function judge(refused: readonly string[]) {
   await applyUserAbsences(
     { service, mirror, notes, monotonicMs: () => 0 },
     { roster, absent } as unknown as WholePlan,
-    { confirmAfterMs: 600_000, maxRows: 3, maxShare: 0.1 },
+    { confirmAfterMs: 600_000 },
     { baseUrl: 'https://service.example', filters: {} },
   );
   return { gone: decisions.flatMap(({ gone }) => gone), roster, warnings: notes.warnings.slice(1) };

@@ -383,10 +383,9 @@ describe('secrets in files', () => {
   it.each([
     ['service: {secretKeyFile: it}', ['service', 'secretKey']],
     ['service: {nextSecretKeyFile: it}', ['service', 'nextSecretKey']],
-    ['service: {apiKeyFile: it}', ['service', 'apiKey']],
     ['hooks: {tokenFile: it}', ['hooks', 'token']],
     ['status: {tokenFile: it}', ['status', 'token']],
-    ['status: {user: kim, passwordFile: it}', ['status', 'password']],
+    ['status: {user: kim, tokenFile: it}', ['status', 'token']],
   ])('can be given by %s', (yaml, [section = '', key = '']) => {
     write('it', 'a secret of sixteen\n');
     expect(load(`${yaml}\n`).teams[0]).toMatchObject({ [section]: { [key]: 'a secret of sixteen' } });
@@ -397,16 +396,17 @@ describe('secrets in files', () => {
     write('both', 'beside');
     const env = { CREDENTIALS_DIRECTORY: credentials() };
     write('credentials/both', 'of systemd');
-    const read = (name: string) => load(`service: {apiKeyFile: ${name}}\n`, env).teams[0].service.apiKey;
+    const read = (name: string) =>
+      load(`service: {secretKeyFile: ${name}}\n`, env).teams[0].service.secretKey;
     expect([read('both'), read('beside')]).toEqual(['of systemd', 'beside']);
   });
 
   it('are given once in one place', () => {
     write('key', 'x');
-    const both = "service: {apiKey: 'x', apiKeyFile: key}";
-    const message = 'service.apiKeyFile: service.apiKey is set as well: give one of the two';
-    expect(complaintOf(`${both}\n`)).toBe(`1:36: ${message}`);
-    expect(complaintOf(`teams: {a: {${both}}}\n`)).toBe(`1:48: teams.a.${message}`);
+    const both = "service: {secretKey: 'x', secretKeyFile: key}";
+    const message = 'service.secretKeyFile: service.secretKey is set as well: give one of the two';
+    expect(complaintOf(`${both}\n`)).toBe(`1:42: ${message}`);
+    expect(complaintOf(`teams: {a: {${both}}}\n`)).toBe(`1:54: teams.a.${message}`);
     expect(complaintOf('', { DATABASE_URL: 'x', MUSTERD__database__urlFile: 'y' })).toContain(
       'MUSTERD__database__urlFile: database.url is set as well',
     );
@@ -414,15 +414,15 @@ describe('secrets in files', () => {
 
   it('are replaced by what stands in a stronger place, in either form', () => {
     write('key', 'of a file');
-    const yaml = `service: {apiKeyFile: key}
+    const yaml = `service: {secretKeyFile: key}
 teams:
-  a: {service: {apiKey: of a}}
+  a: {service: {secretKey: of a}}
   b: {service: {baseUrl: https://b.example}}\n`;
-    expect(load(yaml).teams.map(({ service }) => service.apiKey)).toEqual(['of a', 'of a file']);
+    expect(load(yaml).teams.map(({ service }) => service.secretKey)).toEqual(['of a', 'of a file']);
     expect(
-      load("service: {apiKey: 'x'}\nteams: {a: {service: {apiKeyFile: key}}}\n").teams[0].service,
+      load("service: {secretKey: 'x'}\nteams: {a: {service: {secretKeyFile: key}}}\n").teams[0].service,
     ).toMatchObject({
-      apiKey: 'of a file',
+      secretKey: 'of a file',
     });
     const byEnv = load('database: {urlFile: nowhere}\n', { DATABASE_URL: 'postgres://x.example/x' });
     expect(byEnv.teams[0].database).toMatchObject({ url: 'postgres://x.example/x' });
@@ -434,31 +434,31 @@ teams:
     expect(complaintOf('teams: {a: {hooks: {tokenFile: short}}}\n')).toBe(
       '1:32: teams.a.hooks.tokenFile: at least 16 characters',
     );
-    for (const setting of ['token: short', 'password: x', 'passwordFile: short'])
+    for (const setting of ['token: short', 'tokenFile: short'])
       expect(complaintOf(`status: {${setting}}\n`)).toContain(': at least 16 characters');
-    expect(complaintOf('service: {apiKeyFile: empty}\n')).toBe(
-      `1:23: service.apiKeyFile: ${join(folder, 'empty')} is empty`,
+    expect(complaintOf('service: {secretKeyFile: empty}\n')).toBe(
+      `1:26: service.secretKeyFile: ${join(folder, 'empty')} is empty`,
     );
-    expect(complaintOf('service: {apiKeyFile: nowhere}\n')).toBe(
-      `1:23: service.apiKeyFile: ${join(folder, 'nowhere')} cannot be read (ENOENT)`,
+    expect(complaintOf('service: {secretKeyFile: nowhere}\n')).toBe(
+      `1:26: service.secretKeyFile: ${join(folder, 'nowhere')} cannot be read (ENOENT)`,
     );
-    expect(complaintOf('service: {apiKeyFile: 3}\n')).toMatch(/^1:23: service\.apiKeyFile: /);
-    expect(complaintOf('', { MUSTERD__service__apiKeyFile: 'nowhere' })).toMatch(
-      /^MUSTERD__service__apiKeyFile: /,
+    expect(complaintOf('service: {secretKeyFile: 3}\n')).toMatch(/^1:26: service\.secretKeyFile: /);
+    expect(complaintOf('', { MUSTERD__service__secretKeyFile: 'nowhere' })).toMatch(
+      /^MUSTERD__service__secretKeyFile: /,
     );
   });
 
   it.runIf(process.platform !== 'win32')('are warned about where others can read them', () => {
     write('private', 'x', 0o600);
     const open = write('open', 'postgres://y', 0o640);
-    expect(load('service: {apiKeyFile: private}\n').warnings).toEqual([]);
+    expect(load('service: {secretKeyFile: private}\n').warnings).toEqual([]);
     const { warnings } = load('database: {urlFile: open}\nteams: {a: {}, b: {}}\n');
     expect(warnings).toEqual([
       `${file}:1:21: database.urlFile: ${open} can be read by others than its owner (mode 640); "chmod 600" ends that`,
     ]);
     const env = { CREDENTIALS_DIRECTORY: credentials() };
     write('credentials/of-systemd', 'z', 0o440);
-    expect(load('service: {apiKeyFile: of-systemd}\n', env).warnings).toEqual([]);
+    expect(load('service: {secretKeyFile: of-systemd}\n', env).warnings).toEqual([]);
   });
 
   it.runIf(process.getuid?.() === 0)(
@@ -467,8 +467,8 @@ teams:
       const theirs = write('theirs', 'x', 0o600);
       chownSync(theirs, 65_534, 65_534);
       const warnings = (yaml: string) => load(yaml).warnings;
-      expect(warnings('service: {apiKeyFile: theirs}\n')).toEqual([
-        `${file}:1:23: service.apiKeyFile: ${theirs} belongs to another account (uid 65534), which can change it`,
+      expect(warnings('service: {secretKeyFile: theirs}\n')).toEqual([
+        `${file}:1:26: service.secretKeyFile: ${theirs} belongs to another account (uid 65534), which can change it`,
       ]);
       mkdirSync(join(folder, 'open-to-all'));
       const ours = write('open-to-all/ours', 'x', 0o600);
@@ -479,11 +479,11 @@ teams:
         [0o755, false],
       ] as const) {
         chmodSync(join(folder, 'open-to-all'), mode);
-        expect([mode, warnings('service: {apiKeyFile: open-to-all/ours}\n')]).toEqual([
+        expect([mode, warnings('service: {secretKeyFile: open-to-all/ours}\n')]).toEqual([
           mode,
           isTold
             ? [
-                `${file}:1:23: service.apiKeyFile: ${ours} can be replaced by others: they may write to its folder`,
+                `${file}:1:26: service.secretKeyFile: ${ours} can be replaced by others: they may write to its folder`,
               ]
             : [],
         ]);
@@ -527,7 +527,7 @@ teams:
     it('of the settings themselves count where a secret stands in them', () => {
       const secrets = [
         'service: {secretKey: abc}',
-        'teams: {a: {service: {apiKey: abc}}}',
+        'teams: {a: {service: {secretKey: abc}}}',
         'database: {url: "postgres://u:abc@db.example/x"}',
         'notify: {url: "https://hooks.example/abc"}',
         'status: {token: a token of sixteen}',
@@ -602,7 +602,7 @@ describe('two readings of the settings', () => {
   });
 
   it('differ where a secret file has a new content', () => {
-    const yaml = 'teams: {a: {service: {apiKeyFile: turning}}}\n';
+    const yaml = 'teams: {a: {service: {secretKeyFile: turning}}}\n';
     write('turning', 'old');
     const before = load(yaml);
     write('turning', 'new');

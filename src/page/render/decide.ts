@@ -19,7 +19,7 @@ export const mayDecide = ({ decide }: Pick<PageContext, 'decide'>, team: string)
 
 /** Why nobody decides here although the settings allow it. */
 export const whyBarred =
-  'This page cannot tell who you are: one token serves everybody, and four eyes are on. Decide with the command, or give status.user and status.passwordFile, so that the page knows who decides.';
+  'This page cannot tell who you are: one token serves everybody, and four eyes are on. Decide with the command, or give status.user, so that the page knows who decides.';
 
 /** In the place of the forms that the teams would have. */
 export const barredNote = ({ decide }: Pick<PageContext, 'decide'>, teams: readonly string[]): Html =>

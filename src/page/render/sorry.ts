@@ -4,11 +4,11 @@ import { type Html, html } from './html.ts';
 const words: Readonly<Record<number, readonly [string, string]>> = {
   401: [
     'Who are you?',
-    'Give any name, and status.token as the password; or the user and the password of the settings.',
+    'Give status.token as the password, and status.user as the name, or any name where there is none.',
   ],
   403: [
     'Not from here',
-    'Without status.token, or status.user and status.passwordFile, this page is for the machine alone that it runs on. A form counts only where it comes from this page, and only until the server starts again.',
+    'Without status.token, this page is for the machine alone that it runs on. A form counts only where it comes from this page, and only until the server starts again.',
   ],
   404: ['There is no such page', 'What you look for may have gone, or this role may not see its team.'],
   400: [

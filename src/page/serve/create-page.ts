@@ -147,7 +147,7 @@ export function createPage(options: PageOptions): PageSource {
   const byPath = new Map(pageViews.map((one) => [one.path, one]));
   const [first] = configs();
   if (first === undefined) throw new Error('there is no team');
-  const { token, user, password } = first.status;
+  const { token, user } = first.status;
   const sorry = (status: number) => sorryPage(status).toString();
   const notFound: PageAnswer = { status: 404, type: htmlType, body: sorry(404) };
 
@@ -175,7 +175,7 @@ export function createPage(options: PageOptions): PageSource {
   };
 
   return {
-    keys: { token, user, password },
+    keys: { token, user },
     patterns: pageViews.map(({ path }) => path),
     decisions: options.decide === null ? [] : [...decisionPatterns, holdPattern],
     assets: readAssets(),

@@ -86,7 +86,7 @@ export function decidingOn(
     return refusedPage(context, {
       status: 403,
       message: whyBarred,
-      hint: 'With status.user and status.passwordFile the page knows who decides.',
+      hint: 'With status.user the page knows who decides.',
     });
   return config;
 }

@@ -1,18 +1,17 @@
-/** Who may see the page: this machine; from elsewhere, or where one is set, whoever knows the token or the password. */
+/** Who may see the page: this machine; from elsewhere, or where one is set, whoever knows the token. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createAttemptLimit } from '../../http/attempt-limit.ts';
 
 export interface PageKeys {
-  /** Taken as the password of any name, or as a bearer's token. */
+  /** Taken as the password of any name, or as a bearer's token; with a user, as the password of that name alone. */
   readonly token?: string | undefined;
   readonly user?: string | undefined;
-  readonly password?: string | undefined;
 }
 
 export type Admission =
   /**
-   * `actor`: who it is, where somebody has proven to know a key. `isKnown`: the key belongs to that name; with the
-   * token the name is whatever somebody typed.
+   * `actor`: who it is, where somebody has proven to know the token. `isKnown`: it belongs to that name; otherwise the
+   * name is whatever somebody typed.
    */
   | { readonly may: true; readonly actor: string | null; readonly isKnown: boolean }
   | { readonly may: false; readonly status: 401 | 403 | 429; readonly waitMs: number };
@@ -21,7 +20,7 @@ export interface PageAccess {
   admit(authorization: string | undefined, address: string): Admission;
 }
 
-/** Wrong keys of one address within a minute, after which only the token is taken from it. */
+/** Wrong keys of one address within a minute, after which only the token of any name is taken from it. */
 const wrongKeys = 10;
 const longestHeader = 4_096;
 
@@ -44,32 +43,30 @@ function readGiven(authorization: string): Given | undefined {
     : { name: text.slice(0, colon), secret: text.slice(colon + 1) };
 }
 
-/** Each key is compared, whatever the others came to, so that the time it takes tells nothing. */
-function judge({ name, secret }: Given, { token, user, password }: PageKeys) {
-  const byToken = token !== undefined && isSame(secret, token);
-  const byName = user !== undefined && isSame(name, user);
-  const byPassword = password !== undefined && isSame(secret, password);
-  const isKnown = byName && byPassword;
-  return { byToken, isKnown };
+/** Both are compared, whatever one of them came to, so that the time it takes tells nothing. */
+function judge({ name, secret }: Given, { token, user }: PageKeys) {
+  const hasToken = token !== undefined && isSame(secret, token);
+  const hasName = user !== undefined && isSame(name, user);
+  return { may: hasToken && (user === undefined || hasName), isKnown: hasToken && hasName };
 }
 
 /** @param onLoopback nobody else can connect: without a key, whoever can is let in */
 export function createPageAccess(keys: PageKeys, onLoopback: boolean, monotonicMs: () => number): PageAccess {
   const limit = createAttemptLimit(wrongKeys, monotonicMs);
-  const hasKeys = keys.token !== undefined || keys.password !== undefined;
   return {
     admit: (authorization, address) => {
-      if (!hasKeys)
+      if (keys.token === undefined)
         return onLoopback
           ? { may: true, actor: null, isKnown: false }
           : { may: false, status: 403, waitMs: 0 };
       if (authorization === undefined) return { may: false, status: 401, waitMs: 0 };
       const given = readGiven(authorization);
-      const { byToken = false, isKnown = false } = given === undefined ? {} : judge(given, keys);
+      const { may = false, isKnown = false } = given === undefined ? {} : judge(given, keys);
       const waitMs = limit.blockedMs(address);
-      // Behind a proxy all have one address. A token is too long to be guessed; a password that people choose may not be.
-      if (waitMs > 0 && !byToken) return { may: false, status: 429, waitMs };
-      if (byToken || isKnown) return { may: true, actor: given?.name || null, isKnown };
+      // Behind a proxy all have one address. A token is too long to be guessed; one that belongs to a name may be a
+      // password that somebody chose.
+      if (waitMs > 0 && (!may || isKnown)) return { may: false, status: 429, waitMs };
+      if (may) return { may: true, actor: given?.name || null, isKnown };
       limit.failed(address);
       return { may: false, status: 401, waitMs: 0 };
     },

@@ -7,6 +7,6 @@ export function checkPage({ status, push }: Pick<Config, 'status' | 'push'>, rep
   report.add(
     'page',
     'note',
-    'whoever gives status.token decides nothing on the page while push.fourEyes is on, since any name goes with it; with status.user and status.passwordFile the page knows who decides',
+    'whoever gives status.token decides nothing on the page while push.fourEyes is on, since any name goes with it; with status.user the page knows who decides',
   );
 }

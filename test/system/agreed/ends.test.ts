@@ -68,7 +68,7 @@ describe('the hold of a user who has left ends with the edit', () => {
       ['true'],
     ]);
   };
-  const settings = { absence: { confirmAfterMs: 0, maxRows: 10, maxShare: 0.5 } } as const;
+  const settings = { absence: { confirmAfterMs: 0 } } as const;
 
   it.each([
     [
