@@ -106,7 +106,7 @@ function parseInput(text: string, what: string): unknown {
   }
 }
 
-/** `true`, `false`, `null` and integers are what they look like; `@file` is the text of a file; the rest is text. */
+/** `true`, `false`, `null` and integers are what they look like. `@file` is the text of a file. Everything else is text. */
 export function parseValue(text: string): unknown {
   if (text === 'true' || text === 'false' || text === 'null') return JSON.parse(text);
   if (/^-?(0|[1-9]\d*)$/.test(text)) return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);

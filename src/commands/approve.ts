@@ -55,7 +55,7 @@ export async function rejectCommand(
   });
 }
 
-/** Said behind what was done. */
+/** Stands at the end of the line that says what was done. */
 export const numbered = (decision: bigint | null): string =>
   decision === null ? '' : ` (decision ${decision})`;
 

@@ -1,4 +1,4 @@
-/** argv → command → exit code; the one place where errors become words for a person, or JSON for a script. */
+/** Turns arguments into a command and an exit code. Only here errors become words for a person, or JSON for a script. */
 import { type Command, CommanderError } from 'commander';
 import type { Action } from './add-commands.ts';
 import { type Context, type ExitCode, exitCode, type Stream } from './context.ts';
@@ -74,7 +74,7 @@ interface Output {
   failed(error: unknown): void;
 }
 
-/** @param heldAtMost what is longer is written before the end is known; an error then leaves it cut off */
+/** @param heldAtMost longer output is written before the end is known, so an error leaves it cut off */
 function createOutput({ out, secrets }: ProcessWorld, json: boolean, heldAtMost = Infinity): Output {
   if (!json) return { json, out, done: () => {}, failed: () => {} };
   let held = '';

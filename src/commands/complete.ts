@@ -29,7 +29,7 @@ export const knownValues: Readonly<Record<string, readonly string[]>> = {
   shell: shells,
 };
 
-/** Of these options other commands make another use: a field of a call, users of a batch. */
+/** Other commands use options of these names for something else, such as a field of a call or the users of a batch. */
 const strangers: ReadonlySet<string> = new Set(['api --field', 'approve --only', 'reject --only']);
 
 interface Names extends WaitingNames {

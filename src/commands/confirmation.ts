@@ -1,4 +1,4 @@
-/** Who confirms what a command is about to do, and why. */
+/** Asks a person to confirm what a command is about to do, and reads the reason and the name that they give. */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import type { Config } from '../config/config.ts';
@@ -30,7 +30,7 @@ async function isConfirmed(
   }
 }
 
-/** Asks whoever sits there; `undefined`: nobody does who could be asked. */
+/** Asks the person at the terminal. It is `undefined` if nobody sits there who could be asked. */
 export const askAtTerminal = (
   context: Pick<Context, 'err' | 'json' | 'signal' | 'showItself'>,
 ): AskPerson | undefined =>
@@ -38,7 +38,7 @@ export const askAtTerminal = (
     ? (question) => isConfirmed(context, question)
     : undefined;
 
-/** As long as the mirror takes it. */
+/** The mirror stores no longer reason. */
 export const longestReason = 1_000;
 
 /** @throws MusterdError `usage` for one that is too long to be stored */

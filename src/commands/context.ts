@@ -20,13 +20,13 @@ export interface Stream {
   readonly isTTY?: boolean | undefined;
   /** False: wait for room (`waitForRoom`) before more is written. */
   write(text: string): unknown;
-  /** Of a stream that hands on to another: waits for room there. False: nobody reads any more. */
+  /** A stream that hands on to another waits for room there. The answer is false if nobody reads any more. */
   readonly room?: (signal: AbortSignal) => Promise<boolean>;
 }
 
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Of musterd. */
+  /** The version of musterd. */
   readonly version: string;
   /** Data. */
   readonly out: Stream;

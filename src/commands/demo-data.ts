@@ -70,7 +70,7 @@ export interface Idea {
   readonly commands: readonly string[];
 }
 
-/** So many are more than one run pushes unasked, and less than the runs of a day push. */
+/** This number of users is more than one run pushes without an approval, and less than the runs of a day may push. */
 const tooMany = 60;
 
 /** What there is to try after the story, with users who have no part in it. */

@@ -13,7 +13,7 @@ export interface DemoStage {
   readonly context: Context;
   readonly emulator: Emulator;
   readonly db: Mirror['db'];
-  /** Of the mirror, with the password. */
+  /** The URL of the mirror, with the password. */
   readonly url: string;
   readonly config: Config;
   readonly log: Log;
@@ -27,7 +27,7 @@ export async function onDemoStage<R>(context: Context, work: (stage: DemoStage) 
   closers.defer(() => emulator.close());
   const embedded = await openEmbedded({
     ephemeral: true,
-    // Whoever ends the demo does not wait for what runs on it elsewhere.
+    // A person who ends the demo does not wait for commands that others run on it.
     closePatienceMs: 0,
     onProgress: (step) => printLine(context.err, `${step} …`),
   });

@@ -7,7 +7,7 @@ export type HelpGroup = 'Run' | 'Look' | 'Decide' | 'Go back' | 'Rehearse';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
-/** Of the program itself under an empty name. */
+/** By the name of the command. The text of the program itself has an empty name. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
   '': [
     'musterd emulator --http',

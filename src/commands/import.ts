@@ -62,7 +62,7 @@ interface Stay {
   readonly why: string;
 }
 
-/** What keeps the import from being done; `undefined`: nothing. */
+/** What keeps the import from being done, or `undefined` if nothing does. */
 function whyNot(
   { rows, matched, problems, hash, changes }: ImportPreview,
   { skipErrors, expect }: ImportOptions,

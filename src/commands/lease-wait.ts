@@ -8,7 +8,7 @@ import { plural } from '../model/in-words.ts';
 /** How long the command of a person waits unless told otherwise. */
 export const patienceMs = 60_000;
 
-/** Says once, in one line on stderr, for whom a command waits; nothing where nobody is looking. */
+/** Says once, in one line on stderr, for whom a command waits. It says nothing if nobody is looking. */
 export function tellOfWait({ err }: Pick<Context, 'err'>, waitMs: number): (who: string) => void {
   return (who) => {
     if (err.isTTY !== true) return;

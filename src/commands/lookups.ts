@@ -39,7 +39,7 @@ export async function addLookupsCommand(context: Context, file: string): Promise
   });
 }
 
-/** The mirror takes no longer one; of a phone number it takes less. */
+/** The mirror refuses longer addresses, and phone numbers that are even shorter than this. */
 const longestAddress = 320;
 const longestPhone = 40;
 

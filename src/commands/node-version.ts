@@ -2,7 +2,7 @@
 
 const oldest = 24;
 
-/** Why musterd does not run on this version of Node; `null` where it does. */
+/** Why musterd does not run on this version of Node; or `null` if it does. */
 export function nodeRefusal(version: string): string | null {
   if (Number(version.split('.')[0]) >= oldest) return null;
   return `Node ${oldest} or newer is needed, and this is Node ${version}`;

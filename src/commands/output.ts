@@ -19,7 +19,7 @@ export function inMarkdown(text: string): string {
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan';
 
-/** Coloured and bold on a terminal, unless NO_COLOR (https://no-color.org) says anything; plain elsewhere. */
+/** Text is coloured or bold on a terminal, unless NO_COLOR (https://no-color.org) is set. Elsewhere it is plain. */
 export function paint({ out, env }: Pick<Context, 'out' | 'env'>, style: Style, text: string): string {
   if (out.isTTY !== true || (env['NO_COLOR'] ?? '') !== '') return text;
   return styleText(style, text, { validateStream: false });

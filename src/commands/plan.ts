@@ -17,7 +17,7 @@ import { createProgress } from './progress.ts';
 import { needsService, withMirror } from './setup.ts';
 import { printChangesInMarkdown, printUserChanges } from './show-user-changes.ts';
 
-/** What a run would do now; nothing is written on either side. */
+/** Shows what a run would do now. Nothing is written on either side. */
 export async function planCommand(
   context: Context,
   options: { readonly exitCode?: boolean; readonly markdown?: boolean; readonly out?: string },
@@ -49,7 +49,7 @@ export async function planCommand(
   );
 }
 
-/** What a run would send is called by this; where it would send nothing before people agree, what they agree to is. */
+/** The hash names what a run would send. If it would send nothing before people agree, it names what they agree to. */
 const hashOfPlan = (report: PlanReport): string => report.replaced?.hash ?? planHash(report);
 
 async function writePlan(
@@ -64,7 +64,7 @@ async function writePlan(
   printLine(err, `Written to ${path}: "musterd apply" sends exactly this`);
 }
 
-/** All changes, by user; those that the guard refuses among them. */
+/** All changes by user, including those that the guard refuses. */
 export function plannedChangesOf(report: PlanReport): readonly PlannedChange[] {
   const { plans, verdict } = report.users;
   const keyOf = ({ userId, hold }: WaitingField) => `${userId} ${hold.field}`;

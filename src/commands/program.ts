@@ -121,7 +121,7 @@ function addServiceCommands({ add, json, group }: Adding<Command>): void {
 }
 
 export interface ProgramOptions {
-  /** Of musterd. */
+  /** The version of musterd. */
   readonly version: string;
   /** Where help and words about wrong usage go. */
   readonly out: Stream;

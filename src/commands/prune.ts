@@ -9,7 +9,7 @@ import { printJson, printLine } from './output.ts';
 import { createProgress } from './progress.ts';
 import { withMirrorOf } from './setup.ts';
 
-/** Removes what is older than the settings keep it, of each team; or says how much that is. */
+/** Removes the rows of each team that are older than the settings keep them, or says how many these are. */
 export async function pruneCommand(
   context: Context,
   { dryRun: isDry = false }: { readonly dryRun?: boolean },

@@ -37,8 +37,8 @@ export async function reconcileCommand(context: Context): Promise<ExitCode> {
 }
 
 /**
- * 4: people are to be told of what waits for an approval, for the first time or again; later runs with it end with 3. So
- * do runs of a mirror that is somewhere else than it was; of a copy, nothing waits for anybody.
+ * 4: people are to be told of what waits for an approval, for the first time or again. Later runs with it end with 3, and
+ * so do runs of a mirror that is somewhere else than it was. In a copy nothing waits for anybody.
  */
 export function exitCodeOf({
   outcome,

@@ -28,7 +28,7 @@ export interface ResolveOptions extends SeenOptions {
 
 /**
  * Decides a held field; the next run carries out what follows from it.
- * @param ask a person who sees it first; `undefined`: nobody is there, and the command line says what was seen
+ * @param ask asks a person who sees it first. If it is `undefined`, nobody is there, and the command line says what was seen.
  */
 export async function resolveCommand(
   context: Context,
@@ -50,7 +50,7 @@ export async function resolveCommand(
     options,
   );
   return withMirror(context, async (setup) => {
-    // Whoever gives a value says what they mean. A side has another value as soon as somebody edits it.
+    // A value says what the person means. A side has another value as soon as somebody edits it.
     const seen =
       named ?? (typeof take === 'object' ? undefined : await look(context, setup, ask, [who, take, field]));
     if (seen === 'no') {

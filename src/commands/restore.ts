@@ -11,7 +11,7 @@ import { printJson, printLine } from './output.ts';
 import { createLateProgress } from './progress.ts';
 import { withMirrorOf } from './setup.ts';
 
-/** What is packed is unpacked; the bytes of a file that is not come as they are. */
+/** Unpacks a packed file. The bytes of any other file stay as they are. */
 async function* open(file: string, signal: AbortSignal): AsyncGenerator<Buffer> {
   const bytes = createReadStream(file, { signal });
   const gunzip = createGunzip();

@@ -1,4 +1,4 @@
-/** What most commands begin with: settings, log, mirror; closed again in any case. */
+/** Most commands begin by opening settings, log and mirror. They are closed again in any case. */
 import type { Config } from '../config/config.ts';
 import { type Configuration, loadConfiguration, onlyTeam, selectTeam, teamAsked } from '../config/load.ts';
 import { mistakesIn } from '../daemon/config-checks.ts';
@@ -65,7 +65,7 @@ export const needsService: Before = async ({ configuration: { teams }, log }) =>
       ),
     ),
   );
-  // Of several teams each is told for itself, as long as there is one to go on with.
+  // If there are several teams, each one reports its own problem, as long as one of them can go on.
   if (errors.every((error) => error !== undefined)) throw errors[0];
 };
 

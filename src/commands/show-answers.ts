@@ -17,7 +17,7 @@ export interface Answers {
 
 type Shown = Pick<Context, 'out' | 'err' | 'env' | 'signal'>;
 
-/** More is no reading matter; and a table has to know all its rows before the first is drawn. */
+/** Nobody reads more rows than this, and a table has to know all its rows before the first one is drawn. */
 const tableRows = 1_000;
 
 /** On a terminal a table, elsewhere lines as they come, parted by tabs. */

@@ -1,6 +1,6 @@
 import { adviceOn, placeInWords, type Placing } from '../model/place.ts';
 import { namesInWords } from '../model/intent.ts';
-import type { Reach } from '../runs/open.ts';
+import type { ShownConnection } from '../runs/open.ts';
 import { readStatusOf, type TeamStatus } from '../runs/status-of-teams.ts';
 import { sayWhatSlows } from '../model/slowdowns.ts';
 import type { HeldBatch } from '../model/waiting.ts';
@@ -29,7 +29,7 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
       if (at > 0) printLine(context.out, '');
       printStatus(context, status);
     }
-    printReach(context, mirror.reach);
+    printConnection(context, mirror.reach);
     printPlace(context, placing);
     return exitCode.ok;
   });
@@ -75,7 +75,7 @@ function tally(counts: Readonly<Record<string, number>>): string {
   return parts.length === 0 ? 'none' : parts.join(', ');
 }
 
-/** Of many users only those are compared whose edit was noted: that nothing waits would be too much to say. */
+/** In a large team only users with a noted edit are compared, so the command cannot say that nothing waits. */
 export function pendingLines({
   pending,
   isNotedOnly,
@@ -95,7 +95,7 @@ export function pendingLines({
 const printField = ({ out }: Context, what: string, value: string) =>
   printLine(out, `${what.padEnd(18)}${printable(value)}`);
 
-function printReach(context: Context, { url, psql, stays }: Reach): void {
+function printConnection(context: Context, { url, psql, stays }: ShownConnection): void {
   printField(context, 'database', url);
   printField(context, 'psql', psql);
   if (!stays) printField(context, '', 'as long as a daemon, or another command, keeps that server up');

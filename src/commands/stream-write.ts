@@ -30,7 +30,7 @@ export function createStreamWrite(out: Stream, signal: AbortSignal): Write {
   };
 }
 
-/** Of this much a stream says that it is full, and then whether somebody still reads. */
+/** A stream that has taken this much says that it is full, and then whether somebody still reads. */
 const bulk = 65_536;
 
 export interface BulkWriter {

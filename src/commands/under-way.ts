@@ -4,7 +4,7 @@ import type { Stream } from './context.ts';
 import { asTerminal } from './output.ts';
 
 export interface UnderWay {
-  /** The same stream; what is written to it takes the place of the sign. */
+  /** The same stream. What is written to it takes the place of the sign. */
   readonly aside: (stream: Stream) => Stream;
   /** The command says itself how far it is, or asks something. */
   readonly close: () => void;

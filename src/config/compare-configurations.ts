@@ -6,7 +6,7 @@ export interface ConfigurationChange {
   /** Names of teams. */
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Teams in both readings with other settings of their own; what all teams share does not count. */
+  /** Teams in both readings with other settings of their own. What all teams share does not count. */
   readonly changed: readonly string[];
   /** Settings of the process that differ, such as `database.url`: they count from its next start on. */
   readonly needsRestart: readonly string[];

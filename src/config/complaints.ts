@@ -18,7 +18,7 @@ export interface Assignment {
 export interface Complaint {
   /** A place in the file, or the name of a variable. */
   readonly where: string;
-  /** What stands there, with dots; a variable's name says it itself. */
+  /** The setting that stands there, with dots. It is absent for a variable, whose name says it. */
   readonly setting?: string;
   /** The team that it is about, where the file names teams. */
   readonly team?: string | undefined;
@@ -27,14 +27,14 @@ export interface Complaint {
 
 /** Where the settings of one team come from. */
 export interface Origins {
-  /** As it is called under `teams`; `undefined` where the file names none. */
+  /** Its name under `teams`, or `undefined` if the file names no teams. */
   readonly team: string | undefined;
   /** What the file says at its top level, and below the name of the team. */
   readonly common: RawSettings;
   readonly own: RawSettings;
   /** The sections that can differ from team to team. */
   readonly teamSections: ReadonlySet<string>;
-  /** What the environment says; the last one counts. */
+  /** What the environment says. The last one counts. */
   readonly assigned: readonly Assignment[];
   /** Line and column of a path of the file, or of what is nearest to it. */
   readonly locate: (path: Path) => string;
@@ -83,7 +83,7 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
-/** For what does not say itself what it expects; the value is not shown. */
+/** Words for an issue whose schema does not say what it expects. The value is not shown. */
 export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
   const kind = issue.code === 'invalid_type' ? kinds[issue.expected] : undefined;
   return kind === undefined ? undefined : `${kind} is expected`;
@@ -113,7 +113,7 @@ export function complaintsOf(
   });
 }
 
-/** A line for each; what several teams inherit from one place is said once. */
+/** A line for each complaint. What several teams inherit from one place is said once. */
 export function complaintsInWords(complaints: readonly Complaint[]): readonly string[] {
   const groups = Map.groupBy(complaints, ({ where, setting, message }) =>
     JSON.stringify([where, setting, message]),

@@ -23,7 +23,7 @@ function fillIn(node: unknown, visit: (node: Node & { value: string }, path: Pat
   else if (isScalar(node) && typeof node.value === 'string') visit(node as Node & { value: string }, path);
 }
 
-/** Finds line and column of the deepest node on a path; of its key, if that is on an earlier line. */
+/** Finds line and column of the deepest node on a path, or of its key if that is on an earlier line. */
 function createLocate(file: string, document: Document, lines: LineCounter): FromFile['locate'] {
   const positionOf = (node: unknown) => {
     const start = (node as Node | null | undefined)?.range?.[0];

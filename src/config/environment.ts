@@ -68,7 +68,7 @@ export function readText(path: string, what: string): string {
   }
 }
 
-/** Lists and objects are written as JSON; everything else is taken as it stands. */
+/** Lists and objects are written as JSON. Everything else is taken as it stands. */
 function parseValue(name: string, text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
@@ -79,7 +79,7 @@ function parseValue(name: string, text: string): unknown {
   }
 }
 
-/** Those whose file holds a secret. */
+/** The variables whose file holds a secret. */
 const secrets = [
   'DATABASE_URL',
   'MUSTERD_SECRET_KEY',

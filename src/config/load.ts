@@ -1,4 +1,4 @@
-/** Where settings come from: a YAML file, then the environment, which wins. Every complaint says where. */
+/** Settings come from a YAML file and from the environment, which wins. Every complaint says where the setting stands. */
 import { dirname } from 'node:path';
 import { MusterdError } from '../errors.ts';
 import {
@@ -58,7 +58,7 @@ export interface Mistake {
 }
 
 interface Surroundings {
-  /** Of the settings file. */
+  /** The folder of the settings file. */
   readonly folder: string;
   readonly env: Environment;
   readonly check: (config: Config) => readonly Mistake[];
@@ -79,7 +79,7 @@ function settleTeam(origins: Origins, { folder, env, check }: Surroundings): Set
   const issues = (parsed.error?.issues ?? []).flatMap((issue) =>
     complaintsOf({ ...issue, path: [...settingOf(issue.path, merged)] }, origins, settingPaths),
   );
-  // What one source says twice; what stands in two of them is decided by their order.
+  // One source may not say the same twice. If two sources do, their order decides.
   const [general, special] = [true, false].map((forAll) =>
     given(assigned.filter((one) => (one.team === undefined) === forAll)),
   );
@@ -96,7 +96,7 @@ function settleTeam(origins: Origins, { folder, env, check }: Surroundings): Set
 }
 
 /**
- * @param file the YAML file, if any; otherwise the one that MUSTERD_CONFIG names
+ * @param file the YAML file, if any, otherwise the one that MUSTERD_CONFIG names
  * @param check what is wrong with the values of one team's settings, which are of the right kind
  * @throws MusterdError `configuration`, with file, line and column or the variable's name
  */
@@ -143,7 +143,7 @@ export function loadConfiguration(
   };
 }
 
-/** Those of the teams that are asked for: all, or the one of this name. @throws MusterdError `usage` */
+/** The teams that are asked for: all of them, or the one of this name. @throws MusterdError `usage` */
 export function selectTeam(configuration: Configuration, name: string | undefined): Configuration {
   if (name === undefined) return configuration;
   const found = configuration.teams.find(({ team }) => team === name);

@@ -17,7 +17,7 @@ function distance(a: string, b: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** The name among these that is nearest; `undefined` where more than a third of the letters differ. */
+/** The name among these that is nearest, or `undefined` if more than a third of the letters differ. */
 export function nearest(name: string, names: readonly string[]): string | undefined {
   const wanted = plain(name);
   const [best] = names

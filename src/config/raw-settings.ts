@@ -35,7 +35,7 @@ export function withoutEmpty(settings: RawSettings): RawSettings {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
 }
 
-/** Sections are merged; everything else, lists too, is replaced. */
+/** Sections are merged. Everything else is replaced, lists too. */
 export function mergeSettings(below: RawSettings, above: RawSettings): RawSettings {
   const merged = Object.entries(above).map(([key, value]) => {
     const under = Object.hasOwn(below, key) ? below[key] : undefined;

@@ -61,7 +61,7 @@ export interface SecretPlaces {
   readonly env: Environment;
 }
 
-/** systemd's `LoadCredential=` puts files there, for this unit alone; else they lie beside the settings. */
+/** systemd's `LoadCredential=` puts files there, for this unit alone. Otherwise they are beside the settings. */
 function lookUp(name: string, { folder, env }: SecretPlaces): string {
   const credentials = env['CREDENTIALS_DIRECTORY'];
   if (isAbsolute(name)) return name;
@@ -76,8 +76,8 @@ function isFromSystemd(path: string, env: Environment): boolean {
 }
 
 /**
- * What others may do to a secret's file: who can write to it chooses what is trusted, so that it is refused; that
- * some can read or replace it is warned about, and so is another account that owns it: a container may have it so.
+ * Says what others may do to the file of a secret. If they can write to it, they choose what is trusted, so the file is
+ * refused. If they can read or replace it, or another account owns it, there is a warning: a container may have it so.
  */
 export function judgeMode(
   path: string,
@@ -109,11 +109,11 @@ export function judgeMode(
 export interface WithSecrets {
   readonly settings: RawSettings;
   readonly complaints: readonly Complaint[];
-  /** Of the same kind, but no reason to stop. */
+  /** These are of the same kind, and no reason to stop. */
   readonly warnings: readonly Complaint[];
 }
 
-/** Reads the files that the settings name; what is in them is trimmed. */
+/** Reads the files that the settings name, and trims their content. */
 export function readSecretFiles(settings: RawSettings, origins: Origins, places: SecretPlaces): WithSecrets {
   const complaints: Complaint[] = [];
   const warnings: Complaint[] = [];

@@ -18,7 +18,7 @@ export interface FromFile {
   readonly locate: (path: Path) => string;
 }
 
-/** The teams are the file's; where it names none, the environment may. */
+/** The file names the teams. If it names none, the environment may. */
 export function namesOfTeams(inFile: readonly string[], assigned: readonly Assignment[]): readonly string[] {
   if (inFile.length > 0) return [...new Set(inFile)];
   const named = assigned.flatMap(({ path: [first, name] }) => (first === 'teams' ? [String(name)] : []));

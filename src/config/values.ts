@@ -20,7 +20,7 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(...wor
 
 export const conflictPolicy = oneOf('hold', 'service-wins', 'mirror-wins');
 
-/** In the environment numbers are text; nothing else passes for one, and least of all nothing. */
+/** In the environment numbers are text. No other text passes for a number, and the empty text least of all. */
 const numeric = (error: ReturnType<typeof expecting>) =>
   z.union(
     [
@@ -51,7 +51,7 @@ export const atLeast = (least: number) => wholeNumber(least);
 export const upTo = (most: number) => wholeNumber(0, most);
 export const positiveUpTo = (most: number) => wholeNumber(1, most);
 
-/** So many days, in words. */
+/** A number of days, in words. */
 export const days = z.union(
   [
     z.string().regex(/^([1-9]\d{0,4} ?(d|days?)?|forever)$/),
@@ -90,7 +90,7 @@ export const text = z.string('text is expected').trim().min(1, 'text is expected
 /** A person writes numbers and words alike. */
 export const word = z.union([text, z.number().transform(String)], { error: expecting('text') });
 
-/** interface.md, Shared pagination body; what it does not name is not sent. */
+/** interface.md, Shared pagination body. Nothing is sent that it does not name. */
 export const paginationBody = z.strictObject({
   archived: z.boolean().optional(),
   ascending: z.boolean().optional(),

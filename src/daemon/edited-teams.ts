@@ -33,7 +33,7 @@ const quietTimes = 2;
 
 export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTeamsOptions): EditedTeams {
   const atMs = new Map<string, number>();
-  /** Those with a notified edit: there is no need to query whether they have any. */
+  /** Teams with a notified edit. There is no need to query whether they have any. */
   const heard = new Set<string>();
   const offeredMs = new Map<string, number>();
   const underWay = new Set<string>();

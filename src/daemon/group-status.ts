@@ -11,7 +11,7 @@ export interface Standings {
 
 export interface StandingsNow {
   readonly standings: readonly GroupStatus[];
-  /** Whether the database answered; `false`: the groups are as it reported them last. */
+  /** Whether the database answered. If it did not, the groups are as it reported them last. */
   readonly current: boolean;
 }
 

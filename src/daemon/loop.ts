@@ -23,7 +23,7 @@ export interface LoopOptions {
 }
 
 export interface Loop {
-  /** Users of this team were edited in the mirror; without a team: of any team. */
+  /** Users of this team were edited in the mirror. Without a team it may be any. */
   edited(team?: string): void;
   /** A caller says that the service may have changed: the team's users become due soon. */
   hint(team: string): Promise<void>;

@@ -32,7 +32,7 @@ export type MeteredRunEvent =
 export interface MeteredRun {
   readonly groups: readonly RunGroup[];
   readonly outcome: string;
-  /** By kind; none if the run ended early. */
+  /** By kind. There are none if the run ended early. */
   readonly counts?: Readonly<Record<string, number>>;
   /** Absent if it was not measured. */
   readonly durationMs?: number;
@@ -50,7 +50,7 @@ export interface Metrics {
   onRunEvent(team: string, event: MeteredRunEvent): void;
   onRun(team: string, run: MeteredRun): void;
   onQuery(ms: number): void;
-  /** A notice was posted; says whether it was accepted. */
+  /** A notice was posted, and was accepted or not. */
   onTold(team: string, outcome: 'accepted' | 'failed'): void;
   /**
    * Sets the current teams. Counters of other teams are removed. All counters of these teams begin with 0, because
@@ -61,7 +61,7 @@ export interface Metrics {
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** Those counts of a run that are changes; the others say how much was read. */
+/** The counts of a run that are changes. The others say how much was read. */
 export const countedKinds = [
   'adopted',
   'returned',

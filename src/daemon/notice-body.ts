@@ -4,7 +4,7 @@ import { showValue } from '../model/field-values.ts';
 import { plural, printable, quoted } from '../model/in-words.ts';
 import { toJson } from '../model/json.ts';
 import { placeInWords, type Placing } from '../model/place.ts';
-import type { GroupStanding, Notice, Pile, TeamEvent } from '../model/notices.ts';
+import type { GroupStanding, Notice, Backlog, TeamEvent } from '../model/notices.ts';
 
 /** The current state of a team. */
 export interface TeamFacts {
@@ -13,7 +13,7 @@ export interface TeamFacts {
   readonly failedRuns: readonly FailedRun[];
   readonly refused: RefusedCredentials | undefined;
   readonly batches: readonly WaitingBatch[];
-  readonly held: readonly (Pile & { readonly reason: string })[];
+  readonly held: readonly (Backlog & { readonly reason: string })[];
   readonly placing: Placing;
 }
 
@@ -31,7 +31,7 @@ export interface NoticeFields {
   readonly event: TeamEvent | 'recovered' | 'test';
   readonly team: string;
   readonly text: string;
-  /** What to do about it; `null`: nothing to do. */
+  /** What to do about it, or `null` if there is nothing to do. */
   readonly command: string | null;
   readonly details?: NoticeDetails;
   readonly [fact: string]: unknown;

@@ -57,7 +57,7 @@ export function backOffMs(failures: number, gapMs: number): number {
   return failures < 2 ? 0 : Math.min(gapMs * 2 ** Math.min(failures - 1, 30), longestBackOffMs);
 }
 
-/** Ms until edits may be pushed again; 0: now. */
+/** Ms until edits may be pushed again, where 0 means now. */
 export function editsWaitMs({ triedForMs, failures }: FreshEdits, everyMs: number): number {
   // A run that began in the future began before the clock was set back.
   if (triedForMs === null || triedForMs < 0) return 0;

@@ -9,7 +9,7 @@ export interface Schedule {
   close(): Promise<void>;
 }
 
-/** Why this is not a valid schedule; `undefined` if it is. */
+/** Why this is not a valid schedule, or `undefined` if it is. */
 export function validateSchedule(expression: string): string | undefined {
   const { valid, errors } = validateDetailed(expression);
   if (!valid) {

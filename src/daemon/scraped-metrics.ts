@@ -10,7 +10,7 @@ import { withTimeout } from './with-timeout.ts';
 
 export interface ScrapeOptions {
   readonly readStandings: () => Promise<readonly GroupStatus[]>;
-  /** Judges freshness; without it the metric `fresh` is left out. */
+  /** Judges freshness. Without it the metric `fresh` is left out. */
   readonly judge?: (standings: readonly GroupStatus[]) => readonly TeamFreshness[];
   readonly readHeld?: () => Promise<
     readonly { readonly team: string; readonly reason: string; readonly count: number }[]

@@ -50,7 +50,7 @@ export interface ServeOptions {
 }
 
 export interface Serving extends Pick<Loop, 'hint'> {
-  /** Those that it serves by now. */
+  /** The configurations that it serves now. */
   readonly teams: () => readonly string[];
   /**
    * Prepares for other teams and settings of teams. @returns a function that switches to them; current work goes on

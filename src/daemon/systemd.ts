@@ -33,7 +33,7 @@ export interface Systemd {
 /** After this time systemd is taken to be gone. */
 const patienceMs = 10_000;
 
-/** Ms between two signs of life: a third of systemd's limit; `null`: systemd expects none. */
+/** Ms between two signs of life: a third of systemd's limit, or `null` if systemd expects none. */
 function watchdogMs(env: SystemdOptions['env']): number | null {
   const usec = Number(env['WATCHDOG_USEC'] ?? '');
   const pid = env['WATCHDOG_PID'];

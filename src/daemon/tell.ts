@@ -13,7 +13,7 @@ import {
   readTeamsNow,
   replaceNotice,
   type TeamsNow,
-  type Told,
+  type ToldNotice,
 } from '../mirror/runs/told.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import {
@@ -22,7 +22,7 @@ import {
   failed,
   nextNotice,
   type Notice,
-  type Pile,
+  type Backlog,
   type NoticeStep,
   teamEvents,
   type TeamStanding,
@@ -78,12 +78,12 @@ const restMs = 1_000;
 /** Calls in parallel: few enough that each claimed notice is sent before its claim expires. */
 const callsAtOnce = 8;
 
-const pileOf = (piles: readonly Pile[]): Pile | null =>
-  piles.length === 0
+const sumOf = (parts: readonly Backlog[]): Backlog | null =>
+  parts.length === 0
     ? null
     : {
-        count: piles.reduce((sum, { count }) => sum + count, 0),
-        sinceMs: Math.min(...piles.map(({ sinceMs }) => sinceMs)),
+        count: parts.reduce((sum, { count }) => sum + count, 0),
+        sinceMs: Math.min(...parts.map(({ sinceMs }) => sinceMs)),
       };
 
 /** Held fields that wait for a person, without those that a person asked for or decided. */
@@ -114,7 +114,7 @@ function stillSince({ placing, nowMs }: TeamsNow): TeamStanding['still'] {
   return why === undefined ? null : { why, sinceMs: placing.until?.getTime() ?? nowMs };
 }
 
-interface TeamStep extends NoticeStep, Pick<Told, 'team' | 'event'> {
+interface TeamStep extends NoticeStep, Pick<ToldNotice, 'team' | 'event'> {
   readonly before: Notice | undefined;
   readonly facts: TeamFacts;
 }
@@ -131,8 +131,8 @@ export function stepsOf(
     const events = eventsOf({
       groups: facts.groups,
       refusedSinceMs: refused?.sinceMs ?? null,
-      waiting: pileOf(batches),
-      held: pileOf(held),
+      waiting: sumOf(batches),
+      held: sumOf(held),
       still: stillSince(read),
     });
     return teamEvents.flatMap((event) => {
@@ -157,7 +157,7 @@ export function createTeller(options: TellerOptions): Teller {
   const closing = new AbortController();
   let isOver = false;
 
-  /** @returns why the notice was not accepted; `null`: it was */
+  /** @returns why the notice was not accepted, or `null` if it was */
   const send = async (step: TeamStep, target: Target, nowMs: number): Promise<object | null> => {
     const { event, notice, facts } = step;
     const details = target.details && notice.stands ? await readDetails(db, step) : undefined;

@@ -9,7 +9,7 @@ export interface ScheduledTeam {
 }
 
 export interface Timetable {
-  /** Ms until the next time of this group; `null`: there is none. */
+  /** Ms until the next time of this group, or `null` if there is none. */
   delayMs(team: string, group: ScheduledGroup): number | null;
   /** Ms between two times of this group. */
   gapMs(team: string, group: ScheduledGroup): number;

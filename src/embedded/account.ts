@@ -76,7 +76,7 @@ function findAccount(name: string): Account | undefined {
   return { name, uid: Number(uid.stdout), gid: Number(gid.stdout) };
 }
 
-/** The default data folder; created, and owned by us. */
+/** The default data folder. It is created, and owned by us. */
 export function dataFolder(environment: Environment = process.env): string {
   const own = environment['MUSTERD_DATA_DIR'];
   if (own) return resolve(own);
@@ -89,7 +89,7 @@ export function dataFolders(environment: Environment = process.env): readonly st
   return own ? [resolve(own)] : candidates(environment, 'data').map(({ folder }) => folder);
 }
 
-/** The folder of the unpacked server binaries; created, and owned by us. */
+/** The folder of the unpacked server binaries. It is created, and owned by us. */
 export function cacheFolder(environment: Environment = process.env): string {
   return firstUsable(candidates(environment, 'cache'));
 }
@@ -151,7 +151,7 @@ function makePrivate(folder: string): void {
 }
 
 /**
- * Gives `folder` to the server's account and returns that account; none: our own. An existing mirror keeps its
+ * Gives `folder` to the server's account and returns that account. Without one it is our own. An existing mirror keeps its
  * owner, so that root can look at another user's.
  */
 export function giveFolder(folder: string): Account | undefined {

@@ -19,7 +19,7 @@ const patienceMs = 1_000;
 const [lowest, highest] = [20_000, 30_000];
 
 /**
- * The port that was chosen at the first start; another one as long as that is taken.
+ * The port that was chosen at the first start, or another one as long as that is taken.
  * @param isStarted whether another process has started the server meanwhile
  * @returns `undefined` if one has
  */
@@ -70,7 +70,7 @@ async function choose({ account, cluster }: PortOptions): Promise<number> {
   });
 }
 
-/** This port, or any for 0; `undefined` if it is taken. */
+/** This port, or any for 0. It is `undefined` if the port is taken. */
 async function freePort(port: number): Promise<number | undefined> {
   const probe = createServer();
   const isFree = await new Promise<boolean>((resolve) => {

@@ -11,7 +11,7 @@ import { enter, type Attachment } from './attachment.ts';
 import { type PostgresServer, type ServerOptions, startServer } from './postgres-server.ts';
 
 export interface EmbeddedOptions {
-  /** The data folder; default: MUSTERD_DATA_DIR or the usual place (`dataFolder`). */
+  /** The data folder. The default is MUSTERD_DATA_DIR or the usual place (`dataFolder`). */
   readonly dataDir?: string | undefined;
   /** Uses a folder that is deleted with `close` or with the process; not safe from power loss. */
   readonly ephemeral?: boolean | undefined;
@@ -50,7 +50,7 @@ interface Found {
   readonly started: boolean;
 }
 
-/** Whether there is a mirror to open; creates none. */
+/** Whether there is a mirror to open. None is created. */
 export function hasMirror(dataDir: string | undefined): boolean {
   const folders = dataDir === undefined ? dataFolders() : [resolve(dataDir)];
   return folders.some((folder) => isCluster(join(folder, 'cluster')));
@@ -91,7 +91,7 @@ async function open(options: EmbeddedOptions): Promise<Embedded> {
   }
 }
 
-/** A data folder, and the account of its server; `undefined`: our own. */
+/** A data folder, and the account of its server, which is `undefined` for our own. */
 interface Place {
   readonly folder: string;
   readonly account: Account | undefined;

@@ -5,13 +5,13 @@ const mostColumns = 200;
 
 /** What of a file is read. */
 export interface TableWishes {
-  /** Whether the cells of this column are wanted; of the others the names are. */
+  /** Whether the cells of this column are wanted. Of the other columns only the names are kept. */
   readonly isRead: (column: string) => boolean;
   readonly signal: AbortSignal;
 }
 
 interface ChosenColumns {
-  /** Those that are read come first. */
+  /** The columns that are read come first. */
   readonly columns: readonly string[];
   /** The places in the file of those that are read. */
   readonly places: readonly number[];

@@ -14,7 +14,7 @@ function decode(label: string, bytes: Uint8Array): string | undefined {
   }
 }
 
-/** By its byte order mark; else UTF-8; else, where `isOldAllowed`, the code page of older spreadsheets. */
+/** Decodes by the byte order mark, else as UTF-8, else, with `isOldAllowed`, in the code page of older spreadsheets. */
 function decodeAny(bytes: Uint8Array, isOldAllowed: boolean): DecodedText | undefined {
   const [first, second] = bytes;
   const wide =

@@ -16,7 +16,7 @@ const endings: Readonly<Record<string, Format>> = {
   '.yml': 'yaml',
 };
 
-/** What was asked for; else what the name of the file says; else CSV. @throws MusterdError `usage` */
+/** The format that was asked for, else the one that the name of the file says, else CSV. @throws MusterdError `usage` */
 export function readFormat(asked: string | undefined, file: string | undefined): Format {
   if (asked === undefined) return endings[extname(file ?? '').toLowerCase()] ?? 'csv';
   const format = formats.find((one) => one === asked);

@@ -11,11 +11,11 @@ function refused(path: string, error: unknown): MusterdError {
   return new MusterdError('usage', `${path} cannot be written (${code ?? message})`, { cause: error });
 }
 
-/** Where it ends up, where a link leads there; and whether something else than a file stands there, such as a pipe. */
+/** The path that the file ends up at, behind any link, and whether something else than a file stands there, such as a pipe. */
 interface Place {
   readonly target: string;
   readonly isFile: boolean;
-  /** Who may read and write it: of a new file, its owner alone. */
+  /** The mode that says who may read and write it. A new file is for its owner alone. */
   readonly mode: number;
 }
 

@@ -25,8 +25,8 @@ export interface GroupStanding {
   readonly outcome: string | null;
 }
 
-/** So many, and since when. */
-export interface Pile {
+/** How many of something there are, and since when. */
+export interface Backlog {
   readonly count: number;
   readonly sinceMs: number;
 }
@@ -37,22 +37,21 @@ export interface TeamStanding {
   /** When the first of the runs ended that the service refused the credentials of, one after another. */
   readonly refusedSinceMs: number | null;
   /** Users and missing rows that wait for an approval. */
-  readonly waiting: Pile | null;
+  readonly waiting: Backlog | null;
   /** Held fields that wait for a person, each by itself. */
-  readonly held: Pile | null;
+  readonly held: Backlog | null;
   /** Why nothing is sent, and since when. */
   readonly still: { readonly why: Still; readonly sinceMs: number } | null;
 }
 
 /** It stands, it is over, or (`covered`) something else says why, and nobody can tell whether this is over. */
-export type EventState = Pile | 'covered' | 'over';
+export type EventState = Backlog | 'covered' | 'over';
 
 const second = 1_000;
 const minute = 60 * second;
 const day = 24 * 60 * minute;
 
 const hasFailed = ({ outcome }: GroupStanding) => outcome === 'failed' || outcome === 'partial';
-const pileState = (pile: Pile | null): EventState => pile ?? 'over';
 
 const groupState = (groups: readonly GroupStanding[]): EventState => ({
   count: groups.length,
@@ -83,10 +82,10 @@ export function eventsOf(standing: TeamStanding): Readonly<Record<TeamEvent, Eve
   const stale = groups.filter(({ fresh }) => !fresh);
   const failing = stale.filter(hasFailed);
   const others = {
-    'batch-waits': still === null ? pileState(waiting) : 'covered',
-    'fields-held': still === null ? pileState(held) : 'covered',
-    elsewhere: pileState(still?.why === 'elsewhere' ? { count: 1, sinceMs: still.sinceMs } : null),
-  };
+    'batch-waits': still === null ? (waiting ?? 'over') : 'covered',
+    'fields-held': still === null ? (held ?? 'over') : 'covered',
+    elsewhere: still?.why === 'elsewhere' ? { count: 1, sinceMs: still.sinceMs } : 'over',
+  } as const;
   if (refusedSinceMs !== null) {
     const refused = { count: 1, sinceMs: refusedSinceMs };
     return { ...others, 'credentials-refused': refused, failing: 'covered', stale: 'covered' };
@@ -153,7 +152,7 @@ function makeNotice(
   };
 }
 
-function goOn({ sinceMs, count }: Pile, last: Notice, made: Made): Notice {
+function goOn({ sinceMs, count }: Backlog, last: Notice, made: Made): Notice {
   const isDue = last.doneAtMs !== null && made.nowMs - last.doneAtMs >= reminderMs;
   return isDue ? makeNotice(made, { stands: true, sinceMs, count, reminder: true }) : last;
 }

@@ -50,7 +50,7 @@ function withAddress({ known, here }: Placing, now: Date): KnownPlace | null {
 }
 
 /**
- * What is to be on record after this; `null`: it is already.
+ * What is to be on record after this, or `null` if it is already.
  * @throws MusterdError `usage`
  */
 export function planAdoption(

@@ -28,7 +28,7 @@ import { theOnly } from './the-only-user.ts';
 /** The outcome for a batch. */
 export interface DecidedBatch {
   readonly of: 'fields';
-  /** The number of the decision; `null`: nothing was decided. */
+  /** The number of the decision, or `null` if nothing was decided. */
   readonly decision: bigint | null;
   readonly fields: readonly DecidedField[];
   /** Users of the batch about whom nobody has decided yet. */
@@ -43,17 +43,17 @@ export interface DecidedRows {
   readonly decision: bigint | null;
   readonly approved: number;
   readonly waiting: number;
-  /** The hash of the rows that still wait; `null`: none. */
+  /** The hash of the rows that still wait, or `null` if none do. */
   readonly rest: string | null;
 }
 
 /** A person's decision, and in whose name. */
 export interface BatchDecision extends Omit<Choice, 'only' | 'edits'> {
-  /** Users by id, address or name, one field of a user (`17.email`), or the ids of other rows; `null`: all of them. */
+  /** Users by id, address or name, one field of a user (`17.email`), or the ids of other rows. `null` means all of them. */
   readonly only: readonly (string | Id)[] | null;
-  /** The edits that a page showed, by number; `null`: all those of `only`. */
+  /** The edits that a page showed, by number, or `null` for all those of `only`. */
   readonly edits?: readonly Id[] | null;
-  /** As many rows were shown of a batch that is decided about as a whole; with another number nothing is decided. */
+  /** The number of rows that were shown of a batch that is decided about as a whole. If it has another number, nothing is decided. */
   readonly rows?: number | null;
   readonly actor: string | undefined;
 }
@@ -120,7 +120,7 @@ function editsOf(fields: readonly BatchField[], batch: string, { id, field }: Na
   if (ofUser.length === 0) throw new MusterdError('usage', `User ${id} is not in batch ${batch}`);
   const others = ofUser.map((one) => one.field).join(', ');
   throw new MusterdError('usage', `The ${field} of user ${id} is not in batch ${batch}`, {
-    hint: `Of this user it has ${others}.`,
+    hint: `The batch has these fields of the user: ${others}.`,
   });
 }
 

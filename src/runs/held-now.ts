@@ -22,7 +22,7 @@ export interface HeldNow {
   readonly service: ServiceValue;
   /** Stands for all of this: see `shownDigest`. */
   readonly digest: string;
-  /** The number of the edit; `undefined`: none, as where the service alone has moved. */
+  /** The number of the edit. There is none if the service alone has moved. */
   readonly edit: Id | undefined;
   readonly edited: EditedField | undefined;
 }

@@ -21,29 +21,29 @@ export interface Inverse {
 export interface LeftAlone {
   readonly userId: Id;
   readonly name: string;
-  /** `null`: whether the user has left. */
+  /** `null` stands for whether the user has left. */
   readonly field: Field | null;
-  /** What the mirror has, and what it had before; `null` also where nothing is known of it. */
+  /** What the mirror has, and what it had before. It is `null` also if nothing is known of it. */
   readonly from: FieldValue;
   readonly to: FieldValue;
   readonly reason: string;
-  /** How a person sets it back all the same; `null`: that cannot be done, or not now. */
+  /** How a person sets it back all the same, or `null` if that cannot be done now. */
   readonly offer: string | null;
 }
 
 export interface UndoPlan {
   readonly changes: readonly Inverse[];
   readonly edits: readonly UserEdit[];
-  /** Those of the changes that a reason lets pass the limits; the others were rejected, and nobody has agreed to them. */
+  /** The changes that a reason lets pass the limits. The others were rejected, and nobody has agreed to them. */
   readonly approvable: readonly Inverse[];
   /** What waits for a decision again, with the value that waits. */
   readonly undecided: readonly Pick<LeftAlone, 'userId' | 'name' | 'field' | 'from'>[];
   readonly left: readonly LeftAlone[];
-  /** The number under which a decision is taken back; `null`: it is only shown, or the change of a run is undone. */
+  /** The number under which a decision is taken back. It is `null` if that is only shown, or if the change of a run is undone. */
   readonly number: bigint | null;
 }
 
-/** Whether two values of a field are equal in canonical form; a name half by half. */
+/** Whether two values of a field are equal in canonical form. A name is compared half by half. */
 function same(field: Field, a: FieldValue, b: FieldValue): boolean {
   if (field === 'name') {
     const [one, two] = [a as NamePair, b as NamePair];
@@ -74,7 +74,7 @@ function isGuess({ field, old, oldWasWritten }: MovedField): boolean {
   return countWords(joined) > 2 && samePair(old as NamePair, splitName(joined));
 }
 
-/** Why a change is left as it is; `undefined`: it can be undone. */
+/** Why a change is left as it is, or `undefined` if it can be undone. */
 export function reasonToLeave(moved: MovedField): string | undefined {
   const { field, kind, now, heldBecause, hasOpenIntent, movedLater } = moved;
   if (now === undefined) return 'the user has gone';

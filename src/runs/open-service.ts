@@ -101,7 +101,7 @@ export interface ServiceOptions {
   readonly onServiceEvent?: ((event: ServiceEvent) => void) | undefined;
   /** Connections that other clients use as well. */
   readonly connections?: Connections | undefined;
-  /** The pace shared with other processes on this database; `null`: there is no database. */
+  /** The pace shared with other processes on this database, or `null` if there is no database. */
   readonly pace: SharedPace | null;
 }
 

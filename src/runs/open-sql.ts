@@ -7,7 +7,7 @@ import type { Mirror } from './open.ts';
 export { type AnswerSink, type SqlRow, type SqlSession, transactionWords } from '../mirror/db/sql-session.ts';
 export type { SqlColumn } from '../mirror/db/sql-values.ts';
 
-/** What `\d` lists, and what `\d <name>` shows; `null`: there is no such view or table. */
+/** What `\d` lists, and what `\d <name>` shows; It is `null` if there is no such view or table. */
 export const relationsOf = ({ db }: Pick<Mirror, 'db'>) => readRelations(db);
 export const relationOf = ({ db }: Pick<Mirror, 'db'>, name: string) => describeRelation(db, name);
 

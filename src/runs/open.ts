@@ -12,7 +12,7 @@ import { plural } from '../model/in-words.ts';
 import { createSecret, type Secret } from '../secret.ts';
 
 /** How other programs connect to the mirror. */
-export interface Reach {
+export interface ShownConnection {
   /** Without the password. */
   readonly url: string;
   /** A command to type. For the embedded server it reads the password from a file. */
@@ -25,10 +25,10 @@ export interface Mirror {
   readonly db: Database;
   /** postgres://… with the password. */
   readonly url: string;
-  /** The URL for SQL that only reads; of the embedded server that of a login that is no superuser. */
+  /** The URL for SQL that only reads. With the embedded server its login is no superuser. */
   readingUrl(): Promise<string>;
   /** For people and their tools. */
-  readonly reach: Reach;
+  readonly reach: ShownConnection;
   close(): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { agesOf, type Pruned } from '../model/ages.ts';
 
 /**
  * @param isDry only counts it
- * @param goesOn called after each step with what was removed so far; whether to go on
+ * @param goesOn called after each step with what was removed so far. It answers whether to go on.
  */
 export async function pruneTeam(
   db: Database,

@@ -10,7 +10,7 @@ import { nobodyAnswers, theOnly } from './the-only-user.ts';
 export type { LedgerFilter, LedgerRow } from '../mirror/users/ledger.ts';
 
 /**
- * @param who a user, as `musterd why` takes one; `undefined`: all
+ * @param who a user, as `musterd why` takes one, or `undefined` for all
  * @throws MusterdError `usage` if nobody answers to that, or several do
  */
 export async function readLedgerOf(

@@ -31,7 +31,7 @@ export interface RunReport {
   readonly waiting: number;
   readonly requests: number;
   readonly durationMs: number;
-  /** Why nothing was sent; `null`: it might be. */
+  /** Why nothing was sent, or `null` if something could be. */
   readonly still: Still | null;
 }
 
@@ -81,7 +81,7 @@ export function createRecord({ config, begun: { lease, runId }, groups, log, not
     await lease.release(async (tx) => {
       const { isNoted, ...left } = await finishRun(tx, runId, run);
       waits = left;
-      // Where it was not noted, this run stalled, and another one has learned something newer since.
+      // If it was not noted, this run stalled, and another one has learned something newer since.
       if (isNoted && news.length > 0) await writeLearned(tx, config.team, news);
     });
     const durationMs = Math.round(systemClock.monotonicMs() - startedMs);

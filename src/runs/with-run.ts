@@ -38,7 +38,7 @@ export interface Watch {
   readonly onEvent?: (event: RunEvent) => void;
   /** Asks to stop. */
   readonly signal?: AbortSignal;
-  /** How long to wait for another run of the team to end, in ms; without it: not at all. */
+  /** How long to wait for another run of the team to end, in ms. Without it there is no wait. */
   readonly waitMs?: number;
   /** Called once with the holder that the run waits for. */
   readonly onWait?: (holder: string) => void;
@@ -55,7 +55,7 @@ export interface Watch {
 /** The members of the team, as read by an earlier run and compared with the mirror. */
 export interface Recalled {
   readonly team: Team;
-  /** Number of users present after that; `undefined`: not counted since. */
+  /** Number of users present after that, or `undefined` if they were not counted since. */
   readonly population: number | undefined;
 }
 
@@ -97,7 +97,7 @@ function createLoggedNotes(log: Log, onEvent: Watch['onEvent']): RunNotes {
 
 /**
  * Says once why nothing is sent.
- * @returns the same in a word; `undefined`: it may be sent
+ * @returns the same in a word, or `undefined` if something may be sent
  * @throws MusterdError `copy` for what a person ordered
  */
 async function noteStill(
@@ -147,7 +147,7 @@ export async function withRun<Result>(
   }
 }
 
-/** Of fewer no run takes more room for a moment than for good. */
+/** In a smaller team no run needs much more memory for a moment than it needs for good. */
 const manyMembers = 10_000;
 
 async function runUnderLease<Result>(
@@ -199,7 +199,7 @@ async function runUnderLease<Result>(
     const keepPopulation = (users: number) => watch.teamMemory?.keepPopulation(users);
     const places = { runId, service, mirror, notes, monotonicMs, recalled, keepTeam, keepPopulation, still };
     const run = () => work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
-    // Of a large team everybody is held and written at once: what lives for a moment shall not take as much room again.
+    // A run of a large team holds and writes everybody at once. What lives for a moment must not double the memory.
     const isLarge = known.teamId === null && (await team.readTeam()).members.length > manyMembers;
     const result = await (isLarge ? withSmallNursery(run) : run());
     return { report: await record.end(team.head, still), result };

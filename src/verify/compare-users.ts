@@ -81,7 +81,7 @@ function compareObserved(
   const times = [
     ['created_at', mirror.created_at, service.createdAt, true],
     ['user_created_at', mirror.user_created_at, service.userCreatedAt, true],
-    // Another difference in the row explains these two; they would only say it again.
+    // Another difference in the row explains these two, which would only say it again.
     ['updated_at', mirror.updated_at, service.updatedAt, !differs],
     ['user_updated_at', mirror.user_updated_at, service.userUpdatedAt, !differs],
   ] as const;
@@ -130,7 +130,7 @@ function compareUser(
   return [...values, ...compareObserved(mirror, service, member, values.length > 0 || isOpen)].map(finish);
 }
 
-/** Of a user whom the mirror has and neither of the service's listings shows. */
+/** The difference for a user whom the mirror has and neither of the service's listings shows. */
 function onlyInMirror({ id, name, agreed, expected, missing_since }: MirroredUser): OneSided {
   const [held] = Object.values(expected);
   const stranger = !agreed && held !== undefined;

@@ -40,7 +40,7 @@ export interface ServiceAddress {
   readonly phone: string | null;
 }
 
-/** A part is `null` where it could not be read at all; then `unread` says why. */
+/** A part is `null` if it could not be read at all. Then `unread` says why. */
 export interface ServiceSnapshot {
   readonly team: Team;
   readonly users: ReadonlyMap<Id, ServiceUser> | null;
@@ -88,7 +88,7 @@ function createCollected(teamId: Id) {
 
 type Collected = ReturnType<typeof createCollected>;
 
-/** Asks for these; where the service turns the request down, for each by itself, and for that one not at all. */
+/** Asks for all of these at once. If the service refuses the request, each is asked for alone, and a refused one is left out. */
 async function ask(
   service: ReadableService,
   kind: 'emails' | 'phones',
@@ -159,7 +159,7 @@ async function readUsers(
   return collected;
 }
 
-/** A part that gets no answer costs the others nothing; refused credentials end it. */
+/** A part without an answer does not affect the others. Refused credentials end all of it. */
 async function attempt<R>(part: string, unread: string[], work: () => Promise<R>): Promise<R | null> {
   try {
     return await work();

@@ -7,7 +7,7 @@ import {
   type GroupStanding,
   nextNotice,
   type Notice,
-  type Pile,
+  type Backlog,
   type TeamStanding,
 } from '../../src/model/notices.ts';
 
@@ -87,7 +87,7 @@ describe('what there is to tell of a team', () => {
 });
 
 describe('what is done about an event', () => {
-  const stands: Pile = { count: 3, sinceMs: 40 };
+  const stands: Backlog = { count: 3, sinceMs: 40 };
   const start = 1_000_000_000;
   let made = 0;
   const createId = () => {

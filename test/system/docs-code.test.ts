@@ -128,7 +128,7 @@ const foreign = new Set([
   'manager',
   'create index concurrently',
   'migrations/NNNN_name.sql',
-  'Hold a field that the service refused',
+  'fix: hold a field that the service refused',
   'NULL',
   'bypassrls',
   'NO_COLOR',

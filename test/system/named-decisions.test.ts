@@ -318,7 +318,7 @@ describe('`--only`', () => {
   });
 
   it.each([
-    ['name', 'The name of user', 'Of this user it has email, phone.'],
+    ['name', 'The name of user', 'The batch has these fields of the user: email, phone.'],
     ['nonsense', 'No user answers to', 'whole name'],
   ])('does nothing for what is not in the batch: %s', async (field, words, hint) => {
     const { a, b, approve } = await openBatch();

@@ -1,7 +1,7 @@
 /** The state of the teams for notices, and the notices already sent, in one snapshot. */
 import { sql } from 'kysely';
 import { toJson } from '../../model/json.ts';
-import type { Notice, Pile, TeamEvent } from '../../model/notices.ts';
+import type { Notice, Backlog, TeamEvent } from '../../model/notices.ts';
 import type { Placing } from '../../model/place.ts';
 import type { GroupStatus } from '../../model/run-group.ts';
 import type { Database, Queryable } from '../db/database.ts';
@@ -16,7 +16,7 @@ const prefix = 'notice ';
 const runsLookedAt = 200;
 
 /** A batch that waits for an approval. */
-export interface WaitingBatch extends Pile {
+export interface WaitingBatch extends Backlog {
   readonly team: string;
   readonly hash: string;
   /** The unit of `count`. */
@@ -38,7 +38,7 @@ export interface FailedRun {
   readonly errorCode: string | null;
 }
 
-export interface Told {
+export interface ToldNotice {
   readonly team: string;
   readonly event: TeamEvent;
   readonly notice: Notice;
@@ -52,7 +52,7 @@ export interface TeamsNow {
   readonly failedRuns: readonly FailedRun[];
   readonly batches: readonly WaitingBatch[];
   readonly held: readonly HeldByReason[];
-  readonly told: readonly Told[];
+  readonly told: readonly ToldNotice[];
   /** Of all teams. */
   readonly placing: Placing;
 }
@@ -111,8 +111,8 @@ async function readBatches(db: Queryable, teams: readonly string[]): Promise<rea
   return rows;
 }
 
-async function readTold(db: Queryable, teams: readonly string[]): Promise<readonly Told[]> {
-  const { rows } = await sql<Told>`
+async function readTold(db: Queryable, teams: readonly string[]): Promise<readonly ToldNotice[]> {
+  const { rows } = await sql<ToldNotice>`
     select team, substr(topic, length(${prefix}) + 1) as event, value as notice from sync.learned
     where team = any (${teams}::text[]) and starts_with(topic, ${prefix})`.execute(db);
   return rows;
@@ -144,7 +144,7 @@ export async function readTeamsNow(db: Database, teams: readonly string[]): Prom
  */
 export async function replaceNotice(
   db: Database,
-  { team, event }: Pick<Told, 'team' | 'event'>,
+  { team, event }: Pick<ToldNotice, 'team' | 'event'>,
   before: Notice | undefined,
   notice: Notice,
 ): Promise<boolean> {

@@ -26,7 +26,7 @@ type Match =
   | { readonly user: TeamUser }
   | { readonly kind: 'unmatched' | 'ambiguous'; readonly reason: string };
 
-/** As many of those who share an address are named. */
+/** The largest number of users with one address who are named. */
 const mostNamed = 10;
 
 function groupUsers(users: readonly TeamUser[], keyOf: (user: TeamUser) => string) {

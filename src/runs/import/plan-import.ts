@@ -1,6 +1,6 @@
 /**
- * What a file changes for the users in the mirror. Several rows of one user: if all say the same, they are one; if not,
- * none counts.
+ * What a file changes for the users in the mirror. Several rows of one user count as one if all of them say the same.
+ * Otherwise none of them counts.
  */
 import type { UserEdit } from '../../mirror/users/edits.ts';
 import { columnOf, type Field, fields, type FieldValue } from '../../model/fields.ts';
@@ -39,7 +39,7 @@ export interface ImportChange {
 export interface ImportPlan {
   /** Rows that are not empty. */
   readonly rows: number;
-  /** Those that can be used. */
+  /** The number of rows that can be used. */
   readonly matched: number;
   /** Rows that change something. */
   readonly changing: number;
@@ -64,7 +64,7 @@ const cellsOf =
   (column) =>
     (cells[places.get(column) ?? -1] ?? '').trim();
 
-/** As many lines are named. */
+/** The largest number of lines that are named. */
 const mostLines = 10;
 
 interface ReadRow {

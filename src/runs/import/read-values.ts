@@ -14,10 +14,10 @@ import {
 import type { ImportColumn } from './column-words.ts';
 import { hasLostLetters } from './lost-letters.ts';
 
-/** A trimmed cell by the meaning of its column; an empty one says nothing. */
+/** A trimmed cell by the meaning of its column. An empty one says nothing. */
 export type Cells = (column: ImportColumn) => string;
 
-/** `undefined`: stays as it is. */
+/** With `undefined` the value stays as it is. */
 export type AskedValue<T> =
   | { readonly value: T; readonly isGuess?: true }
   | { readonly wrong: string }
