@@ -6,10 +6,9 @@ import { requireTeamId } from '../runs/named-user.ts';
 import { type PlanFile, readPlanFile } from '../runs/plan-file.ts';
 import { confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { patienceMs, tellOfWait } from './lease-wait.ts';
+import { watched } from './lease-wait.ts';
 import { printJson, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
-import { createProgress } from './progress.ts';
 import { needsService, withMirror } from './setup.ts';
 
 export interface ApplyOptions {
@@ -27,11 +26,7 @@ export async function applyCommand(context: Context, options: ApplyOptions, path
       const file = await readPlanFile(setup, new TextDecoder().decode(await readBytes(path, context.signal)));
       const { actor, why = '' } = confirmationOf(context, options);
       const request = { file, actor, why, isAllOrNothing: options.allOrNothing === true };
-      const progress = createProgress(context);
-      const { signal, waitMs = patienceMs } = context;
-      const onWait = tellOfWait(context, waitMs);
-      const watch = { log: setup.log, onEvent: progress.onEvent, signal, waitMs, onWait };
-      const applied = await applyPlanFile(setup, request, watch).finally(progress.close);
+      const applied = await watched(context, setup.log, (watch) => applyPlanFile(setup, request, watch));
       if (context.json) printJson(context, inJson(applied, file));
       else print(context, applied, file);
       return codeOf(applied);

@@ -3,7 +3,7 @@ import { fieldColumns } from '../model/fields.ts';
 import { pushOutcomes } from '../model/intent.ts';
 import { ledgerKinds } from '../model/ledger-words.ts';
 import { maxId } from '../model/id.ts';
-import { momentMs } from '../model/moment.ts';
+import { readTimeFromNow } from '../runs/time-from-now.ts';
 import { type LedgerFilter, type LedgerRow, readLedgerOf } from '../runs/read-ledger.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { ledgerCells, ledgerHead } from './ledger-rows.ts';
@@ -53,7 +53,7 @@ export function readFilter(options: ChangesOptions): Omit<LedgerFilter, 'userId'
     field: field === undefined ? null : oneOf('--field', field, fieldColumns),
     kind: kind === undefined ? null : oneOf('--kind', kind, ledgerKinds),
     outcome: outcome === undefined ? null : oneOf('--outcome', outcome, pushOutcomes),
-    since: since === undefined ? null : readSince(since),
+    since: since === undefined ? null : readTimeFromNow('--since', since),
     limit: limit === undefined ? 100 : Number(wholeNumber('--limit', limit, 1_000_000n)),
   };
 }
@@ -70,19 +70,4 @@ function wholeNumber(option: string, given: string, largest: bigint): bigint {
   if (value < 1n || value > largest)
     throw new MusterdError('usage', `${option} "${given}" is not a whole number from 1 to ${largest}`);
   return value;
-}
-
-const secondsPer: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
-
-/** A moment (UTC, where no zone is given), or a stretch of time before now. */
-export function readSince(text: string): LedgerFilter['since'] {
-  const [, count, unit = ''] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
-  if (count !== undefined) return { seconds: Number(count) * (secondsPer[unit] ?? 1) };
-  const ms = momentMs(text);
-  if (Number.isNaN(ms))
-    throw new MusterdError(
-      'usage',
-      `--since "${text}" is neither a time such as 2026-03-01T09:00Z nor a duration such as 2h or 3d`,
-    );
-  return { moment: new Date(ms).toISOString() };
 }

@@ -1,7 +1,8 @@
 import { MusterdError } from '../errors.ts';
 import { fields } from '../model/fields.ts';
 import { showTime } from '../model/field-values.ts';
-import { type AskedHolds, endHold, type HoldEnd, holdFields, readUntil } from '../runs/hold-fields.ts';
+import type { TimeFromNow } from '../model/moment.ts';
+import { type AskedHolds, endHold, holdFields, readUntil } from '../runs/hold-fields.ts';
 import { readField, requireTeamId, requireUser } from '../runs/named-user.ts';
 import { confirmationOf, reasonOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -17,7 +18,7 @@ export interface HoldOptions {
 }
 
 /** What is asked for, before anything is looked up. */
-function readWish({ until, reason, end }: HoldOptions): { end: HoldEnd; why: string } | 'end' {
+function readWish({ until, reason, end }: HoldOptions): { end: TimeFromNow; why: string } | 'end' {
   const why = reasonOf(reason) ?? '';
   if (end === true) {
     if (until === undefined && reason === undefined) return 'end';

@@ -12,8 +12,8 @@ import type { Setup } from '../runs/open.ts';
 import { planHash, planTime, writePlanFile } from '../runs/plan-file.ts';
 import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
+import { watched } from './lease-wait.ts';
 import { inMarkdown, printJson, printLine } from './output.ts';
-import { createProgress } from './progress.ts';
 import { needsService, withMirror } from './setup.ts';
 import { printChangesInMarkdown, printUserChanges } from './show-user-changes.ts';
 
@@ -26,10 +26,8 @@ export async function planCommand(
     context,
     async (setup) => {
       const { config, log, mirror } = setup;
-      const progress = createProgress(context);
-      const watch = { log, onEvent: progress.onEvent, signal: context.signal };
       const madeAt = await planTime(setup);
-      const report = await runPlan(mirror.db, config, watch).finally(progress.close);
+      const report = await watched(context, log, (watch) => runPlan(mirror.db, config, watch));
       const changes = plannedChangesOf(report);
       if (context.json) printJson(context, planInJson(report, changes));
       else if (options.markdown === true) printMarkdown(context, report, changes);

@@ -5,25 +5,19 @@ import { runReconcile } from '../runs/reconcile-team.ts';
 import type { RunReport } from '../runs/run-record.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { eachTeam } from './each-team.ts';
-import { tellOfWait } from './lease-wait.ts';
+import { watched } from './lease-wait.ts';
 import { paint, printJson, printLine } from './output.ts';
-import { createProgress } from './progress.ts';
 import { needsService, withMirrorOf } from './setup.ts';
 
 /** One complete two-way run of each team. */
 export async function reconcileCommand(context: Context): Promise<ExitCode> {
-  const { waitMs = 0 } = context;
   return withMirrorOf(
     context,
     async ({ configuration: { teams }, log, mirror }) => {
       const [config, ...others] = teams;
       await prepareSchema(mirror.db, config);
-      const work = async (team: Config) => {
-        const progress = createProgress(context);
-        const onWait = tellOfWait(context, waitMs);
-        const watch = { log, onEvent: progress.onEvent, signal: context.signal, waitMs, onWait };
-        return runReconcile(mirror.db, team, 'reconcile', watch).finally(progress.close);
-      };
+      const work = (team: Config) =>
+        watched(context, log, (watch) => runReconcile(mirror.db, team, 'reconcile', watch), 0);
       const print = (report: RunReport) => printReport(context, report);
       if (others.length > 0)
         return eachTeam(context, teams, { work, print, inJson: reportInJson, codeOf: exitCodeOf });

@@ -3,11 +3,9 @@ import { type PlannedChange, changesOf } from '../model/user-changes.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
 import { planResync, type ResyncReport, runResync } from '../runs/resync-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { patienceMs, tellOfWait } from './lease-wait.ts';
-
+import { watched } from './lease-wait.ts';
 import { paint, printJson, printLine } from './output.ts';
 import { plural, printable } from '../model/in-words.ts';
-import { createProgress } from './progress.ts';
 import { exitCodeOf } from './reconcile.ts';
 import { printUserChanges } from './show-user-changes.ts';
 import { needsService, withMirror } from './setup.ts';
@@ -25,12 +23,8 @@ export async function resyncCommand(
   return withMirror(
     context,
     async ({ config, log, mirror }) => {
-      const progress = createProgress(context);
-      const { waitMs = patienceMs } = context;
-      const onWait = tellOfWait(context, waitMs);
-      const watch = { log, onEvent: progress.onEvent, signal: context.signal, waitMs, onWait };
       const work = options.apply === true ? runResync : planResync;
-      const report = await work(mirror.db, config, watch).finally(progress.close);
+      const report = await watched(context, log, (watch) => work(mirror.db, config, watch));
       // Nothing is concluded here from whoever is missing.
       const changes = report.plans
         .filter((plan) => plan.case !== 'missing')

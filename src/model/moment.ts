@@ -13,3 +13,6 @@ export function momentMs(text: string): number {
   const isDay = midnight.getUTCMonth() + 1 === Number(month) && midnight.getUTCDate() === Number(day);
   return isDay ? Date.parse(`${date}T${time}${zone.toUpperCase()}`) : Number.NaN;
 }
+
+/** A time, or seconds from now, which the database's clock counts. */
+export type TimeFromNow = { readonly moment: string } | { readonly seconds: number };

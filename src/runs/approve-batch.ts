@@ -11,7 +11,7 @@ import {
   readBatches,
   readBatchFields,
 } from '../mirror/users/held-batches.ts';
-import { type LeaseOptions, underLease } from '../mirror/team/lease.ts';
+import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
 import { readShownEdits } from '../mirror/users/waiting-fields.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { fieldColumns } from '../model/fields.ts';
@@ -56,11 +56,6 @@ export interface BatchDecision extends Omit<Choice, 'only' | 'edits'> {
   /** The number of rows that were shown of a batch that is decided about as a whole. If it has another number, nothing is decided. */
   readonly rows?: number | null;
   readonly actor: string | undefined;
-}
-
-interface Team {
-  readonly team: string;
-  readonly lease: LeaseOptions;
 }
 
 /**
@@ -220,7 +215,7 @@ async function asShown(
 /** Approves what the guard stopped, or that missing rows are gone: the whole batch, or some users or rows. */
 export async function approve(
   setup: Setup,
-  team: Team,
+  team: LeasedTeam,
   decision: BatchDecision,
 ): Promise<DecidedBatch | DecidedRows> {
   const { teamId, absence } = await requireWaiting(setup, decision.batch);
@@ -236,7 +231,7 @@ export async function approve(
 /** Decides that a batch is not sent, or not any more if it was approved. */
 export async function reject(
   setup: Setup,
-  team: Team,
+  team: LeasedTeam,
   decision: BatchDecision & { readonly revert: boolean },
 ): Promise<DecidedBatch> {
   const { teamId, absence } = await requireWaiting(setup, decision.batch, true);

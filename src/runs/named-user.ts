@@ -20,7 +20,11 @@ export async function requireTeamId({ config, mirror }: Setup): Promise<Id> {
 }
 
 /** @throws MusterdError `usage` if no user or several match */
-export async function requireUser({ mirror }: Setup, teamId: Id, who: string): Promise<FoundUser> {
+export async function requireUser(
+  { mirror }: Pick<Setup, 'mirror'>,
+  teamId: Id,
+  who: string,
+): Promise<FoundUser> {
   const found = theOnly(who, await findUsers(mirror.db.kysely, teamId, readUserQuery(who)));
   if (found === undefined) throw nobodyAnswers(who);
   return found;

@@ -1,11 +1,10 @@
 /** The ledger of a team, or of one user. */
-import { findUsers } from '../mirror/users/find-user.ts';
 import { type LedgerFilter, type LedgerRow, readLedger } from '../mirror/users/ledger.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
-import { readUserQuery } from '../mirror/users/user-query.ts';
 import { requireSchema, type Setup } from './open.ts';
-import { nobodyAnswers, theOnly } from './the-only-user.ts';
+import { requireUser } from './named-user.ts';
+import { nobodyAnswers } from './the-only-user.ts';
 
 export type { LedgerFilter, LedgerRow } from '../mirror/users/ledger.ts';
 
@@ -23,10 +22,8 @@ export async function readLedgerOf(
   const teamId = await readTeamId(kysely, config.team);
   let userId: Id | null = null;
   if (who !== undefined) {
-    const found = teamId === null ? [] : await findUsers(kysely, teamId, readUserQuery(who));
-    const user = theOnly(who, found);
-    if (user === undefined) throw nobodyAnswers(who);
-    userId = user.id;
+    if (teamId === null) throw nobodyAnswers(who);
+    userId = (await requireUser({ mirror }, teamId, who)).id;
   }
   return teamId === null ? [] : await readLedger(kysely, teamId, { ...filter, userId });
 }

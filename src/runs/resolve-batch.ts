@@ -1,6 +1,6 @@
 import { MusterdError } from '../errors.ts';
 import { readBatches } from '../mirror/users/held-batches.ts';
-import { type LeaseOptions, underLease } from '../mirror/team/lease.ts';
+import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { readHeldTogether } from './held-together.ts';
 import { requireTeamId } from './named-user.ts';
@@ -19,7 +19,7 @@ export interface BatchResolution extends Pick<Resolution, 'why' | 'actor'> {
  */
 export async function resolveBatch(
   setup: Setup,
-  of: { readonly team: string; readonly lease: LeaseOptions },
+  of: LeasedTeam,
   { batch, ...resolution }: BatchResolution,
 ): Promise<readonly Resolved[]> {
   const teamId = await requireTeamId(setup);

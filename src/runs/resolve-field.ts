@@ -3,7 +3,7 @@ import { MusterdError } from '../errors.ts';
 import type { Transaction } from '../mirror/db/database.ts';
 import { decideEdits } from '../mirror/users/decide-edits.ts';
 import { editUsers } from '../mirror/users/edits.ts';
-import { type LeaseOptions, underLease } from '../mirror/team/lease.ts';
+import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
 import { recordStep } from '../mirror/runs/runs.ts';
 import { readUserState } from '../mirror/users/users-read.ts';
 import { applyDecisions } from '../mirror/users/users-write.ts';
@@ -192,11 +192,6 @@ async function resolveHold(
   };
 }
 
-interface Team {
-  readonly team: string;
-  readonly lease: LeaseOptions;
-}
-
 /** A decision about a field of somebody. */
 export interface UserResolution extends Resolution {
   readonly id: Id;
@@ -223,7 +218,7 @@ export async function resolveEach(
 
 export async function resolveAll(
   setup: Setup,
-  team: Team,
+  team: LeasedTeam,
   resolutions: readonly UserResolution[],
 ): Promise<ResolvedFields> {
   const teamId = await requireTeamId(setup);
@@ -234,7 +229,7 @@ export async function resolveAll(
 /** Decides about one held field. */
 export async function resolve(
   setup: Setup,
-  team: Team,
+  team: LeasedTeam,
   who: string,
   resolution: Resolution,
 ): Promise<Resolved> {

@@ -5,7 +5,7 @@ import { approveEdits, type EditDecision } from '../mirror/users/decide-edits.ts
 import type { Confirmation } from '../model/waiting.ts';
 import type { Database, Queryable, Transaction } from '../mirror/db/database.ts';
 import { editUsers } from '../mirror/users/edits.ts';
-import { type LeaseOptions, underLease } from '../mirror/team/lease.ts';
+import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
 import { recordSetBack } from '../mirror/users/decision-read.ts';
 import { hasRun, ofRun, readMovedFields } from '../mirror/users/moved-fields.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
@@ -70,7 +70,7 @@ const moved = (what: string) =>
  */
 export async function applyUndo(
   db: Database,
-  of: { readonly team: string; readonly lease: LeaseOptions; readonly push: Config['push'] },
+  of: LeasedTeam & Pick<Config, 'push'>,
   undone: Undone,
   { actor, why, seen }: Confirmation & { readonly seen?: readonly string[] },
 ): Promise<UndoPlan> {

@@ -29,7 +29,7 @@ import { requireSchema } from './open.ts';
 import { createService, credentialUses, requireService, sharePace } from './open-service.ts';
 import { type BegunRun, createRecord, type RunReport } from './run-record.ts';
 
-export type { LeaseOptions } from '../mirror/team/lease.ts';
+export type { LeasedTeam } from '../mirror/team/lease.ts';
 
 /** The observers of a run. */
 export interface Watch {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readSince } from '../../src/commands/changes.ts';
 import { readUntil } from '../../src/runs/hold-fields.ts';
+import { readTimeFromNow } from '../../src/runs/time-from-now.ts';
 import { momentMs } from '../../src/model/moment.ts';
 import { findScheduleFlaw } from '../../src/service/messages/schedule-request.ts';
 
@@ -50,7 +50,7 @@ describe('a moment', () => {
   it.each(impossible)('%j is none, for --until, for --since and for a scheduled message', (text) => {
     expect(momentMs(text)).toBeNaN();
     expect(() => readUntil(text)).toThrow('--until');
-    expect(() => readSince(text)).toThrow('--since');
+    expect(() => readTimeFromNow('--since', text)).toThrow('--since');
   });
 
   it('of a scheduled message has to be one', () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readFilter, readSince } from '../../src/commands/changes.ts';
+import { readFilter } from '../../src/commands/changes.ts';
+import { readTimeFromNow } from '../../src/runs/time-from-now.ts';
 import { ledgerKinds } from '../../src/model/ledger-words.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
@@ -17,13 +18,13 @@ describe('the filters of musterd changes', () => {
     ['2026-03-01T09:00Z', { moment: '2026-03-01T09:00:00.000Z' }],
     ['2026-03-01T09:00:00.5+02:00', { moment: '2026-03-01T07:00:00.500Z' }],
   ])('takes --since %s', (text, expected) => {
-    expect(readSince(text)).toEqual(expected);
+    expect(readTimeFromNow('--since', text)).toEqual(expected);
   });
 
   it.each(['', 'yesterday', '3', '3 d', '3y', '-2h', '2026-13-01', '2026-03-01T25:00', '9999999d'])(
     'refuses --since %j',
     (text) => {
-      expect(() => readSince(text)).toThrow('--since');
+      expect(() => readTimeFromNow('--since', text)).toThrow('--since');
     },
   );
 

@@ -243,6 +243,12 @@ function holding(
       set_config('musterd.run', ${runId?.toString() ?? ''}, true) from mine`;
 }
 
+/** A team, and how long and for whom to wait until no run of it is under way. */
+export interface LeasedTeam {
+  readonly team: string;
+  readonly lease: LeaseOptions;
+}
+
 /** Work for one transaction, by a caller without access to the database. */
 export type LeasedWork<R> = (tx: Transaction) => Promise<R>;
 
@@ -252,7 +258,7 @@ export type LeasedWork<R> = (tx: Transaction) => Promise<R>;
  */
 export async function underLease<R>(
   db: Database,
-  { team, lease: options }: { readonly team: string; readonly lease: LeaseOptions },
+  { team, lease: options }: LeasedTeam,
   work: LeasedWork<R>,
 ): Promise<R> {
   await requireHome(db);

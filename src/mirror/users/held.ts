@@ -4,6 +4,7 @@ import { MusterdError } from '../../errors.ts';
 import { columnOf, type Field } from '../../model/fields.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
 import type { Id } from '../../model/id.ts';
+import type { TimeFromNow } from '../../model/moment.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { heldBefore, isAskedFor, isLetPass, valuesToHold } from './holds.ts';
 
@@ -52,9 +53,6 @@ export async function readHeldFields(
   return rows;
 }
 
-/** A time, or seconds from now by the database's clock. */
-export type HoldEnd = { readonly moment: string } | { readonly seconds: number };
-
 export interface AskedHolds {
   /** Held until then; an existing hold of this kind gets the new end and reason. */
   readonly held: readonly string[];
@@ -64,7 +62,7 @@ export interface AskedHolds {
 }
 
 /** @throws MusterdError `usage` for an end in the past */
-async function readEnd(tx: Transaction, end: HoldEnd): Promise<Date> {
+async function readEnd(tx: Transaction, end: TimeFromNow): Promise<Date> {
   const moment = 'moment' in end ? end.moment : null;
   const seconds = 'seconds' in end ? end.seconds : null;
   const { rows } = await sql<{ until: Date; ahead: boolean }>`
@@ -87,7 +85,7 @@ export async function askHolds(
   tx: Transaction,
   teamId: Id,
   userId: Id,
-  wanted: { readonly fields: readonly Field[]; readonly end: HoldEnd; readonly why: string },
+  wanted: { readonly fields: readonly Field[]; readonly end: TimeFromNow; readonly why: string },
 ): Promise<AskedHolds> {
   const until = await readEnd(tx, wanted.end);
   const columns = wanted.fields.map(columnOf);

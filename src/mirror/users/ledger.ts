@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { PushOutcome } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
+import type { TimeFromNow } from '../../model/moment.ts';
 import type { ChangeKind } from '../../model/ledger-words.ts';
 import type { Queryable, Row } from '../db/database.ts';
 
@@ -13,7 +14,7 @@ export interface LedgerFilter {
   readonly kind: ChangeKind | null;
   readonly outcome: PushOutcome | null;
   /** Rows written or closed since a time, or in the last seconds by the database's clock. */
-  readonly since: { readonly moment: string } | { readonly seconds: number } | null;
+  readonly since: TimeFromNow | null;
   /** Most rows to return, the newest. */
   readonly limit: number;
 }

@@ -1,9 +1,9 @@
 /** Holds on the page of a person: asked for and ended there, in the name of who logged in. */
 import { MusterdError } from '../../errors.ts';
 import { fields } from '../../model/fields.ts';
-import type { HoldEnd } from '../../mirror/users/held.ts';
 import { type PersonRead, readPerson } from '../read/page-person.ts';
 import type { PageReader } from '../read/page-reader.ts';
+import type { TimeFromNow } from '../../model/moment.ts';
 import { refusedPage } from '../render/decide.ts';
 import { type HoldAsked, isHoldField } from '../render/hold-form.ts';
 import { to } from '../render/links.ts';
@@ -27,7 +27,7 @@ const askedOf = ({ form = new URLSearchParams() }: PageQuestion): HoldAsked => (
 });
 
 /** The moment that stood there, or the one that was typed. @throws MusterdError `usage` */
-function endOf({ until, at }: HoldAsked): HoldEnd {
+function endOf({ until, at }: HoldAsked): TimeFromNow {
   const [how, moment = ''] = until.split(' ');
   try {
     return readUntil(how === 'at' ? at : moment);

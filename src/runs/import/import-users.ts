@@ -7,7 +7,7 @@ import type { Confirmation } from '../../model/waiting.ts';
 import { editUsers } from '../../mirror/users/edits.ts';
 import { readGuardHistory } from '../../mirror/users/held-batches.ts';
 import { readRoles, readTeamUsers } from '../../mirror/users/import-read.ts';
-import { type LeaseOptions, underLease } from '../../mirror/team/lease.ts';
+import { type LeasedTeam, underLease } from '../../mirror/team/lease.ts';
 import { createMirrorReader } from '../../mirror/mirror.ts';
 import { readTransactionId } from '../../mirror/users/settled.ts';
 import type { FileTable } from '../../model/file-table.ts';
@@ -77,7 +77,7 @@ export interface Imported {
  */
 export async function applyImport(
   setup: Setup,
-  of: { readonly team: string; readonly lease: LeaseOptions },
+  of: LeasedTeam,
   { teamId, hash, edits, changes, refused }: ImportPreview,
   { actor, why: reason }: Confirmation,
 ): Promise<Imported> {
