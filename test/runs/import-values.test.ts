@@ -11,7 +11,7 @@ import {
 import { columnWords } from '../../src/runs/import/column-words.ts';
 import { readColumns, readMapping, requireColumns } from '../../src/runs/import/columns.ts';
 import type { TeamUser } from '../../src/runs/import/match-user.ts';
-import { planImport, textToHash } from '../../src/runs/import/plan-import.ts';
+import { planImport, hashOfImport } from '../../src/runs/import/plan-import.ts';
 import type { Field } from '../../src/model/fields.ts';
 import type { FileTable } from '../../src/model/file-table.ts';
 
@@ -355,7 +355,7 @@ describe('what a file asks for', () => {
   it('has another text to hash with another row, field, value or base, and no other with another line', () => {
     const table = tableOf(['id', 'email', 'phone'], ['1', 'n@x.com', '15550109']);
     const { changes } = plan(table);
-    const text = textToHash(changes);
+    const text = hashOfImport(changes);
     const others = [
       changes.slice(1),
       changes.map((one) => ({ ...one, userId: 2n })),
@@ -363,8 +363,8 @@ describe('what a file asks for', () => {
       changes.map((one) => ({ ...one, to: 'x' })),
       changes.map((one) => ({ ...one, from: 'x' })),
       changes.map((one) => ({ ...one, base: 'x' })),
-    ].map(textToHash);
+    ].map(hashOfImport);
     expect(new Set([text, ...others]).size).toBe(7);
-    expect(textToHash(changes.map((one) => ({ ...one, line: 9 })))).toBe(text);
+    expect(hashOfImport(changes.map((one) => ({ ...one, line: 9 })))).toBe(text);
   });
 });

@@ -15,6 +15,8 @@ export interface BatchRow {
   /** The version of the service that was seen with it: ms, by its clock. Absent: versions tell nothing. */
   readonly seenMs?: number | undefined;
   readonly values: Values;
+  /** What else was shown with it, and has to be so still. */
+  readonly shown?: unknown;
 }
 
 /** Orders the halves of a name, which JSON from the database may have in another order. */
@@ -27,7 +29,7 @@ export function hashOf(rows: readonly BatchRow[], lacking: readonly Field[] = []
     a.userId === b.userId ? fields.indexOf(a.field) - fields.indexOf(b.field) : a.userId < b.userId ? -1 : 1,
   );
   // A number alone would name another edit once an older copy of the mirror was put back.
-  const all = sorted.map(({ userId, field, edit, madeMs, seenMs, values }) => [
+  const all = sorted.map(({ userId, field, edit, madeMs, seenMs, values, shown }) => [
     userId,
     field,
     inOrder(values.base),
@@ -35,6 +37,7 @@ export function hashOf(rows: readonly BatchRow[], lacking: readonly Field[] = []
     canonicalService(field, values),
     ...(edit === undefined ? [] : [edit, madeMs ?? null]),
     ...(seenMs === undefined ? [] : ['seen', Math.floor(seenMs)]),
+    ...(shown === undefined ? [] : ['shown', shown]),
   ]);
   const text = toJson([...all, ...fields.filter((field) => lacking.includes(field))]);
   return createHash('sha256').update(text).digest('hex').slice(0, 12);

@@ -1,5 +1,4 @@
 /** Imports a file of people as edits of the mirror, which the next run sends: planned first, then written as planned. */
-import { createHash } from 'node:crypto';
 import { approveEdits } from '../../mirror/users/decide-edits.ts';
 import { readSettled, type SettledEdit } from '../../mirror/users/settled.ts';
 import type { Field } from '../../model/fields.ts';
@@ -18,7 +17,7 @@ import { requireTeamId } from '../named-user.ts';
 import type { Setup } from '../open.ts';
 import { type Mapping, readColumns, requireColumns } from './columns.ts';
 import { type Foresight, foresee, pushesOf } from './foresee.ts';
-import { type ImportChange, type ImportPlan, planImport, textToHash } from './plan-import.ts';
+import { type ImportChange, type ImportPlan, hashOfImport, planImport } from './plan-import.ts';
 
 export interface ImportRequest {
   readonly table: FileTable;
@@ -55,7 +54,7 @@ export async function previewImport(
     ...plan,
     ...foresee(setup.config, users, plan.changes, pushedToday, lessons),
     teamId,
-    hash: createHash('sha256').update(textToHash(plan.changes)).digest('hex').slice(0, 12),
+    hash: hashOfImport(plan.changes),
     ignored: columns.ignored,
     notes: [...table.notes, ...plan.warnings],
   };

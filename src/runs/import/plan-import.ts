@@ -3,12 +3,13 @@
  * Otherwise none of them counts.
  */
 import type { UserEdit } from '../../mirror/users/edits.ts';
-import { columnOf, type Field, fields, type FieldValue } from '../../model/fields.ts';
+import { type Field, fields, type FieldValue } from '../../model/fields.ts';
 import { canonicalPhone } from '../../model/canonical.ts';
 import type { FileTable, FileTableRow, RowProblem } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
 import { plural } from '../../model/in-words.ts';
 import { toJson } from '../../model/json.ts';
+import { hashOf } from '../../reconcile/guard/batch-hash.ts';
 import type { ImportColumn } from './column-words.ts';
 import type { Columns } from './columns.ts';
 import { createMatcher, type TeamUser } from './match-user.ts';
@@ -199,16 +200,13 @@ export function planImport(
   };
 }
 
-/** The hash for "--expect": it changes with rows, fields, values or bases. */
-export function textToHash(changes: readonly ImportChange[]): string {
-  return toJson(
-    changes.map(({ userId, field, from, to, base, isGuess }) => [
+/** The hash for "--expect", of the edits that the import is. It changes with rows, fields, values or bases. */
+export const hashOfImport = (changes: readonly ImportChange[]): string =>
+  hashOf(
+    changes.map(({ userId, field, from, to, base, isGuess }) => ({
       userId,
-      columnOf(field),
-      from,
-      to,
-      base ?? null,
-      isGuess,
-    ]),
+      field,
+      values: { base, mirror: to, service: undefined },
+      shown: [from, isGuess],
+    })),
   );
-}
