@@ -68,8 +68,6 @@ const singleFields = {
 type Singles = typeof singleFields;
 export type SingleName = keyof Singles;
 export type Field = 'name' | SingleName;
-/** The fields that are stored as text. */
-export type TextName = { [F in SingleName]: Singles[F]['type'] extends 'text' ? F : never }[SingleName];
 
 /** The values of the fields of one value each. */
 export type SingleValues = { readonly [F in SingleName]: ValueOf[Singles[F]['type']] };
@@ -89,7 +87,7 @@ export const fields: readonly Field[] = ['name', ...singleNames];
 /** What is to be known of a field of one value. */
 export const single = (field: SingleName): SingleField => singleFields[field];
 
-export const isText = (field: SingleName): field is TextName => single(field).type === 'text';
+export const isText = (field: SingleName): boolean => single(field).type === 'text';
 
 /** A value for each field of one value. */
 export function eachSingle<T>(of: (field: SingleName) => T): Readonly<Record<SingleName, T>> {

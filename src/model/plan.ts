@@ -1,6 +1,5 @@
 /** Users as a run looks for them. */
 import type { Id } from './id.ts';
-import type { Addresses } from './user.ts';
 
 /** A user who is in the mirror and not gone, with the values last agreed on. */
 export interface PresentUser {
@@ -15,6 +14,13 @@ export interface Concern {
   readonly emails: readonly string[];
   readonly phones: readonly string[];
   readonly roleIds: readonly Id[];
+}
+
+/** By which addresses a user can be looked up. */
+export interface Addresses {
+  readonly id: Id;
+  readonly emails: readonly string[];
+  readonly phones: readonly string[];
 }
 
 /** A user of whom something was edited in the mirror. */

@@ -187,10 +187,6 @@ export function endedHolds({ fields }: Pick<DecidedUser, 'fields'>): readonly Fi
   return allFields.filter((field) => 'ends' in fields[field] && fields[field].ends);
 }
 
-/** Whether all of the user is taken: at first sight, or back again. */
-export const isTakenWhole = ({ expected, observed }: UserWrite): boolean =>
-  expected === null || (expected.gone && observed.resolved);
-
 /** The name of the role, where it follows the team listing: all that is known of the role of such a member. */
 export function roleMove(
   write: UserWrite | null,

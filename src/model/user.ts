@@ -120,10 +120,3 @@ export function sameValue(field: Field, a: FieldValue | undefined, b: FieldValue
 /** Mirror against base, where every edit counts, even one of case or spaces. */
 export const sameBytes = (field: Field, a: UserValues, b: UserValues): boolean =>
   sameValue(field, a[field], b[field]);
-
-/** By which addresses a user can be looked up. */
-export interface Addresses {
-  readonly id: Id;
-  readonly emails: readonly string[];
-  readonly phones: readonly string[];
-}

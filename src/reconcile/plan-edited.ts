@@ -5,9 +5,8 @@
  */
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
-import type { EditedUser, PresentUser } from '../model/plan.ts';
+import type { EditedUser, PresentUser, Addresses } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
-import type { Addresses } from '../model/user.ts';
 import { isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import type { Exactly } from './exactly.ts';

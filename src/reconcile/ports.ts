@@ -16,7 +16,7 @@ import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { GatheredRows, Listing, ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
-import type { Concern, EditedUser, PresentUser } from '../model/plan.ts';
+import type { Concern, EditedUser, PresentUser, Addresses } from '../model/plan.ts';
 import type {
   ListingOptions,
   SendOptions,
@@ -28,7 +28,7 @@ import type { Tag } from '../model/tag.ts';
 import type { KnownListing, Mark, WrittenSince, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamAnswer } from '../model/team.ts';
 import type { EditedField, GuardHistory, Stopped } from '../model/waiting.ts';
-import type { Addresses, ServiceUser, UserPatch } from '../model/user.ts';
+import type { ServiceUser, UserPatch } from '../model/user.ts';
 
 /** All methods throw `ServiceError`; its `phase` says whether a write may have had an effect. */
 export interface ServicePort {

@@ -1,10 +1,11 @@
 /** Reads one user from the service, as it is now. */
+import type { TeamMember } from '../model/team-member.ts';
 import { reconcileSettings } from './reconcile-team.ts';
 import { ServiceError } from '../errors.ts';
 import type { UserQuery } from '../mirror/users/user-query.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
-import type { Team, TeamMember } from '../model/team.ts';
+import type { Team } from '../model/team.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
 import type { Setup } from './open.ts';
 import { withReading } from './with-run.ts';

@@ -1,9 +1,9 @@
 /** Users of the two sides, field by field. */
+import type { TeamMember } from '../model/team-member.ts';
 import { columnOf, fields, valuesIn } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import type { MirroredUser } from '../model/mirrored-user.ts';
 import { canonicalName, joinName } from '../model/name.ts';
-import type { TeamMember } from '../model/team.ts';
 import { canonicalValue, readable, type ServiceUser, saidOf, says } from '../model/user.ts';
 import type { Difference, Duplicate, Differences, OneSided, Value } from './difference.ts';
 

@@ -1,4 +1,5 @@
 /** The mirror port over a map of states: the users' half of it, as `src/mirror` does it in SQL. */
+import type { Addresses } from '../../src/model/plan.ts';
 import type { Field, UserValues } from '../../src/model/fields.ts';
 import type { Intent, IntentResult, NameSafety, OpenedIntents, PushTries } from '../../src/model/intent.ts';
 import { decideEach, decisionsOf, pushOf, type UserPlan } from '../../src/model/user-plan.ts';
@@ -7,7 +8,6 @@ import type { Id } from '../../src/model/id.ts';
 import { type GatheredRows, nothingLearned } from '../../src/model/listing.ts';
 import { canonicalName, joinName, splitName } from '../../src/model/name.ts';
 import {
-  type Addresses,
   canonicalValue,
   hasUnreadable,
   readable,

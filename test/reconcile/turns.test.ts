@@ -1,6 +1,5 @@
 /** What is made of a long listing lets others have their turn meanwhile. */
 import { expect, it } from 'vitest';
-import type { TeamMember } from '../../src/model/team.ts';
 import { indexAddresses } from '../../src/reconcile/guard/field-limits.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
@@ -12,6 +11,7 @@ import { createRowMap } from '../../src/service/collector.ts';
 import type { FetchPage } from '../../src/service/page.ts';
 import { walkPages } from '../../src/service/walk.ts';
 import { countTurns, turnsDuring } from '../support/turns.ts';
+import type { TeamMember } from '../../src/model/team-member.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
 import { makeState } from './states.ts';

@@ -1,7 +1,7 @@
 /** Locks users' rows that are unchanged since they were read, and writes mirror and base from one stage. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
-import { isTakenWhole, type UserWrite } from '../../model/user-plan.ts';
+import type { UserWrite } from '../../model/user-plan.ts';
 import { columnNames, objectOf, setValues, stagedColumns, stagedValues, valuesOf } from '../db/field-sql.ts';
 import { byKey, idArray } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
@@ -9,6 +9,10 @@ import { isDecidedSince, isLetPass } from './holds.ts';
 import { type StageShape, toJsonField } from '../db/spool.ts';
 import type { Staged } from '../db/stage.ts';
 import { asTimestamp } from '../db/timestamp.ts';
+
+/** Whether all of the user is taken: at first sight, or back again. */
+const isTakenWhole = ({ expected, observed }: UserWrite): boolean =>
+  expected === null || (expected.gone && observed.resolved);
 
 export const writeShape: StageShape<UserWrite> = {
   name: 'writes',

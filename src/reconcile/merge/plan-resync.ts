@@ -1,7 +1,7 @@
 /** A person's decision about one user: everything is taken from the service, or one held field is resolved. */
+import type { TeamMember } from '../../model/team-member.ts';
 import type { Field } from '../../model/fields.ts';
 import { joinName } from '../../model/name.ts';
-import type { TeamMember } from '../../model/team.ts';
 import {
   type BaseUser,
   type MirrorRow,

@@ -1,7 +1,7 @@
 /** The plan of one run for one user: values in, a plan out. */
+import type { TeamMember } from '../../model/team-member.ts';
 import { emptyValues, type Field, singleNames } from '../../model/fields.ts';
 import { canonicalName, joinName, samePair } from '../../model/name.ts';
-import type { TeamMember } from '../../model/team.ts';
 import {
   type BaseUser,
   hasUnreadable,

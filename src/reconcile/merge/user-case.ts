@@ -20,7 +20,7 @@
  * A user with an open intent is always `waiting`: its outcome must be known first. So is a user that
  * the service shows with an older version than before.
  */
-import type { TeamMember } from '../../model/team.ts';
+import type { TeamMember } from '../../model/team-member.ts';
 import type { UserCase } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 

@@ -1,11 +1,12 @@
 /** The context of pushing, and how the outcome of a push is read back and recorded. */
 
+import type { TeamMember } from '../../model/team-member.ts';
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import type { RoleNames } from '../../model/user-state.ts';
 import type { Intent, PushTries } from '../../model/intent.ts';
 import type { Still } from '../../model/place.ts';
-import type { Team, TeamMember } from '../../model/team.ts';
+import type { Team } from '../../model/team.ts';
 import type { ServiceUser } from '../../model/user.ts';
 import type { Policy } from '../merge/merge-field.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from '../ports.ts';

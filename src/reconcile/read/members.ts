@@ -1,7 +1,8 @@
 /** An index of the team's members, made once for each answer of the service: a run of one edit looks at no more. */
+import type { TeamMember } from '../../model/team-member.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
-import type { Team, TeamMember } from '../../model/team.ts';
+import type { Team } from '../../model/team.ts';
 import type { RoleNames } from '../../model/user-state.ts';
 
 export type Members = ReadonlyMap<Id, TeamMember>;
