@@ -1,0 +1,42 @@
+/** The whole engine in virtual time, on PGlite: the same seeds at each commit. `npm run simulate` plays others. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+
+interface Played {
+  readonly seed: number;
+  readonly result: string;
+  readonly pushes: number;
+  readonly crashes: number;
+  readonly checks: number;
+}
+
+/** In a process of its own: clocks, timers and sockets are replaced in it. */
+async function play(...flags: readonly string[]): Promise<readonly Played[]> {
+  const { stdout } = await run(process.execPath, ['test/simulation/run.ts', ...flags]).catch(
+    (error: unknown) => error as { stdout: string },
+  );
+  return stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Played);
+}
+
+describe('the simulation', () => {
+  it('finds nothing in these seeds', async () => {
+    const played = await play('--from', '1', '--seeds', '25');
+    expect(played.filter(({ result }) => result !== 'ok')).toEqual([]);
+    expect(played.length).toBe(25);
+    // They are worth something: much was sent, much died, much was looked at.
+    const sum = (of: (one: Played) => number) => played.reduce((total, one) => total + of(one), 0);
+    expect(sum(({ pushes }) => pushes)).toBeGreaterThan(100);
+    expect(sum(({ crashes }) => crashes)).toBeGreaterThan(20);
+    expect(sum(({ checks }) => checks)).toBeGreaterThan(3_000);
+  });
+
+  it('plays a seed twice in the same way', async () => {
+    expect((await play('--seed', '3', '--twice')).map(({ result }) => result)).toEqual(['ok']);
+  });
+});
