@@ -1,7 +1,15 @@
 /** What a plan changes of a user, one by one: as `plan`, `resync` and `why` show it, and as `--json` gives it. */
 import { columnOf, fields as allFields } from './fields.ts';
 import type { Id } from './id.ts';
-import { type Decision, decisionsOf, type UserPlan, type Values } from './user-plan.ts';
+import { canonicalService } from './push-values.ts';
+import {
+  type Decision,
+  decisionsOf,
+  type Hold,
+  type UserPlan,
+  type UserWrite,
+  type Values,
+} from './user-plan.ts';
 
 /** One thing that happens to one user. */
 export interface PlannedChange {
@@ -69,3 +77,17 @@ export function wordOf(decision: Decision): DecisionWord {
   if (decision.kind !== 'same') return decision.kind;
   return decision.ends ? 'release' : 'nothing';
 }
+
+/** The name of the role, where it follows the team listing: all that is known of the role of such a member. */
+export function roleMove(
+  write: UserWrite | null,
+): { readonly old: string | null; readonly new: string | null } | undefined {
+  if (write === null || write.expected === null || write.observed.resolved) return undefined;
+  const [old, role] = [write.expected.role, write.observed.role];
+  return old === role ? undefined : { old, new: role };
+}
+
+/** Whether a run has seen another value of the service since. */
+export const hasMovedSince = (hold: Hold): boolean =>
+  hold.shown !== undefined &&
+  canonicalService(hold.field, { ...hold, service: hold.shown }) !== canonicalService(hold.field, hold);

@@ -187,15 +187,6 @@ export function endedHolds({ fields }: Pick<DecidedUser, 'fields'>): readonly Fi
   return allFields.filter((field) => 'ends' in fields[field] && fields[field].ends);
 }
 
-/** The name of the role, where it follows the team listing: all that is known of the role of such a member. */
-export function roleMove(
-  write: UserWrite | null,
-): { readonly old: string | null; readonly new: string | null } | undefined {
-  if (write === null || write.expected === null || write.observed.resolved) return undefined;
-  const [old, role] = [write.expected.role, write.observed.role];
-  return old === role ? undefined : { old, new: role };
-}
-
 /** A field that is held from now on, with its values. */
 export const holdField = (
   field: Field,

@@ -1,13 +1,7 @@
 /** Carries out the plan of the users, except for the pushes. */
+import { roleMove } from '../model/user-changes.ts';
 import { emptyValues } from '../model/fields.ts';
-import {
-  decisionsOf,
-  endedHolds,
-  holdsOf,
-  roleMove,
-  type UserPlan,
-  type UserWrite,
-} from '../model/user-plan.ts';
+import { decisionsOf, endedHolds, holdsOf, type UserPlan, type UserWrite } from '../model/user-plan.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
 import type { Id } from '../model/id.ts';
 import type { TeamAnswer } from '../model/team.ts';

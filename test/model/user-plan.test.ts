@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changesOf, wordOf } from '../../src/model/user-changes.ts';
+import { changesOf, wordOf, roleMove } from '../../src/model/user-changes.ts';
 import {
   type Decision,
   decisionsOf,
@@ -9,7 +9,6 @@ import {
   isPush,
   mapPushes,
   pushOf,
-  roleMove,
   type UserCase,
   type UserPlan,
 } from '../../src/model/user-plan.ts';

@@ -1,4 +1,5 @@
 /** A plan with all that can be read off its decisions, for tests that look at it. */
+import { roleMove } from '../../src/model/user-changes.ts';
 import { type Field, fields } from '../../src/model/fields.ts';
 import {
   decisionsOf,
@@ -6,7 +7,6 @@ import {
   holdsOf,
   type Move,
   pushOf,
-  roleMove,
   type UserPlan,
   type Values,
 } from '../../src/model/user-plan.ts';

@@ -1,4 +1,5 @@
 /** Writes of users: one statement each for mirror, base, ledger and holds. */
+import { roleMove } from '../../model/user-changes.ts';
 import { sameValue } from '../../model/user.ts';
 import { columnOf, type Field, fields, type UserValues } from '../../model/fields.ts';
 import { sql } from 'kysely';
@@ -10,7 +11,6 @@ import {
   endedHolds,
   type Hold,
   holdsOf,
-  roleMove,
   type UserPlan,
   type UserWrite,
   type Values,
