@@ -46,7 +46,7 @@ function phoneText(phone: string, id: number, variants: Variants): string {
 }
 
 /** interface.md, User: the name is the two halves joined by a space and trimmed. */
-function joinedName(user: Pick<UserRecord, 'first' | 'last'>): string {
+export function joinedName(user: Pick<UserRecord, 'first' | 'last'>): string {
   return `${user.first} ${user.last}`.trim();
 }
 
