@@ -14,6 +14,8 @@ interface Connection {
   readonly units: Buffer[];
   readonly channels: Set<string>;
   isOver: boolean;
+  /** Whether its transaction may have written an intent. */
+  isTelling: boolean;
 }
 
 export interface Postgres {
@@ -221,7 +223,10 @@ export function createPostgres(world: World, pglite: PGlite): Postgres {
     owner = status === 'I' && isDone ? undefined : connection;
     answer(connection, Buffer.concat(own));
     const isCommit = owner === undefined && (before !== undefined ? /^commit/i.test(text) : true);
-    if (isCommit) onCommit(connection.process, text);
+    connection.isTelling ||= text.includes('sync.changes');
+    if (!isCommit || !connection.isTelling) return;
+    connection.isTelling = false;
+    onCommit(connection.process, text);
   }
 
   function onCommit(by: Process | undefined, text: string) {
@@ -246,7 +251,14 @@ export function createPostgres(world: World, pglite: PGlite): Postgres {
   server = {
     connect: (socket) => {
       const process = world.current();
-      const connection: Connection = { socket, process, units: [], channels: new Set(), isOver: false };
+      const connection: Connection = {
+        socket,
+        process,
+        units: [],
+        channels: new Set(),
+        isOver: false,
+        isTelling: false,
+      };
       socket.onHello = () => answer(connection, greeting(connections.size + 1));
       socket.onUnit = (unit) => {
         if (connection.isOver) return;

@@ -1,8 +1,12 @@
-/** `npm run simulate -- --seeds N --from S [--seed K] [--trace] [--off FAULT,…] [--twice]` */
+/**
+ * `npm run simulate -- --seeds N --from S [--seed K] [--trace] [--off FAULT,…] [--twice]` plays seeds. `--guards` lists what
+ * can be taken out; `--without NAME` plays without it, and ends with 1 as soon as that is noticed.
+ */
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { guards, takeOut } from './guards.ts';
 
 /** A process keeps some memory of each seed. */
 const seedsOfProcess = 200;
@@ -16,12 +20,19 @@ const { values: given } = parseArgs({
     trace: { type: 'boolean', default: false },
     twice: { type: 'boolean', default: false },
     within: { type: 'boolean', default: false },
+    guards: { type: 'boolean', default: false },
+    without: { type: 'string' },
   },
 });
 const say = (text: string) => writeSync(1, `${text}\n`);
 
 /** Plays these seeds in this process. @returns how many broke an invariant */
 async function play(from: number, count: number): Promise<number> {
+  if (given.without !== undefined) {
+    const guard = guards.find(({ name }) => name === given.without);
+    if (guard === undefined) throw new Error(`there is no guard "${given.without}": see --guards`);
+    takeOut(guard);
+  }
   const { prepare } = await import('./ground.ts');
   const { simulate } = await import('./simulate.ts');
   const ground = await prepare();
@@ -52,6 +63,7 @@ async function play(from: number, count: number): Promise<number> {
         seconds,
       }),
     );
+    if (failed > 0 && given.without !== undefined) break;
   }
   return failed;
 }
@@ -65,6 +77,7 @@ function playInChild(from: number, count: number): Promise<number> {
     given.off,
     ...(given.trace ? ['--trace'] : []),
     ...(given.twice ? ['--twice'] : []),
+    ...(given.without === undefined ? [] : ['--without', given.without]),
   ];
   const child = spawn(
     process.execPath,
@@ -78,8 +91,12 @@ function playInChild(from: number, count: number): Promise<number> {
 
 const from = Number(given.seed ?? given.from);
 const count = given.seed === undefined ? Number(given.seeds) : 1;
+if (given.guards) {
+  for (const { name } of guards) say(name);
+  process.exit(0);
+}
 if (given.within) process.exit((await play(from, count)) > 0 ? 1 : 0);
 let worst = 0;
-for (let at = from; at < from + count; at += seedsOfProcess)
+for (let at = from; at < from + count && (worst === 0 || given.without === undefined); at += seedsOfProcess)
   worst = Math.max(worst, await playInChild(at, Math.min(seedsOfProcess, from + count - at)));
 process.exitCode = worst;

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { countOf, guards } from './guards.ts';
 
 const run = promisify(execFile);
 
@@ -38,5 +39,15 @@ describe('the simulation', () => {
 
   it('plays a seed twice in the same way', async () => {
     expect((await play('--seed', '3', '--twice')).map(({ result }) => result)).toEqual(['ok']);
+  });
+
+  it('can take out each guard: the piece of its file is there, once', () => {
+    expect(guards.filter((guard) => countOf(guard) !== 1).map(({ name }) => name)).toEqual([]);
+    expect(new Set(guards.map(({ name }) => name)).size).toBe(guards.length);
+  });
+
+  it('notices that a guard is missing', async () => {
+    const played = await play('--without', 'send deadline', '--from', '2', '--seeds', '1');
+    expect(played.map(({ result }) => result.split(':')[0])).toEqual(['a push leaves soon after the read']);
   });
 });
