@@ -48,6 +48,7 @@ function said(item: Readonly<Record<string, unknown>>, column: Column): string |
 
 /** An intent as it was committed. */
 interface Open {
+  readonly change: string;
   readonly user: number;
   readonly base: Readonly<Record<string, unknown>>;
   readonly values: Readonly<Record<string, string>>;
@@ -98,17 +99,24 @@ export function createInvariants(
   };
 
   postgres.onCommit = () => {
-    const rows = postgres.ask(`select user_id, base::text, new::text from sync.changes where state = 'open'`);
+    const rows = postgres.ask(
+      `select user_id, base::text, new::text, change_id from sync.changes where state = 'open'`,
+    );
     const before = open;
     open = new Map();
-    for (const [user, base, values] of rows) {
+    for (const [user, base, values, change] of rows) {
       const id = Number(user);
       require('one open intent', !open.has(id), () => `user ${id} has two`);
       const wanted = JSON.parse(values ?? '{}') as Record<string, unknown>;
       const texts = Object.fromEntries(
         Object.entries(wanted).map(([column, value]) => [column, textOf(column, value)]),
       );
-      open.set(id, { user: id, base: JSON.parse(base ?? '{}') as Open['base'], values: texts });
+      open.set(id, {
+        change: change ?? '',
+        user: id,
+        base: JSON.parse(base ?? '{}') as Open['base'],
+        values: texts,
+      });
       if (!before.has(id)) sameAsMirror(id, texts);
     }
   };
@@ -139,6 +147,7 @@ export function createInvariants(
     const intent = open.get(user);
     require('written down before it is sent', intent !== undefined, () =>
       `user ${user} in #${sent.id} has no open intent`);
+    if (intent !== undefined) carries.set(`${sent.id} ${user}`, intent.change);
     const both = (item['first_name'] === undefined) === (item['last_name'] === undefined);
     require('both halves of a name, or none', both, () => JSON.stringify(item));
     const read = sent.by === undefined ? undefined : reads.get(sent.by)?.get(user);
@@ -167,6 +176,8 @@ export function createInvariants(
       unanswered.add(keyOf(user, column));
     }
   }
+  /** By request and user: the intent that it carries out. */
+  const carries = new Map<string, string>();
   /** Approved once, and sent: it may be sent again if nothing came of it. */
   const unanswered = new Set<string>();
 
@@ -176,9 +187,29 @@ export function createInvariants(
       const old = before.get(user);
       const now = service.team.users.get(user);
       if (old === undefined || now === undefined) continue;
+      postgres.atRest(() => stillOpen(sent, user, item, old));
       for (const column of columns) arrives(sent, user, column, said(item, column), onService(old, column));
     }
   };
+
+  /** A push that was given up has no effect any more. */
+  function stillOpen(sent: Sent, user: number, item: Readonly<Record<string, unknown>>, old: UserRecord) {
+    const change = carries.get(`${sent.id} ${user}`);
+    if (change === undefined) return;
+    const [[state, outcome] = []] = postgres.ask(
+      `select state, outcome::text from sync.changes where change_id = ${change}`,
+    );
+    const outcomes = JSON.parse(outcome ?? '{}') as Record<string, string>;
+    for (const column of columns) {
+      const value = said(item, column);
+      if (value === undefined || value === onService(old, column)) continue;
+      const isOver =
+        state === 'closed' &&
+        ['unanswered', 'ineffective', 'missing', 'unsent'].includes(outcomes[column] ?? '');
+      require('what was given up has no effect', !isOver, () =>
+        `${column} of ${user}, sent in #${sent.id}, takes effect after it was closed as ${outcomes[column]}`);
+    }
+  }
 
   /** A value that somebody set on the service is not overwritten by a run that had read it, unless that was decided. */
   function arrives(sent: Sent, user: number, column: Column, value: string | undefined, old: string) {

@@ -124,6 +124,9 @@ export function createService(world: World, team: PlayedTeam, variants: Variants
     return { shown, asOfMs };
   }
 
+  /** What an answer on its way tells, by request. */
+  const shown = new Map<number, () => void>();
+
   function perform(sent: Sent, method: string, fault: FaultName | undefined): EndpointAnswer {
     const { endpoint, id } = route(method, sent.path);
     if (endpoint === undefined) return { status: 404, body: 'not found' };
@@ -138,12 +141,15 @@ export function createService(world: World, team: PlayedTeam, variants: Variants
     };
     if (!endpoint.writes) {
       const answer = endpoint.answer(call, sent.body);
+      const asOfMs = stale?.asOfMs ?? world.now();
       const { memberships } = (answer.body ?? {}) as { memberships?: readonly { id: number }[] };
       if (memberships !== undefined)
-        made.onShown?.(
-          sent,
-          memberships.map((user) => user.id),
-          stale?.asOfMs ?? world.now(),
+        shown.set(sent.id, () =>
+          made.onShown?.(
+            sent,
+            memberships.map((user) => user.id),
+            asOfMs,
+          ),
         );
       if (fault === 'empty' && endpoint.path !== '/v1/team' && answer.status === 200)
         return { ...answer, body: Array.isArray(answer.body) ? [] : { memberships: [] } };
@@ -231,6 +237,7 @@ export function createService(world: World, team: PlayedTeam, variants: Variants
             fail('UND_ERR_SOCKET');
             return;
           }
+          shown.get(number)?.();
           handler.onResponseData?.(controller as never, bytes);
           if (!isAborted) handler.onResponseEnd?.(controller as never, {});
         },

@@ -66,8 +66,12 @@ export async function simulate(ground: Ground, seed: number, off: ReadonlySet<st
   service.faultOf = (sent): FaultName | undefined => {
     const [item] = sent.body.users ?? [];
     if (item !== undefined) hot = Number(item['id']);
-    if (isCalm() || possible.length === 0 || random.fraction() >= plan.faultRate) return undefined;
-    return random.pick(possible);
+    const rate = sent.isWrite ? 3 * plan.faultRate : plan.faultRate;
+    if (isCalm() || possible.length === 0 || random.fraction() >= rate) return undefined;
+    const telling = possible.filter(
+      (name) => name === 'late' || name === 'hang after' || name === 'lost after',
+    );
+    return random.pick(sent.isWrite && telling.length > 0 && random.between(0, 1) === 0 ? telling : possible);
   };
 
   /** An I/O event of a process: it may be its last, it may have to wait, or somebody does something right now. */
