@@ -309,6 +309,26 @@ describe('counts and tags', () => {
     ).toEqual(['b%d']);
     expect((await readTags(readerOf(41n), { ...usual, hasGone: true })).found).toBe(1);
   });
+
+  it('has its tags from the first complete run on, and no earlier row for the beginning', async () => {
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on';
+       insert into sync.teams (team, team_id) values ('seven', 47);
+       insert into sync.runs (team, team_id, command, groups, outcome, started_at, finished_at)
+       values ('seven', 47, 'reconcile', '{listings}', 'partial', '2026-01-05', '2026-01-05'),
+         ('seven', 47, 'reconcile', '{listings}', 'complete', '2026-01-06', '2026-01-06');
+       insert into mirror.tags (team_id, id, tag, first_seen_at)
+       values (47, 1, 'read by a run that broke off', '2026-01-05'), (47, 2, 'read by the first whole one', '2026-01-06'),
+         (47, 3, 'came', '2026-02-01');
+       commit`,
+    );
+    const read = await readCounts(readerOf(47n), { days: 90, segment: null });
+    expect(read.tags.months.filter(({ added }) => added > 0)).toEqual([
+      { month: new Date('2026-02-01'), added: 1, gone: 0 },
+    ]);
+    expect([read.tags.now, read.tags.beganAt]).toEqual([3, new Date('2026-01-05')]);
+  });
 });
 
 describe('one person', () => {

@@ -137,23 +137,19 @@ export async function readMonths(
       from generate_series(date_trunc('month', ${now}::timestamptz, 'UTC') - interval '11 months',
         date_trunc('month', ${now}::timestamptz, 'UTC'), interval '1 month') m (month)
     ),
-    began as materialized (select team_id, min(first_seen_at) as at from ${table} where ${ofTeams} group by team_id),
-    seen as materialized (
-      select width_bucket(t.first_seen_at, array(select month from months order by month)) as nth,
-        count(*) filter (where t.first_seen_at > b.at) as added, count(*) filter (where t.gone_at is null) as now
-      from ${table} t join began b on b.team_id = t.team_id group by 1
+    listed as (
+      select count(*) filter (where gone_at is null)::int as now, min(first_seen_at) as "beganAt" from ${table} where ${ofTeams}
     ),
     moved as (
       select width_bucket(changed_at, array(select month from months order by month)) as nth,
-        count(*) filter (where kind = 'back') as back, count(*) filter (where kind = 'gone') as gone
+        count(*) filter (where kind <> 'gone')::int as added, count(*) filter (where kind = 'gone')::int as gone
       from (
         select distinct id, kind, changed_at from report.listing_history
-        where ${ofTeams} and resource = ${listed} and kind in ('gone', 'back')
+        where ${ofTeams} and resource = ${listed} and kind <> 'changed'
       ) h group by 1
     )
-    select m.month, (coalesce(s.added, 0) + coalesce(v.back, 0))::int as added, coalesce(v.gone, 0)::int as gone,
-      (select coalesce(sum(now), 0)::int from seen) as now, (select max(at) from began) as "beganAt"
-    from months m left join seen s on s.nth = m.nth left join moved v on v.nth = m.nth order by m.month`.execute(
+    select m.month, coalesce(v.added, 0) as added, coalesce(v.gone, 0) as gone, l.now, l."beganAt"
+    from months m left join moved v on v.nth = m.nth cross join listed l order by m.month`.execute(
     db,
   );
   const { now: there = 0, beganAt = null } = rows[0] ?? {};
