@@ -328,6 +328,14 @@ describe('runs of a first day', () => {
     expect(text).not.toMatch(ofWholeDays);
   });
 
+  it('add up while one is under way, and say large numbers as all others', () => {
+    const running = run(2, 1, { outcome: 'running', finishedAt: null });
+    const whole = run(1, 42, { counts: { adopted: 4_000, tags_added: 1_200 } });
+    const text = textOf(runsPage({ ...read, runs: [running, whole] }, contextFor('/runs')).main);
+    expect(text).toContain('Since it began 2 runs of the users: 1 complete, 1 under way.');
+    expect(text).toContain('4,000 adopted, 1,200 tags new');
+  });
+
   it('of seven hours have six of them in lanes, and of an older mirror a day in the list', () => {
     const seven = { ...read, beganAt: secondsAgo(7 * 3_600) };
     expect(textOf(runsPage(seven, contextFor('/runs')).main)).toContain('06:0007:00');
@@ -399,6 +407,17 @@ describe('counts of a first day', () => {
       expect(text).not.toMatch(/next at|The next count/);
     }
     expect(show({ everyMs: null })).not.toContain('Counted every');
+  });
+
+  it('have seconds below the line where minutes would repeat', () => {
+    const steps = [step(90, 300), step(10, 301)];
+    const times = [
+      ...countsView({ ...read, steps, counted: 2, firstAt: secondsAgo(90) }, contextFor('/counts'))
+        .main.toString()
+        .matchAll(/text-anchor="\w+">([\d:]+)</g),
+    ].map(([, words]) => words);
+    expect(times.length).toBeGreaterThan(2);
+    expect(new Set(times).size).toBe(times.length);
   });
 
   it.each([2, 3, 4])('are drawn, where there are %i of them', (number) => {

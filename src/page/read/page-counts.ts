@@ -149,9 +149,7 @@ export async function readMonths(
       ) h group by 1
     )
     select m.month, coalesce(v.added, 0) as added, coalesce(v.gone, 0) as gone, l.now, l."beganAt"
-    from months m left join moved v on v.nth = m.nth cross join listed l order by m.month`.execute(
-    db,
-  );
+    from months m left join moved v on v.nth = m.nth cross join listed l order by m.month`.execute(db);
   const { now: there = 0, beganAt = null } = rows[0] ?? {};
   return { now: there, beganAt, months: rows.map(({ month, added, gone }) => ({ month, added, gone })) };
 }

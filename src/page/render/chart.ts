@@ -45,8 +45,9 @@ const percent = (x: number) => Math.round((x / width) * 10_000) / 100;
 function axisOf(points: readonly Point[], height: number) {
   const [lowest = 0, highest = 1] = extent(points, ({ value }) => value ?? undefined);
   const from = lowest < (highest - lowest) * 2 ? 0 : lowest;
-  const to = highest === from ? from + 1 : highest;
-  return scaleLinear([from, to], [height, 0]).nice(4);
+  // What never moved is a line in the middle: on the axis it could not be seen.
+  const [least, most] = highest > from ? [from, highest] : [Math.max(0, from - 1), from + 1];
+  return scaleLinear([least, most], [height, 0]).nice(4);
 }
 
 /** @param points in the order of time */

@@ -148,7 +148,7 @@ function mainChart(context: PageContext, read: CountsRead): Html {
   const sentence = `${segmentName(name)} ${rangeWords(days)}: from ${count(first)} to ${count(last)}${sayGaps(gapsOf(points), now)}.`;
   const isShort = days === null && reachOf(read, now) < 2 * dayMs;
   const isClock = (at: Date) => isShort || ((days ?? 8) <= 7 && at.getUTCHours() !== 0);
-  const timeWords = (at: Date) => (isClock(at) ? clockTime(at, at) : day(at, now));
+  const timeWords = (at: Date) => (isClock(at) ? clockTime(at, at, at.getUTCSeconds() > 0) : day(at, now));
   const drawn = lineChart(chart, { sentence, timeWords, id: 'main' });
   return html`<div class="card"><div class="row over"><h2>${visible(segmentName(name))}</h2><p class="note">segment “${visible(name)}”${begin}</p></div>${drawn}</div>`;
 }

@@ -2,7 +2,7 @@
 import type { PageRun } from '../read/page-runs.ts';
 import { type Html, html, none } from './html.ts';
 import { pill } from './pills.ts';
-import { many } from './words.ts';
+import { count, many } from './words.ts';
 
 /** Counts of what moved, in the order in which they are said. */
 const moves = [
@@ -27,7 +27,9 @@ export const movedBy = ({ counts }: Pick<PageRun, 'counts'>): number =>
 
 /** `2 pushed, 1 held` */
 export function movedInWords({ counts }: Pick<PageRun, 'counts'>): string {
-  const words = moves.flatMap(([key, word]) => ((counts[key] ?? 0) > 0 ? [`${counts[key]} ${word}`] : []));
+  const words = moves.flatMap(([key, word]) =>
+    (counts[key] ?? 0) > 0 ? [`${count(counts[key] ?? 0)} ${word}`] : [],
+  );
   return words.length === 0 ? 'nothing' : words.join(', ');
 }
 

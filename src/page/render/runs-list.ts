@@ -130,6 +130,7 @@ function summary({ runs, isRecent, beganAt }: RunsRead): string {
     [of('partial'), 'partial'],
     [of('failed'), 'failed'],
     [of('refused'), 'refused by the guard'],
+    [of('running'), 'under way'],
   ] as const;
   const words = outcomes.flatMap(([number, word]) => (number > 0 ? [`${count(number)} ${word}`] : []));
   const pace =
