@@ -20,7 +20,7 @@ export interface SetupOfTeams extends Read {
 }
 
 /** @throws MusterdError `configuration`; `usage` for a team that is not there */
-export function readConfiguration(context: Context): Read {
+function readConfiguration(context: Context): Read {
   const read = () =>
     selectTeam(
       loadConfiguration(context.configFile, context.env, mistakesIn),

@@ -6,7 +6,7 @@ import { inMarkdown, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 
 /** A settled field has been moved to the same place on both sides: both values are the new one. */
-export function fromTo({ change, base, mirror, service }: PlannedChange): readonly [string, string] {
+function fromTo({ change, base, mirror, service }: PlannedChange): readonly [string, string] {
   if (change === 'push' || change === 'refused' || change === 'review')
     return [showValue(service), showValue(mirror)];
   return [showValue(change === 'settle' ? base : mirror), showValue(service)];

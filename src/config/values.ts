@@ -66,7 +66,7 @@ export const days = z.union(
 );
 
 /** A part of a whole. */
-export function shareUpTo(most: number) {
+function shareUpTo(most: number) {
   const error = expecting(`a number from 0 to ${most}`);
   return numeric(expecting('a number')).pipe(z.number().min(0, { error }).max(most, { error }));
 }

@@ -16,7 +16,7 @@ export interface Posted {
 }
 
 /** Time limit of the whole call in ms. */
-export const callTimeoutMs = 10_000;
+const callTimeoutMs = 10_000;
 
 /** @returns the status of the answer */
 export async function post(url: URL, { id, body, secret, signal, nowMs }: Posted): Promise<number> {

@@ -108,14 +108,14 @@ function namesake(known: KnownPlace, here: Here): string {
 const toTheSecond = (date: Date): string => date.toISOString().replace(/\.\d+Z$/, 'Z');
 
 /** Where it was and where it is, as the middle of a sentence. */
-export function whereaboutsOf({ known, here, until }: Placing): string {
+function whereaboutsOf({ known, here, until }: Placing): string {
   if (known === null) return `is at ${here.address.at}`;
   const last = until === null ? '' : ` until ${toTheSecond(until)}`;
   return `was at ${addressesInWords(known)}${last}, and is at ${here.address.at}${namesake(known, here)} now`;
 }
 
 /** Who said of what is on record that it is so, and when. */
-export function saidInWords({ by, why, since }: Pick<KnownPlace, 'by' | 'why' | 'since'>): string {
+function saidInWords({ by, why, since }: Pick<KnownPlace, 'by' | 'why' | 'since'>): string {
   const when = toTheSecond(new Date(since));
   return by === null ? `since ${when}` : `said by ${by} at ${when}${why === null ? '' : `: ${why}`}`;
 }

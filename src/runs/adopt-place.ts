@@ -3,9 +3,8 @@ import { MusterdError } from '../errors.ts';
 import { actFor, readDecider } from '../mirror/users/decide-edits.ts';
 import { homeAt, moveOf, readPlacing, writePlace } from '../mirror/team/known-place.ts';
 import type { Database, Transaction } from '../mirror/db/database.ts';
-import { readTeamNames } from '../mirror/team/due.ts';
+import { readTeamNames, wakeForEdits } from '../mirror/team/due.ts';
 import { type Lease, type LeaseOptions, takeLease } from '../mirror/team/lease.ts';
-import { wakeForEdits } from '../mirror/team/wake.ts';
 import { requireSchema } from './open.ts';
 import {
   folderPrefix,
@@ -53,12 +52,7 @@ function withAddress({ known, here }: Placing, now: Date): KnownPlace | null {
  * What is to be on record after this, or `null` if it is already.
  * @throws MusterdError `usage`
  */
-export function planAdoption(
-  placing: Placing,
-  as: AdoptAs,
-  { by, why }: Saying,
-  now: Date,
-): KnownPlace | null {
+function planAdoption(placing: Placing, as: AdoptAs, { by, why }: Saying, now: Date): KnownPlace | null {
   if (as === 'also') return withAddress(placing, now);
   const isSo = placing.verdict === (as === 'copy' ? 'copy' : 'here');
   if (isSo && placing.known?.addresses.length === 1) return null;

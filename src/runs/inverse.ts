@@ -75,7 +75,7 @@ function isGuess({ field, old, oldWasWritten }: MovedField): boolean {
 }
 
 /** Why a change is left as it is, or `undefined` if it can be undone. */
-export function reasonToLeave(moved: MovedField): string | undefined {
+function reasonToLeave(moved: MovedField): string | undefined {
   const { field, kind, now, heldBecause, hasOpenIntent, movedLater } = moved;
   if (now === undefined) return 'the user has gone';
   if (kind === 'settle') return 'both sides had moved there by themselves';

@@ -38,7 +38,7 @@ function sayMirror({ field, edit, mirror }: Omit<SeenHold, 'service'>): string {
 }
 
 /** `--if-service 'Eva Berg'`; empty where no text says it. */
-export function sayService({ field, service = null }: Pick<SeenHold, 'field' | 'service'>): string {
+function sayService({ field, service = null }: Pick<SeenHold, 'field' | 'service'>): string {
   const text = service === null ? '' : String(service);
   const isExact = canonicalShown(field, readShown(field, text)) === canonicalShown(field, service);
   return printable(text) === text && isExact ? ` --if-service ${quoted(text)}` : '';

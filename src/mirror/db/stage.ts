@@ -13,7 +13,7 @@ import { type Spool, spoolToJson } from './spool.ts';
 /** Up to this many rows JSON is faster. */
 const rowsAsJson = 2000;
 
-export const goesAsJson = ({ count }: Pick<SpoolOf, 'count'>): boolean => count <= rowsAsJson;
+const goesAsJson = ({ count }: Pick<SpoolOf, 'count'>): boolean => count <= rowsAsJson;
 
 /** The rows of a spool in a `from`, as s. */
 export type Staged = RawBuilder<unknown>;

@@ -168,7 +168,7 @@ async function endShown(
     where team_id = ${teamId} and resource = ${resource} and id = any (array(${shown}))`.execute(tx);
 }
 
-export const memoryTopic = (resource: ListedResource): string => `listing ${resource}`;
+const memoryTopic = (resource: ListedResource): string => `listing ${resource}`;
 
 export function memoryOf({ learned }: Pick<KnownTeam, 'learned'>, resource: ListedResource): ListingMemory {
   return (learned.get(memoryTopic(resource))?.value as ListingMemory | undefined) ?? nothingLearned;

@@ -1,7 +1,7 @@
 /** Writes of users: one statement each for mirror, base, ledger and holds. */
 import { roleMove } from '../../model/user-changes.ts';
 import { sameValue } from '../../model/user.ts';
-import { columnOf, type Field, fields, type UserValues } from '../../model/fields.ts';
+import { columnOf, type Field } from '../../model/fields.ts';
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
@@ -31,16 +31,9 @@ export interface RunOf {
   readonly runId: bigint;
 }
 
-const inSql = (values: Iterable<readonly [string, unknown]>) => Object.fromEntries(values);
-
-/** All four values, under their SQL names. */
-export function valuesInSql(values: UserValues): Readonly<Record<string, unknown>> {
-  return inSql(fields.map((field) => [columnOf(field), values[field]]));
-}
-
 /** One of the three versions of fields, under their SQL names. */
 function sideInSql(of: readonly (readonly [Field, Values])[], side: keyof Values) {
-  return inSql(of.map(([field, values]) => [columnOf(field), values[side] ?? null]));
+  return Object.fromEntries(of.map(([field, values]) => [columnOf(field), values[side] ?? null]));
 }
 
 /** The ledger's rows for one user, except for adoptions: one per kind of change. */
@@ -50,7 +43,7 @@ function ledgerOf(decided: DecidedUser) {
   for (const kind of ['pull', 'settle'] as const) {
     const moved = decisionsOf(decided, kind).map(([field, { values }]) => [field, values] as const);
     if (moved.length === 0 || write === null) continue;
-    const taken = inSql(moved.map(([field]) => [columnOf(field), write.mirror[field]]));
+    const taken = Object.fromEntries(moved.map(([field]) => [columnOf(field), write.mirror[field]]));
     const [base, old] = [sideInSql(moved, 'base'), sideInSql(moved, 'mirror')];
     rows.push({ user_id, kind, base, old, new: taken });
   }

@@ -32,7 +32,7 @@ export interface LastCount {
 }
 
 /** The last count of each step: one index lookup per step and segment. */
-export async function readSteps(
+async function readSteps(
   { db }: PageReader,
   teamId: Id,
   { from, to, stepMs }: { readonly from: Date; readonly to: Date; readonly stepMs: number },
@@ -71,7 +71,7 @@ interface Pace {
 
 const noPace: Pace = { paceMs: null, counted: 0, everyMs: null, nextAt: null, firstAt: null };
 
-export async function readPace({ db }: PageReader, teamId: Id, segment: string): Promise<Pace> {
+async function readPace({ db }: PageReader, teamId: Id, segment: string): Promise<Pace> {
   const { rows } = await sql<Pace>`
     select (extract(epoch from percentile_cont(0.5) within group (order by n.apart)) * 1000)::float8 as "paceMs",
       count(*)::int as counted, max(f.every)::float8 as "everyMs", max(f.next_run) as "nextAt",
@@ -90,7 +90,7 @@ export async function readPace({ db }: PageReader, teamId: Id, segment: string):
 }
 
 /** The newest week first. */
-export async function readWeeks(
+async function readWeeks(
   { db }: PageReader,
   teamId: Id,
   segment: string,
@@ -156,10 +156,7 @@ export async function readMonths(
 
 export type RoleCount = Row<'mirror.roles', 'team_id' | 'role_id' | 'name'> & { readonly members: number };
 
-export async function readRoleCounts(
-  { db }: PageReader,
-  teamIds: readonly Id[],
-): Promise<readonly RoleCount[]> {
+async function readRoleCounts({ db }: PageReader, teamIds: readonly Id[]): Promise<readonly RoleCount[]> {
   const { rows } = await sql<RoleCount>`
     select team_id, role_id, name, members::float8 as members from mirror.roles
     where team_id = any (${idArray(teamIds)}) and gone_at is null order by members desc, role_id`.execute(db);

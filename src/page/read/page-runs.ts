@@ -100,7 +100,7 @@ async function readOlderRuns({ db, teams }: PageReader, before: bigint): Promise
 }
 
 /** One run with all details. */
-export async function readOpenRun({ db, teams }: PageReader, runId: bigint): Promise<OpenRun | null> {
+async function readOpenRun({ db, teams }: PageReader, runId: bigint): Promise<OpenRun | null> {
   const names = teams.map(({ team }) => team);
   const { rows } = await sql<Omit<OpenRun, 'moves'>>`
     select ${columns}, request_ids as "requestIds", (

@@ -56,7 +56,7 @@ function rangeChips(context: PageContext, read: CountsRead): Html {
 }
 
 /** `+2.2 %`; nothing where there was nothing. */
-export function shareWords(now: number, before: number): string {
+function shareWords(now: number, before: number): string {
   if (before === 0) return '';
   const percent = Math.round((Math.abs(now - before) / before) * 1_000) / 10;
   const sign = now < before ? '−' : '+';
@@ -66,7 +66,7 @@ export function shareWords(now: number, before: number): string {
 const segmentName = (segment: string) => (segment === 'all' ? 'Contacts' : segment);
 
 /** In steps, with what was not counted marked: the last step may not have been counted yet. */
-export function pointsOf(steps: readonly CountedStep[], segment: string, stepMs: number): readonly Point[] {
+function pointsOf(steps: readonly CountedStep[], segment: string, stepMs: number): readonly Point[] {
   const own = steps.filter((step) => step.segment === segment);
   return markMissing(
     own.map(({ from, last }) => ({ atMs: from.getTime(), value: last })),
@@ -87,7 +87,7 @@ interface Week {
 }
 
 /** The newest week first; of the first and the last one only the days that there are can be missing. */
-export function weeksOf({ steps, segment, weeks, stepMs, days }: CountsRead, now: Date): readonly Week[] {
+function weeksOf({ steps, segment, weeks, stepMs, days }: CountsRead, now: Date): readonly Week[] {
   const own = steps.filter((step) => step.segment === segment);
   const began = own[0]?.from.getTime() ?? now.getTime();
   const inWeek = (begin: number) =>

@@ -9,7 +9,7 @@ import { commandOf, href, to } from './links.ts';
 import type { PageContext } from './view.ts';
 import { clockTime, day, listed, named, time, weekday } from './words.ts';
 
-export const holdColumns = ['name', 'email', 'phone', 'role_id'] as const;
+const holdColumns = ['name', 'email', 'phone', 'role_id'] as const;
 
 /** What somebody has opened or sent: a field, or `all` of them. */
 export interface HoldAsked {
@@ -24,7 +24,7 @@ export interface HoldAsked {
 }
 
 /** `?hold=phone`, `?end=phone`; nothing is open where neither names a field. */
-export function holdAsked({ query }: Pick<PageContext, 'query'>): HoldAsked | undefined {
+function holdAsked({ query }: Pick<PageContext, 'query'>): HoldAsked | undefined {
   const open = (['hold', 'end'] as const).find((deed) => isHoldField(query.get(deed)));
   return open && { deed: open, field: query.get(open) ?? '', until: '', at: '', why: '', refusal: undefined };
 }

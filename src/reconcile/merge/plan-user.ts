@@ -40,7 +40,7 @@ import { caseOf } from './user-case.ts';
 
 const allWait = decideEach(() => ({ kind: 'wait' }));
 
-export function decideMerge(state: Seen, policy: Policy): Decisions {
+function decideMerge(state: Seen, policy: Policy): Decisions {
   const { versions, service } = state;
   const moved = hasMoved(state, service);
   const isLate = (field: Field) =>
