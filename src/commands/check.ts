@@ -5,8 +5,7 @@ import { checkService } from '../runs/check/check-service.ts';
 import { openMirror } from '../runs/open.ts';
 import { requireService } from '../runs/open-service.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { errorInJson } from './error-in-json.ts';
-import { paint, printJson } from './output.ts';
+import { errorInJson, paint, printJson } from './output.ts';
 import { printTable } from './print-table.ts';
 import { readSettings } from './setup.ts';
 

@@ -2,8 +2,7 @@
 import { type Command, CommanderError } from 'commander';
 import type { Action } from './add-commands.ts';
 import { type Context, type ExitCode, exitCode, type Stream } from './context.ts';
-import { errorInJson } from './error-in-json.ts';
-import { printJson, printLine } from './output.ts';
+import { errorInJson, printJson, printLine } from './output.ts';
 import { printableLines } from '../model/in-words.ts';
 import { type ErrorCode, MusterdError, ServiceError, stackInSource } from '../errors.ts';
 import { createKnownSecrets, type KnownSecrets } from '../config/known-secrets.ts';

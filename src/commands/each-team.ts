@@ -1,8 +1,7 @@
 /** The same for one team after the other, as `musterd reconcile` does where the file names several. */
 import type { Config } from '../config/config.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { errorInJson } from './error-in-json.ts';
-import { printJson, printLine } from './output.ts';
+import { errorInJson, printJson, printLine } from './output.ts';
 
 /** The gravest first. What was not done at all comes before what was done and waits for a person. */
 const severity: readonly ExitCode[] = [

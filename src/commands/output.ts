@@ -4,6 +4,7 @@ import { printable } from '../model/in-words.ts';
 import { toJson } from '../model/json.ts';
 import { escapeUnprintable } from '../service/printable.ts';
 import type { Context, Stream } from './context.ts';
+import { type ErrorCode, MusterdError } from '../errors.ts';
 
 /**
  * Text of others in Markdown: as code, in which no link, image or mention comes to life. A bar would end the cell
@@ -37,3 +38,22 @@ export function printLine(stream: Stream, text: string): void {
 
 /** For a bar, which only asks whether it is a terminal, and writes. */
 export const asTerminal = (stream: Stream): NodeJS.WritableStream => stream as NodeJS.WriteStream;
+
+/** What a script reads of an error, under `--json`. */
+interface ErrorInJson {
+  /** `unexpected`: an error that nobody foresaw. */
+  readonly code: ErrorCode | 'unexpected';
+  readonly message: string;
+  /** The next step, where there is one to name. */
+  readonly hint: string | null;
+}
+
+export function errorInJson(error: unknown): ErrorInJson {
+  if (error instanceof MusterdError)
+    return { code: error.code, message: error.message, hint: error.hint ?? null };
+  return {
+    code: 'unexpected',
+    message: error instanceof Error ? error.message : String(error),
+    hint: null,
+  };
+}

@@ -4,7 +4,7 @@ import { createGunzip } from 'node:zlib';
 import { MusterdError } from '../errors.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { adviceOn, placeInWords, stillOf } from '../model/place.ts';
-import { restoreMirror } from '../runs/restore-mirror.ts';
+import { restoreMirror } from '../runs/dump-mirror.ts';
 import { placeInJson } from './adopt.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';

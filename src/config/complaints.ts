@@ -1,9 +1,30 @@
 /** What is wrong with the settings, and where it was written. */
 import type { z } from 'zod';
 import { MusterdError } from '../errors.ts';
-import { goneSettings } from './gone-settings.ts';
 import { suggestion } from './nearest.ts';
 import { isSection, type Path, type RawSettings } from './raw-settings.ts';
+
+/** Settings of earlier versions, and what there is in their place: the complaint about one says it. */
+export const goneSettings: Readonly<Record<string, string>> = {
+  'edits.debounceMs': 'the daemon waits 50 ms for more edits',
+  'push.maxTries': 'a field is held after 3 tries',
+  'http.connectTimeoutMs': 'a connection has 5 s',
+  'http.headersTimeoutMs': 'an answer has half of http.totalDeadlineMs to begin',
+  'rate.burst': 'it is learned from the service',
+  clock: 'tokens are dated by the service where the clocks differ by 30 s to 15 minutes',
+  'pages.max': 'a listing may have 100,000 pages',
+  'guard.minPopulation': 'shares apply from 20 users on',
+  'guard.maxDrift': 'a fifth of the users may lack a field that they had',
+  'database.port': 'the number in the file "port" of the data directory is kept',
+  'schedule.timezone': 'schedules are in UTC',
+  'absence.maxRows': 'up to 3 missing rows, or a tenth of them, are called gone without an approval',
+  'absence.maxShare': 'up to 3 missing rows, or a tenth of them, are called gone without an approval',
+  'retention.counts': 'each count is kept for 90 days, and the last one of each day for ever',
+  'service.apiKeyFile': 'name the file in MUSTERD_API_KEY_FILE, or give service.apiKey',
+  'status.password': 'give status.token, which is the password of status.user',
+  'status.passwordFile': 'give status.tokenFile, which has the password of status.user',
+  'lease.waitMs': 'the commands take --wait <seconds>',
+};
 
 /** One value of the environment. */
 export interface Assignment {

@@ -4,8 +4,38 @@ import { type Complaint, complaintsInWords, invalid } from './complaints.ts';
 import { readText } from './environment.ts';
 import { isSecret } from './known-secrets.ts';
 import { type Environment, isSection, type Path, withoutEmpty } from './raw-settings.ts';
-import { substitute, variablesIn } from './substitute.ts';
 import type { FromFile } from './teams.ts';
+
+const marks = /\$\$\{|\$\{(?:([^}]*)\})?/g;
+const reference = /^([A-Za-z_]\w*)(?::-(.*))?$/s;
+
+/** The variables that a text refers to. */
+function variablesIn(text: string): readonly string[] {
+  return [...text.matchAll(marks)].flatMap(([, inner]) => reference.exec(inner ?? '')?.[1] ?? []);
+}
+
+/**
+ * `${NAME}` is the variable, `${NAME:-default}` the default where it is not set or empty, `$${` a literal
+ * `${`. What is put in is not looked at again.
+ *
+ * @param onComplaint told what is wrong, never with a part of the text: it may be a secret
+ */
+function substitute(text: string, env: Environment, onComplaint: (message: string) => void): string {
+  return text.replace(marks, (mark, inner?: string) => {
+    if (mark.startsWith('$$')) return '${';
+    const [, name, fallback] = reference.exec(inner ?? '') ?? [];
+    if (name === undefined) {
+      onComplaint(
+        '"$" and a brace begin the name of a variable, "}" ends it; "$$" before a brace stands for "$"',
+      );
+      return '';
+    }
+    const value = env[name];
+    if (fallback !== undefined) return value || fallback;
+    if (value === undefined) onComplaint(`the environment variable ${name} is not set`);
+    return value ?? '';
+  });
+}
 
 const keyOf = (key: unknown) => String(isScalar(key) ? key.value : key);
 

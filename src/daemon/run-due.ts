@@ -5,9 +5,12 @@ import {
   type FreshEdits,
   type NextTime,
   type ScheduledRun,
-} from '../model/due-groups.ts';
+  type RunGroup,
+  type RunOutcome,
+  type ScheduledGroup,
+  scheduledGroups,
+} from '../model/run-group.ts';
 import { staleAfterMs } from '../model/freshness.ts';
-import { type RunGroup, type RunOutcome, type ScheduledGroup, scheduledGroups } from '../model/run-group.ts';
 import { longestGapMs } from './schedule.ts';
 import type { ScheduledTeam, Timetable } from './timetable.ts';
 

@@ -5,6 +5,7 @@ import { type Fault, parameter } from './faults.ts';
 import { seedOf } from './random.ts';
 import type { UserUpdate } from './request-schemas.ts';
 import type { PlayedTeam } from './played-team.ts';
+import { z } from 'zod';
 
 /** The call as faults change it for the endpoint; `stranger` is another team. */
 export function alterCall(
@@ -79,5 +80,21 @@ function changeLists(body: unknown, change: (rows: readonly unknown[]) => readon
       key,
       Array.isArray(value) && (key === 'memberships' || key === 'members') ? change(value) : value,
     ]),
+  );
+}
+
+/** The body with `{}` wherever it has `[]` and an object is documented, at any depth. */
+export function withEmptyObjects(documented: unknown, value: unknown): unknown {
+  if (documented instanceof z.ZodOptional || documented instanceof z.ZodNullable)
+    return withEmptyObjects(documented.unwrap(), value);
+  const isObject = documented instanceof z.ZodObject;
+  if ((isObject || documented instanceof z.ZodRecord) && Array.isArray(value) && value.length === 0)
+    return {};
+  if (documented instanceof z.ZodArray && Array.isArray(value))
+    return value.map((element) => withEmptyObjects(documented.element, element));
+  if (!isObject || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const { shape } = documented;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, withEmptyObjects(shape[key], inner)]),
   );
 }

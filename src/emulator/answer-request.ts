@@ -1,6 +1,5 @@
-import { alterAnswer, alterBody, alterCall } from './alter-answer.ts';
+import { alterAnswer, alterBody, alterCall, withEmptyObjects } from './alter-answer.ts';
 import { authenticate } from './authenticate.ts';
-import { withEmptyObjects } from './empty-objects.ts';
 import { type EndpointAnswer, type EndpointCall, type Endpoint, notFound, refused } from './endpoint.ts';
 import { faultOf } from './fault-box.ts';
 import { type Fault, type FaultOf, parameter } from './faults.ts';

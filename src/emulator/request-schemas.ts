@@ -89,7 +89,7 @@ export const scheduleContent = z.looseObject({
   to: z.string().optional(),
 });
 
-/** interface.md, note 3. Which fields are required is not shown; schedule-rules.ts says what is enforced. */
+/** interface.md, note 3. Which fields are required is not shown; `scheduleProblem` says what is enforced. */
 export const scheduleRequest = z.looseObject({
   _: z.int().optional(),
   content: scheduleContent.optional(),

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { cancelled, scheduledMessage, writeResult } from './answer-schemas.ts';
-import { showSchedule } from './encode-schedule.ts';
 import {
   type EndpointAnswer,
   bodyEndpoint,
@@ -12,10 +11,59 @@ import {
   refused,
 } from './endpoint.ts';
 import { type ScheduleBody, scheduleRequest } from './request-schemas.ts';
-import { scheduleProblem } from './schedule-rules.ts';
 import { type ScheduleRecord, nextId } from './played-team.ts';
-import { momentOf, parseMoment } from './show-timestamp.ts';
+import { momentOf, parseMoment, formatMoment } from './show-timestamp.ts';
 import { laterThan } from './update-user.ts';
+import type { TeamRow } from './encode.ts';
+import type { Variants } from './variants.ts';
+
+const quarterHourMs = 15 * 60_000;
+
+/** What a ScheduleRequest lacks, or undefined when it may be stored. */
+function scheduleProblem(request: ScheduleBody, call: EndpointCall): string | undefined {
+  const { inbox_id: inboxId, execute_at: executeAt, content } = request;
+  if (inboxId === undefined) return 'inbox_id is missing';
+  if (!call.team.inboxes.has(inboxId)) return `no inbox ${inboxId}`;
+  if (executeAt === undefined) return 'execute_at is missing';
+  const at = /[Tt ]/.test(executeAt) ? parseMoment(executeAt) : undefined;
+  if (at === undefined) return 'execute_at is not RFC 3339';
+  if (content === undefined) return 'content is missing';
+  const targets = targetFamilies(request);
+  if (targets.length !== 1) return `one target family is needed, not ${targets.length}`;
+  if (call.variants['schedule-rules'] === 'off') return undefined;
+  if (at.ms % quarterHourMs !== 0 || at.nanos !== 0) return 'execute_at is not on a quarter hour';
+  if (at.ms - call.clock.now() < quarterHourMs) return 'execute_at is less than 15 minutes ahead';
+  return undefined;
+}
+
+function targetFamilies(request: ScheduleBody): readonly string[] {
+  return [
+    ...(request.phone_number ? ['phone_number'] : []),
+    ...(request.conversation_id ? ['conversation_id'] : []),
+    ...(request.list_id ? ['list_id'] : []),
+    ...(request.targets !== undefined && request.targets.length > 0 ? ['targets'] : []),
+  ];
+}
+
+const metaKeys = ['content', 'conversation_id', 'list_id'] as const;
+
+/** interface.md, Scheduled message. The fields of campaigns are those of messages that a campaign made. */
+function showSchedule(schedule: ScheduleRecord, variants: Variants): TeamRow {
+  const { request } = schedule;
+  const execute = parseMoment(String(request['execute_at']));
+  return {
+    id: schedule.id,
+    created: formatMoment(schedule.created, variants.fraction),
+    updated: formatMoment(schedule.updated, variants.fraction),
+    execute: execute === undefined ? '' : formatMoment(execute, variants.fraction),
+    inbox_id: request['inbox_id'],
+    local_id: request['local_id'] ?? '',
+    meta: Object.fromEntries(
+      metaKeys.filter((key) => request[key] !== undefined).map((key) => [key, request[key]]),
+    ),
+    ...(variants.revisions === 'absent' ? {} : { op: schedule.op, rev: schedule.rev }),
+  };
+}
 
 export const scheduleEndpoints: readonly Endpoint[] = [
   bodyEndpoint(

@@ -5,7 +5,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { EmulatorOptions } from './options.ts';
-import { writeOwnFile } from './own-file.ts';
+import { writeOwnFile } from './state-file.ts';
 
 /** A server that does not listen yet. */
 export interface ListeningServer {

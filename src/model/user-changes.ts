@@ -1,8 +1,8 @@
 /** What a plan changes of a user, one by one: as `plan`, `resync` and `why` show it, and as `--json` gives it. */
 import { columnOf, fields as allFields } from './fields.ts';
 import type { Id } from './id.ts';
-import { canonicalService } from './push-values.ts';
 import {
+  canonicalService,
   type Decision,
   decisionsOf,
   type Hold,

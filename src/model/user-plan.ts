@@ -4,7 +4,17 @@
  */
 import { type Field, fields as allFields, type FieldValue } from './fields.ts';
 import type { Id } from './id.ts';
-import type { BaseUser, MirrorRow, MirrorUser, ServiceUser, ServiceValue, UserPatch } from './user.ts';
+import {
+  type BaseUser,
+  type MirrorRow,
+  type MirrorUser,
+  type ServiceUser,
+  type ServiceValue,
+  type UserPatch,
+  canonicalOf,
+  canonicalShown,
+  sameValue,
+} from './user.ts';
 
 /** One field as the three versions have it. */
 export interface Values {
@@ -200,3 +210,13 @@ export function mapPushes(plan: UserPlan, decide: (field: Field, push: Of<'push'
   const changed = decisionsOf(plan, 'push').map(([field, push]) => [field, decide(field, push)]);
   return { ...plan, fields: { ...plan.fields, ...Object.fromEntries(changed) } };
 }
+
+/** What the service showed, in the form in which it is compared; where it left the field out, what was agreed on. */
+export const canonicalService = (field: Field, { base, service }: Values): string =>
+  service === undefined ? canonicalOf(field, base) : canonicalShown(field, service);
+
+/** Whether both send the same value on the same base, byte for byte, over the same value of the service. */
+export const samePush = (field: Field, a: Values, b: Values): boolean =>
+  sameValue(field, a.mirror, b.mirror) &&
+  sameValue(field, a.base, b.base) &&
+  canonicalService(field, a) === canonicalService(field, b);

@@ -21,9 +21,8 @@ import { plural, printable } from '../model/in-words.ts';
 import { readUserQuery } from '../mirror/users/user-query.ts';
 import type { HeldBatch } from '../model/waiting.ts';
 import { actAs, decideFor } from './four-eyes.ts';
-import { requireUser } from './named-user.ts';
+import { requireUser, theOnly } from './named-user.ts';
 import { requireSchema, type Setup } from './open.ts';
-import { theOnly } from './the-only-user.ts';
 
 /** The outcome for a batch. */
 export interface DecidedBatch {

@@ -13,7 +13,7 @@ import { judgeOverlap } from '../reconcile/overlap.ts';
 import type { MirrorPort } from '../reconcile/ports.ts';
 import { readBack } from '../reconcile/read/ask.ts';
 import type { Client } from '../service/client.ts';
-import { theOnly } from './the-only-user.ts';
+import { theOnly } from './named-user.ts';
 
 /** The user on the service, or why the service could not be asked. */
 export type ServiceAnswer =

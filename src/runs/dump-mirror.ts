@@ -1,6 +1,9 @@
-/** The whole mirror as SQL, as of one moment. */
+/** The whole mirror as SQL: written as of one moment, and put back. */
 import { writeDump } from '../mirror/tools/write-dump.ts';
 import { type Mirror, requireSchema } from './open.ts';
+import type { Database } from '../mirror/db/database.ts';
+import { readPlacing } from '../mirror/team/known-place.ts';
+import { restoreDump } from '../mirror/tools/restore-dump.ts';
 
 /** @returns its text in pieces. @param onRows called with the number of rows so far */
 export async function dumpMirror(
@@ -10,4 +13,10 @@ export async function dumpMirror(
 ): Promise<AsyncIterable<Buffer>> {
   await requireSchema(db);
   return writeDump({ url, version, onRows });
+}
+
+/** Puts a dump into an empty database, and says where that stands. */
+export async function restoreMirror(db: Database, from: Parameters<typeof restoreDump>[1]) {
+  const restored = await restoreDump(db, from);
+  return { restored, placing: await readPlacing(db) };
 }

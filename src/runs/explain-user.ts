@@ -32,7 +32,7 @@ import { adviceFor, explainFields, type FieldExplanation } from './explain-field
 import { requireSchema, type Setup } from './open.ts';
 import { sayResolveEach } from './say-seen.ts';
 import { policyOf } from './reconcile-team.ts';
-import { nobodyAnswers, theOnly } from './the-only-user.ts';
+import { nobodyAnswers, theOnly } from './named-user.ts';
 
 /** How many changes of the ledger are shown. */
 const shownMoves = 10;

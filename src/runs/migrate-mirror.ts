@@ -2,7 +2,7 @@
 import type { Database } from '../mirror/db/database.ts';
 import { migrate } from '../mirror/migrations.ts';
 import { noteDatabase } from '../mirror/team/known-place.ts';
-import { missingRoles } from '../mirror/users/missing-roles.ts';
+import { missingRoles } from '../mirror/db/roles-for-people.ts';
 
 /** @returns what was applied, and the roles for people that are missing, each in a sentence */
 export async function migrateMirror(

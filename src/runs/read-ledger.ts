@@ -3,8 +3,7 @@ import { type LedgerFilter, type LedgerRow, readLedger } from '../mirror/users/l
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
 import { requireSchema, type Setup } from './open.ts';
-import { requireUser } from './named-user.ts';
-import { nobodyAnswers } from './the-only-user.ts';
+import { requireUser, nobodyAnswers } from './named-user.ts';
 
 export type { LedgerFilter, LedgerRow } from '../mirror/users/ledger.ts';
 

@@ -1,5 +1,5 @@
 /** Learns the service's limit from 429s, and computes the pauses. */
-import { choosePauseMs } from './retry-after.ts';
+import { choosePauseMs } from './retry.ts';
 
 /** What was learned, as a value that is kept between runs. */
 export interface LearnedRate {

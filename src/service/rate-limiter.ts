@@ -3,7 +3,7 @@
  * (interface.md, Limits). Places are reserved in blocks, ahead of need, from a pool that all processes share; each
  * request uses one. A place counts from its reservation until a minute after the answer: however long a request is
  * under way, the service never sees more than the limit in any 60 s. Two rules apply, a log and a pace:
- * see `own-places.ts`.
+ * see `createOwnPlaces`.
  *
  * After a 429 all calls stop, and the burst becomes smaller, then the rate lower.
  */
@@ -11,7 +11,6 @@ import type { Clock } from '../clock.ts';
 import { MusterdError } from '../errors.ts';
 import { paceOf, type Places, type PaceSettings } from '../model/pace.ts';
 import { createLearner, type LearnedRate, type Pause, type Place } from './learned-rate.ts';
-import { createOwnPlaces } from './own-places.ts';
 import { createHand } from './places-in-hand.ts';
 
 export interface RateSettings extends PaceSettings {
@@ -148,6 +147,39 @@ export function createRate(
     close: async () => {
       await filling?.catch(() => undefined);
       await hand.close(learner.pace(clock.monotonicMs()));
+    },
+  };
+}
+
+/** The places of a process that shares its limit with no other; `mirror/team/rate-limits.ts` does the same in SQL. */
+export function createOwnPlaces({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Places {
+  let nextAt = Number.NEGATIVE_INFINITY;
+  let counted = new Map<string, { readonly places: number; readonly until: number }>();
+  return {
+    take: async ({ places: wanted, capacity, burst, periodMs, counted: reported }) => {
+      const now = monotonicMs();
+      for (const [key, [places, forMs]] of Object.entries(reported)) {
+        counted.set(key, { places, until: now + forMs });
+      }
+      const latestFirst = [...counted]
+        .filter(([, { places, until }]) => places > 0 && until > now)
+        .toSorted(([, one], [, other]) => other.until - one.until);
+      counted = new Map(latestFirst);
+      let due = Math.max(nextAt, now);
+      let later = 0;
+      for (const [, { places, until }] of latestFirst) {
+        later += places;
+        if (wanted <= 0 || later <= capacity) continue;
+        // The number of wanted places that fit before this one stops counting.
+        const before = Math.max(0, capacity - later + wanted);
+        due = Math.max(due, until + (burst - 1 - before) * periodMs);
+      }
+      nextAt = due + wanted * periodMs;
+      return await Promise.resolve(due - now);
+    },
+    pause: async (pauseMs, { burst, periodMs }) => {
+      nextAt = Math.max(nextAt, monotonicMs() + pauseMs + (burst - 1) * periodMs);
+      await Promise.resolve();
     },
   };
 }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDueTeams, type DueTeams, longestSleepMs } from '../../src/daemon/due-teams.ts';
-import type { DueGroup } from '../../src/model/due-groups.ts';
+import type { DueGroup } from '../../src/model/run-group.ts';
 
 describe('teams of which something is due', () => {
   const names = Array.from({ length: 100 }, (_, i) => `team ${i}`);

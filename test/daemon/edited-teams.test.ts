@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createEditedTeams, type EditedTeams } from '../../src/daemon/edited-teams.ts';
 import type { LoopTeam } from '../../src/daemon/run-due.ts';
-import type { FreshEdits } from '../../src/model/due-groups.ts';
+import type { FreshEdits } from '../../src/model/run-group.ts';
 
 describe('teams that were edited', () => {
   const edits = { everyMs: 500, pollMs: 30_000 };

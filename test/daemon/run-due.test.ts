@@ -8,7 +8,7 @@ import {
   workOn,
 } from '../../src/daemon/run-due.ts';
 import { createTimetable } from '../../src/daemon/timetable.ts';
-import { everyEdit, type NextTime } from '../../src/model/due-groups.ts';
+import { everyEdit, type NextTime } from '../../src/model/run-group.ts';
 
 describe('backOffMs', () => {
   const minute = 60_000;

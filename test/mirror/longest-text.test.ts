@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isTooLong, longestText } from '../../src/model/longest-text.ts';
-import { unsendable } from '../../src/reconcile/merge/unsendable.ts';
+import { unsendable } from '../../src/reconcile/merge/plan-field.ts';
 import { findFlaw } from '../../src/service/row-flaws.ts';
 import { servers } from '../support/servers.ts';
 import { createStage, type Stage } from '../system/stage.ts';

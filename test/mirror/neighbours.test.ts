@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readLookups } from '../../src/mirror/users/addresses.ts';
 import type { Transaction } from '../../src/mirror/db/database.ts';
-import { noteEnd } from '../../src/mirror/team/due.ts';
+import { noteEnd, wakeForEdits } from '../../src/mirror/team/due.ts';
 import { noteEdits } from '../../src/mirror/users/fresh-edits.ts';
 import { readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
 import { markSent } from '../../src/mirror/users/intents.ts';
@@ -16,7 +16,6 @@ import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { finishRun, noteTeam } from '../../src/mirror/runs/runs.ts';
 import { readName } from '../../src/mirror/users/users-read.ts';
 import { readSnapshot } from '../../src/mirror/users/verify-read.ts';
-import { wakeForEdits } from '../../src/mirror/team/wake.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 /** Two teams that have everything alike: a statement about one of them must leave the other alone. */

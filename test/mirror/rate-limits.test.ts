@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { createSharedPlaces, learnedOfRate, readLesson } from '../../src/mirror/team/rate-limits.ts';
 import { writeLearned } from '../../src/mirror/team/learned.ts';
-import { createOwnPlaces } from '../../src/service/own-places.ts';
+import { createOwnPlaces } from '../../src/service/rate-limiter.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 

@@ -7,7 +7,7 @@ import { takeLease } from '../../src/mirror/team/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
 import { beginRun } from '../../src/mirror/runs/runs.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { everyEdit } from '../../src/model/due-groups.ts';
+import { everyEdit } from '../../src/model/run-group.ts';
 import type { RunGroup } from '../../src/model/run-group.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';

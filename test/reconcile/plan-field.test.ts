@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type Field, fields } from '../../src/model/fields.ts';
 import type { Decision, Hold, HoldReason } from '../../src/model/user-plan.ts';
-import type { MirrorRow } from '../../src/model/user.ts';
+import type { MirrorRow, BaseUser, ServiceUser } from '../../src/model/user.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { type NameSplit, splitName } from '../../src/model/name.ts';
-import type { BaseUser, ServiceUser } from '../../src/model/user.ts';
-import { unsendable } from '../../src/reconcile/merge/unsendable.ts';
-import { holdStands, planField } from '../../src/reconcile/merge/plan-field.ts';
+import { unsendable, holdStands, planField } from '../../src/reconcile/merge/plan-field.ts';
 import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { base, makeState, row, shown, without } from './states.ts';
 import { rowsOf } from './truth.ts';

@@ -12,7 +12,7 @@ import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
 import type { Client } from '../../src/service/client.ts';
 import { defaultHttpSettings, type HttpSettings } from '../../src/service/http.ts';
-import { choosePauseMs, parseRetryAfter } from '../../src/service/retry-after.ts';
+import { choosePauseMs, parseRetryAfter } from '../../src/service/retry.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdTimers } from '../support/hold-timers.ts';
 import { hungAfterMs } from '../support/limits.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Places } from '../../src/model/pace.ts';
-import { createOwnPlaces } from '../../src/service/own-places.ts';
 import {
+  createOwnPlaces,
   createRate,
   defaultRateSettings,
   type Rate,

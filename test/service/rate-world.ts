@@ -1,7 +1,11 @@
 /** Processes that call a service as fast as they may, and what arrives there; hours pass in moments. */
 import type { Places } from '../../src/model/pace.ts';
-import { createOwnPlaces } from '../../src/service/own-places.ts';
-import { createRate, defaultRateSettings, type Rate } from '../../src/service/rate-limiter.ts';
+import {
+  createOwnPlaces,
+  createRate,
+  defaultRateSettings,
+  type Rate,
+} from '../../src/service/rate-limiter.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 /** Decides on a call that arrives at `now`: whether it is taken. */

@@ -181,11 +181,7 @@ const errors: readonly Row[] = [
     status: '429',
   }),
   rule('Errors', '429: when to come back (not shown)', {
-    client: [
-      'service/retry-after.ts',
-      'choosePauseMs',
-      'a sane `Retry-After`, else ever longer, with jitter',
-    ],
+    client: ['service/retry.ts', 'choosePauseMs', 'a sane `Retry-After`, else ever longer, with jitter'],
     emulator: ['emulator/answer-request.ts', 'retryAfter'],
     tests: [
       [

@@ -61,7 +61,7 @@ export const noteRows: readonly Row[] = [
       'findScheduleFlaw',
       'asks for inbox, time, content and one family of targets before it sends',
     ],
-    emulator: ['emulator/schedule-rules.ts', 'scheduleProblem'],
+    emulator: ['emulator/schedule-endpoints.ts', 'scheduleProblem'],
     tests: [
       ['service/client.test.ts', 'schedules are checked before they are sent › %s'],
       ['emulator/schedules.test.ts', 'are refused without what is required'],
@@ -87,7 +87,7 @@ export const noteRows: readonly Row[] = [
       'findTimeFlaw',
       'RFC 3339, on a quarter of an hour, 15 minutes ahead',
     ],
-    emulator: ['emulator/schedule-rules.ts', 'scheduleProblem.execute_at'],
+    emulator: ['emulator/schedule-endpoints.ts', 'scheduleProblem.execute_at'],
     tests: [
       ['service/client.test.ts', 'schedules are checked before they are sent › %s'],
       [
@@ -99,7 +99,7 @@ export const noteRows: readonly Row[] = [
   }),
   rule(section, '4. meaning of `_`; format of `local_time`, `local_day`, `offset` (not shown)', {
     client: ['service/messages/schedule-request.ts', 'encodeSchedule', 'sends them as given'],
-    emulator: ['emulator/encode-schedule.ts', 'showSchedule', 'gives them back as they came'],
+    emulator: ['emulator/schedule-endpoints.ts', 'showSchedule', 'gives them back as they came'],
     tests: [
       [
         'service/requests.test.ts',

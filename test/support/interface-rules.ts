@@ -45,7 +45,7 @@ const general: readonly Row[] = [
       'ScheduleRequest.inboxId',
       'does not compile without one',
     ],
-    emulator: ['emulator/schedule-rules.ts', 'scheduleProblem.inbox_id'],
+    emulator: ['emulator/schedule-endpoints.ts', 'scheduleProblem.inbox_id'],
     tests: [
       ['service/client.test.ts', '%s: what it sends as its body'],
       ['emulator/schedules.test.ts', 'are refused without what is required'],
@@ -126,7 +126,7 @@ const fields: readonly Row[] = [
   }),
   rule('Scheduled message', '`execute`: the delivery time', {
     client: ['service/messages/wire-schedule.ts', 'shape.execute'],
-    emulator: ['emulator/encode-schedule.ts', 'showSchedule.execute'],
+    emulator: ['emulator/schedule-endpoints.ts', 'showSchedule.execute'],
     tests: [
       [
         'service/requests.test.ts',

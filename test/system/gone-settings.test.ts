@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema, settingPaths } from '../../src/config/config.ts';
-import { goneSettings } from '../../src/config/gone-settings.ts';
+import { goneSettings } from '../../src/config/complaints.ts';
 import { loadConfiguration } from '../../src/config/load.ts';
 import { createLog } from '../../src/log.ts';
 import { createService } from '../../src/runs/open-service.ts';

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { carryOut, exitCodes } from '../../src/commands/command-line.ts';
-import { errorInJson } from '../../src/commands/error-in-json.ts';
+import { errorInJson } from '../../src/commands/output.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';

@@ -5,7 +5,7 @@ import type { Intent, PushTries } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import type { Queryable } from '../db/database.ts';
-import { patchInSql } from '../users/patch-in-sql.ts';
+import { patchInSql } from '../users/edits.ts';
 
 /**
  * How often each of these values was pushed without effect, by user and field, since the last push of

@@ -10,7 +10,6 @@ import { type Database, databaseTime, type Queryable, type Row } from '../db/dat
 import { readNameSafety } from '../team/name-safety.ts';
 import { idsOfSuspects, pendingOf, readNotAtRest } from '../users/not-at-rest.ts';
 import { readTeamId } from '../team/pinned-teams.ts';
-import { readSlowdowns } from './read-slowdowns.ts';
 import { heldBecause, isInBatch, isLetPass } from '../users/holds.ts';
 import { type RunRow, readLastRuns } from './runs.ts';
 import { segmentsOf } from '../listings/segments.ts';
@@ -133,4 +132,17 @@ async function readStatusIn(db: Queryable, team: string, most: number): Promise<
     slowdowns: await readSlowdowns(db, id),
     counts: await readLastCounts(db, id),
   };
+}
+
+/** What the last runs found that makes each run read everything. */
+export async function readSlowdowns(db: Queryable, teamId: Id): Promise<Slowdowns> {
+  const { rows: unresolved } = await sql<{ id: Id }>`
+    select id from mirror.users where team_id = ${teamId} and not resolved and gone_at is null order by id`.execute(
+    db,
+  );
+  const { rows } = await sql<Slowdowns['rows'][number]>`
+    select resource, id, reason from sync.rejected_rows where team_id = ${teamId} order by resource, id`.execute(
+    db,
+  );
+  return { unresolved: unresolved.map(({ id }) => id), rows };
 }

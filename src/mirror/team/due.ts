@@ -1,8 +1,14 @@
 /** When each group of each team is due, and its last results: `sync.due`, by the database's clock. */
 import { type RawBuilder, sql } from 'kysely';
-import type { DueGroup, NextTime, ScheduledRun } from '../../model/due-groups.ts';
-import type { GroupStatus, RunGroup, RunOutcome } from '../../model/run-group.ts';
-import type { Database, Queryable } from '../db/database.ts';
+import type {
+  DueGroup,
+  NextTime,
+  ScheduledRun,
+  GroupStatus,
+  RunGroup,
+  RunOutcome,
+} from '../../model/run-group.ts';
+import type { Database, Queryable, Transaction } from '../db/database.ts';
 
 /** A clock that was set back must not delay everything: a start in the future counts as now. */
 const isDue = sql`(run_group <> 'edits'
@@ -142,4 +148,19 @@ export const noteEnd = <Waits>(
 export async function readTeamNames(db: Queryable): Promise<ReadonlyMap<string, string>> {
   const rows = await db.selectFrom('sync.teams').select(['edit_key', 'team']).execute();
   return new Map(rows.map(({ edit_key: key, team }) => [key, team]));
+}
+
+/**
+ * After a person's decision waiting edits may be pushed although nothing new was edited. Sent on
+ * commit. It also removes the mark of the last push, because edits that it saw are to be tried again.
+ */
+export async function wakeForEdits(tx: Transaction, team: string): Promise<void> {
+  await tx
+    .updateTable('sync.due')
+    .set({ mark: null })
+    .where((eb) => eb.and({ team, run_group: 'edits' }))
+    .execute();
+  await sql`select pg_notify('musterd_edits', edit_key::text) from sync.teams where team = ${team}`.execute(
+    tx,
+  );
 }

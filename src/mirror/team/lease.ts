@@ -13,7 +13,7 @@ import { type Database, databaseTime, type Transaction } from '../db/database.ts
 import { requireHome } from './known-place.ts';
 import { held, inWords, isUnbelievable, readHolder } from './lease-holder.ts';
 import { isRunning, thisProcess } from '../db/process-identity.ts';
-import { wakeForEdits } from './wake.ts';
+import { wakeForEdits } from './due.ts';
 
 export interface Lease {
   readonly team: string;

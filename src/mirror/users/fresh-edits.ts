@@ -3,7 +3,7 @@
  * can edit before a look and commit after it. Edits made while the triggers were off are found by a run of the users.
  */
 import { type RawBuilder, sql } from 'kysely';
-import type { FreshEdits } from '../../model/due-groups.ts';
+import type { FreshEdits } from '../../model/run-group.ts';
 import type { Id } from '../../model/id.ts';
 import type { EditedUser } from '../../model/plan.ts';
 import { addressesOf } from './addresses.ts';

@@ -12,7 +12,7 @@ import { anyOf, byKey, idArray } from '../db/by-key.ts';
 import { isTelling } from '../db/versions.ts';
 import type { Queryable, Row, Transaction } from '../db/database.ts';
 import { isHeldBack, isSpent, spendDecisions } from './holds.ts';
-import { editorsOf, patchInSql } from './patch-in-sql.ts';
+import { editorsOf, patchInSql } from './edits.ts';
 import { objectOf, valueFromJson, valuesOf } from '../db/field-sql.ts';
 import type { RunOf } from './users-write.ts';
 

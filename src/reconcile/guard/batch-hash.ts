@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { type Field, fields, type FieldValue } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
-import { canonicalService } from '../../model/push-values.ts';
-import type { Values } from '../../model/user-plan.ts';
+import { canonicalService, type Values } from '../../model/user-plan.ts';
 
 export interface BatchRow {
   readonly userId: Id;

@@ -1,9 +1,8 @@
 /** Compares what is about to be sent with what the guard has seen. */
 import type { Field, FieldValue } from '../../model/fields.ts';
 import { hasLostWords, joinName } from '../../model/name.ts';
-import { samePush } from '../../model/push-values.ts';
+import { samePush, type DecidedUser, mapPushes, type UserPlan, type Values } from '../../model/user-plan.ts';
 import type { LastingEdits } from '../../model/user-state.ts';
-import { type DecidedUser, mapPushes, type UserPlan, type Values } from '../../model/user-plan.ts';
 
 const inWords = (name: FieldValue | undefined): string =>
   typeof name === 'object' && name !== null ? joinName(name) : '';

@@ -45,8 +45,7 @@
  */
 import type { Field } from '../../model/fields.ts';
 import { sameValue } from '../../model/user.ts';
-import { samePush } from '../../model/push-values.ts';
-import type { Hold, Values } from '../../model/user-plan.ts';
+import { samePush, type Hold, type Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 
 type Known = Pick<UserState, 'edits' | 'versions'>;

@@ -1,6 +1,14 @@
 /** The decision of one run about one field of one user. */
-import { type Field, isText, type UserValues } from '../../model/fields.ts';
-import { canonicalName, joinName } from '../../model/name.ts';
+import { type Field, isText, type UserValues, flawOf } from '../../model/fields.ts';
+import {
+  canonicalName,
+  joinName,
+  countWords,
+  hasLostWords,
+  type NamePair,
+  samePair,
+  splitName,
+} from '../../model/name.ts';
 import {
   type BaseUser,
   canonicalShown,
@@ -15,12 +23,35 @@ import {
 } from '../../model/user.ts';
 import { type Decision, type Hold, type HoldReason, holdField, type Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
-import { unsendable } from './unsendable.ts';
 import { isAsSeen, isSameEdit, voidDetail, waitsInBatch, holdOn } from './held-field.ts';
 import { applyPolicy, mergeField, type Policy, unreadOf } from './merge-field.ts';
 import { nameToCarry } from './name-to-carry.ts';
 import { overtakenDetail } from './overtaken.ts';
 import { agreedOf } from './service-values.ts';
+import { isTooLong, longestText } from '../../model/longest-text.ts';
+
+/** Why a value cannot be sent, in words; `undefined` if it can. */
+export function unsendable(field: Field, mirror: MirrorUser, base: BaseUser): string | undefined {
+  const value = field === 'name' ? `${mirror.name.first} ${mirror.name.last}` : mirror[field];
+  if (typeof value === 'string' && isTooLong(value))
+    return `no run could read more than ${longestText} characters back`;
+  return field === 'name' ? unsendableName(mirror, base) : flawOf(field, mirror[field]);
+}
+
+function unsendableName(mirror: MirrorUser, base: BaseUser): string | undefined {
+  const whole = joinName(mirror.name);
+  if (whole === '') return 'the service takes no empty name';
+  if (mirror.split === 'known') return undefined;
+  const edited: readonly (keyof NamePair)[] = (['first', 'last'] as const).filter(
+    (half) => mirror.name[half] !== base.name[half],
+  );
+  const isCut = countWords(whole) > 2 && samePair(mirror.name, splitName(whole));
+  if (isCut && edited.length === 2 && hasLostWords(base.joined, whole))
+    return `the split of "${whole}" is a guess: set first_name and last_name, or name_split = 'known'`;
+  if (edited.length !== 1 || countWords(base.joined) < 3) return undefined;
+  const other = edited[0] === 'first' ? 'last_name' : 'first_name';
+  return `the split of "${base.joined}" is a guess: set ${other} too, or name_split = 'known'`;
+}
 
 /** A rejected edit, or one from before the user left, waits for a person whatever the service does meanwhile. */
 export const standsByMirror = ({ reason }: Pick<Hold, 'reason'>): boolean =>

@@ -4,7 +4,7 @@ import { readCredentials, writeCredentials } from '../../mirror/team/credentials
 import type { Database } from '../../mirror/db/database.ts';
 import { checkTeam } from '../../mirror/team/pinned-teams.ts';
 import { readNameSafety } from '../../mirror/team/name-safety.ts';
-import { readSlowdowns } from '../../mirror/runs/read-slowdowns.ts';
+import { readSlowdowns } from '../../mirror/runs/read-status.ts';
 import { namesInWords } from '../../model/intent.ts';
 import { sayWhatSlows } from '../../model/slowdowns.ts';
 import type { Team } from '../../model/team.ts';

@@ -5,7 +5,7 @@ import { missingPrivileges, openSchemas, readServer } from '../../mirror/team/pr
 import { adviceOn, placeInWords } from '../../model/place.ts';
 import type { Report } from './check-report.ts';
 import { inShort } from '../open.ts';
-import { missingRoles } from '../../mirror/users/missing-roles.ts';
+import { missingRoles } from '../../mirror/db/roles-for-people.ts';
 
 /** Whether this is where the mirror is at home: nothing is sent from anywhere else. */
 async function checkPlace(db: Database, report: Report): Promise<void> {
