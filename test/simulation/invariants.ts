@@ -269,7 +269,9 @@ export function createInvariants(
         ];
         if (there !== undefined && !isHeld) {
           const theirs = onService(there, column);
-          require('both sides agree in the end', mine === agreed && agreed === theirs, () =>
+          // An answer that leaves an empty field out does not say that it is empty.
+          const isSaid = theirs !== '' || plan.variants.blank !== 'absent';
+          require('both sides agree in the end', mine === agreed && (agreed === theirs || !isSaid), () =>
             `${column} of ${user}: mirror ${mine}, base ${agreed}, service ${theirs}`);
         }
         kept(user, column, mine, isHeld, there === undefined);
