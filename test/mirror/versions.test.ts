@@ -128,8 +128,10 @@ describe('the versions of a user', () => {
 });
 
 describe('the version that comes with the outcome of a push', () => {
-  const push = async (outcomes: FieldOutcomes, shown: Partial<ServiceUser> = {}) => {
+  const push = async (outcomes: FieldOutcomes, shown: Partial<ServiceUser> = {}, approved = '') => {
     await sql(`update mirror.users set role_id = 3, email = 'new@example.com' where id = 1`);
+    await sql(`insert into sync.held_fields (team_id, user_id, field, edit_id, reason, decision)
+      select team_id, user_id, field, edit_id, 'review', 'approved' from sync.edits where field = '${approved}'`);
     const fields = decisions({
       roleId: moveOf('push', { mirror: 3n, service: undefined }),
       email: moveOf('push', { mirror: 'new@example.com', service: undefined }),
@@ -164,6 +166,13 @@ describe('the version that comes with the outcome of a push', () => {
     [{ roleId: 'missing', email: 'ineffective' }, false],
   ])('%j: it is on record: %s', async (outcomes, isOnRecord) => {
     expect(await push(outcomes)).toBe(!isOnRecord);
+  });
+
+  it.each<[FieldOutcomes, boolean]>([
+    [{ roleId: 'changed', email: 'unsent' }, false],
+    [{ roleId: 'changed', email: 'changed' }, true],
+  ])('%j, and somebody agreed to the email: it is on record: %s', async (outcomes, isOnRecord) => {
+    expect(await push(outcomes, {}, 'email')).toBe(!isOnRecord);
   });
 
   it('is on record where what was sent is shown, though it proves nothing', async () => {

@@ -97,11 +97,12 @@ async function endWithdrawn(tx: Transaction, teamId: Id, results: readonly Inten
 }
 
 /**
- * Whether people decided about another field of the user s: what was read back may show a change of somebody else, made after
- * they decided, so its version stays news to the next run.
+ * Whether people decided about a field of the user s that was not sent: what was read back may show a change of somebody else,
+ * made after they decided, so its version stays news to the next run.
  */
 const hasDecided = (teamId: Id) => sql`exists (select from sync.held_fields d
-  where d.team_id = ${teamId} and d.user_id = s.id and d.decision is not null and not s.outcome ? d.field)`;
+  where d.team_id = ${teamId} and d.user_id = s.id and d.decision is not null
+    and coalesce(s.outcome ->> d.field, 'unsent') = 'unsent')`;
 
 /**
  * Stores the service's own values of confirmed fields: always in the base, in the mirror if it

@@ -22,13 +22,16 @@ export interface Prepared extends Pick<PushContext, 'users'> {
   readonly readAtMs: number;
 }
 
-/** Whether something is to be sent that the guard let pass as approved, and is not: the service has changed the user since. */
+/**
+ * Whether something would be sent that the guard let pass as approved, or that was approved since, and is not: the service has
+ * changed the user since. That counts for all of the user, also if another part of an update sends that field, or none.
+ */
 function isVoid(plan: UserPlan, state: UserState, { approved }: Pick<PushContext, 'approved'>): boolean {
-  return decisionsOf(plan, 'push').some(
-    ([field, { values }]) =>
-      approved.get(plan.id)?.includes(field) === true &&
-      !isApproved(holdOn(field, state), pushedValues(plan, field, values), state),
-  );
+  return decisionsOf(plan, 'push').some(([field, { values }]) => {
+    const hold = holdOn(field, state);
+    const wasApproved = hold?.decision !== undefined || approved.get(plan.id)?.includes(field) === true;
+    return wasApproved && !isApproved(hold, pushedValues(plan, field, values), state);
+  });
 }
 
 /** Nothing is written of what was seen either: the next run finds it, and what follows from it. */
@@ -77,8 +80,8 @@ export async function prepare(
   const again = states.flatMap((state): readonly UserPlan[] => {
     const seenByGuard = guarded.get(state.id);
     if (seenByGuard === undefined) return [];
-    const plan = onlyGuarded(planUser(state, places.members.get(state.id), settings.policy), seenByGuard);
-    return [isVoid(plan, state, places) ? leaveAll(plan) : plan];
+    const plan = planUser(state, places.members.get(state.id), settings.policy);
+    return [isVoid(plan, state, places) ? leaveAll(plan) : onlyGuarded(plan, seenByGuard)];
   });
   const isLeft = (plan: UserPlan) =>
     patchedFields(sentOf(plan.id)).some((field) => plan.fields[field].kind === 'wait');

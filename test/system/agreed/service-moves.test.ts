@@ -108,6 +108,75 @@ describe('an approved edit', () => {
     },
   );
 
+  it('in a refused request is held if somebody took it back and changed another field of that', async () => {
+    team = await createTeam();
+    const [id = 0, other = 0, first = 0] = team.ids;
+    const approveAll = async () => {
+      for (const [batch = ''] of await team.sql('select distinct batch from report.held'))
+        await team.carol.approve(batch);
+    };
+    // The first update without a name goes alone.
+    await team.bob.edit(first, `phone = '15550177'`);
+    await team.run();
+    await approveAll();
+    await team.run();
+    await team.bob.edit(id, `email = 'ada@example.com', phone = '15550100'`);
+    await team.bob.edit(other, `email = 'a@b@example.com'`);
+    await team.run();
+    await approveAll();
+    team.emulator.clearRequests();
+    const { email } = team.emulator.team.user(id);
+    team.emulator.before({ path: '/v1/users/get', at: 3 }, () => {
+      team.emulator.team.editUser(id, { email: 'eva@example.com', phone: '15550123' });
+      team.emulator.team.editUser(id, { email });
+    });
+    await team.run();
+    expect(team.updates().filter((one) => one['id'] === id)).toEqual([
+      { id, email: 'ada@example.com', phone: '15550100' },
+    ]);
+    team.emulator.clearRequests();
+    for (const _ of [1, 2]) await team.run();
+    expect(team.updates()).toEqual([]);
+    expect((await team.held()).filter(([user]) => user === String(id)).map(([, field]) => field)).toEqual([
+      'email',
+      'phone',
+    ]);
+  });
+
+  it.each([
+    ['waits for another field of a refused update', 'before', 4],
+    ['is approved while a run sends another field', 'during', 2],
+  ] as const)('that %s is held if somebody took it back meanwhile', async (_, when, at) => {
+    team = await createTeam({
+      push: { approve: 'guarded', fourEyes: false },
+      config: { guard: { maxRows: 2, maxShare: 0.01 } },
+    });
+    const ids = team.ids.slice(0, 3);
+    const [id = 0] = ids;
+    await team.bob.sql(
+      `update mirror.users set email = 'n' || id || '@example.com' where id in (${ids.join(', ')})`,
+    );
+    await team.run();
+    await team.carol.sql(`begin; select sync.approve('${await team.batchOf(id)}', array[${id}])`);
+    if (when === 'before') {
+      await team.carol.sql('commit');
+      team.emulator.addFault({ kind: 'status', code: 400, ...update });
+    }
+    await team.bob.edit(id, `phone = '15550100'`);
+    team.emulator.clearRequests();
+    const { email } = team.emulator.team.user(id);
+    // The phone is read again before it goes. That the role moves too says that its edit is not overtaken.
+    team.emulator.before({ path: '/v1/users/get', at }, async () => {
+      if (when === 'during') await team.carol.sql('commit');
+      team.emulator.team.editUser(id, { email: 'eva@example.com', roleId: 17 });
+      team.emulator.team.editUser(id, { email });
+    });
+    for (const _run of [1, 2]) await team.run();
+    const refused = when === 'before' ? [{ id, email: `n${id}@example.com`, phone: '15550100' }] : [];
+    expect(team.updates()).toEqual([...refused, { id, phone: '15550100' }]);
+    expect(await team.held()).toContainEqual([String(id), 'email', 'limit']);
+  });
+
   it('of a plan that is applied is left if the service took another value and the old one again since', async () => {
     team = await createTeam({ push: { fourEyes: false } });
     const [id = 0] = team.ids;
