@@ -177,10 +177,12 @@ revoke execute on function sync.reject(text,bigint[],text,boolean,bigint,bigint[
 -- | the edit                                     | approve, resolve | reject      |
 -- |----------------------------------------------|------------------|-------------|
 -- | waits, decided by this and nothing since     | undecided        | undecided   |
--- | is being sent                                | on its way       | on its way  |
+-- | is being sent                                | on its way (†)   | on its way  |
 -- | has arrived, or the service's value was taken | arrived         | moved       |
 -- | was taken back by this                       | –                | given back  |
 -- | anything else                                | moved            | moved       |
+--
+-- † and waits undecided if it does not arrive: no part of a request that has not left carries it, and it is not sent again.
 create or replace function sync.undecide(decision bigint, reason text default null, only_shown boolean default false)
 returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -218,7 +220,7 @@ begin
         when exists (
           select from sync.changes d
           where d.team_id = c.team_id and d.user_id = c.user_id and d.change_id > c.change_id and d.decision_id is not null
-            and d.edits -> f.field = c.edits -> f.field
+            and d.kind <> 'undo' and d.edits -> f.field = c.edits -> f.field
         ) then 'moved'
         when e.edit_id is null then case when c.kind <> 'reject' and exists (
             select from sync.changes p
@@ -233,7 +235,7 @@ begin
         ) then 'on its way'
         when u.gone_at is null and h.decision = case c.kind when 'reject' then 'rejected' else 'approved' end then 'undecided'
         else 'moved'
-      end as outcome
+      end as outcome, coalesce(h.decision = 'spent', false) as is_spent
     from sync.changes c
     left join lateral jsonb_object_keys(c.old || c.new) as f (field) on true
     left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
@@ -244,7 +246,7 @@ begin
     where c.decision_id = undecide.decision and c.kind <> 'undo'
   ),
   done as (
-    select * from found n where number is not null and n.outcome = 'undecided'
+    select * from found n where number is not null and (n.outcome = 'undecided' or n.outcome = 'on its way' and n.is_spent)
   ),
   -- What could not be sent before it was decided can be now, and waits all the same.
   freed as (
@@ -271,7 +273,7 @@ begin
   select n.team_id, n.user_id, n.field, n.outcome, number from found n order by n.user_id, n.field;
 end
 $$;
-comment on function sync.undecide(bigint,text,boolean) is 'Takes a decision back, as far as nothing has become of it: what was approved and not sent waits undecided again, and so does what was rejected. Nothing is approved by that. With only_shown nothing is changed. Says of each row: undecided; on its way: it is being sent; arrived: both sides have it; given back: the rejection took the edit back; moved: it is another edit by now, or was decided again. What has arrived or was given back is set back by "musterd undo --decision".';
+comment on function sync.undecide(bigint,text,boolean) is 'Takes a decision back, as far as nothing has become of it: what was approved and not sent waits undecided again, and so does what was rejected. Nothing is approved by that. With only_shown nothing is changed. Says of each row: undecided; on its way: it is being sent, and waits undecided if it does not arrive; arrived: both sides have it; given back: the rejection took the edit back; moved: it is another edit by now, or was decided again. What has arrived or was given back is set back by "musterd undo --decision".';
 revoke execute on function sync.undecide(bigint,text,boolean) from public;
 
 -- Why a field is held, as it is told.

@@ -359,7 +359,25 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
       'on its way',
       approved,
     ],
+    [
+      'is being sent under that',
+      'approve',
+      `${open()}; ${hold(`decision = 'spent'`)}`,
+      'waiting, it is being sent',
+      'on its way',
+      undecided,
+    ],
     ['has arrived', 'approve', arrive, 'confirmed', 'arrived', { mirror: mail('new') }],
+    [
+      'has arrived although it was taken back',
+      'approve',
+      `${open()}; ${hold(`decision = 'spent'`)}; select * from sync.undecide((select max(decision_id) from sync.changes));
+        update sync.changes set state = 'closed', outcome = '{"email": "confirmed"}' where state = 'open';
+        ${past(`update sync.user_base set email = '${mail('new')}' where id = 1`)}`,
+      'confirmed',
+      'arrived',
+      { mirror: mail('new') },
+    ],
     [
       'was refused',
       'approve',

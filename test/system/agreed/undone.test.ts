@@ -183,6 +183,24 @@ describe('a decision that is taken back', () => {
     expect(await became(decision)).toEqual([[String(ids[0]), 'approve', 'confirmed']]);
   });
 
+  it.each([
+    ['not answered and is not there', async () => {}],
+    ['not sent', () => team.sql(`update sync.changes set sent_at = null where state = 'open'`)],
+  ])('lets wait again what was on its way and was %s', async (_, become) => {
+    const { ids, batch } = await openBatch(1);
+    const decision = await decide('approve', batch);
+    team.emulator.addFault({ kind: 'reset-before', path: '/v1/users/update' });
+    await team.run();
+    await become();
+    await apply(decision);
+    team.emulator.clearRequests();
+    for (const _run of [1, 2]) expect(await sent()).toEqual([]);
+    expect(await team.held()).toEqual([[String(ids[0]), 'email', 'review']]);
+    expect(await became(decision)).toEqual([[String(ids[0]), 'approve', 'void']]);
+    expect(await team.carol.approve(batch)).toEqual(['approved']);
+    expect(await sent()).toHaveLength(1);
+  });
+
   describe.each(editsOfEachField)('about a conflict of the $field', ({ field, values, words, other }) => {
     const openConflict = async (take: string) => {
       team = await createTeam({ push: { fourEyes: false, approve: 'guarded' } });
