@@ -106,6 +106,10 @@ begin
     raise exception 'Batch % waits in % teams', decide_batch.batch, cardinality(teams)
       using errcode = 'invalid_parameter_value', hint = 'Say which one: team => 41.';
   end if;
+  if decide_batch.only_edits is not null then
+    raise exception 'Batch % is of missing %, which are no edits', decide_batch.batch, missing
+      using errcode = 'invalid_parameter_value', hint = 'only_users names them by their ids.';
+  end if;
   select o.id into stranger
   from unnest(decide_batch.only_ids) as o (id)
   where not exists (

@@ -67,4 +67,18 @@ describe('on the command line', () => {
       },
     );
   });
+
+  it('in SQL, missing rows are not approved by the number of an edit', async () => {
+    team = await createTeam({ emulator: { tags: 12 } });
+    for (const { id } of team.emulator.team.tags().slice(0, 5)) team.emulator.team.removeTag(id);
+    await team.bob.edit(team.ids[0] ?? 0, `email = 'ada@example.com'`);
+    await team.run();
+    const [[batch = ''] = []] = await team.sql('select batch from report.missing');
+    await expect(
+      team.carol.sql(`select sync.approve('${batch}', only_edits => array(select edit_id from report.held))`),
+    ).rejects.toThrow(`Batch ${batch} is of missing tags, which are no edits`);
+    expect(await team.sql('select distinct batch from sync.absences where verdict is null')).toEqual([
+      [batch],
+    ]);
+  });
 });
