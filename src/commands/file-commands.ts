@@ -90,7 +90,7 @@ export function addFileCommands<C extends WithOptions<C>>(
     .option('--dry-run', 'show the changes and write nothing')
     .option('--yes', 'apply without asking')
     .option('--expect <hash>', 'apply only if the import still has this hash, as shown before')
-    .option('--reason <text>', 'reason for the record; lets these rows pass the limits once')
+    .option('--reason <text>', 'reason for the record; lets these rows pass the limits on a whole run once')
     .option('--as <person>', 'for whom (or MUSTERD_ACTOR)')
     .option('--wait [seconds]', 'how long to wait for another run to end, and for what becomes of the edits');
 }

@@ -105,7 +105,7 @@ export function addReturningCommands<C extends WithOptions<C>>({ add, json, grou
     .option('--decision <number>', 'take back this decision instead')
     .option('--apply', 'write it into the mirror; the next run sends it')
     .option('--exit-code', 'exit 2 if there is something to undo')
-    .option('--reason <text>', 'reason for the record; lets these fields pass the limits once')
+    .option('--reason <text>', 'reason for the record; lets these fields pass the limits on a whole run once')
     .option('--as <person>', 'for whom (or MUSTERD_ACTOR)')
     .option(...waitOption);
   json(

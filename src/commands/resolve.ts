@@ -85,19 +85,21 @@ async function resolveTogether(
     );
   const { actor, why = `musterd resolve --batch --take ${take}` } = confirmationOf(context, options);
   return withMirror(context, async (setup) => {
-    const decision: BatchResolution = { batch: batch.toLowerCase(), take, why, actor };
-    const done = await resolveBatch(setup, leaseWait(context, setup.config), decision);
+    const resolution: BatchResolution = { batch: batch.toLowerCase(), take, why, actor };
+    const { resolved, decision } = await resolveBatch(setup, leaseWait(context, setup.config), resolution);
     if (context.json)
       printJson(context, {
-        batch: decision.batch,
-        resolved: done.map(({ id, field, mirror, base }) => ({
+        decision_id: decision,
+        batch: resolution.batch,
+        resolved: resolved.map(({ id, field, mirror, base }) => ({
           user_id: id,
           field: columnOf(field),
           mirror,
           base,
         })),
       });
-    else for (const one of done) printLine(context.out, printable(inWords(one)));
+    else
+      for (const one of resolved) printLine(context.out, printable(`${inWords(one)}${numbered(decision)}`));
     return exitCode.ok;
   });
 }

@@ -116,7 +116,7 @@ export function printImported(context: Context, { changes, missed, approved }: I
   const users = new Set(changes.map(({ userId }) => userId)).size;
   printLine(
     context.out,
-    `Written into the mirror: ${plural(changes.length, 'field')} of ${plural(users, 'user')}; the next run sends them${approved > 0 ? `, and ${approved} of them may pass the limits once` : ''}.`,
+    `Written into the mirror: ${plural(changes.length, 'field')} of ${plural(users, 'user')}; the next run sends them${approved > 0 ? `, and ${approved} of them may pass the limits on a whole run once` : ''}.`,
   );
   for (const [id, [first]] of Map.groupBy(missed, ({ userId }) => userId))
     printLine(

@@ -70,6 +70,6 @@ export interface Stopped {
 export interface Confirmation {
   /** In whose name. */
   readonly actor: string | undefined;
-  /** The reason. With it the edits pass the limits once. */
+  /** The reason. With it the edits pass the limits on a whole run once. */
   readonly why: string | undefined;
 }

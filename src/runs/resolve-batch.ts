@@ -5,7 +5,7 @@ import { plural, printable } from '../model/in-words.ts';
 import { readHeldTogether } from './held-together.ts';
 import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';
-import { type Resolution, type Resolved, resolveEach } from './resolve-field.ts';
+import { type Resolution, type ResolvedFields, resolveEach } from './resolve-field.ts';
 
 export interface BatchResolution extends Pick<Resolution, 'why' | 'actor'> {
   /** The hash says what was seen. */
@@ -21,7 +21,7 @@ export async function resolveBatch(
   setup: Setup,
   of: LeasedTeam,
   { batch, ...resolution }: BatchResolution,
-): Promise<readonly Resolved[]> {
+): Promise<ResolvedFields> {
   const teamId = await requireTeamId(setup);
   return await underLease(setup.mirror.db, of, async (tx) => {
     const all = await readHeldTogether(tx, teamId);
@@ -41,6 +41,6 @@ export async function resolveBatch(
       seen: undefined,
       ...resolution,
     }));
-    return (await resolveEach(tx, { teamId, config: setup.config }, resolutions)).resolved;
+    return await resolveEach(tx, { teamId, config: setup.config }, resolutions);
   });
 }

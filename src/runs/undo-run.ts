@@ -38,7 +38,7 @@ export async function planUndo(
   return { ...inverseOf(teamId, await readMovedFields(db, teamId, ofRun(number))), teamId };
 }
 
-/** Lets the undone fields pass the limits once; fields that were left alone are not among them. */
+/** Lets the undone fields pass the limits on a whole run once; fields that were left alone are not among them. */
 async function approveInverse(
   tx: Transaction,
   teamId: Id,

@@ -132,7 +132,7 @@ describe('the form of a batch', () => {
     const { done } = await decide(form, 'Approve');
     const receipt = async () => (await dora.ask(done.location ?? '')).text;
     expect(await receipt()).toMatch(
-      /4 approved by you at [\d:]+\. No daemon runs, so nothing is sent before somebody begins one, or: musterd reconcile/,
+      /4 approved by you at [\w :]+\. No daemon runs, so nothing is sent before somebody begins one, or: musterd reconcile/,
     );
     expect(await receipt()).toContain('Reason: a test');
     await rowsOf(`update mirror.users set email = 'later@example.com' where id = 12`);
@@ -298,7 +298,7 @@ describe('the form of one field', () => {
         const { done } = await decide(formWith(forms, 'Take the service’s').form, 'Take the service’s');
         expect([path, done.status]).toEqual([path, 303]);
         expect((await dora.ask(done.location ?? '')).text).toMatch(
-          /The service’s (name|email address|phone number|role) taken by you at .*It is in the mirror since [\d:]+\. Nothing was sent\./,
+          /The service’s (name|email address|phone number|role) taken by you at .*It is in the mirror since [\w :]+\. Nothing was sent\./,
         );
         await owned('delete from sync.held_fields; delete from sync.edits');
       }
@@ -425,7 +425,7 @@ describe('a list of many', () => {
     const [question] = asked.forms;
     const { location } = await dora.press(question as PageForm, 'Take the service’s');
     expect((await dora.ask(location ?? '')).text).toMatch(
-      /2 of the service’s email addresses taken by you at .*They are in the mirror since [\d:]+\. Nothing was sent\./,
+      /2 of the service’s email addresses taken by you at .*They are in the mirror since [\w :]+\. Nothing was sent\./,
     );
     expect((await decisions()).map((row) => row.join(' '))).toEqual(['resolve 4 email', 'resolve 5 email']);
     expect(await rowsOf('select count(distinct run_id) from report.decisions')).toEqual([[1n]]);
@@ -528,19 +528,19 @@ describe('a decision that is taken back', () => {
       '4 edits wait undecided again, and nothing of them is sent before somebody decides.',
     );
     expect(asked.text).toMatch(/Robin Reed12 12emailnew12@example\.com → waits undecided again/);
-    expect(asked.text).toMatch(/Decided4 approved by you at [\d:]+, “a test”/);
+    expect(asked.text).toMatch(/Decided4 approved by you at [\w :]+, “a test”/);
     expect(await decisions()).toHaveLength(4);
     const done = await answer(asked, 'Take back 4');
     expect(done.status).toBe(303);
     expect((await dora.ask(done.location ?? '')).text).toMatch(
-      /4 taken back by you at [\d:]+\. They wait undecided again\. Nothing was sent\. Approved at [\d:]+, taken back at [\d:]+\.Reason: a testThe 4, with values/,
+      /4 taken back by you at [\w :]+\. They wait undecided again\. Nothing was sent\. Approved at [\w :]+, taken back at [\w :]+\.Reason: a testThe 4, with values/,
     );
     expect((await reasons()).length).toBe(4);
     expect((await dora.ask('/waiting')).text).toContain(
       'approvalThe decision about it was taken back. None of it',
     );
     const before = await dora.ask(receipt);
-    expect(before.text).toMatch(/4 approved by you at [\d:]+\. They were undone at [\d:]+\./);
+    expect(before.text).toMatch(/4 approved by you at [\w :]+\. They were undone at [\w :]+\./);
     expect(before.text).toMatch(/Decided last.*you4 taken back.*you4 approvedThey were undone/s);
     expect(undoForms(before.forms)).toEqual([]);
     const { form } = formWith(before.forms, 'Approve');
@@ -557,7 +557,7 @@ describe('a decision that is taken back', () => {
     await rowsOf(`update mirror.users set email = 'later@example.com' where id = 13`);
     const { text, links } = await dora.ask(receipt);
     expect(text).toMatch(
-      /They were sent in run \d+ and are confirmed since [\d:]+\..*The 4, with valuesUndo the 4…Close/s,
+      /They were sent in run \d+ and are confirmed since [\w :]+\..*The 4, with valuesUndo the 4…Close/s,
     );
     // With one of them another field was sent, and somebody else besides.
     await owned(`update sync.changes set old = old || '{"role_id": 1}', new = new || '{"role_id": 2}' where kind = 'push' and user_id = 11;
@@ -580,11 +580,11 @@ describe('a decision that is taken back', () => {
     expect(await decisions()).toContainEqual(['undo', 11n, 'phone']);
     const undone = async () => (await dora.ask(done.location ?? '')).text;
     expect(await undone()).toMatch(
-      /3 undone by you at [\d:]+\. The mirror has the values of before\. No daemon runs/,
+      /3 undone by you at [\w :]+\. The mirror has the values of before\. No daemon runs/,
     );
     await arrive(11, 12);
     expect(await undone()).toMatch(
-      /The mirror has the values of before\. They were sent back in run \d+ and are confirmed since [\d:]+\. Approved at [\d:]+, undone at [\d:]+\./,
+      /The mirror has the values of before\. They were sent back in run \d+ and are confirmed since [\w :]+\. Approved at [\w :]+, undone at [\w :]+\./,
     );
     expect((await dora.ask(receipt)).text).toMatch(
       /1 was sent in run \d+ and is confirmed since .*; 3 were undone at/,
@@ -616,7 +616,7 @@ describe('a decision that is taken back', () => {
     const { form } = await openBatch();
     const rejected = (await decide(form, 'Reject', (row) => row.includes('new12'))).done.location ?? '';
     expect((await dora.ask(rejected)).text).toMatch(
-      /1 rejected by you at [\d:]+\. It stays in the mirror, and is not sent before somebody edits it again\. Nothing was sent\./,
+      /1 rejected by you at [\w :]+\. It stays in the mirror, and is not sent before somebody edits it again\. Nothing was sent\./,
     );
     expect((await dora.ask('/waiting')).text).toMatch(/3 of 4 edits are left.*1 rejected by you at/s);
     await answer(await questionOf(rejected, 'Undo the one'), 'Take back 1');
@@ -627,7 +627,7 @@ describe('a decision that is taken back', () => {
     const decided = await reject(setup, leased, choice);
     const withdrawn = `/waiting?done=${decided.decision}`;
     expect((await dora.ask(withdrawn)).text).toMatch(
-      /1 withdrawn by you at [\d:]+\. It is in the mirror as last agreed\. Nothing was sent\./,
+      /1 withdrawn by you at [\w :]+\. It is in the mirror as last agreed\. Nothing was sent\./,
     );
     const asked = await questionOf(withdrawn, 'Undo the one');
     expect(asked.text).toContain('Undo the email of Robin Reed13?');
@@ -693,7 +693,7 @@ describe('a decision that is taken back', () => {
       ).toEqual([['undo']]);
       await hold([12], batch);
       expect((await dora.ask(done.location ?? '')).text).toMatch(
-        /4 undone by you at [\d:]+\. The mirror has the values of before\. 1 waits for somebody; 3 wait undecided again/,
+        /4 undone by you at [\w :]+\. The mirror has the values of before\. 1 waits for somebody; 3 wait undecided again/,
       );
     });
   });
@@ -1066,7 +1066,7 @@ describe('with four eyes', () => {
     expect(asked.text).toContain('Withdraw all 2?');
     const done = await dora.press(formWith(asked.forms, 'Withdraw 2').form, 'Withdraw 2');
     expect((await dora.ask(done.location ?? '')).text).toMatch(
-      /2 withdrawn by you at [\d:]+\. They are in the mirror as last agreed\. Nothing was sent\./,
+      /2 withdrawn by you at [\w :]+\. They are in the mirror as last agreed\. Nothing was sent\./,
     );
     expect(await reasons()).toEqual([]);
   });

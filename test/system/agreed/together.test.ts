@@ -41,10 +41,12 @@ describe('held fields of one change', () => {
     const { ids, batch } = await openRoles();
     const { stderr } = await team.musterd('held');
     expect(stderr).toContain(`4 of them were edited at once (limit): musterd resolve --batch ${batch}`);
-    expect(await resolve(batch.toUpperCase(), '--take', 'mirror', '--reason', 'agreed')).toMatchObject({
-      code: 0,
-      stderr: '',
-    });
+    const done = await resolve(batch.toUpperCase(), '--take', 'mirror', '--reason', 'agreed');
+    expect([done.code, done.stderr]).toEqual([0, '']);
+    const [[decision = ''] = []] = await team.sql(`select max(decision_id) from report.decisions`);
+    expect(done.stdout.split('\n').slice(0, -1)).toEqual(
+      ids.map((id) => expect.stringMatching(new RegExp(`^role_id of ${id} .* \\(decision ${decision}\\)$`))),
+    );
     expect(
       await team.sql(`select count(distinct run_id) as runs, count(distinct decision_id) as decisions, count(*) as all, min(decided_by) as by, min(decided_why) as why
         from sync.changes where kind = 'resolve'`),
@@ -59,7 +61,10 @@ describe('held fields of one change', () => {
     const before = await rolesOf();
     expect(before).toContain('17');
     const { code, stdout } = await resolve(batch, '--take', 'service', '--json');
-    expect([code, (JSON.parse(stdout) as { resolved: unknown[] }).resolved.length]).toEqual([0, 4]);
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      0,
+      { decision_id: expect.any(Number), resolved: { length: 4 } },
+    ]);
     await team.run();
     expect([team.updates(), await team.held()]).toEqual([[], []]);
   });
