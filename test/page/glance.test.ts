@@ -89,6 +89,26 @@ const textOfGlance = (read: Glance, more: Partial<PageContext> = {}) =>
 /** What is said of a whole day or more. */
 const ofWholeDays = /24 h|90 days|twelve months|yesterday/;
 
+it('names the roles of those that moved last', () => {
+  const move = {
+    changeId: 9n,
+    teamId: 41n,
+    userId: 5n,
+    name: 'Ada Berg',
+    kind: 'push',
+    field: 'role_id',
+  } as const;
+  const read = { ...young, moves: [{ ...move, old: '4', new: '1', at: secondsAgo(9), by: 'anna' }] };
+  expect(
+    textOfGlance(read, {
+      roleNames: new Map([
+        ['41 4', 'member'],
+        ['41 1', 'admin'],
+      ]),
+    }),
+  ).toContain('4 member → 1 admin');
+});
+
 describe('the first view of a first day', () => {
   it('says what its first run took, and nothing of a whole day', () => {
     const text = textOfGlance(young);

@@ -17,6 +17,7 @@ export const contextOf = (path: string, search = '', details = true): PageContex
     decide: null,
     waiting: 0,
     standings: new Map(),
+    roleNames: new Map(),
     placing: {
       verdict: 'unrecorded',
       known: null,

@@ -473,6 +473,18 @@ describe('a list of many', () => {
     expect((await dora.ask('/waiting?state=limit')).checked.length).toBe(0);
   });
 
+  it('has the names of roles, wherever one is to be decided', async () => {
+    await owned(`insert into mirror.roles (team_id, role_id, name, members) values (41, 7, 'Night Shift', 0)
+      on conflict (team_id, role_id) do update set name = excluded.name`);
+    await rowsOf('update mirror.users set role_id = 7 where id = 20');
+    await hold([20]);
+    const list = await dora.ask('/waiting');
+    expect(list.text).toMatch(/1 Administrator\s*7 Night Shift\s*same/);
+    const asked = await dora.press(formWith(list.forms, 'Take the mirror’s').form, 'Take the mirror’s');
+    expect(asked.text).toMatch(/ → 7 Night Shift/);
+    await owned(`delete from mirror.roles where role_id = 7`);
+  });
+
   it('decides about all rows or none', async () => {
     await openMany();
     const { forms } = await dora.ask('/waiting?state=conflict');

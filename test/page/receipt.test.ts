@@ -19,6 +19,7 @@ const context: PageContext = {
   now: clock('14:33:10'),
   decide: { actor: 'kim', token: () => 'secret', barred: new Set() },
   waiting: 0,
+  roleNames: new Map(),
   standings: new Map(),
   placing: {
     verdict: 'unrecorded',

@@ -8,6 +8,7 @@ import type { Row } from '../../mirror/db/database.ts';
 import type { LedgerRow } from '../../mirror/users/ledger.ts';
 import { contains } from './page-people.ts';
 import type { PageReader } from './page-reader.ts';
+import { readRoleNames, type RoleNames, withRoleName } from './role-names.ts';
 
 /** A `null` selects everything. */
 export interface ChangesAsked {
@@ -160,7 +161,7 @@ async function readRows(
     ) h on true
     where c.nth = 1 or c.kind not in ('adopt', 'return')
     order by c.change_id desc, c.field`.execute(reader.db);
-  const roles = await readRoleNames(reader);
+  const roles = await readRoleNames(reader.db, reader.teamIds);
   return rows.map((row) =>
     row.kind === 'adopt' || row.kind === 'return'
       ? {
@@ -190,22 +191,9 @@ async function readLookedTo(
   return found === undefined || (since !== null && found.at < since) ? null : found;
 }
 
-/** By team and id. */
-async function readRoleNames({ db, teamIds }: PageReader): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await sql<Row<'mirror.roles', 'team_id' | 'role_id' | 'name'>>`
-    select team_id, role_id, name from mirror.roles where team_id = any (${idArray(teamIds)}) and name is not null`.execute(
-    db,
-  );
-  return new Map(rows.map((row) => [`${row.team_id} ${row.role_id}`, row.name ?? '']));
-}
-
 /** Replaces role ids by the names that people know. */
-function withRoleNames(row: ChangeRow, roles: ReadonlyMap<string, string>): ChangeRow {
-  if (row.field !== 'role_id') return row;
-  const named = (value: unknown) => {
-    const name = roles.get(`${row.team_id} ${String(value)}`);
-    return name === undefined ? value : `${String(value)} ${name}`;
-  };
+function withRoleNames(row: ChangeRow, roles: RoleNames): ChangeRow {
+  const named = (value: unknown) => withRoleName(roles, row.team_id, row.field, value);
   return {
     ...row,
     base_value: named(row.base_value),

@@ -9,6 +9,7 @@ import type { Database, Queryable } from '../../mirror/db/database.ts';
 import { readPlacing } from '../../mirror/team/known-place.ts';
 import { pendingOf, readNotAtRest } from '../../mirror/users/not-at-rest.ts';
 import { waitsForPerson } from '../../mirror/users/waiting-fields.ts';
+import { readRoleNames, type RoleNames } from './role-names.ts';
 
 /** A team that the reader may see. */
 export interface SeenTeam {
@@ -49,6 +50,8 @@ export interface PageFrame {
   /** Fields and missing rows that wait for a person, in the requested teams. */
   readonly waiting: number;
   readonly placing: Placing;
+  /** Of the requested teams. */
+  readonly roleNames: RoleNames;
   readonly daemons: readonly SeenDaemon[];
   /** Of the requested teams that no daemon serves any more: the last one that did, by the team's name. */
   readonly stopped: ReadonlyMap<string, SeenDaemon>;
@@ -130,6 +133,7 @@ export async function readPageFrame<Result>(
         standings,
         waiting: teamIds.reduce((sum, id) => sum + (standings.get(id)?.waiting ?? 0), 0),
         placing,
+        roleNames: await readRoleNames(tx, teamIds),
         daemons,
         stopped,
         waitingEdits,

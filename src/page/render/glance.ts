@@ -10,7 +10,7 @@ import { type Html, html, none } from './html.ts';
 import { teamName } from './layout.ts';
 import { to } from './links.ts';
 import { direction } from './pills.ts';
-import { changed, value } from './three-values.ts';
+import { changed, knownAs, value } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { rhythm } from './run-words.ts';
 import { at, clockTime, count, listed, longAgo, many, named } from './words.ts';
@@ -68,13 +68,14 @@ function movesTable(context: PageContext, glance: Glance): Html {
   const isMany = context.team === null;
   const rowOf = (move: GlanceMove) => {
     const side = move.kind === 'push' ? 'mirror' : 'service';
+    const [before, after] = [knownAs(context, move, move.old), knownAs(context, move, move.new)];
     return {
       cells: [
         at(move.at, context.now),
         ...teamCells(context, move.teamId),
         person(context, move.teamId, { id: move.userId, name: move.name }),
         fieldName(move.field),
-        html`<span class="quiet">${value(context, move.field, move.old)}</span> → ${changed(context, move.field, { of: move.new, from: move.old, side })}`,
+        html`<span class="quiet">${value(context, move.field, before)}</span> → ${changed(context, move.field, { of: after, from: before, side })}`,
         side === 'mirror' ? direction('push', 'pushed') : direction('pull', 'pulled'),
         side === 'mirror' ? (move.by === null ? 'not known' : named(move.by)) : 'on the service',
       ],

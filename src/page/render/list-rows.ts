@@ -7,7 +7,7 @@ import { person, type TableRow, table } from './components.ts';
 import { mayDecide, shownKey, type Verb } from './decide.ts';
 import { byWhom, fieldName, listTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
-import { headOfThree, three } from './three-values.ts';
+import { headOfThree, knownAs, three } from './three-values.ts';
 import { type PageContext, teamOf } from './view.ts';
 import { at, capital, visible } from './words.ts';
 
@@ -94,7 +94,16 @@ function rowsOf(standing: ListOnPage): readonly TableRow[] {
       tick,
       who,
       ...(isMany ? [html`${fieldName(field)}`] : []),
-      ...three(context, row, 'same'),
+      ...three(
+        context,
+        {
+          field,
+          base: knownAs(context, row, row.base),
+          mirror: knownAs(context, row, row.mirror),
+          service: knownAs(context, row, row.service),
+        },
+        'same',
+      ),
       edited,
     ];
     return [{ cells, ...id }, ...(note === none ? [] : [{ under: note }])];

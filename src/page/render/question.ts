@@ -10,7 +10,7 @@ import { fieldName, fieldsOf, fieldTitle, fieldWords, rowsInWords } from './hold
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
 import { icon, sides } from './pills.ts';
-import { changed, value } from './three-values.ts';
+import { changed, knownAs, type OfTeam, type Side, value } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { clockTime, count, many, named } from './words.ts';
 
@@ -103,8 +103,18 @@ const whoseField = (
       });
 
 /** `from → to`, each in the colour of the side that it comes from. */
-export const inPlaceOf = (context: PageContext, field: string, from: unknown, into: Html): Html =>
-  html`<span class="quiet">${value(context, field, from)}</span> <span aria-label="to">→</span> ${into}`;
+export const inPlaceOf = (
+  context: PageContext,
+  {
+    of: row,
+    from,
+    to,
+    side,
+  }: { readonly of: OfTeam; readonly from: unknown; readonly to: unknown; readonly side: Side },
+): Html => {
+  const [there, next] = [knownAs(context, row, from), knownAs(context, row, to)];
+  return html`<span class="quiet">${value(context, row.field, there)}</span> <span aria-label="to">→</span> ${changed(context, row.field, { of: next, from: there, side })}`;
+};
 
 /** The first of them, and the others folded. */
 export function movesTable(context: PageContext, head: Html, moves: readonly QuestionRow[]): Html {
@@ -131,12 +141,8 @@ function movesOf(context: PageContext, verb: Verb, rows: readonly PageField[]): 
     ? html`${sides.mirror} Mirror now → ${verb === 'Withdraw' ? 'as last agreed' : html`${sides.service} from the service`}`
     : html`${sides.service} Service now → ${sides.mirror} from the mirror`;
   const moves = rows.map((row) => {
-    const into = changed(context, row.field, {
-      of: verb === 'Withdraw' ? row.base : row[side],
-      from: row[from],
-      side,
-    });
-    return { ...row, into: inPlaceOf(context, row.field, row[from], into) };
+    const to = verb === 'Withdraw' ? row.base : row[side];
+    return { ...row, into: inPlaceOf(context, { of: row, from: row[from], to, side }) };
   });
   return movesTable(context, there, moves);
 }
@@ -158,12 +164,7 @@ function ownNote(context: PageContext, own: readonly PageField[]): Html {
   const words = html`<b>${is} left out, since you edited ${them} yourself.</b> Nobody approves their own edits here (four eyes). ${wait} for somebody else; nothing happens to ${them} now.`;
   const moves = own.map((row) => ({
     ...row,
-    into: inPlaceOf(
-      context,
-      row.field,
-      row.base,
-      changed(context, row.field, { of: row.mirror, from: row.base, side: 'mirror' }),
-    ),
+    into: inPlaceOf(context, { of: row, from: row.base, to: row.mirror, side: 'mirror' }),
   }));
   return leftRows(context, words, moves);
 }

@@ -5,7 +5,7 @@ import { type Deed, type Fate, fates, perRequest } from '../../model/waiting-pag
 import { fieldTitle, fieldWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
-import { value } from './three-values.ts';
+import { knownAs, value } from './three-values.ts';
 import { type PageContext, teamOf } from './view.ts';
 import { at, capital, count, many, named } from './words.ts';
 
@@ -34,7 +34,7 @@ export function deedOf(context: PageContext, decided: Decided): Html {
   const past = pastOf[decision];
   if (decision === 'value') {
     const who = context.details && decided.name ? html` of ${named(decided.name)}` : none;
-    return html`${fieldTitle(field)}${who} set to ${value(context, field, decided.value)}`;
+    return html`${fieldTitle(field)}${who} set to ${value(context, field, knownAs(context, { ...decided, field }, decided.value))}`;
   }
   if (decision === 'mirror' || decision === 'service') {
     const [one, more] = fields.length === 1 ? fieldWords(field) : ['value', 'values'];

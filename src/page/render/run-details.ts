@@ -5,7 +5,7 @@ import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
 import { movedBy, movedInWords } from './run-words.ts';
-import { changed, value } from './three-values.ts';
+import { changed, knownAs, value } from './three-values.ts';
 import type { PageContext } from './view.ts';
 import { capital, count, many, took, visible } from './words.ts';
 
@@ -52,8 +52,10 @@ function moveLine(run: OpenRun, move: RunMove, context: PageContext): Html {
   if (move.field === null || move.kind === 'hold')
     return html`<li>${who}: ${move.kind === 'hold' ? 'held' : move.kind}${move.field === null ? none : html` ${fieldName(move.field)}`}</li>`;
   const side = move.kind === 'push' ? 'mirror' : 'service';
+  const of = { teamId: run.teamId, field: move.field };
+  const [before, after] = [knownAs(context, of, move.old), knownAs(context, of, move.new)];
   const outcome = move.outcome === null ? none : html` <span class="quiet">${move.outcome}</span>`;
-  return html`<li>${who}: ${fieldName(move.field)} ${move.kind}, <span class="quiet">${value(context, move.field, move.old)}</span> → ${changed(context, move.field, { of: move.new, from: move.old, side })}${outcome}</li>`;
+  return html`<li>${who}: ${fieldName(move.field)} ${move.kind}, <span class="quiet">${value(context, move.field, before)}</span> → ${changed(context, move.field, { of: after, from: before, side })}${outcome}</li>`;
 }
 
 const linesShown = 12;

@@ -2,10 +2,18 @@
 import { differenceWithin } from './difference-within.ts';
 import { type Html, html, none } from './html.ts';
 import { sides } from './pills.ts';
+import type { Id } from '../../model/id.ts';
+import { withRoleName } from '../read/role-names.ts';
 import type { PageContext } from './view.ts';
 import { visible } from './words.ts';
 
 export type Side = 'mirror' | 'service';
+
+/** A field of somebody in a team. */
+export interface OfTeam {
+  readonly teamId: Id | null;
+  readonly field: string;
+}
 
 /** A value as the database has it, as text; `null`: there is none. */
 export function textOf(value: unknown): string | null {
@@ -34,6 +42,10 @@ const notShown: Html = html`<span class="none">not shown</span>`;
 
 /** Values of these fields say who somebody is, or how to reach them. */
 const personal: ReadonlySet<string> = new Set(['name', 'first_name', 'last_name', 'email', 'phone']);
+
+/** A value as people know it: a role with its name. */
+export const knownAs = (context: Pick<PageContext, 'roleNames'>, of: OfTeam, value: unknown): unknown =>
+  withRoleName(context.roleNames, of.teamId, of.field, value);
 
 export const isShown = ({ details }: Pick<PageContext, 'details'>, field: string): boolean =>
   details || !personal.has(field);

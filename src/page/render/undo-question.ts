@@ -12,7 +12,7 @@ import { sides } from './pills.ts';
 import { asking, fieldsFact, inPlaceOf, leftRows, movesTable, namedRows, sentBy } from './question.ts';
 import { deedOf } from './receipt-words.ts';
 import { nothingCard } from './receipt.ts';
-import { changed, value } from './three-values.ts';
+import { knownAs, value } from './three-values.ts';
 import { type PageContext, type PageShown, teamOf } from './view.ts';
 import { clockTime, count, many, named, visible } from './words.ts';
 
@@ -119,17 +119,12 @@ export function undoQuestion(context: PageContext, question: UndoQuestion): Page
     ...back.map((row) => ({
       ...row,
       teamId,
-      into: inPlaceOf(
-        context,
-        row.field,
-        row.from,
-        changed(context, row.field, { of: row.to, from: row.from, side: 'mirror' }),
-      ),
+      into: inPlaceOf(context, { of: { ...row, teamId }, from: row.from, to: row.to, side: 'mirror' }),
     })),
     ...undecided.map((row) => ({
       ...row,
       teamId,
-      into: html`${value(context, row.field, row.from)} <span aria-label="to">→</span> ${again}`,
+      into: html`${value(context, row.field, knownAs(context, { ...row, teamId }, row.from))} <span aria-label="to">→</span> ${again}`,
     })),
   ];
   const head =

@@ -35,6 +35,8 @@ export interface PageContext extends PageAsked {
   readonly waiting: number;
   /** How each team stands that the reader may see. */
   readonly standings: PageFrame['standings'];
+  /** Names of roles, in the teams asked for. */
+  readonly roleNames: PageFrame['roleNames'];
   /** Where this mirror is, and was. */
   readonly placing: Placing;
   /** All daemons of these teams that have said that they run. */

@@ -39,7 +39,18 @@ const asCsv = ({ head, rows }: Csv): string => {
 function contextOf(
   { configs, version, decide }: PageOptions,
   question: PageQuestion,
-  { seen, reader, now, waiting, standings, placing: found, daemons, stopped, waitingEdits }: PageFrame,
+  {
+    seen,
+    reader,
+    now,
+    waiting,
+    standings,
+    placing: found,
+    roleNames,
+    daemons,
+    stopped,
+    waitingEdits,
+  }: PageFrame,
 ): PageContext {
   const [{ status }] = configs() as readonly [Config, ...Config[]];
   const byTeam = new Map(configs().map((config) => [config.team, config]));
@@ -72,6 +83,7 @@ function contextOf(
     decide: mayDecide && status.decide && actor !== null ? { actor, token, barred } : null,
     waiting,
     standings,
+    roleNames,
     placing,
     daemons,
     // A daemon that answers runs, and is about to say so.
