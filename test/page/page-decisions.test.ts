@@ -459,9 +459,13 @@ describe('a list of many', () => {
     const editOf = (id: number) => `update mirror.users set role_id = 1 + role_id % 4 where id = ${id}`;
     await rowsOf(`begin; ${editOf(11)}; ${editOf(12)}; commit`);
     await hold([11, 12]);
-    const limited = `update sync.held_fields set reason = 'limit'`;
+    const limited = `update sync.held_fields set reason = 'limit', detail = '2 roles would change in one run, more than 1'`;
     await owned(limited);
-    expect((await dora.ask('/waiting?state=limit')).checked.length).toBe(2);
+    const both = await dora.ask('/waiting?state=limit');
+    expect(both.checked.length).toBe(2);
+    expect(both.text).toContain(
+      '2 roles would change in one run, more than 1. None of them was sent. They stay held until',
+    );
     expect((await dora.ask('/waiting?state=limit&ticks=none')).checked.length).toBe(0);
     await rowsOf(editOf(13));
     await hold([13]);

@@ -86,7 +86,7 @@ export const stateName: Readonly<Record<State, string>> = {
 /** Of a pill that leads to it, or stands for it. */
 export const heldWords = (reason: HoldReason): string => `held: ${stateName[reason]}`;
 
-/** What it means, and what follows. */
+/** What it means, and what follows: of one edit. */
 export const meaning: Readonly<Record<PageField['reason'], string>> = {
   conflict:
     'Each side has a value that the other has not seen, so neither is overwritten. It stays held until one of the two values changes or somebody decides.',
@@ -100,4 +100,20 @@ export const meaning: Readonly<Record<PageField['reason'], string>> = {
   review: 'It was not sent. It waits until somebody approves or rejects it.',
   asked: 'It is left alone on both sides until then.',
   rejected: 'It stays in the mirror, and is not sent before somebody edits it again.',
+};
+
+/** The same of several. */
+export const meaningOfMany: Readonly<Record<PageField['reason'], string>> = {
+  conflict:
+    'Each side has values that the other has not seen, so neither is overwritten. They stay held until one of the two values changes or somebody decides.',
+  refused: 'None of them is sent again until one of the two values changes or somebody decides.',
+  ineffective:
+    'The service took them, and shows its own values still. None of them is sent again until one of the two values changes or somebody decides.',
+  unsupported:
+    'The service has no way to take them. They stay held until the value changes or somebody decides.',
+  gone: 'There is nobody to send them to.',
+  limit: 'None of them was sent. They stay held until one of the two values changes or somebody decides.',
+  review: 'None of them was sent. They wait until somebody approves or rejects them.',
+  asked: 'They are left alone on both sides until then.',
+  rejected: 'They stay in the mirror, and are not sent before somebody edits them again.',
 };

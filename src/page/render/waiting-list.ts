@@ -6,7 +6,7 @@ import { mostWhole, ownKey } from '../../model/waiting-page.ts';
 import { hasBanner, isCopy, nothingDecided } from './banner.ts';
 import { chips, choice, csvChip, empty, heading } from './components.ts';
 import { barredNote, hidden, mayDecide } from './decide.ts';
-import { byWhom, editorsIn, isMine, listTitle, meaning, stateName } from './hold-words.ts';
+import { byWhom, editorsIn, isMine, listTitle, meaning, meaningOfMany, stateName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { teamName } from './layout.ts';
 import { commandOf, csvOf, href, to } from './links.ts';
@@ -74,12 +74,12 @@ function aboutOf({ list, context, read }: ListOnPage): Html {
 /** Why it waits, and what that means. */
 function meaningOf({ list, context, read, isDecided }: ListOnPage): Html {
   const details =
-    list.state === 'approval'
+    list.state === 'approval' || (list.state === 'limit' && list.details.length === 1)
       ? list.details.filter((detail) => detail !== '').map((detail) => html`${visible(capital(detail))}. `)
       : [];
   const means =
     list.state !== 'approval'
-      ? meaning[list.state]
+      ? (list.rows === 1 ? meaning : meaningOfMany)[list.state]
       : isCopy(context)
         ? 'None of it is sent from here.'
         : 'None of it was sent. It waits until somebody decides or the edits change; all else goes on.';
