@@ -1,7 +1,7 @@
 /** The mirror of one team, as declared in `reconcile/ports.ts`. */
 import type { AbsenceDecision, ListedResource, MirroredResource, WithheldAbsence } from '../model/absence.ts';
 import type { Intent, IntentResult, NameSafety } from '../model/intent.ts';
-import type { Concern } from '../model/plan.ts';
+import type { Concern, RoleNames, ShownUsers } from '../model/plan.ts';
 import type { UserPlan, UserWrite } from '../model/user-plan.ts';
 import type { ContactCount } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
@@ -13,7 +13,7 @@ import type { Tag } from '../model/tag.ts';
 import type { KnownListing, ListingRest, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamAnswer } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
-import type { RoleNames, ShownUsers, UserState } from '../model/user-state.ts';
+import type { UserState } from '../model/user-state.ts';
 import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap } from './users/absences.ts';
 import { readAddresses, readLookups } from './users/addresses.ts';
 import type { Database, Queryable } from './db/database.ts';

@@ -28,27 +28,6 @@ export interface LastingEdit {
 /** By field; absent: both sides agree, or the edit is not on record yet. */
 export type LastingEdits = Readonly<Partial<Record<Field, LastingEdit>>>;
 
-/** The names of the roles of members, where they are known. */
-export type RoleNames = Pick<ReadonlyMap<Id, string>, 'get'>;
-
-/** Everybody whom one pass has seen. */
-export interface ShownUsers {
-  readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** The names of their roles. */
-  readonly roles: RoleNames;
-  /** Members of the team: of those that are gone, these alone are looked for. */
-  readonly listed: Iterable<Id>;
-}
-
-export interface ComparedUsers {
-  /** Shown, and not equal everywhere. */
-  readonly differing: readonly UserState[];
-  /** Shown, of whom all can be read and nothing at all is known here. */
-  readonly unknown: readonly Id[];
-  /** Users of mirror or base who are not shown; of those that are gone, only the listed ones. */
-  readonly unseen: readonly UserState[];
-}
-
 /** All that is known of one user. */
 export interface UserState {
   readonly id: Id;

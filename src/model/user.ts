@@ -98,16 +98,16 @@ export function canonicalShown(field: Field, value: SingleValue): string {
 }
 
 /** What the service says of a field: a value, in the form in which it is compared, or why there is none. */
-export type Said = { readonly value: string } | 'left out' | 'unreadable';
+export type FieldReading = { readonly value: string } | 'left out' | 'unreadable';
 
-export function saidOf(field: Field, user: ServiceUser): Said {
+export function saidOf(field: Field, user: ServiceUser): FieldReading {
   const shown = user[field];
   if (isUnreadable(shown)) return 'unreadable';
   return shown === undefined ? 'left out' : { value: canonicalShown(field, shown) };
 }
 
 /** Whether the service says this of a field, in canonical form. */
-export function says(said: Said, value: string): boolean {
+export function says(said: FieldReading, value: string): boolean {
   return typeof said === 'object' && said.value === value;
 }
 

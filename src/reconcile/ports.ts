@@ -10,13 +10,21 @@ import type {
 } from '../model/absence.ts';
 import type { Intent, IntentResult, NameSafety, OpenedIntents, PushTries } from '../model/intent.ts';
 import type { UserPlan, UserWrite } from '../model/user-plan.ts';
-import type { ComparedUsers, RoleNames, ShownUsers, UserState } from '../model/user-state.ts';
+import type { UserState } from '../model/user-state.ts';
+import type {
+  ComparedUsers,
+  RoleNames,
+  ShownUsers,
+  Concern,
+  EditedUser,
+  PresentUser,
+  Addresses,
+} from '../model/plan.ts';
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { GatheredRows, Listing, ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
-import type { Concern, EditedUser, PresentUser, Addresses } from '../model/plan.ts';
 import type {
   ListingOptions,
   SendOptions,

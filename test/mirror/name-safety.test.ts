@@ -10,7 +10,7 @@ import type { UserPlan } from '../../src/model/user-plan.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
 import { planInLists } from '../reconcile/in-lists.ts';
-import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll } from '../reconcile/states.ts';
 import { resultOf } from '../../src/reconcile/push/result.ts';
 import { judge } from '../../src/reconcile/push/outcome.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

@@ -8,10 +8,9 @@ import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { Id } from '../../src/model/id.ts';
 import { hasUnreadable, type ServiceUser } from '../../src/model/user.ts';
 import { takeNew } from '../../src/reconcile/apply-users.ts';
-import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, anyService, member, shown } from '../reconcile/states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { unknownUser } from '../../src/reconcile/plan-users.ts';
-import { anyService, member, shown } from '../reconcile/states.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 

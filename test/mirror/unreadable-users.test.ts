@@ -5,7 +5,7 @@ import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { fields } from '../../src/model/fields.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll } from '../reconcile/states.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;

@@ -7,7 +7,7 @@ import { ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import { countPlans } from '../../src/reconcile/apply-users.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll } from '../reconcile/states.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;

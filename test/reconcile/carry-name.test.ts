@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { splitName } from '../../src/model/name.ts';
 import type { Hold } from '../../src/model/user-plan.ts';
-import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, base as agreed, id, makeState, member } from './states.ts';
 import { nameToCarry } from '../../src/reconcile/merge/name-to-carry.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { nameAlong } from '../../src/reconcile/push/carry-name.ts';
-import { base as agreed, id, makeState, member } from './states.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';
 
 const names = {

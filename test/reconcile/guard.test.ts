@@ -15,9 +15,9 @@ import { waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { concernOf } from '../../src/reconcile/plan-users.ts';
 import { onlyGuarded } from '../../src/reconcile/guard/planned-push.ts';
-import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
+import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, makeState, member, shown } from './states.ts';
 import { inLists } from './in-lists.ts';
-import { makeState, member, shown } from './states.ts';
 import { splitName } from '../../src/model/name.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';
 

@@ -4,9 +4,9 @@ import type { Hold, HoldReason } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { guard } from '../../src/reconcile/guard/guard.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
-import { type ConflictPolicy, holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, base, id, makeState, member } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { base, id, makeState, member } from './states.ts';
 import { rowsOf } from './truth.ts';
 
 /** A held email, by what holds it; `in a batch` or alone. */

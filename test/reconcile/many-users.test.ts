@@ -7,12 +7,11 @@ import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { planEdited } from '../../src/reconcile/plan-edited.ts';
 import { planUsers, type RunContext, type UsersPlan } from '../../src/reconcile/plan-users.ts';
-import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, makeState } from './states.ts';
 import { findSharedAddresses } from '../../src/verify/compare-users.ts';
 import { countVisits } from '../support/count-visits.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
-import { makeState } from './states.ts';
 
 const guard: GuardSettings = {
   maxRows: 1_000_000,

@@ -4,8 +4,7 @@ import type { UserState, Versions } from '../../src/model/user-state.ts';
 import { hasMoved, isOvertaken, overtakenDetail } from '../../src/reconcile/merge/overtaken.ts';
 import { countMovedAlone, tellNothing } from '../../src/reconcile/plan-users.ts';
 import { planInLists } from './in-lists.ts';
-import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
-import { makeState, member, shown, without } from './states.ts';
+import { holdAll, makeState, member, shown, without } from './states.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';
 
 type Fate = 'sent' | 'held';

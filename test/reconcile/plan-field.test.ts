@@ -5,8 +5,8 @@ import type { MirrorRow, BaseUser, ServiceUser } from '../../src/model/user.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { type NameSplit, splitName } from '../../src/model/name.ts';
 import { unsendable, holdStands, planField } from '../../src/reconcile/merge/plan-field.ts';
-import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
-import { base, makeState, row, shown, without } from './states.ts';
+import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, base, makeState, row, shown, without } from './states.ts';
 import { rowsOf } from './truth.ts';
 
 /** What the state's own mirror and service come to. */

@@ -14,14 +14,14 @@ import {
   sameBytes,
   serviceValue,
 } from '../../src/model/user.ts';
-import { holdAll, mergeField, type Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { mergeField, type Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, anyMember, anyPolicy, anyState } from './states.ts';
 import { planField } from '../../src/reconcile/merge/plan-field.ts';
 import { planInLists } from './in-lists.ts';
 import { resultOf } from '../../src/reconcile/push/result.ts';
 import { isUnread } from '../../src/reconcile/unread.ts';
 import { judge, patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { applyPlan, applyResult, makeIntent, takePatch } from './apply-plan.ts';
-import { anyMember, anyPolicy, anyState } from './states.ts';
 
 const runs = { numRuns: 600 };
 

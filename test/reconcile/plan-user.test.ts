@@ -3,9 +3,9 @@ import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
 import { decideEach, type Hold } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { planInLists } from './in-lists.ts';
-import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
+import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, base, makeState, member, row, shown, without } from './states.ts';
 import { applyPlan } from './apply-plan.ts';
-import { base, makeState, member, row, shown, without } from './states.ts';
 
 const mirrorWins: Policy = {
   name: 'mirror-wins',

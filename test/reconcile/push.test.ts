@@ -6,7 +6,8 @@ import { splitName } from '../../src/model/name.ts';
 import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
 import { isPush, pushOf } from '../../src/model/user-plan.ts';
 import { readLessons } from '../../src/reconcile/push/batches.ts';
-import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
+import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, makeState, without } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { pushEdits } from '../../src/reconcile/push/push.ts';
@@ -15,7 +16,6 @@ import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts'
 import { takePatch } from './apply-plan.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, type Patches, type ServiceStandIn } from './service-stand-in.ts';
-import { makeState, without } from './states.ts';
 
 const addressesOf = (id: Id) => [`user${id}@example.com`, String(15550100n + id)] as const;
 

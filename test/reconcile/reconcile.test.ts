@@ -5,13 +5,12 @@ import type { Hold } from '../../src/model/user-plan.ts';
 import { asAnswer, type Team } from '../../src/model/team.ts';
 import type { UserPatch } from '../../src/model/user.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
-import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, makeState, member, shown } from './states.ts';
 import type { ServicePort } from '../../src/reconcile/ports.ts';
 import { reconcile } from '../../src/reconcile/reconcile.ts';
 import type { ReconcileSettings } from '../../src/reconcile/reconcile-settings.ts';
 import { createMirrorStandIn, type MirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, refusal } from './service-stand-in.ts';
-import { makeState, member, shown } from './states.ts';
 
 const ids = Array.from({ length: 10 }, (_, i) => BigInt(i + 1));
 const valuesOf = (id: Id) => ({ email: `user${id}@example.com`, phone: `155501${id}`, roleId: 4n });

@@ -9,9 +9,9 @@ import { decisionsOf, type Hold, type UserPlan } from '../../src/model/user-plan
 import type { UserState } from '../../src/model/user-state.ts';
 import { guard } from '../../src/reconcile/guard/guard.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
-import { holdAll, type Policy } from '../../src/reconcile/merge/merge-field.ts';
+import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, base, makeState } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { base, makeState } from './states.ts';
 import { createWalk, type Walk } from './walk.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? 20_261_123);

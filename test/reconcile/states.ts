@@ -1,7 +1,7 @@
 /** Everything that may be known of one user, made by hand or at random from small pools, so that values meet. */
 import fc from 'fast-check';
 import type { TeamMember } from '../../src/model/team-member.ts';
-import { type Field, fields } from '../../src/model/fields.ts';
+import { eachSingle, type Field, fields } from '../../src/model/fields.ts';
 import type { Hold, HoldReason } from '../../src/model/user-plan.ts';
 import type { MirrorRow } from '../../src/model/user.ts';
 import type { UserState } from '../../src/model/user-state.ts';
@@ -12,6 +12,8 @@ import type { ConflictPolicy, Policy } from '../../src/reconcile/merge/merge-fie
 import { anyText } from '../model/odd-texts.ts';
 
 export const id = 7n;
+
+export const holdAll: Policy = { name: 'hold', ...eachSingle<ConflictPolicy>(() => 'hold') };
 
 export const base: BaseUser = {
   name: { first: 'Anne', last: 'Berg' },

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { indexAddresses } from '../../src/reconcile/guard/field-limits.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
-import { holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, makeState } from './states.ts';
 import { noteRoster, planUsers } from '../../src/reconcile/plan-users.ts';
 import { indexMembers, membersOf } from '../../src/reconcile/read/members.ts';
 import type { Roster } from '../../src/reconcile/read/roster.ts';
@@ -14,7 +14,6 @@ import { countTurns, turnsDuring } from '../support/turns.ts';
 import type { TeamMember } from '../../src/model/team-member.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
-import { makeState } from './states.ts';
 
 const lenient: GuardSettings = {
   maxRows: 1_000_000,

@@ -6,9 +6,9 @@ import type { ServiceUser } from '../../src/model/user.ts';
 import { createRunNotes, tell } from '../../src/reconcile/run-notes.ts';
 import { schemaDrift } from '../../src/reconcile/guard/limits.ts';
 import { planInLists } from './in-lists.ts';
-import { type ConflictPolicy, holdAll } from '../../src/reconcile/merge/merge-field.ts';
+import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, base, makeState, member, row, shown, without } from './states.ts';
 import { isFew, unreadNotes } from '../../src/reconcile/unread.ts';
-import { base, makeState, member, row, shown, without } from './states.ts';
 
 const odd = { unreadable: '{"a":1}' };
 const unreadable = (field: Field): ServiceUser => ({ ...shown, [field]: odd });

@@ -25,12 +25,12 @@
  *
  * An unread field is not pulled, pushed or settled: it waits for a run that can read it.
  */
-import { type Field, type UserValues, eachSingle } from '../../model/fields.ts';
+import type { Field, UserValues } from '../../model/fields.ts';
 import { canonicalName } from '../../model/name.ts';
 import {
   type BaseUser,
   canonicalValue,
-  type Said,
+  type FieldReading,
   type ServiceUser,
   saidOf,
   sameBytes,
@@ -54,7 +54,7 @@ export function unreadOf(
   field: Field,
   base: BaseUser | undefined,
   service: ServiceUser,
-): Exclude<Said, object> | undefined {
+): Exclude<FieldReading, object> | undefined {
   const said = saidOf(field, service);
   if (typeof said === 'object') return undefined;
   const isKnown = said === 'left out' && (base === undefined || canonicalBase(field, base) === '');
@@ -83,8 +83,6 @@ export interface Policy extends Readonly<Record<Field, ConflictPolicy>> {
   /** What is sent may need somebody's approval: an editor's word for the split of a name does not send its halves along. */
   readonly approvesSplits?: boolean;
 }
-
-export const holdAll: Policy = { name: 'hold', ...eachSingle<ConflictPolicy>(() => 'hold') };
 
 /** Applies the policy to a conflict; other verdicts stay. */
 export function applyPolicy(policy: Policy, field: Field, verdict: Verdict): Verdict {

@@ -3,7 +3,7 @@
 import type { TeamMember } from '../../model/team-member.ts';
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import type { RoleNames } from '../../model/user-state.ts';
+import type { RoleNames } from '../../model/plan.ts';
 import type { Intent, PushTries } from '../../model/intent.ts';
 import type { Still } from '../../model/place.ts';
 import type { Team } from '../../model/team.ts';

@@ -3,7 +3,7 @@ import type { TeamMember } from '../../model/team-member.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import type { Team } from '../../model/team.ts';
-import type { RoleNames } from '../../model/user-state.ts';
+import type { RoleNames } from '../../model/plan.ts';
 
 export type Members = ReadonlyMap<Id, TeamMember>;
 

@@ -3,7 +3,7 @@ import type { Database } from '../../mirror/db/database.ts';
 import { readKnownAddresses } from '../../mirror/users/verify-read.ts';
 import { columnOf, fields } from '../../model/fields.ts';
 import type { Team } from '../../model/team.ts';
-import { type Said, type ServiceUser, saidOf } from '../../model/user.ts';
+import { type FieldReading, type ServiceUser, saidOf } from '../../model/user.ts';
 import { isRefusal } from '../../reconcile/read/ask.ts';
 import type { Client } from '../../service/client.ts';
 import type { Report } from './check-report.ts';
@@ -36,7 +36,7 @@ export async function probeFields(
 ): Promise<void> {
   const users = answered.length > 0 || db === undefined ? answered : await lookSomeUp(service, team, db);
   if (users.length === 0) return;
-  const count = (wanted: Said) =>
+  const count = (wanted: FieldReading) =>
     Object.fromEntries(
       fields
         .map(

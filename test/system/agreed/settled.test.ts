@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { holdAll } from '../../../src/reconcile/merge/merge-field.ts';
+import { holdAll } from '../../reconcile/states.ts';
 import { temporaryFolder } from '../../support/checkout.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startMusterd } from '../run-musterd.ts';
