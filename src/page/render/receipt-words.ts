@@ -56,61 +56,67 @@ function inRuns(context: PageContext, { runs }: Decided): Html {
 
 /** What is said of so many; alone, they are all of it. */
 interface Part {
-  readonly fate: Fate;
-  readonly n: number;
-  readonly isAlone: boolean;
+  readonly context: PageContext;
+  readonly decided: Decided;
+  readonly isOne: boolean;
+  /** The subject with its verb: `It was` or `They were` alone, `2 were` among others. */
+  readonly is: (one: string, more: string) => string;
 }
 
+/** An edit that nobody has sent: why it is in the mirror. */
+function keptWords({ context, decided: { decision, at: decidedAt }, isOne, is }: Part): Html {
+  if (decision === 'reject')
+    return html`${is('stays', 'stay')} in the mirror, and ${isOne ? 'is' : 'are'} not sent before somebody edits ${isOne ? 'it' : 'them'} again`;
+  return decision === 'withdraw'
+    ? html`${is('is', 'are')} in the mirror as last agreed`
+    : html`${is('is', 'are')} in the mirror since ${at(decidedAt, context.now, true)}`;
+}
+
+function sentWords({ context, decided, isOne, is }: Part): Html {
+  const { decision, sentAt } = decided;
+  const since = sentAt === null ? none : html` since ${at(sentAt, context.now, true)}`;
+  const back = decision === 'undo' ? ' back' : '';
+  return html`${is('was', 'were')} sent${back}${inRuns(context, decided)} and ${isOne ? 'is' : 'are'} confirmed${since}`;
+}
+
+function undoneWords({ context, decided: { otherNumber, otherAt }, is }: Part): Html {
+  const when = otherAt === null ? none : html` at ${at(otherAt, context.now, true)}`;
+  const link = to(context, '/waiting', { done: String(otherNumber) });
+  return html`${is('was', 'were')} <a href="${link}">undone</a>${when}`;
+}
+
+const fateWords: Readonly<Record<Exclude<Fate, 'asked'>, (part: Part) => Html>> = {
+  sent: sentWords,
+  leaving: ({ context, decided, isOne, is }) =>
+    html`${is('is', 'are')} on ${isOne ? 'its' : 'their'} way${inRuns(context, decided)}`,
+  refused: ({ isOne, is }) =>
+    html`${is('was', 'were')} refused by the service and ${isOne ? 'waits' : 'wait'} for somebody`,
+  coming: ({ is }) => html`${is('goes', 'go')} with the next run`,
+  edited: ({ isOne, is }) =>
+    html`${is('was', 'were')} edited meanwhile and ${isOne ? 'waits' : 'wait'} again`,
+  waits: ({ decided: { decision }, is }) =>
+    html`${is('waits', 'wait')} ${decision === 'value' || decision === 'undo' ? 'for somebody' : 'again'}`,
+  undecided: ({ is }) => html`${is('waits', 'wait')} undecided again`,
+  decided: ({ is }) => html`${is('was', 'were')} decided about again`,
+  moved: ({ is }) => html`${is('was', 'were')} edited again or taken back meanwhile`,
+  undone: undoneWords,
+  kept: keptWords,
+};
+
 /** The parts add up to all of it. */
-function partOf(context: PageContext, decided: Decided, { fate, n, isAlone }: Part): Html {
-  const { decision, sentAt, at: decidedAt, otherNumber, otherAt } = decided;
+function partOf(context: PageContext, decided: Decided, fate: Fate, n: number): Html {
+  const isAlone = n === decided.rows;
+  if (fate === 'asked') return isAlone ? html`The answer was lost` : html`of ${count(n)} the answer was lost`;
   const isOne = n === 1;
-  const is = (one: string, more: string) =>
-    isAlone ? (isOne ? `It ${one}` : `They ${more}`) : `${count(n)} ${isOne ? one : more}`;
-  switch (fate) {
-    case 'sent': {
-      const since = sentAt === null ? none : html` since ${at(sentAt, context.now, true)}`;
-      const back = decision === 'undo' ? ' back' : '';
-      return html`${is('was', 'were')} sent${back}${inRuns(context, decided)} and ${isOne ? 'is' : 'are'} confirmed${since}`;
-    }
-    case 'leaving':
-      return html`${is('is', 'are')} on ${isOne ? 'its' : 'their'} way${inRuns(context, decided)}`;
-    case 'asked':
-      return isAlone ? html`The answer was lost` : html`of ${count(n)} the answer was lost`;
-    case 'refused':
-      return html`${is('was', 'were')} refused by the service and ${isOne ? 'waits' : 'wait'} for somebody`;
-    case 'coming':
-      return html`${is('goes', 'go')} with the next run`;
-    case 'edited':
-      return html`${is('was', 'were')} edited meanwhile and ${isOne ? 'waits' : 'wait'} again`;
-    case 'waits':
-      return html`${is('waits', 'wait')} ${decision === 'value' || decision === 'undo' ? 'for somebody' : 'again'}`;
-    case 'undecided':
-      return html`${is('waits', 'wait')} undecided again`;
-    case 'decided':
-      return html`${is('was', 'were')} decided about again`;
-    case 'moved':
-      return html`${is('was', 'were')} edited again or taken back meanwhile`;
-    case 'undone': {
-      const when = otherAt === null ? none : html` at ${at(otherAt, context.now, true)}`;
-      const link = to(context, '/waiting', { done: String(otherNumber) });
-      return html`${is('was', 'were')} <a href="${link}">undone</a>${when}`;
-    }
-    case 'kept':
-      if (decision === 'reject')
-        return html`${is('stays', 'stay')} in the mirror, and ${isOne ? 'is' : 'are'} not sent before somebody edits ${isOne ? 'it' : 'them'} again`;
-      return decision === 'withdraw'
-        ? html`${is('is', 'are')} in the mirror as last agreed`
-        : html`${is('is', 'are')} in the mirror since ${at(decidedAt, context.now, true)}`;
-    default:
-      return fate satisfies never;
-  }
+  const subject = isAlone ? (isOne ? 'It' : 'They') : count(n);
+  const is = (one: string, more: string) => `${subject} ${isOne ? one : more}`;
+  return fateWords[fate]({ context, decided, isOne, is });
 }
 
 export function partsOf(context: PageContext, decided: Decided, among: readonly Fate[] = fates): Html {
   const all = among.flatMap((fate) => {
     const n = decided.fates[fate] ?? 0;
-    return n === 0 ? [] : [partOf(context, decided, { fate, n, isAlone: n === decided.rows })];
+    return n === 0 ? [] : [partOf(context, decided, fate, n)];
   });
   const first = decided.isMore && among === fates ? `Among the first ${count(decided.rows)}: ` : '';
   return html`${all.map((part, i) => html`${i === 0 ? first : '; '}${part}`)}`;
