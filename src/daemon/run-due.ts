@@ -76,29 +76,34 @@ export interface LoopContext {
   readonly monotonicMs: () => number;
 }
 
+/** What one run of a team does of its work. */
+function runOf({ due: groupsDue, edits }: TeamWorkload, everyMs: number) {
+  const due = groupsDue.flatMap(({ group, dueAt }) => (isScheduled(group) ? [{ group, dueAt }] : []));
+  const hasUsers = due.some(({ group }) => group === 'users');
+  const pushes = edits?.isFresh === true && editsWaitMs(edits, everyMs) === 0;
+  const groups = [...due.map(({ group }) => group), ...(pushes && !hasUsers ? (['edits'] as const) : [])];
+  const hasNews = edits !== undefined && (edits.isFresh || !edits.isMarked);
+  // The edits that it sets out with, if any of them may be new.
+  return { due, groups, news: hasNews && (pushes || hasUsers) ? edits : undefined };
+}
+
 /** Makes one run of the due groups of this team, if any, and sets their next times. */
 export async function workOn(
   { store, timetable, run, monotonicMs }: LoopContext,
   { name, everyMs }: { readonly name: string; readonly everyMs: number },
 ): Promise<WorkEnd> {
-  const { due: groupsDue, edits } = await store.readWork(name);
-  const due = groupsDue.flatMap(({ group, dueAt }) => (isScheduled(group) ? [{ group, dueAt }] : []));
-  const hasUsers = due.some(({ group }) => group === 'users');
-  const pushes = edits?.isFresh === true && editsWaitMs(edits, everyMs) === 0;
-  const groups = [...due.map(({ group }) => group), ...(pushes && !hasUsers ? (['edits'] as const) : [])];
+  const { due, groups, news } = runOf(await store.readWork(name), everyMs);
   if (groups.length === 0) return 'idle';
   const startedMs = monotonicMs();
-  const mayPush = pushes || hasUsers;
-  const isNews = edits !== undefined && (edits.isFresh || !edits.isMarked);
   // A decision during the run removes the mark, so it has to be there.
-  if (isNews && mayPush && !edits.isMarked) await store.noteEdits(name, everyEdit);
+  if (news?.isMarked === false) await store.noteEdits(name, everyEdit);
   // If a time comes up during the run, one more run follows.
   const delays = new Map(due.map(({ group }) => [group, timetable.delayMs(name, group)]));
   const end = await run(name, groups);
   if (end === 'busy' || end === 'stopped') return end;
   // Edits of a run that did not finish are tried again; those in a batch wait for a person.
   const isWhole = end === 'complete' || end === 'refused';
-  if (isNews && isWhole && mayPush) await store.noteEdits(name, edits.mark, true);
+  if (news !== undefined && isWhole) await store.noteEdits(name, news.mark, true);
   // Everything that waits now counts as fresh, including earlier edits.
   if (end === 'postponed') await store.noteEdits(name, null);
   if (due.length === 0) return end === 'complete' ? 'edits' : end;

@@ -126,20 +126,26 @@ export async function readSending({ db, teams, teamIds, now }: PageReader): Prom
   return { listens, nextRun: rows[0]?.nextRun ?? null };
 }
 
-export async function readWaitingView(
-  reader: PageReader,
-  { params, query, isCsv }: WaitingAsked,
-): Promise<PageWaiting> {
-  const { batch } = params;
-  const state = batch === undefined ? query.get('state') : null;
+/** The decision that `?done=` names, for a day, and the newest ones. */
+async function readDone(reader: PageReader, query: URLSearchParams, most: number) {
+  const first = /^\d{1,18}$/.exec(query.get('done') ?? '')?.[0];
+  const number = first === undefined ? null : BigInt(first);
+  const decided = await readDecided(reader, { number, most });
+  const isRecent = ({ at }: Decided) => reader.now.getTime() - at.getTime() < dayMs;
+  return { decided, done: decided.find((one) => one.number === number && isRecent(one)) };
+}
+
+/** Whether something is asked for that is in this batch, if one is named, or in this state. */
+const isAsked = ({ params, query }: WaitingAsked, batch: string | null, state: string): boolean =>
+  params['batch'] === undefined ? [null, state].includes(query.get('state')) : batch === params['batch'];
+
+export async function readWaitingView(reader: PageReader, asked: WaitingAsked): Promise<PageWaiting> {
+  const { params, query, isCsv } = asked;
   const all = await readWaitingLists(reader);
-  const asked = all.lists.filter((one) =>
-    batch === undefined ? state === null || one.state === state : one.batch === batch,
-  );
-  const missing = all.missing.filter(({ hash }) =>
-    batch === undefined ? state === null || state === 'approval' : hash === batch,
-  );
-  const isAlone = asked.length === 1 && missing.length === 0 && (batch !== undefined || state !== null);
+  const listsAsked = all.lists.filter(({ batch, state }) => isAsked(asked, batch, state));
+  const missing = all.missing.filter(({ hash }) => isAsked(asked, hash, 'approval'));
+  const isNarrow = params['batch'] !== undefined || query.get('state') !== null;
+  const isAlone = listsAsked.length === 1 && missing.length === 0 && isNarrow;
   const most = ({ rows }: WaitingList) => (isAlone ? perList : rows > mostWhole ? fewShown : mostWhole);
   const rowsAsked = {
     field: isAlone ? query.get('field') : null,
@@ -151,19 +157,17 @@ export async function readWaitingView(
   const lists: ListRead[] = [];
   const decidedOf = await readDecidedOf(
     reader,
-    asked.flatMap((list) => list.batch ?? []),
+    listsAsked.flatMap((list) => list.batch ?? []),
   );
-  for (const list of asked) {
+  for (const list of listsAsked) {
     const rows = await readListRows(reader, list, rowsAsked);
     lists.push({ ...list, ...rows, decided: decidedOf.get(list.batch ?? '') ?? null });
   }
-  const shown = lists.flatMap((list) => list.shown);
-  const own = await readOwn(reader, shown);
-  const first = /^\d{1,18}$/.exec(query.get('done') ?? '')?.[0];
-  const number = first === undefined ? null : BigInt(first);
-  const decided = await readDecided(reader, { number, most: isAlone || isCsv ? 0 : lastDecided });
-  const found = decided.find((one) => one.number === number);
-  const done = found !== undefined && reader.now.getTime() - found.at.getTime() < dayMs ? found : undefined;
+  const own = await readOwn(
+    reader,
+    lists.flatMap((list) => list.shown),
+  );
+  const { decided, done } = await readDone(reader, query, isAlone || isCsv ? 0 : lastDecided);
   const sending = await readSending(done === undefined ? reader : { ...reader, teamIds: [done.teamId] });
   return {
     teams: reader.teams,
