@@ -4,6 +4,7 @@ import { resolve, type SeenField, type Take } from '../../../src/runs/resolve-fi
 import { MusterdError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
 import { createDatabase } from '../../../src/mirror/db/database.ts';
+import { runSqlText } from '../../../src/mirror/db/sql-text.ts';
 import type { LoggedRequest } from '../../../src/emulator/request-log.ts';
 import type { UserRecord } from '../../../src/emulator/played-team.ts';
 import { createPostgresProxy } from '../../support/postgres-proxy.ts';
@@ -15,6 +16,8 @@ import { createTeam, type Person } from './people.ts';
 import type { Aim, Settings, Step } from './steps.ts';
 
 const update = '/v1/users/update';
+/** What a run does: tags and counts have no part in this. */
+const groupsOf = ({ group = 'users' }: Extract<Step, { kind: 'run' }>) => [group] as const;
 const silent = createLog({ level: 'silent' });
 /** People on whose behalf a role says that it acts, each in several spellings. */
 const actors = ['Anna Berg', 'anna  BERG', 'Anna\u00A0Berg\u200B', 'Zo\u00EB', 'ZOE\u0308', 'Carol'] as const;
@@ -52,6 +55,23 @@ interface Row extends Fact {
   readonly decision: string;
 }
 
+/** What SQL shows of each field of each user: asked before and after each request, so that it is planned once. */
+const facts = `create function first.facts() returns setof text[] language plpgsql as $$ begin return query
+  select array[u.id::text, f.field, f.mirror, f.base, case when h.field is null then f.joined else h.shown_value #>> '{}' end,
+    (extract(epoch from greatest(u.updated_at, u.user_updated_at, h.seen_version)) * 1000)::bigint::text,
+    sync.is_under_way(u.team_id, u.id, f.field)::text, sync.held_because(h.reason, h.decision, h.until), h.service_value #>> '{}',
+    case when h.decision is distinct from 'rejected' then h.batch end, h.edit_id::text, nullif(h.decision, 'rejected'),
+    case when exists (select from sync.edits e
+      where e.team_id = u.team_id and e.user_id = u.id and e.field = f.field and e.edit_id = h.edit_id and e.ended_at is null
+        and case f.field when 'name' then concat(e.new_value ->> 'first', '|', e.new_value ->> 'last') else e.new_value #>> '{}' end = f.mirror)
+        and h.decision is distinct from 'rejected' then h.batch end]
+  from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+  cross join lateral (values ('name', u.first_name || '|' || u.last_name, b.first_name || '|' || b.last_name, b.name),
+    ('email', u.email, b.email, b.email), ('phone', u.phone, b.phone, b.phone),
+    ('role_id', u.role_id::text, b.role_id::text, b.role_id::text)) f (field, mirror, base, joined)
+  left join sync.held_fields h on h.team_id = u.team_id and h.user_id = u.id and h.field = f.field
+  order by u.id, f.field; end $$`;
+
 export type Play = Awaited<ReturnType<typeof createPlay>>;
 
 /** One team for all sequences: each begins with the same users, equal on both sides. */
@@ -77,6 +97,7 @@ export async function createPlay() {
   const first = await createShelf(team, 'first');
   const kept = await createShelf(team, 'kept');
   await first.keep();
+  await sql(facts);
   const people = {
     bob: team.bob,
     mallory: team.mallory,
@@ -112,21 +133,8 @@ export async function createPlay() {
     const movedAlone = new Set<number>();
 
     const readRows = async (): Promise<readonly Row[]> =>
-      (
-        await sql(`select u.id, f.field, f.mirror, f.base, case when h.field is null then f.joined else h.shown_value #>> '{}' end as shown,
-          (extract(epoch from greatest(u.updated_at, u.user_updated_at, h.seen_version)) * 1000)::bigint as version, sync.is_under_way(u.team_id, u.id, f.field) as is_open,
-          sync.held_because(h.reason, h.decision, h.until), h.service_value #>> '{}' as over,
-          case when h.decision is distinct from 'rejected' then h.batch end as hash, h.edit_id, nullif(h.decision, 'rejected'), case when exists (select from sync.edits e
-            where e.team_id = u.team_id and e.user_id = u.id and e.field = f.field and e.edit_id = h.edit_id and e.ended_at is null
-              and case f.field when 'name' then concat(e.new_value ->> 'first', '|', e.new_value ->> 'last') else e.new_value #>> '{}' end = f.mirror)
-              and h.decision is distinct from 'rejected' then h.batch end as batch
-        from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
-        cross join lateral (values ('name', u.first_name || '|' || u.last_name, b.first_name || '|' || b.last_name, b.name),
-          ('email', u.email, b.email, b.email), ('phone', u.phone, b.phone, b.phone),
-          ('role_id', u.role_id::text, b.role_id::text, b.role_id::text)) f (field, mirror, base, joined)
-        left join sync.held_fields h on h.team_id = u.team_id and h.user_id = u.id and h.field = f.field
-        order by u.id, f.field`)
-      ).map((row) => {
+      (await runSqlText(db, 'select first.facts()')).rows.map(([texts]) => {
+        const row = (texts as readonly (string | null)[]).map((text) => text ?? '');
         const [id, field, mirror = '', base = '', shown = '', version, open, reason = '', over = ''] = row;
         const [hash = '', edit = '', decision = '', batch = ''] = row.slice(9);
         const inWords = (value: string) => (field === 'name' ? value.replace(' ', '|') : value);
@@ -509,7 +517,9 @@ export async function createPlay() {
         step.fault === 'killed at a request'
           ? emulator.before({ at: 1 + (step.number % 6) }, stop)
           : () => {};
-      await runReconcile(doomed, config, 'reconcile', { log: silent }).catch(() => {});
+      await runReconcile(doomed, config, 'reconcile', { log: silent, groups: groupsOf(step) }).catch(
+        () => {},
+      );
       cut();
       await doomed.close();
       await proxy.close();
@@ -546,13 +556,13 @@ export async function createPlay() {
       const isKilled = fault === 'killed at a statement' || fault === 'killed at a request';
       if (isSpawned) await runSpawned(step);
       else if (isKilled) await runDoomed(step);
-      else await runReconcile(db, config, 'reconcile', { log: silent });
+      else await runReconcile(db, config, 'reconcile', { log: silent, groups: groupsOf(step) });
       for (const remove of hooks) remove();
       emulator.clearFaults();
       if (isKilled) {
         await gone();
         await sql('delete from sync.leases');
-      } else past.clear();
+      } else if (step.group !== 'edits') past.clear();
       await look();
       for (const row of rows)
         if (row.mirror !== row.base || row.reason !== '')

@@ -6,7 +6,7 @@
  * others. A failure prints its seed and path, and what happened; AGREED_WHOLE=1 spares the search for a shorter one.
  */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, describe, it } from 'vitest';
 import { createPlay, type Play } from './play.ts';
 import { sequences, type Settings, type Step } from './steps.ts';
 
@@ -106,25 +106,40 @@ const known: readonly (readonly [string, Settings, readonly Step[]])[] = [
   ],
 ];
 
+/** So many play at once, each in a team of its own: what they wait for is mostly the database. */
+const atOnce = 4;
+
 describe('whatever is sent was agreed to', () => {
-  let play: Play;
-  beforeAll(async () => {
-    play = await createPlay();
+  const open: Promise<Play>[] = [];
+  afterAll(async () => {
+    for (const play of open) await (await play).close();
   });
-  afterAll(() => play.close());
+  const playAt = async (place: number) => {
+    open[place] ??= createPlay();
+    return await open[place];
+  };
+  /** Each draws by a seed of its own, which a failure names. */
   const check = async (isSpawned: boolean, numRuns: number) => {
-    await fc.assert(
-      fc.asyncProperty(sequences(isSpawned, isSpawned ? 8 : 14), ([settings, steps]) =>
-        play.play(settings, steps),
-      ),
-      {
-        numRuns,
-        endOnFailure: process.env['AGREED_WHOLE'] !== undefined,
-      },
+    const places = [...Array(Math.min(atOnce, Math.ceil(numRuns / 50))).keys()];
+    const { seed = 0 } = fc.readConfigureGlobal();
+    await Promise.all(
+      places.map(async (place) => {
+        const { play } = await playAt(place);
+        await fc.assert(
+          fc.asyncProperty(sequences(isSpawned, isSpawned ? 8 : 14), ([settings, steps]) =>
+            play(settings, steps),
+          ),
+          {
+            seed: seed + place,
+            numRuns: Math.ceil(numRuns / places.length),
+            endOnFailure: process.env['AGREED_WHOLE'] !== undefined,
+          },
+        );
+      }),
     );
   };
 
-  it.each(known)('where %s', async (_, settings, steps) => await play.play(settings, steps));
+  it.each(known)('where %s', async (_, settings, steps) => await (await playAt(0)).play(settings, steps));
   it('in any sequence', async () => await check(false, Number(asked ?? 10)), manyHungAfterMs);
   it(
     'and with processes',

@@ -85,6 +85,8 @@ export type Step =
         | 'killed at a request';
       readonly number: number;
       readonly aims: readonly Aim[];
+      /** Absent: of all users. */
+      readonly group?: 'users' | 'edits';
     }
   | { readonly kind: 'keep' }
   /** With the numbers that edits get, as a copy of the files has them. */
@@ -205,6 +207,7 @@ const run = fc.record({
     'killed at a request' as const,
   ),
   number: below(240),
+  group: fc.constantFrom('users' as const, 'users' as const, 'users' as const, 'edits' as const),
   aims: fc.oneof(
     { weight: 2, arbitrary: fc.constant([]) },
     { weight: 1, arbitrary: fc.array(aim, { minLength: 1, maxLength: 2 }) },
