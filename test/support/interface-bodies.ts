@@ -1,5 +1,14 @@
 /** The documented objects that are sent; those that are answered are in interface-shapes.ts. */
-import { contentOf, many, one, place, type Resource, requests, type Shape } from './interface-shapes.ts';
+import {
+  contentOf,
+  many,
+  one,
+  place,
+  type Resource,
+  requests,
+  type Shape,
+  userFields,
+} from './interface-shapes.ts';
 
 const sentSchedule = 'service/messages/schedule-request.ts';
 
@@ -31,6 +40,7 @@ const scheduleRequest: Shape = {
 const userUpdate: Shape = {
   client: place('service/wire-user.ts', 'encodeUserPatch'),
   emulator: place(requests, 'userUpdate'),
+  elsewhere: userFields,
   fields: {
     id: 'integer',
     first_name: 'string',

@@ -85,10 +85,15 @@ const inbox: Shape = {
   },
 };
 
+/** The fields of one value are read and sent by the one table of them. */
+export const userFields = Object.fromEntries(
+  ['email', 'phone', 'role_id'].map((name) => [name, place('model/fields.ts', `singleFields.${name}`)]),
+);
+
 export const user: Shape = {
   client: place('service/wire-user.ts', 'shape'),
   emulator: place(answers, 'user'),
-  elsewhere: rowId,
+  elsewhere: { ...rowId, ...userFields },
   fields: {
     id: 'integer',
     name: 'string',
