@@ -52,8 +52,8 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
 }
 
 /**
- * Of several that make the schema at once, one makes it. The others wait for it, are told that it is there already, and
- * find that when they look once more.
+ * If several processes make the schema at once, one of them makes it. The others wait for it, are told that it is there
+ * already, and find that when they look once more.
  */
 export const unlessOvertaken = <T>(make: () => Promise<T>, tries = 3): Promise<T> =>
   make().catch((error: unknown) => {

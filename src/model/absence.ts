@@ -40,7 +40,7 @@ export interface DecidedAbsence {
 export interface AbsenceGrounds {
   /** What the settings asked for when absences were last judged; `null`: never. */
   readonly scope: string | null;
-  /** Those that were decided longest ago first. */
+  /** The rows that were decided longest ago come first. */
   readonly decided: ReadonlyMap<Id, DecidedAbsence>;
 }
 
@@ -73,12 +73,12 @@ export interface RefreshResult {
 
 /** How far the users of the mirror are those whom the team lists. */
 export interface Overlap {
-  /** Of the listed ones those that the mirror has, gone or not. */
+  /** How many of the listed users the mirror has, gone or not. */
   readonly known: number;
   /** Users who are not gone, nor approved to be. */
   readonly population: number;
-  /** Those of them who are not listed. */
+  /** The users of this population who are not listed. */
   readonly unlisted: readonly Id[];
-  /** Of the team, in the mirror. */
+  /** The team's name in the mirror. */
   readonly name: string | null;
 }

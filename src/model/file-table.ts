@@ -1,7 +1,7 @@
 /** A file of rows as people's tools write it: nothing in it has been understood yet. */
 
 export interface FileTableRow {
-  /** Where it begins in the file; the first line is 1. */
+  /** The line of the file in which it begins; the first one is 1. */
   readonly line: number;
   /** By the place of their column; empty: the row says nothing there. */
   readonly cells: readonly string[];

@@ -43,7 +43,7 @@ export interface PlacesWanted extends Pace {
   readonly counted: Readonly<Record<string, readonly [places: number, forMs: number]>>;
 }
 
-/** Where the places for one team are kept, for one process or for several. */
+/** Keeps the places for one team, for one process or for several. */
 export interface Places {
   /**
    * Takes places. The first is due at an even pace in so many ms, the others one period after another; each may

@@ -1,16 +1,16 @@
-/** Where a mirror is at home. Only there is anything sent; a copy of it, wherever it is opened, reads. */
+/** The place at which a mirror is at home. Only there is anything sent; a copy of it, wherever it is opened, reads. */
 
 /** How the settings name a database. */
 export interface Address {
   /** Such as `db.example.net:5432/muster` or `folder /var/lib/musterd`. */
   readonly at: string;
-  /** Of what each machine has its own, as loopback and folders: a digest of the machine's id. `null`: any, or not known. */
+  /** A digest of the machine's id, if each machine has its own of these, as loopback and folders. `null`: any, or not known. */
   readonly machine: string | null;
 }
 
 /** The database that this process is connected to. */
 export interface Here {
-  /** Of the server (`pg_control_system()`); `null`: whoever owns the tables may not ask for it. */
+  /** The server's system identifier (`pg_control_system()`); `null`: whoever owns the tables may not ask for it. */
   readonly identifier: string | null;
   /** Its oid. */
   readonly database: string;
@@ -107,14 +107,14 @@ function namesake(known: KnownPlace, here: Here): string {
 
 const toTheSecond = (date: Date): string => date.toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** Where it was and where it is, as the middle of a sentence. */
+/** Says where it was and where it is, as the middle of a sentence. */
 function whereaboutsOf({ known, here, until }: Placing): string {
   if (known === null) return `is at ${here.address.at}`;
   const last = until === null ? '' : ` until ${toTheSecond(until)}`;
   return `was at ${addressesInWords(known)}${last}, and is at ${here.address.at}${namesake(known, here)} now`;
 }
 
-/** Who said of what is on record that it is so, and when. */
+/** Says who put on record that it is so, and when. */
 function saidInWords({ by, why, since }: Pick<KnownPlace, 'by' | 'why' | 'since'>): string {
   const when = toTheSecond(new Date(since));
   return by === null ? `since ${when}` : `said by ${by} at ${when}${why === null ? '' : `: ${why}`}`;
@@ -124,7 +124,7 @@ function saidInWords({ by, why, since }: Pick<KnownPlace, 'by' | 'why' | 'since'
 export const maybeAlso = ({ known, here }: Pick<Placing, 'known' | 'here'>): boolean =>
   known !== null && isSameDatabase(known, here) && !here.address.at.startsWith(folderPrefix);
 
-/** Of an address that is the folder of an embedded server. */
+/** An address that begins so is the folder of an embedded server. */
 export const folderPrefix = 'folder ';
 
 /** What is to be done where nothing is sent; empty where it is. */

@@ -11,7 +11,7 @@ export interface PresentUser {
   readonly roleId: Id | null;
 }
 
-/** Of whom else a limit on single fields has to know: who has one of these, in canonical form. */
+/** A limit on single fields has to know of everybody who has one of these, in canonical form. */
 export interface Concern {
   readonly emails: readonly string[];
   readonly phones: readonly string[];

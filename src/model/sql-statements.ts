@@ -7,12 +7,12 @@ export interface SqlStatement {
   readonly line: number;
   /** Its first word in lower case; empty where it begins with a sign. */
   readonly keyword: string;
-  /** Of a statement of ours: its parameters. */
+  /** The parameters of a statement of ours. */
   readonly values?: readonly string[];
 }
 
 export interface SplitSql {
-  /** Those that a semicolon ends. */
+  /** The statements that a semicolon ends. */
   readonly statements: readonly SqlStatement[];
   /** What comes after the last of them, where that is more than blanks and comments. */
   readonly rest: SqlStatement | null;

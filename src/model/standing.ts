@@ -11,7 +11,7 @@ export const peopleSorts = ['state', 'name', 'role', 'email', 'phone', 'id', 'ch
 export type PeopleSort = (typeof peopleSorts)[number];
 
 /**
- * Of the fields that are not equal, the worst counts.
+ * The worst of the fields that are not equal counts.
  * @param reasons why each is held; `null`: it is not, and goes by itself
  */
 export function standingOf(reasons: readonly (string | null)[], isResolved: boolean): UserStanding {

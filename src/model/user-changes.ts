@@ -32,7 +32,7 @@ export interface PlannedChange {
   readonly mirror: unknown;
   readonly service: unknown;
   readonly reason: string | null;
-  /** Of what waits in a batch. */
+  /** The hash of the batch that it waits in. */
   readonly batch: string | null;
   readonly edited_by: string | null;
   readonly edited_at: Date | null;

@@ -21,7 +21,7 @@ export interface LastingEdit {
   readonly isSince: boolean;
   /** When it was made, by the database's clock: after an older copy was put back, another edit may get its number. */
   readonly madeMs?: number;
-  /** Of a name: what was known of its halves before the edit. */
+  /** What was known of the halves of a name before the edit. */
   readonly split?: MirrorRow['split'] | undefined;
 }
 

@@ -26,7 +26,7 @@ export const perRequest = 25;
 export const mostOfDecision = 1_000;
 
 /**
- * Of one edit that was decided about, the first that holds:
+ * What became of one edit that was decided about. The first fate that holds counts:
  *
  * | fate      | what it says                                                       |
  * |-----------|--------------------------------------------------------------------|
@@ -76,6 +76,6 @@ export function undoable({
   return (of.sent ?? 0) + (of.kept ?? 0) + (decision === 'value' ? 0 : (of.coming ?? 0));
 }
 
-/** Of what was decided nothing has left. */
+/** Whether nothing of what was decided has left. */
 export const hasNotLeft = ({ sent, leaving, asked, refused }: Fates): boolean =>
   sent === undefined && leaving === undefined && asked === undefined && refused === undefined;

@@ -11,11 +11,11 @@ export interface WaitingField {
   readonly hold: Hold;
 }
 
-/** Who edited the value that a field has now. */
+/** The edit that made the value which a field has now. */
 export interface EditedField {
   readonly userId: Id;
   readonly field: Field;
-  /** Of the database; `null`: it cannot be told. */
+  /** The transaction of the database that made it; `null`: it cannot be told. */
   readonly transaction: string | null;
   readonly editedAt: Date | null;
   /** For whom it was done, where that was said; else the role that was connected. */
@@ -66,7 +66,7 @@ export interface Stopped {
   readonly isNews: boolean;
 }
 
-/** Who confirms what is about to be done, and why. */
+/** A person confirms what is about to be done, and says why. */
 export interface Confirmation {
   /** In whose name. */
   readonly actor: string | undefined;

@@ -39,7 +39,7 @@ export function addressOf({ host, port, name, isLocal }: ConnectionUrl['parts'])
   return { at: `${where}:${port}/${name}`, machine: isLocal ? thisMachine() : null };
 }
 
-/** Of the embedded server: its port may be another one at each start. */
+/** The embedded server goes by its folder: its port may be another one at each start. */
 export function folderAddress(folder: string): Address {
   return { at: `${folderPrefix}${realpathSync(folder)}`, machine: thisMachine() };
 }

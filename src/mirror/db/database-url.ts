@@ -21,7 +21,7 @@ export interface ConnectionUrl {
   readonly parts: {
     readonly host: string;
     readonly port: string;
-    /** Of the database. */
+    /** The name of the database. */
     readonly name: string;
     /** Whether the server is on this machine. */
     readonly isLocal: boolean;
@@ -75,7 +75,7 @@ export function readConnectionUrl(text: string, environment: Environment = proce
 
 /** The connection options for pg. Reads the named files. */
 export function connectionOptions({ url, tls, direct, files }: ConnectionUrl) {
-  // Of a pool that somebody else makes.
+  // The client suits a pool that somebody else makes.
   if (tls === 'disable') return { connectionString: url, ssl: false, Client: clientOfPool };
   const held = Object.entries(files).map(([name, path]) => [name, readFileSync(path, 'utf8')]);
   // Always set, because NODE_TLS_REJECT_UNAUTHORIZED would decide otherwise.

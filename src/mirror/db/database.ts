@@ -21,7 +21,7 @@ import { createPool, safePath, transactionTerms, withOwnTransactions } from './d
 import { readConnectionUrl } from './database-url.ts';
 import type { Schema } from './schema.ts';
 
-/** Where a statement can be sent: the pool, for single reads, or a transaction. */
+/** A statement can be sent here: the pool, for single reads, or a transaction. */
 export type Queryable = Kysely<Schema>;
 export type Transaction = KyselyTransaction<Schema>;
 
@@ -36,7 +36,7 @@ export const databaseTime = sql<Date>`clock_timestamp()`;
 export interface DatabaseOptions {
   /** postgres://…; see `readConnectionUrl` for its `sslmode`. */
   readonly url: string;
-  /** Where this is, if the URL does not say it. */
+  /** The address of the server, if the URL does not say it. */
   readonly address?: Address | undefined;
   /** Shown in pg_stat_activity. Begins with `musterd`, so that an embedded server waits for it. */
   readonly applicationName?: string;
@@ -95,7 +95,7 @@ export interface Database {
 
 /** How often a transaction is repeated after this error. */
 const RETRIES: Readonly<Record<string, number>> = { '40001': 5, '40P01': 5, '55P03': 2, '57014': 2 };
-/** Those that took their time: a lock timeout, a statement timeout. */
+/** Errors that took their time: a lock timeout, a statement timeout. */
 const TIMEOUTS: ReadonlySet<string | undefined> = new Set(['55P03', '57014']);
 
 /** Connects lazily: the first statement, or `checkServer`, shows whether the server answers. */

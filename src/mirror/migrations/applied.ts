@@ -7,7 +7,7 @@ import type { MigrationFiles } from './files.ts';
 export interface AppliedFiles {
   /** Numbered files, by name. */
   readonly numbered: ReadonlyMap<string, string | null>;
-  /** Of repeatable files, by name: the text that the database has, and every one that it had. */
+  /** Repeatable files, by name: the text that the database has, and every one that it had. */
   readonly repeatable: ReadonlyMap<string, { readonly now: string; readonly ever: ReadonlySet<string> }>;
 }
 

@@ -44,7 +44,7 @@ export async function countIneffective(
   return tries;
 }
 
-/** Those of these users whose last push was sent and got no answer. */
+/** Reads which of these users had a last push that was sent and got no answer. */
 export async function readUnanswered(
   db: Queryable,
   teamId: Id,

@@ -111,7 +111,7 @@ function runsOf(target: Target, cursor: string): Part {
   };
 }
 
-/** Of each day past the retention the last count is kept: the one in report.contact_counts_daily. */
+/** The last count of each day past the retention is kept: the one in report.contact_counts_daily. */
 function countsOf(target: Target, cursor: string): Part {
   const { teamId } = target;
   const [segment = '', countedAt = '-infinity'] = cursor === '' ? [] : (JSON.parse(cursor) as string[]);

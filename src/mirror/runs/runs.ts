@@ -32,7 +32,7 @@ export interface FinishedRun {
   readonly requests: number;
   readonly endpoints: Readonly<Record<string, EndpointCount>>;
   readonly requestIds: readonly string[];
-  /** Of the error that ended it early. */
+  /** The code of the error that ended it early. */
   readonly errorCode?: string | undefined;
 }
 

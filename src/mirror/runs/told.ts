@@ -53,7 +53,7 @@ export interface TeamsNow {
   readonly batches: readonly WaitingBatch[];
   readonly held: readonly HeldByReason[];
   readonly told: readonly ToldNotice[];
-  /** Of all teams. */
+  /** The place is the same for all teams. */
   readonly placing: Placing;
 }
 

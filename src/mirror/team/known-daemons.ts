@@ -37,7 +37,7 @@ export async function noteDaemon(db: Database, { teams, bySystemd, end }: Daemon
   await db.transaction((tx) => note.execute(tx));
 }
 
-/** Of the teams that the connected role sees. */
+/** Reads the daemons of the teams that the connected role sees. */
 export async function readDaemons(db: Queryable): Promise<readonly SeenDaemon[]> {
   const { rows } = await sql<SeenDaemon>`
     select team, host, pid, by_systemd as "bySystemd", started_at as "startedAt", seen_at as "seenAt", ended_at as "endedAt", how

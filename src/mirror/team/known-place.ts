@@ -1,4 +1,4 @@
-/** Where this mirror is at home, and whether this is there: the topic `place` of `sync.learned`. */
+/** The place at which this mirror is at home, and whether this is it: the topic `place` of `sync.learned`. */
 import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import { toJson } from '../../model/json.ts';

@@ -31,7 +31,7 @@ export interface KnownTeam {
   readonly mayLackRoles: boolean;
   /** Whether people may not approve their own edits (`push.fourEyes`). */
   readonly fourEyes: boolean;
-  /** Of the whole database. */
+  /** The place of the whole database. */
   readonly place: KnownPlaceRow;
   /** The edited users, if requested. */
   readonly edited: readonly EditedUser[] | undefined;

@@ -9,7 +9,7 @@ export interface Learned {
   readonly value: unknown;
   /** Ms since 1970; absent: now. An earlier time never replaces a later one. */
   readonly atMs?: number;
-  /** Of the rows of an answer; absent: those kept so far stay. */
+  /** The hashes of the rows of an answer; absent: those kept so far stay. */
   readonly hashes?: Buffer | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Who holds a team's lease. */
+/** The process that holds a team's lease. */
 import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import type { Queryable, Row } from '../db/database.ts';

@@ -23,7 +23,7 @@ export async function readRest(db: Queryable, teamId: Id): Promise<WrittenSince>
   return onlyRow(rows);
 }
 
-/** Of all listings at once. */
+/** Reads this of all listings at once. */
 export async function readListingRests(
   db: Queryable,
   teamId: Id,

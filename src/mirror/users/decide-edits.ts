@@ -70,7 +70,7 @@ export async function actFor(tx: Transaction, actor: string): Promise<void> {
   await sql`select set_config('musterd.actor', ${actor}, true)`.execute(tx);
 }
 
-/** Who acts in this transaction, as the ledger names them. */
+/** Reads who acts in this transaction, as the ledger names them. */
 export async function readDecider(tx: Transaction): Promise<string> {
   const { rows } = await sql<{ who: string }>`select sync.decider() as who`.execute(tx);
   return rows[0]?.who ?? '';

@@ -24,7 +24,7 @@ export interface DecidedEdit {
   readonly detail: string | null;
 }
 
-/** Of each edit of a decision what became of it. */
+/** Reads what became of each edit of a decision. */
 export async function readDecision(
   db: Queryable,
   teamId: Id,

@@ -48,7 +48,7 @@ export async function readOpenPush(db: Queryable, teamId: Id, id: Id): Promise<O
   return row === undefined || intent === undefined ? null : { ...row, intent };
 }
 
-/** Who last edited the mirror's row, and when. */
+/** The last edit of the mirror's row. */
 export interface LastEdit {
   readonly at: Date;
   readonly by: string;

@@ -12,13 +12,13 @@ export interface HeldEdit {
   readonly reason: HoldReason;
   readonly edit: Id;
   readonly madeMs: number;
-  /** Of the database. */
+  /** The transaction of the database that made the edit. */
   readonly transaction: string;
   /** As they are now; the service's as a run last saw it. */
   readonly values: Values;
 }
 
-/** Those that last, of users who are in the team, by user and field. */
+/** Reads the held edits of users who are in the team, by user and field. */
 export async function readHeldEdits(db: Queryable, teamId: Id): Promise<readonly HeldEdit[]> {
   const { rows } = await sql<
     Parameters<typeof toHold>[0] & {

@@ -33,7 +33,7 @@ export interface HeldRow {
   readonly decided_at: Date | null;
   readonly decided_by: string | null;
   readonly decided_why: string | null;
-  /** Of a hold that a person asked for: who, and why the field was held before. */
+  /** If a person asked for the hold: who that was, and why the field was held before. */
   readonly asked_by: string | null;
   readonly held_before: HoldReason | null;
 }
@@ -56,7 +56,7 @@ export async function readHeldFields(
 export interface AskedHolds {
   /** Held until then; an existing hold of this kind gets the new end and reason. */
   readonly held: readonly string[];
-  /** Those of them that were held for another reason, and will be again. */
+  /** The fields among them that were held for another reason, and will be again. */
   readonly before: readonly { readonly field: string; readonly reason: HoldReason }[];
   readonly until: Date;
 }

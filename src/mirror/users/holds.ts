@@ -34,7 +34,7 @@ export const isHeldBack = (teamId: Id) => sql`
       and not (${isApproved} and h.edit_id is not distinct from f.edit)
   )`;
 
-/** Of mirror u and base b, the rows (field, base_value, mirror_value, service_value) that a hold of each field stores. */
+/** The rows (field, base_value, mirror_value, service_value) that a hold of each field stores, from mirror u and base b. */
 export const valuesToHold = rowPerField((field) => {
   const base = jsonOf(field, 'b');
   return [base, jsonOf(field, 'u'), field === 'name' ? sql`to_jsonb(b.name)` : base];

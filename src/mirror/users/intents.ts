@@ -33,7 +33,7 @@ interface IntentRow extends Row<'sync.changes', 'change_id'> {
 
 const inMs = (column: RawBuilder<unknown>) => sql`(extract(epoch from ${column}) * 1000)::float8`;
 
-/** Of the open push c: the fields h that it was opened for under a decision. */
+/** The fields h that the open push c was opened for under a decision. */
 const spentBy = sql`
   select h.field from sync.held_fields h
   where h.team_id = c.team_id and h.user_id = c.user_id and ${isSpent} and h.edit_id = (c.edits ->> h.field)::bigint`;

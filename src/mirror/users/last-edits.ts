@@ -1,4 +1,4 @@
-/** Who made the edits that last, and whether the person who decides did. */
+/** Reads who made the edits that last, and whether the person who decides did. */
 import { sql } from 'kysely';
 import { fieldOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';

@@ -40,12 +40,12 @@ export interface LedgerRow
   readonly name: string | null;
   readonly field: string | null;
   readonly base_value: unknown;
-  /** Of a hold, the mirror's value. */
+  /** In the row of a hold this is the mirror's value. */
   readonly old_value: unknown;
-  /** Of a hold, the service's value. */
+  /** In the row of a hold this is the service's value. */
   readonly new_value: unknown;
   readonly outcome: PushOutcome | null;
-  /** Of a push: who made the edit that it carries. */
+  /** The person who made the edit that a push carries. */
   readonly edited_by: string | null;
 }
 

@@ -42,7 +42,7 @@ interface EditRow {
   readonly id: number;
   readonly value: unknown;
   readonly at_ms: number;
-  /** Of a name: `name_split` before the edit. */
+  /** The `name_split` before an edit of the name. */
   readonly split: MirrorRow['split'] | null;
 }
 

@@ -61,7 +61,7 @@ function toRow({ id, gone_at, missing_since, found, ...columns }: RowInSql): Mir
   return { id, gone_at, missing_since, found, columns: columns as Readonly<Record<string, Cell>> };
 }
 
-/** Of absence a. */
+/** Whether the service said of absence a that the row is there. */
 const isFound = sql`a.verdict is not distinct from 'found'`;
 
 async function readTags(tx: Transaction, teamId: Id): Promise<readonly MirroredRow[]> {

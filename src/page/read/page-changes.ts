@@ -17,7 +17,7 @@ export interface ChangesAsked {
   readonly details: boolean;
   readonly field: string | null;
   readonly direction: Direction | null;
-  /** Who edited or decided; unknown for pulls. */
+  /** The person who edited or decided; unknown for pulls. */
   readonly actor: string | null;
   readonly runId: bigint | null;
   /** What was decided under this number, and what carried that out. */
@@ -78,7 +78,7 @@ interface FieldOfChange {
   readonly field: string;
 }
 
-/** Of a decision: its rows, the pushes of what it let pass, and what was taken from the service. `null`: no search. */
+/** The rows of a decision, the pushes of what it let pass, and what was taken from the service. `null`: no search. */
 async function findDecided(
   { db, teamIds }: PageReader,
   { decision }: ChangesAsked,
@@ -177,7 +177,7 @@ async function readRows(
   );
 }
 
-/** Where a page that is not full stopped, if there are older changes. */
+/** The change at which a page that is not full stopped, if there are older ones. */
 async function readLookedTo(
   { db }: PageReader,
   looked: RawBuilder<unknown>,

@@ -17,7 +17,7 @@ export interface CountedStep {
   readonly countedAt: Date;
 }
 
-/** Of a week from Monday (UTC). */
+/** The counts of a week from Monday (UTC). */
 export interface CountedWeek {
   readonly week: Date;
   readonly lowest: number;

@@ -17,7 +17,7 @@ export interface Decided {
   readonly rows: number;
   readonly isMore: boolean;
   readonly fates: Readonly<Partial<Record<Fate, number>>>;
-  /** Of how many users these are. */
+  /** The number of users whom each fate is about. */
   readonly users: Readonly<Partial<Record<Fate, number>>>;
   readonly fields: readonly string[];
   /** The person and the mirror's value where it is about one field alone. */
@@ -26,7 +26,7 @@ export interface Decided {
   /** Runs that have sent some of it, and when the last of that was confirmed. */
   readonly runs: readonly bigint[];
   readonly sentAt: Date | null;
-  /** Where some of it waits again. */
+  /** The lists in which some of it waits again. */
   readonly waitsIn: readonly { readonly batch: string | null; readonly state: HoldReason }[];
   /** The decision that took it back; of an undo, the one that it took back. */
   readonly otherNumber: bigint | null;

@@ -68,7 +68,7 @@ export interface Glance extends WaitingTotals {
   readonly groups: readonly GlanceGroup[];
   readonly totals: readonly GlanceTotals[];
   readonly counts: readonly GlanceCount[];
-  /** Of the last 24 hours, the newest first. */
+  /** The runs of the last 24 hours, the newest first. */
   readonly runs: readonly PageRun[];
   readonly moves: readonly GlanceMove[];
   /** When the first run began; `null`: there was none, or it was more than a day ago. */
@@ -107,7 +107,7 @@ async function readTotals(reader: PageReader): Promise<readonly GlanceTotals[]> 
   });
 }
 
-/** Of team t the segment "all", or else the first one. */
+/** The segment "all" of team t, or else its first one. */
 const mainSegment = sql`coalesce(
       (select segment from mirror.contact_counts where team_id = t.id and segment = 'all' limit 1),
       (select segment from mirror.contact_counts where team_id = t.id order by segment limit 1)

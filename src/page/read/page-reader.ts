@@ -28,7 +28,7 @@ export interface PageReader {
   readonly teamIds: readonly Id[];
   /** The time by the database's clock. */
   readonly now: Date;
-  /** Who may decide here, and the teams in which nobody approves their own edits; `null`: nobody decides here. */
+  /** The person who may decide here, and the teams in which nobody approves their own edits; `null`: nobody decides here. */
   readonly decider: { readonly actor: string; readonly fourEyes: ReadonlySet<string> } | null;
 }
 
@@ -53,7 +53,7 @@ export interface PageFrame {
   /** Of the requested teams. */
   readonly roleNames: RoleNames;
   readonly daemons: readonly SeenDaemon[];
-  /** Of the requested teams that no daemon serves any more: the last one that did, by the team's name. */
+  /** The last daemon of each requested team that none serves any more, by the team's name. */
   readonly stopped: ReadonlyMap<string, SeenDaemon>;
   /** Edits of the requested teams that wait because nothing is sent from here. */
   readonly waitingEdits: number;

@@ -46,7 +46,7 @@ export interface PageWaiting {
   /** Whatever `?state=` asks for. */
   readonly all: readonly WaitingList[];
   readonly missing: readonly MissingRows[];
-  /** Those that are asked for, with rows. */
+  /** The lists that are asked for, with rows. */
   readonly lists: readonly ListRead[];
   /** One list has the page for itself. */
   readonly isAlone: boolean;

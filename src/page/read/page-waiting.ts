@@ -23,10 +23,10 @@ export interface PageField {
   readonly editId: Id | null;
   /** The service's message for the refused push. */
   readonly requestId: string | null;
-  /** Who edited the field, and when. */
+  /** The person who edited the field, and when. */
   readonly editedBy: string | null;
   readonly editedAt: Date | null;
-  /** Who approved the edit before this one, if that was replaced before it was sent; not looked up for a file. */
+  /** The person who approved the edit before this one, if that was replaced before it was sent; not looked up for a file. */
   readonly overtaken: string | null;
 }
 
@@ -35,7 +35,7 @@ export interface WaitingList {
   readonly teamId: Id;
   /** `null`: it was not stopped together. */
   readonly batch: string | null;
-  /** Of `?state=`: a batch waits for an approval, whatever stopped it. */
+  /** What `?state=` names: a batch waits for an approval, whatever stopped it. */
   readonly state: HoldReason | 'approval';
   readonly rows: number;
   readonly users: number;

@@ -34,7 +34,7 @@ function wayOf({ kind }: ChangeRow): Html {
   return html`${word}`;
 }
 
-/** Of a pull nobody knows: the service does not say. */
+/** Nobody knows who made a pull: the service does not say. */
 export function actorOf({ kind, edited_by: edited, decided_by: decided }: ChangeRow): string | null {
   if (kindsOf.pulled.some((one) => one === kind)) return 'on the service';
   return decided ?? edited;

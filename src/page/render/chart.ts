@@ -24,7 +24,7 @@ export interface ShownGap extends Gap {
 }
 
 export interface Chart {
-  /** Of the drawing, which is stretched to the width that there is; its height is in pixels. */
+  /** The width of the drawing, which is stretched to the room that there is; its height is in pixels. */
   readonly width: number;
   readonly height: number;
   readonly line: string;
@@ -32,7 +32,7 @@ export interface Chart {
   readonly values: readonly ValueMark[];
   readonly times: readonly TimeMark[];
   readonly gaps: readonly ShownGap[];
-  /** Where the axis begins: a person is told where that is not 0. */
+  /** The value at which the axis begins: a person is told where that is not 0. */
   readonly axisFrom: number;
 }
 
@@ -97,7 +97,7 @@ export interface MoveBars {
 
 export interface MoveChart {
   readonly bars: readonly MoveBars[];
-  /** Where the line between them is. */
+  /** The height of the line between them. */
   readonly line: number;
   readonly height: number;
 }

@@ -157,7 +157,7 @@ export const empty = (shape: IconShape, title: string, text: string | Html, more
 export const heading = (title: Html | string, text: Html | string, before: Html = none): Html =>
   html`<header class="heading">${before}<h1>${title}</h1><p class="dim lead">${text}</p></header>`;
 
-/** Of the first view: an icon of its own shape. What was well is not called so once musterd does not answer. */
+/** The mark of the first view: an icon of its own shape. What was well is not called so once musterd does not answer. */
 export const verdict = (
   [shape, tone]: readonly [IconShape, Tone],
   title: string,

@@ -214,7 +214,7 @@ function ofContacts(context: PageContext, read: CountsRead): Html {
   return html`${range}<div class="columns">${mainChart(context, read)}${weekTable(context, weeksOf(read, context.now))}</div>${multiples(context, read)}`;
 }
 
-/** Where a daemon counts them. */
+/** When a daemon counts them next. */
 const nextOf = ({ teams, stopped, now }: PageContext, { nextAt, teamId }: CountsRead): Date | null => {
   const { team } = teamOf({ teams }, teamId);
   return nextAt === null || nextAt <= now || stopped.has(team) ? null : nextAt;

@@ -18,7 +18,7 @@ const wordsOf = (text: string) => text.match(/[\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{
 /** Pieces of the new value, and for each whether it stood there before. */
 type Marked = { readonly pieces: readonly string[]; readonly isSame: boolean[] };
 
-/** Of two texts of the same length each place is compared with its own. */
+/** If two texts are of the same length, each place is compared with its own. */
 function markPlaces(before: readonly string[], after: readonly string[]): Marked {
   return { pieces: after, isSame: after.map((piece, at) => piece === before[at]) };
 }
@@ -72,7 +72,7 @@ function markPieces(before: readonly string[], after: readonly string[], isDigit
   return { pieces: after, isSame };
 }
 
-/** Where something is only missing, what stands in its place is marked, else what stands before it. */
+/** If something is only missing, what stands in its place is marked, else what stands before it. */
 function markNeighbour({ pieces, isSame }: Marked, at: number): void {
   const after = pieces.findIndex((piece, index) => index >= at && hasLetters(piece));
   const before = pieces.findLastIndex((piece, index) => index < at && hasLetters(piece));

@@ -46,7 +46,7 @@ export function beginning(read: Pick<Glance, 'beganAt' | 'runs' | 'teams'>, { no
 
 const listKeys = { tags: 'tags', fields: 'contact_fields' } as const;
 
-/** Of a listing of which nothing has come or gone since the first look. */
+/** What is said of a listing of which nothing has come or gone since the first look. */
 export function asTheyWere(
   read: Pick<Glance, 'beganAt' | 'runs'>,
   teamId: Id,

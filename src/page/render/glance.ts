@@ -122,7 +122,7 @@ function firstLine(read: Glance, context: PageContext, all: ReturnType<typeof th
   };
 }
 
-/** Those of several teams of which nothing is asked. */
+/** The teams among several that ask nothing of anybody. */
 function needNothing({ teams }: Glance, { stopped }: PageContext, all: ReturnType<typeof thingsToDo>): Html {
   const busy = new Set(all.map(({ teamId }) => teamId));
   const calm = teams.filter(({ team, teamId }) => !busy.has(teamId) && !stopped.has(team));

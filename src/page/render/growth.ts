@@ -14,7 +14,7 @@ import { clockTime, count, day, many, named } from './words.ts';
 const asCsv = (context: PageContext, of: string): Html =>
   html`<a href="${to(context, '/counts.csv', { of })}" download>As CSV</a>`;
 
-/** Of several teams a row each: none where one was asked for. */
+/** A row for each of several teams: none if one was asked for. */
 export function teamsSideBySide(context: PageContext, read: CountsRead): Html {
   if (context.team !== null || context.teams.length < 2) return none;
   const rows = context.teams.map((team) => {

@@ -69,7 +69,7 @@ const happened: Readonly<Record<State, readonly [string, string]>> = {
 export const listTitle = (list: Pick<WaitingList, 'rows' | 'fields' | 'state'>): string =>
   `${rowsInWords(list)} ${happened[list.state][list.rows === 1 ? 0 : 1]}`;
 
-/** Of a chip, and of a part of a sentence. */
+/** The words of a chip, and of a part of a sentence. */
 export const stateName: Readonly<Record<State, string>> = {
   approval: 'for an approval',
   conflict: 'changed on both sides',
@@ -83,7 +83,7 @@ export const stateName: Readonly<Record<State, string>> = {
   rejected: 'rejected',
 };
 
-/** Of a pill that leads to it, or stands for it. */
+/** The words of a pill that leads to it, or stands for it. */
 export const heldWords = (reason: HoldReason): string => `held: ${stateName[reason]}`;
 
 /** What it means, and what follows: of one edit. */

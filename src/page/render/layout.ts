@@ -38,7 +38,7 @@ export function worstFirst({
   });
 }
 
-/** Of more than these somebody looks for one by name, where there is a script. */
+/** If there are more than these, people look for one by name, as far as there is a script. */
 const mostAtOnce = 12;
 
 function switcher(context: PageContext): Html {

@@ -9,7 +9,7 @@ import { commandOf, href, to } from './links.ts';
 import { isOwn, rowsTable, type ListOnPage, verbsOf } from './list-rows.ts';
 import { count } from './words.ts';
 
-/** Who edited, and which field: links, each with how many there are. */
+/** Links for each editor and each field, with how many there are. */
 export function listFilters({ list, context }: ListOnPage): Html {
   const group = (
     label: string,

@@ -25,7 +25,7 @@ import { type Csv, csvFrom, type PageAsked, type PageContext, type PageShown, te
 import { clockTime, count, day, listed, many, named, time, visible } from './words.ts';
 
 const perPage = 50;
-/** Of a file: all that a mirror holds mostly. */
+/** The rows of a file: all that a mirror holds mostly. */
 const mostInFile = 200_000;
 
 const states: readonly PeopleState[] = ['present', ...standings];

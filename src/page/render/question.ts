@@ -18,13 +18,13 @@ import { clockTime, count, many, named } from './words.ts';
 export interface Question {
   readonly verb: Verb;
   readonly path: string;
-  /** Where the list is, with its ticks. */
+  /** The address of the list, with its ticks. */
   readonly back: string;
   /** Missing rows have none. */
   readonly rows: readonly PageField[];
   /** As many as are decided about, which is more than those with values only where the list is decided about as a whole. */
   readonly number: number;
-  /** Of so many that wait in the list. */
+  /** The number of those that wait in the list. */
   readonly all: number;
   /** Why the others wait. */
   readonly state: string;
@@ -133,7 +133,7 @@ export function movesTable(context: PageContext, head: Html, moves: readonly Que
   return html`${part('What it is about', moves.slice(0, mostNamed))}${more}`;
 }
 
-/** Who, and from what to what: what is there now, and what takes its place. */
+/** Shows each person, what is there now, and what takes its place. */
 function movesOf(context: PageContext, verb: Verb, rows: readonly PageField[]): Html {
   const takesService = verb === 'service' || verb === 'Withdraw';
   const [from, side] = takesService ? (['mirror', 'service'] as const) : (['service', 'mirror'] as const);

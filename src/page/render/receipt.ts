@@ -44,7 +44,7 @@ function undoWords(decided: Decided): Html {
 const those = (n: number, one: string, more: string): string =>
   n === 1 ? `The one that ${one}` : `The ${count(n)} that ${more}`;
 
-/** Where to look at what is said. */
+/** Links to what is said. */
 function waysOf(context: PageContext, decided: Decided): readonly Html[] {
   const { decision, fates: of, number, rows, waitsIn } = decided;
   const changes = (direction: string) => to(context, '/changes', { decision: String(number), direction });

@@ -32,7 +32,7 @@ import { at, clockTime, count, dayBand, many, took } from './words.ts';
 const hourMs = 3_600_000;
 const hoursShown = 6;
 
-/** Of a mirror that is younger than these hours, all since it began. */
+/** If a mirror is younger than these hours, all runs since it began are shown. */
 function lanesOf({ runs, beganAt }: RunsRead, now: Date): Html {
   const sixHours = now.getTime() - hoursShown * hourMs;
   const isYoung = beganAt !== null && beganAt.getTime() > sixHours;

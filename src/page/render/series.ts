@@ -41,8 +41,8 @@ export function gapsOf(points: readonly Point[]): readonly Gap[] {
 }
 
 /**
- * Of each column of pixels the lowest and the highest value, in the order of time, and one that is missing: more than
- * that cannot be seen.
+ * Keeps the lowest and the highest value of each column of pixels, in the order of time, and one that is missing: more
+ * than that cannot be seen.
  */
 export function thin(points: readonly Point[], columnOf: (atMs: number) => number): readonly Point[] {
   const columns = Map.groupBy(points, ({ atMs }) => Math.floor(columnOf(atMs)));

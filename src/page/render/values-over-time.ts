@@ -20,7 +20,7 @@ function textIn(field: (typeof lanes)[number], period: PersonPeriod): string {
   );
 }
 
-/** Of the first period nobody changed anything: it is what the person came with. */
+/** Nobody changed anything for the first period: it is what the person came with. */
 function valuesOf(
   field: (typeof lanes)[number],
   periods: readonly PersonPeriod[],

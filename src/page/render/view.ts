@@ -37,7 +37,7 @@ export interface PageContext extends PageAsked {
   readonly standings: PageFrame['standings'];
   /** Names of roles, in the teams asked for. */
   readonly roleNames: PageFrame['roleNames'];
-  /** Where this mirror is, and was. */
+  /** The place at which this mirror is, and was. */
   readonly placing: Placing;
   /** All daemons of these teams that have said that they run. */
   readonly daemons: PageFrame['daemons'];
@@ -45,7 +45,7 @@ export interface PageContext extends PageAsked {
   readonly stopped: PageFrame['stopped'];
   /** Edits that wait because nothing is sent from here, in the teams asked for. */
   readonly waitingEdits: number;
-  /** Of musterd. */
+  /** The version of musterd. */
   readonly version: string;
   /** What the settings of a team make of somebody, as a run last saw them; `null`: it has none here. */
   readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => PersonExplained | null;
@@ -60,7 +60,7 @@ export interface PersonExplained {
 }
 
 export interface Decide {
-  /** Who decides. */
+  /** The person who decides. */
   readonly actor: string;
   /** What a form carries so that it can only come from here. */
   readonly token: (path: string) => string;
@@ -70,10 +70,10 @@ export interface Decide {
 
 /** What a view shows. */
 export interface PageShown {
-  /** Of the browser's tab; it begins with what the page says. */
+  /** The title of the browser's tab; it begins with what the page says. */
   readonly title: string;
   readonly main: Html;
-  /** Of HTTP: 200 where it says no other. */
+  /** The status of HTTP: 200 if it says no other. */
   readonly status?: number;
 }
 

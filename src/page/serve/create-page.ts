@@ -97,7 +97,7 @@ function contextOf(
   };
 }
 
-/** Who may decide, and the teams in which somebody else has to approve what they edit. */
+/** The person who may decide, and the teams in which somebody else has to approve what they edit. */
 function deciderOf({ configs, decide }: PageOptions, { actor }: PageQuestion): PageReader['decider'] {
   const [first] = configs();
   if (decide === null || actor === null || first?.status.decide !== true) return null;

@@ -19,12 +19,12 @@ export interface ShownRow {
 
 export interface DecisionForm {
   readonly verb: Verb;
-  /** Those that have a tick; `null`: the form has no ticks, and all that waits under its name is meant. */
+  /** The rows that have a tick; `null`: the form has no ticks, and all that waits under its name is meant. */
   readonly rows: readonly ShownRow[] | null;
   /** As many rows of it were shown. */
   readonly all: number;
   readonly state: string;
-  /** Where the list is. */
+  /** The address of the list. */
   readonly back: string;
 }
 
@@ -79,7 +79,7 @@ export function readDecisionForm(form: URLSearchParams): DecisionForm {
   return { verb, rows, all: Number(all), state: form.get('state') ?? '', back };
 }
 
-/** Of a decision that is to be taken back: its number, and what the page showed of it. @throws MusterdError `usage` */
+/** Reads the number of a decision that is to be taken back, and what the page showed of it. @throws MusterdError `usage` */
 export function readUndoForm(form: URLSearchParams): {
   readonly number: bigint;
   readonly keys: readonly string[];

@@ -15,7 +15,7 @@ export interface PageQuestion {
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly isCsv: boolean;
-  /** Who asks, where somebody has proven to know a key. */
+  /** The person who asks, if somebody has proven to know a key. */
   readonly actor: string | null;
   /** The key belongs to that name. Not so: it is whatever somebody typed. */
   readonly isKnown: boolean;

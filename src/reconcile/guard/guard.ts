@@ -91,7 +91,7 @@ export interface GuardView extends Population {
   /** Users present in the mirror. */
   readonly population: number;
   readonly history: GuardHistory;
-  /** Who made the edits that would be pushed; needed if a person reviews each push first. */
+  /** The edits that would be pushed, with who made them; needed if a person reviews each push first. */
   readonly edits: readonly EditedField[];
 }
 
@@ -129,7 +129,7 @@ interface ReviewedPush {
   readonly approved: readonly Field[];
   /** Fields that were in a batch before and are not approved. */
   readonly again: readonly Field[];
-  /** Those of them that are the same edit, never approved. */
+  /** The fields among them that have the same edit, never approved. */
   readonly left: readonly Field[];
   /** What is void about those of them that were approved, in words. */
   readonly voids: ReadonlyMap<Field, string | undefined>;

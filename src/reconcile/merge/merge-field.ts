@@ -76,7 +76,7 @@ export function mergeField(
   return decide(edited, moved, said.value === canonicalValue(field, mirror));
 }
 
-/** Who wins when both sides changed a field: nobody until a person decides, the service, or the mirror. */
+/** The side that wins when both changed a field: none until a person decides, the service, or the mirror. */
 export type ConflictPolicy = 'hold' | 'service-wins' | 'mirror-wins';
 
 export interface Policy extends Readonly<Record<Field, ConflictPolicy>> {
