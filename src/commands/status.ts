@@ -107,15 +107,9 @@ function printPlace(context: Context, placing: Placing): void {
   if (advice !== '') printField(context, '', advice);
 }
 
-function printStatus(context: Context, status: TeamStatus): void {
+/** The last runs of the team, and the one that goes on. */
+function printRuns(context: Context, { lastAttempt, lastSuccess, running }: TeamStatus): void {
   const line = (what: string, value: string) => printField(context, what, value);
-  const { lastAttempt, lastSuccess, running, rows } = status;
-  line(
-    'team',
-    status.teamId === null
-      ? `"${status.team}", not seen yet`
-      : `${status.team}: ${status.teamId} "${status.name ?? ''}"`,
-  );
   line(
     'last success',
     lastSuccess === null ? 'never' : `${when(lastSuccess.finished_at)} (run ${lastSuccess.run_id})`,
@@ -131,6 +125,18 @@ function printStatus(context: Context, status: TeamStatus): void {
     'running now',
     running === null ? 'no' : `process ${running.pid} on ${running.host} since ${when(running.since)}`,
   );
+}
+
+function printStatus(context: Context, status: TeamStatus): void {
+  const line = (what: string, value: string) => printField(context, what, value);
+  const { rows } = status;
+  line(
+    'team',
+    status.teamId === null
+      ? `"${status.team}", not seen yet`
+      : `${status.team}: ${status.teamId} "${status.name ?? ''}"`,
+  );
+  printRuns(context, status);
   line('users', `${rows.users} present, ${rows.unresolved} of them unresolved; ${rows.gone} gone`);
   line('tags', String(rows.tags));
   line('contact fields', String(rows.contact_fields));

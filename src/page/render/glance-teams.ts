@@ -82,6 +82,24 @@ export function contactsOf(read: Pick<Glance, 'counts'>, { teamId }: SeenTeam, n
   };
 }
 
+const isCompleteOfUsers = ({ outcome, groups }: PageRun): boolean =>
+  outcome === 'complete' && groups.includes('users');
+
+/** When the users were last complete, and by which run. */
+function lastComplete({ runs, beganAt }: Glance, last: Date | null, context: PageContext): Html {
+  if (last === null) return html`no complete run yet`;
+  const lastRun = runs.find(isCompleteOfUsers);
+  const ofAll = beganAt === null || runs[0] === undefined ? '' : ` of ${count(runs[0].runId)}`;
+  return html`complete ${ago(last, context.now)}${lastRun === undefined ? none : html`, <a href="${to(context, `/runs/${lastRun.runId}`)}">run ${count(lastRun.runId)}</a>${ofAll}`}`;
+}
+
+/** Which minute was the busiest. */
+function busiestWords({ runs, beganAt }: Glance, run: PageRun | undefined, now: Date): Html | string {
+  return beganAt !== null && run !== undefined && run === runs.at(-1)
+    ? html`the first fill, at ${clockTime(run.startedAt, now)}`
+    : 'by the minute in which a run began';
+}
+
 function facts(read: Glance, team: SeenTeam, context: PageContext): Html {
   const { now, perMinute } = context;
   const groups = groupsOf(read, team);
@@ -91,19 +109,9 @@ function facts(read: Glance, team: SeenTeam, context: PageContext): Html {
   const waiting = waitingOfTeam(read, team);
   const busiest = busiestMinute(read.runs);
   const limit = perMinute(team.team);
-  const last = users?.completeAt ?? null;
-  const lastRun = read.runs.find((run) => run.outcome === 'complete' && run.groups.includes('users'));
   const { beganAt } = read;
-  const ofAll = beganAt === null || read.runs[0] === undefined ? '' : ` of ${count(read.runs[0].runId)}`;
-  const complete =
-    last === null
-      ? html`no complete run yet`
-      : html`complete ${ago(last, now)}${lastRun === undefined ? none : html`, <a href="${to(context, `/runs/${lastRun.runId}`)}">run ${count(lastRun.runId)}</a>${ofAll}`}`;
-  const filled = busiest.run !== undefined && busiest.run === read.runs.at(-1) ? busiest.run.startedAt : null;
-  const when =
-    beganAt !== null && filled !== null
-      ? html`the first fill, at ${clockTime(filled, now)}`
-      : 'by the minute in which a run began';
+  const complete = lastComplete(read, users?.completeAt ?? null, context);
+  const when = busiestWords(read, busiest.run, now);
   const fact = (label: string, figure: Html, note: Html) =>
     html`<div><p class="label">${label}</p><p class="big">${figure}</p><div class="note">${note}</div></div>`;
   return html`<section class="card flush facts" aria-label="How it stands">
@@ -194,6 +202,9 @@ export function oneTeam(read: Glance, context: PageContext): Html {
   return html`${facts(read, team, context)}<div class="columns">${dayOfRuns(read, team, context)}${inTheMirror(read, team, context)}</div>`;
 }
 
+const nextRun = (dueAt: Date | null | undefined, now: Date): Html | string =>
+  dueAt ? time(dueAt, dueAt <= now ? 'now' : distance(dueAt, now)) : 'no schedule';
+
 function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly Html[] {
   const { now, perMinute } = context;
   const groups = groupsOf(read, team);
@@ -207,7 +218,7 @@ function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly H
   const contacts = contactsOf(read, team, now);
   const failures = Math.max(0, ...groups.map((group) => group.failures));
   const last = users?.completeAt ?? null;
-  const lastRun = runs.find((run) => run.outcome === 'complete' && run.groups.includes('users'));
+  const lastRun = runs.find(isCompleteOfUsers);
   const waits =
     waiting === 0 ? html`nothing waits` : html`${many(waiting, 'field')} ${waiting === 1 ? 'waits' : 'wait'}`;
   return [
@@ -216,7 +227,7 @@ function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly H
       ? html`${pill('tick', 'ok', 'Fresh')}<span class="note">${waits}</span>`
       : html`${pill('alarm', 'act', 'Stale')}<span class="note">since ${time(stale, clockTime(stale, now))}</span>`,
     html`${last === null ? html`never` : ago(last, now)}<span class="note">${failures === 0 ? (lastRun === undefined ? none : html`run ${count(lastRun.runId)}`) : html`${many(failures, 'run')} failed since`}</span>`,
-    html`${context.stopped.has(team.team) ? 'not planned' : users?.dueAt ? time(users.dueAt, users.dueAt <= now ? 'now' : distance(users.dueAt, now)) : 'no schedule'}`,
+    html`${context.stopped.has(team.team) ? 'not planned' : nextRun(users?.dueAt, now)}`,
     waiting === 0
       ? html`0`
       : html`<a href="${to(context, '/waiting', { team: team.team })}"><b>${count(waiting)}</b></a>`,

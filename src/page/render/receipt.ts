@@ -44,22 +44,23 @@ function undoWords(decided: Decided): Html {
 const those = (n: number, one: string, more: string): string =>
   n === 1 ? `The one that ${one}` : `The ${count(n)} that ${more}`;
 
+/** The address of the one list in which some of it waits again, or of all lists. */
+function waitingOf(context: PageContext, { waitsIn: [list, ...others] }: Decided): string {
+  if (list === undefined || others.length > 0) return to(context, '/waiting');
+  return list.batch === null
+    ? to(context, '/waiting', { state: list.state })
+    : to(context, `/waiting/${list.batch}`);
+}
+
 /** Links to what is said. */
 function waysOf(context: PageContext, decided: Decided): readonly Html[] {
-  const { decision, fates: of, number, rows, waitsIn } = decided;
+  const { decision, fates: of, number, rows } = decided;
   const changes = (direction: string) => to(context, '/changes', { decision: String(number), direction });
-  const [list, ...others] = waitsIn;
-  const waiting =
-    list === undefined || others.length > 0
-      ? to(context, '/waiting')
-      : list.batch === null
-        ? to(context, '/waiting', { state: list.state })
-        : to(context, `/waiting/${list.batch}`);
   const again = (of.edited ?? 0) + (of.waits ?? 0);
   const valued = of.sent ?? (hasNotLeft(of) && of.coming === undefined ? rows : 0);
   const way = of.sent !== undefined ? 'pushed' : decision === 'service' ? 'pulled' : 'decided';
   const ways: readonly (readonly [number, string, string])[] = [
-    [again, waiting, those(again, 'waits again', 'wait again')],
+    [again, waitingOf(context, decided), those(again, 'waits again', 'wait again')],
     [
       of.refused ?? 0,
       to(context, '/waiting', { state: 'refused' }),
