@@ -10,7 +10,15 @@ import { applyDecisions } from '../mirror/users/users-write.ts';
 import { columnOf, type Field, type FieldValue } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { shownDigest } from '../model/shown-field.ts';
-import { canonicalShown, canonicalValue, type MirrorRow, sameBytes, type UserPatch } from '../model/user.ts';
+import {
+  type BaseUser,
+  canonicalShown,
+  canonicalValue,
+  type MirrorRow,
+  sameBytes,
+  type UserPatch,
+} from '../model/user.ts';
+import type { Hold } from '../model/user-plan.ts';
 import { planResolved } from '../reconcile/merge/plan-resync.ts';
 import { actAs, decideFor } from './four-eyes.ts';
 import { requireTeamId, requireUser } from './named-user.ts';
@@ -124,6 +132,15 @@ interface Act {
   decision: bigint | null;
 }
 
+/** The base and the value of the service that this is decided over: what both sides agree on now, or what was held. */
+function decidedOver(take: Take, { base, service }: Hold, agreed: BaseUser, field: Field) {
+  if (take === 'service') return { base, service: service ?? null };
+  return {
+    base: agreed[field],
+    service: field === 'name' ? agreed.joined : (agreed[field] as string | Id | null),
+  };
+}
+
 /** Ends one hold within the given transaction. */
 async function resolveHold(
   tx: Transaction,
@@ -157,23 +174,15 @@ async function resolveHold(
     if (!edited.has(id)) throw busy(id);
   }
   const to = wanted === undefined ? after[field] : (wanted[field] as FieldValue);
-  const over =
-    take === 'service'
-      ? { base: hold.base, service: hold.service ?? null }
-      : {
-          base: agreed[field],
-          service: field === 'name' ? agreed.joined : (agreed[field] as string | Id | null),
-        };
   const resolving = { verb: 'resolve', why, runId, decision: act.decision } as const;
-  const passes = take === 'mirror';
   const edit = {
     userId: id,
     field,
     edit: hold.edit,
     to,
-    ...over,
+    ...decidedOver(take, hold, agreed, field),
     sends: sends(mirror),
-    passes,
+    passes: take === 'mirror',
     edited: isAnother,
   };
   const [answer] = await decideEdits(tx, teamId, resolving, [edit]);

@@ -51,12 +51,18 @@ function titleOf({ details }: PageContext, { verb, rows, number, all }: Question
   return `${verb} ${count(number)} of ${count(all)}, leave ${count(all - number)} waiting?`;
 }
 
-function leadOf({ verb, rows, number, all, state }: Question): string {
+/** What waits on because nothing is decided about it. */
+function othersOf({ number, all, state }: Question): string {
+  const left = all - number;
+  if (left === 0) return '';
+  return ` ${state === 'conflict' ? many(left, 'conflict') : count(left)} ${left === 1 ? 'waits' : 'wait'} on.`;
+}
+
+function leadOf(question: Question): string {
+  const { verb, rows, number } = question;
   const it = number === 1 ? 'it' : 'them';
   const values = many(number, 'value');
-  const left = all - number;
-  const what = state === 'conflict' ? many(left, 'conflict') : count(left);
-  const others = left === 0 ? '' : ` ${what} ${left === 1 ? 'waits' : 'wait'} on.`;
+  const others = othersOf(question);
   const sends = `The next run sends ${values}, in ${many(Math.max(1, Math.ceil(usersOf(rows) / perRequest)), 'request')}`;
   switch (verb) {
     case 'Approve':

@@ -81,11 +81,10 @@ export function receiptCard(context: PageContext, { done: decided, sending }: Pa
   if (decided === undefined) return none;
   const [shape, tone] = shapeOf(decided);
   const { fates: of, number, why } = decided;
-  const isOpen = of.leaving !== undefined || of.coming !== undefined || of.asked !== undefined;
+  const isMoving = of.leaving !== undefined || of.coming !== undefined;
+  const isOpen = isMoving || of.asked !== undefined;
   const isFollowed =
-    sending.listens &&
-    (of.leaving !== undefined || of.coming !== undefined) &&
-    context.now.getTime() - decided.at.getTime() < longestFollowedMs;
+    sending.listens && isMoving && context.now.getTime() - decided.at.getTime() < longestFollowedMs;
   const again = html`<noscript><a href="${href(context, {})}">Load again</a></noscript>`;
   const reason = why === null || why === '' ? none : html`<p class="note">Reason: ${named(why)}</p>`;
   const ways = [
