@@ -9,7 +9,7 @@ import { createKnownSecrets, type KnownSecrets } from '../config/known-secrets.t
 import type { LogOptions } from '../log.ts';
 import { createProgram } from './program.ts';
 import { programVersion } from '../runs/program-version.ts';
-import { listenForStop } from '../stop.ts';
+import { listenForStop } from './stop.ts';
 import { waitForRoom } from './stream-write.ts';
 import { showUnderWay } from './under-way.ts';
 

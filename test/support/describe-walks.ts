@@ -5,7 +5,6 @@ import { measureWalk, type Walk } from './record-walks.ts';
 /** What a walk enters each room for. */
 const purposes: Readonly<Record<string, string>> = {
   'main.ts': 'The program begins here, and its exit code ends it.',
-  'stop.ts': 'A signal ends work in its order.',
   'errors.ts': 'An error has a code, what happened, and what to do next.',
   'clock.ts': 'Durations come from here, so that a test can turn the clock.',
   'secret.ts': 'Secrets are wrapped, so that nothing prints them.',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { listenForStop } from '../../src/stop.ts';
+import { listenForStop } from '../../src/commands/stop.ts';
 
 it('takes the two signals that a Ctrl-C under npm comes to as one, and leaves at once at another', () => {
   let nowMs = 1_000;
