@@ -1,6 +1,7 @@
 /** The ledger for the status page: filtered, newest first, with keyset pagination. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
+import { type NamedRoles, withRoleName } from '../../model/named-roles.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
 import { type Direction, kindsOf } from '../../model/ledger-words.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
@@ -8,7 +9,7 @@ import type { Row } from '../../mirror/db/database.ts';
 import type { LedgerRow } from '../../mirror/users/ledger.ts';
 import { contains } from './page-people.ts';
 import type { PageReader } from './page-reader.ts';
-import { readRoleNames, type RoleNames, withRoleName } from './role-names.ts';
+import { readRoleNames } from './role-names.ts';
 
 /** A `null` selects everything. */
 export interface ChangesAsked {
@@ -192,7 +193,7 @@ async function readLookedTo(
 }
 
 /** Replaces role ids by the names that people know. */
-function withRoleNames(row: ChangeRow, roles: RoleNames): ChangeRow {
+function withRoleNames(row: ChangeRow, roles: NamedRoles): ChangeRow {
   const named = (value: unknown) => withRoleName(roles, row.team_id, row.field, value);
   return {
     ...row,

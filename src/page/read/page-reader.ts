@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { type SeenDaemon, silentAfterMs, stoppedOf } from '../../model/daemons.ts';
 import type { Id } from '../../model/id.ts';
+import type { NamedRoles } from '../../model/named-roles.ts';
 import type { Placing } from '../../model/place.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import { readDaemons } from '../../mirror/team/known-daemons.ts';
@@ -9,7 +10,7 @@ import type { Database, Queryable } from '../../mirror/db/database.ts';
 import { readPlacing } from '../../mirror/team/known-place.ts';
 import { pendingOf, readNotAtRest } from '../../mirror/users/not-at-rest.ts';
 import { waitsForPerson } from '../../mirror/users/waiting-fields.ts';
-import { readRoleNames, type RoleNames } from './role-names.ts';
+import { readRoleNames } from './role-names.ts';
 
 /** A team that the reader may see. */
 export interface SeenTeam {
@@ -51,7 +52,7 @@ export interface PageFrame {
   readonly waiting: number;
   readonly placing: Placing;
   /** Of the requested teams. */
-  readonly roleNames: RoleNames;
+  readonly roleNames: NamedRoles;
   readonly daemons: readonly SeenDaemon[];
   /** The last daemon of each requested team that none serves any more, by the team's name. */
   readonly stopped: ReadonlyMap<string, SeenDaemon>;

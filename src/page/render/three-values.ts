@@ -3,7 +3,7 @@ import { differenceWithin } from './difference-within.ts';
 import { type Html, html, none } from './html.ts';
 import { sides } from './pills.ts';
 import type { Id } from '../../model/id.ts';
-import { withRoleName } from '../read/role-names.ts';
+import { withRoleName } from '../../model/named-roles.ts';
 import type { PageContext } from './view.ts';
 import { visible } from './words.ts';
 
