@@ -1,6 +1,8 @@
 import { sql as text } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { decideEdits, type EditAnswer } from '../../src/mirror/users/decide-edits.ts';
+import { readBatchFields } from '../../src/mirror/users/held-batches.ts';
+import { readSnapshot } from '../../src/mirror/users/verify-read.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
@@ -173,10 +175,10 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
     ],
     [
       'is being sent, approved',
-      `update sync.held_fields set decision = 'approved' where user_id = 1 and field = 'email'; ${open()}`,
+      `update sync.held_fields set decision = 'spent' where user_id = 1 and field = 'email'; ${open()}`,
       same('on its way'),
       {
-        approve: { held: 'limit approved in the batch', ...both('new') },
+        approve: { held: 'limit spent in the batch', ...both('new') },
         reject: { held: rejected, ...both('new') },
         revert: { held: rejected, ...both('new') },
       },
@@ -351,6 +353,14 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
   ])[] = [
     ['is as it was', 'approve', 'select', 'waiting', 'undecided', undecided],
     ['is being sent', 'approve', open(), 'waiting, it is being sent', 'on its way', approved],
+    [
+      'is being sent under that',
+      'approve',
+      `update sync.held_fields set decision = 'spent' where decision = 'approved'; ${open()}`,
+      'waiting, it is being sent',
+      'on its way',
+      { held: 'limit spent in the batch', ...both('new') },
+    ],
     [
       'was sent, and is unknown',
       'approve',
@@ -744,6 +754,24 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
         expect((await left()).held).toBe('rejected');
       });
     });
+  });
+
+  it('what is decided is of its batch until it has arrived or was rejected, and what waits is expected to differ', async () => {
+    const as = async (decision: string) => {
+      await run(`update sync.held_fields set decision = ${decision} where user_id = 1 and field = 'email'`);
+      const { users } = await readSnapshot(database.db, 'north', 41n);
+      const ofBatch = await readBatchFields(database.db.kysely, 41n, batch);
+      return [
+        ofBatch.some(({ userId, field }) => userId === 1n && field === 'email'),
+        ofBatch.length,
+        users[0]?.expected['email'],
+      ];
+    };
+    expect(await as('null')).toEqual([true, 4, 'held: limit']);
+    expect(await as(`'approved'`)).toEqual([true, 4, 'pending edit']);
+    expect(await as(`'spent'`)).toEqual([true, 4, 'pending edit']);
+    expect(await as(`'rejected'`)).toEqual([false, 3, 'held: rejected']);
+    expect(await readBatchFields(database.db.kysely, 42n, batch)).toEqual([]);
   });
 
   it.each(['approved', 'spent'])(

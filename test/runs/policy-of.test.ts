@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { configSchema } from '../../src/config/config.ts';
+import { policyOf, reconcileSettings } from '../../src/runs/reconcile-team.ts';
+
+it.each([
+  ['always', false, true],
+  ['always', true, true],
+  ['guarded', true, true],
+  ['guarded', false, false],
+] as const)(
+  'halves of a name need an approval where others approve what is sent: approve %s, four eyes %s: %s',
+  (approve, fourEyes, approvesSplits) => {
+    const config = configSchema.parse({ push: { approve, fourEyes }, policy: { email: 'service-wins' } });
+    const policy = { name: 'hold', email: 'service-wins', phone: 'hold', roleId: 'hold', approvesSplits };
+    expect(policyOf(config)).toEqual(policy);
+    expect(reconcileSettings(config).policy).toEqual(policy);
+  },
+);
