@@ -1,17 +1,15 @@
 /** How a person's command waits for a run under way: it says so on a terminal, and ends when asked to stop. */
 import type { Config } from '../config/config.ts';
-import type { Log } from '../log.ts';
-import type { LeasedTeam, Watch } from '../runs/with-run.ts';
+import type { LeasedTeam } from '../runs/with-run.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
-import { createProgress } from './progress.ts';
 import { plural } from '../model/in-words.ts';
 
 /** How long the command of a person waits unless told otherwise. */
-const patienceMs = 60_000;
+export const patienceMs = 60_000;
 
 /** Says once, in one line on stderr, for whom a command waits. It says nothing if nobody is looking. */
-function tellOfWait({ err }: Pick<Context, 'err'>, waitMs: number): (who: string) => void {
+export function tellOfWait({ err }: Pick<Context, 'err'>, waitMs: number): (who: string) => void {
   return (who) => {
     if (err.isTTY !== true) return;
     printLine(
@@ -27,17 +25,4 @@ export function leaseWait(
 ): LeasedTeam {
   const { signal, waitMs = patienceMs } = context;
   return { team, lease: { ...lease, waitMs, signal, onWait: tellOfWait(context, waitMs) } };
-}
-
-/** Runs something while its progress is shown, and waits for a run under way before that. @param patience how long, in ms */
-export async function watched<R>(
-  context: Pick<Context, 'err' | 'signal' | 'waitMs' | 'json' | 'showItself'>,
-  log: Log,
-  work: (watch: Watch) => Promise<R>,
-  patience = patienceMs,
-): Promise<R> {
-  const { signal, waitMs = patience } = context;
-  const progress = createProgress(context);
-  const onWait = tellOfWait(context, waitMs);
-  return await work({ log, onEvent: progress.onEvent, signal, waitMs, onWait }).finally(progress.close);
 }

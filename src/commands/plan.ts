@@ -11,7 +11,7 @@ import type { Setup } from '../runs/open.ts';
 import { planHash, planTime, writePlanFile } from '../runs/plan-file.ts';
 import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { watched } from './lease-wait.ts';
+import { watched } from './progress.ts';
 import { inMarkdown, printJson, printLine } from './output.ts';
 import { needsService, withMirror } from './setup.ts';
 import { printChangesInMarkdown, printUserChanges } from './show-user-changes.ts';

@@ -1,7 +1,10 @@
 /** Progress on a terminal, on stderr: what is being read, and how far. Silent elsewhere. */
 import { type Bar, Presets, SingleBar } from 'cli-progress';
+import type { Log } from '../log.ts';
 import type { RunEvent } from '../reconcile/run-notes.ts';
+import type { Watch } from '../runs/with-run.ts';
 import type { Context } from './context.ts';
+import { patienceMs, tellOfWait } from './lease-wait.ts';
 import { asTerminal } from './output.ts';
 
 export interface Progress {
@@ -63,4 +66,17 @@ export function createLateProgress(context: Parameters<typeof createProgress>[0]
       progress.onEvent({ kind: 'progress', step, done, total: null });
   };
   return { show, close: progress.close };
+}
+
+/** Runs something while its progress is shown, and waits for a run under way before that. @param patience how long, in ms */
+export async function watched<R>(
+  context: Pick<Context, 'err' | 'signal' | 'waitMs' | 'json' | 'showItself'>,
+  log: Log,
+  work: (watch: Watch) => Promise<R>,
+  patience = patienceMs,
+): Promise<R> {
+  const { signal, waitMs = patience } = context;
+  const progress = createProgress(context);
+  const onWait = tellOfWait(context, waitMs);
+  return await work({ log, onEvent: progress.onEvent, signal, waitMs, onWait }).finally(progress.close);
 }

@@ -5,7 +5,7 @@ import { runReconcile } from '../runs/reconcile-team.ts';
 import type { RunReport } from '../runs/run-record.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { eachTeam } from './each-team.ts';
-import { watched } from './lease-wait.ts';
+import { watched } from './progress.ts';
 import { paint, printJson, printLine } from './output.ts';
 import { needsService, withMirrorOf } from './setup.ts';
 

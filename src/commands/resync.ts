@@ -3,7 +3,7 @@ import { type PlannedChange, changesOf } from '../model/user-changes.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
 import { planResync, type ResyncReport, runResync } from '../runs/resync-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { watched } from './lease-wait.ts';
+import { watched } from './progress.ts';
 import { paint, printJson, printLine } from './output.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { exitCodeOf } from './reconcile.ts';
