@@ -354,14 +354,6 @@ describe.each(servers())('a decision about edits, on $name:', (server) => {
     ['is as it was', 'approve', 'select', 'waiting', 'undecided', undecided],
     ['is being sent', 'approve', open(), 'waiting, it is being sent', 'on its way', approved],
     [
-      'is being sent under that',
-      'approve',
-      `update sync.held_fields set decision = 'spent' where decision = 'approved'; ${open()}`,
-      'waiting, it is being sent',
-      'on its way',
-      { held: 'limit spent in the batch', ...both('new') },
-    ],
-    [
       'was sent, and is unknown',
       'approve',
       open('{"email": "unknown"}'),
