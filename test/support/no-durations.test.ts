@@ -23,6 +23,7 @@ const clocks = [
 const clockReaders: Readonly<Record<string, string>> = {
   'daemon/systemd.test.ts':
     'What is sent to systemd is this very clock: it lies between one look and a later one on any machine.',
+  'simulation/run.ts': 'How long a seed took is printed for whoever plays many; no test looks at it.',
   'support/scale-out.ts': 'These are figures for `npm run bench`: no test looks at them.',
 };
 
@@ -36,6 +37,8 @@ const waits = /timers\/promises|\bsetTimeout\(|expect\.poll\([^;]*timeout|\bvi\.
 
 /** The files that may wait so, and why. */
 const waiters: Readonly<Record<string, string>> = {
+  'simulation/postgres.ts': 'Its socket has a method of that name, which does nothing.',
+  'simulation/world.ts': 'It has the timers of the simulated world, which no clock drives.',
   'support/eventually.ts': 'Everybody else waits by it, for something that happens.',
 };
 
