@@ -8,7 +8,9 @@ import { createRedReporter } from './test/support/red-reporter.ts';
 class LongestFirst extends BaseSequencer {
   override async sort(files: Parameters<BaseSequencer['sort']>[0]) {
     const sorted = await super.sort(files);
-    const rank = ({ moduleId }: (typeof sorted)[number]) => (moduleId.includes('/test/system/') ? 0 : 1);
+    const first = ['/test/simulation/', '/test/reconcile/specification', '/test/system/', ''];
+    const rank = ({ moduleId }: (typeof sorted)[number]) =>
+      first.findIndex((part) => moduleId.includes(part));
     return sorted.toSorted((a, b) => rank(a) - rank(b));
   }
 }

@@ -51,12 +51,7 @@ export const guards: readonly Guard[] = [
     '',
   ),
   guard('intents of the planned edit', 'src/mirror/users/intents.ts', 'and m.is_free and s.id', 'and s.id'),
-  guard(
-    'the guard has seen it',
-    'src/reconcile/push/prepare.ts',
-    'onlyGuarded(planUser(state, places.members.get(state.id), settings.policy), seenByGuard)',
-    'planUser(state, places.members.get(state.id), settings.policy)',
-  ),
+  guard('the guard has seen it', 'src/reconcile/push/prepare.ts', 'onlyGuarded(plan, seenByGuard)', 'plan'),
   guard(
     'an open intent comes first',
     'src/reconcile/merge/user-case.ts',

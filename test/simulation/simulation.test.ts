@@ -27,14 +27,14 @@ async function play(...flags: readonly string[]): Promise<readonly Played[]> {
 
 describe('the simulation', () => {
   it('finds nothing in these seeds', async () => {
-    const played = await play('--from', '1', '--seeds', '25');
+    const played = await play('--from', '1', '--seeds', '12');
     expect(played.filter(({ result }) => result !== 'ok')).toEqual([]);
-    expect(played.length).toBe(25);
+    expect(played.length).toBe(12);
     // They are worth something: much was sent, much died, much was looked at.
     const sum = (of: (one: Played) => number) => played.reduce((total, one) => total + of(one), 0);
-    expect(sum(({ pushes }) => pushes)).toBeGreaterThan(100);
-    expect(sum(({ crashes }) => crashes)).toBeGreaterThan(20);
-    expect(sum(({ checks }) => checks)).toBeGreaterThan(3_000);
+    expect(sum(({ pushes }) => pushes)).toBeGreaterThan(50);
+    expect(sum(({ crashes }) => crashes)).toBeGreaterThan(10);
+    expect(sum(({ checks }) => checks)).toBeGreaterThan(1_500);
   });
 
   it('plays a seed twice in the same way', async () => {
