@@ -36,7 +36,7 @@ export interface Edit extends At {
   isRejected?: boolean;
   /** The service changed the user after it, and shows what was there before. */
   isLate?: boolean;
-  /** It may be under way, so that a later version may be our own. */
+  /** It may be under way, so that a later version may be our own; or void, and the service as it was again. */
   isUnsure?: boolean;
   /** Somebody else agreed at some time; and over what. */
   wasAgreed?: boolean;

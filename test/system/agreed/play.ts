@@ -10,7 +10,14 @@ import type { UserRecord } from '../../../src/emulator/played-team.ts';
 import { createPostgresProxy } from '../../support/postgres-proxy.ts';
 import { type Running, startMusterd } from '../run-musterd.ts';
 import { configFor } from '../stage.ts';
-import { createAgreement, type Fact, type Field, keyOf, type Somebody } from './agreement-model.ts';
+import {
+  createAgreement,
+  type Edit,
+  type Fact,
+  type Field,
+  keyOf,
+  type Somebody,
+} from './agreement-model.ts';
 import { createShelf } from './back-up.ts';
 import { createTeam, type Person } from './people.ts';
 import type { Aim, Settings, Step } from './steps.ts';
@@ -459,6 +466,11 @@ export async function createPlay() {
         const times = [shown.updated_at, shown.user_updated_at].map((time) => Date.parse(text(time)));
         const user = Number(shown.id);
         model.answered(user, { values, version: Math.max(...times) });
+        // A run that has seen another value holds it, also once the service has the one before again.
+        const isAsAgreed = ({ field, agreed, value }: Edit) =>
+          agreed === undefined || [agreed.value, value].includes(values[field]);
+        for (const edit of model.edits().values())
+          if (edit.user === user && !isAsAgreed(edit)) edit.isUnsure = true;
         // It was sent under what somebody agreed to, and answered to no effect: nobody agreed to another sending.
         for (const edit of path === update ? model.edits().values() : [])
           if (

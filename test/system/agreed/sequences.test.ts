@@ -93,6 +93,18 @@ const known: readonly (readonly [string, Settings, readonly Step[]])[] = [
     ],
   ],
   [
+    'what was agreed to is void, and the service has the value from before again',
+    { ...reviewed, isTelling: false },
+    [
+      email,
+      calm,
+      agree,
+      { kind: 'service', at: 0, field: 'email', value: 3 },
+      calm,
+      { kind: 'service', at: 0, field: 'email', value: 0 },
+    ],
+  ],
+  [
     'somebody agrees to another edit of a user whose update is then not answered',
     reviewed,
     [
