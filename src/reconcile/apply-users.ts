@@ -78,7 +78,8 @@ function* takeEach(ids: readonly Id[], users: Roster['users'], roles: WholePlan[
 }
 
 /**
- * Writes what the service changed, and takes the users of whom nothing is known here. A row that an editor has locked is skipped and waits for the next run.
+ * Writes what the service changed, and takes the users of whom nothing is known here. A row that an editor has locked is
+ * skipped and waits for the next run.
  * @returns the users that wait
  */
 export async function applyPulls(

@@ -3,7 +3,7 @@ import { valueFromJson } from '../mirror/db/field-sql.ts';
 import { columnOf, type Field, fieldOf, type FieldValue } from '../model/fields.ts';
 import type { HeldRow } from '../mirror/users/held.ts';
 import type { Id } from '../model/id.ts';
-import { printable } from '../model/in-words.ts';
+import { printable, quoted } from '../model/in-words.ts';
 import type { NamePair } from '../model/name.ts';
 import { canonicalShown, type ServiceValue, sameValue } from '../model/user.ts';
 import type { Hold } from '../model/user-plan.ts';
@@ -16,8 +16,6 @@ export interface SeenHold {
   /** As a run last saw it. */
   readonly service: ServiceValue;
 }
-
-const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The mirror's value as `--if` reads it. */
 function inWords(value: FieldValue): string {

@@ -289,21 +289,24 @@ describe('nameWasTouched', () => {
   });
 });
 
+/** A phone number that was sent, perhaps under a person's decision. */
+const phoneSent = (versions: Intent['versions'], decided: readonly Field[] = []): Intent => ({
+  changeId: 1n,
+  userId: 1n,
+  sent: sent.phone,
+  base,
+  before: base,
+  versions,
+  decided,
+  hasLeft: true,
+  ageMs: 0,
+});
+
 describe('what was sent, not answered, and is not there', () => {
   const at = (second: number) => `2026-03-01T10:00:0${second}Z`;
   const known = { updatedMs: Date.parse(at(1)), userUpdatedMs: Date.parse(at(2)) };
   const heldFor = (outcome: PushOutcome, versions: Intent['versions'], seen: Partial<ServiceUser> | null) => {
-    const intent = {
-      changeId: 1n,
-      userId: 1n,
-      sent: sent.phone,
-      base,
-      before: base,
-      versions,
-      decided: [],
-      hasLeft: true,
-      ageMs: 0,
-    };
+    const intent = phoneSent(versions);
     const answered = {
       intent,
       seen: seen === null ? null : { ...shown, ...seen },
@@ -336,17 +339,7 @@ describe('what was sent, not answered, and is not there', () => {
 describe('what is held by the outcome of a push', () => {
   const versions = { updatedMs: Date.parse('2026-03-01T10:00:00Z'), userUpdatedMs: null };
   const reasonOf = (outcome: PushOutcome, decided: readonly Field[], hasMoved: boolean, tries: number) => {
-    const intent = {
-      changeId: 1n,
-      userId: 1n,
-      sent: sent.phone,
-      base,
-      before: base,
-      versions,
-      decided,
-      hasLeft: true,
-      ageMs: 0,
-    };
+    const intent = phoneSent(versions, decided);
     const seen = { ...shown, updatedAt: hasMoved ? '2026-03-01T10:00:01Z' : '2026-03-01T10:00:00Z' };
     const answered = { intent, seen, outcomes: { phone: outcome }, requestId: null };
     const { holds } = resultOf(answered, new Map([[1n, { phone: tries }]]), 3);

@@ -45,14 +45,14 @@ describe('the words', () => {
   it.each<readonly [SeenHold, string]>([
     [
       { field: 'email', edit: 12n, mirror: 'a@b.example', service: 'c@d.example' },
-      `--if 'a@b.example' --if-service 'c@d.example'`,
+      `--if a@b.example --if-service c@d.example`,
     ],
     [
       { field: 'name', edit: 12n, mirror: { first: 'A|B', last: '' }, service: "Eva d'Arc" },
       `--edit 12 --if-service 'Eva d'\\''Arc'`,
     ],
     [{ field: 'phone', edit: undefined, mirror: null, service: undefined }, `--if '' --if-service ''`],
-    [{ field: 'roleId', edit: 12n, mirror: 4n, service: 17n }, `--if '4' --if-service '17'`],
+    [{ field: 'roleId', edit: 12n, mirror: 4n, service: 17n }, `--if 4 --if-service 17`],
     [{ field: 'phone', edit: 12n, mirror: '1\u202e2', service: '1\u202e3' }, '--edit 12'],
   ])('of what was seen (%#)', (seen, words) => {
     expect(saySeen(seen)).toBe(words);
@@ -68,18 +68,18 @@ describe('the words', () => {
     batch: null,
   } as unknown as HeldRow;
   it.each<readonly [Partial<HeldRow>, readonly string[]]>([
-    [{}, [`musterd resolve 7 role_id --take mirror --if '4' --if-service '17'`]],
+    [{}, [`musterd resolve 7 role_id --take mirror --if 4 --if-service 17`]],
     [
       { field: 'name', mirror_value: { first: 'A|B', last: 'C' }, service_value: 'Eva', edit_id: 12n },
-      [`musterd resolve 7 name --take mirror --edit 12 --if-service 'Eva'`],
+      [`musterd resolve 7 name --take mirror --edit 12 --if-service Eva`],
     ],
     [{ reason: 'limit', batch: 'abc' }, []],
     [{ reason: 'review', batch: 'abc' }, []],
     [
       { reason: 'conflict', batch: 'abc' },
-      [`musterd resolve 7 role_id --take mirror --if '4' --if-service '17'`],
+      [`musterd resolve 7 role_id --take mirror --if 4 --if-service 17`],
     ],
-    [{ reason: 'limit' }, [`musterd resolve 7 role_id --take mirror --if '4' --if-service '17'`]],
+    [{ reason: 'limit' }, [`musterd resolve 7 role_id --take mirror --if 4 --if-service 17`]],
     [{ reason: 'asked' }, []],
     [{ user_id: null }, []],
   ])('of a row (%#)', (more, commands) => {

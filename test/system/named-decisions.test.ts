@@ -84,7 +84,7 @@ describe('`resolve` by a script', () => {
     );
     expect(code).toBe(64);
     expect(JSON.parse(stdout)).toMatchObject({
-      error: { code: 'usage', hint: expect.stringContaining(`--if 'ada@example.com'`) },
+      error: { code: 'usage', hint: expect.stringContaining(`--if ada@example.com`) },
     });
   });
 
