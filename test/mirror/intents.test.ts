@@ -751,6 +751,18 @@ describe('what is not confirmed', () => {
       expect(await others()).toEqual([{ decision: 'spent' }]);
     });
 
+    it('it is not approved again by any other outcome, held or not', async () => {
+      const intent = await openDecided();
+      const outcomes = {
+        name: 'changed',
+        email: 'ineffective',
+        phone: 'refused',
+        roleId: 'unknown',
+      } as const;
+      await apply(resultOf(intent, { outcomes, seen: null, closed: false }));
+      expect(new Set(Object.values(await decided()))).toEqual(new Set(['spent']));
+    });
+
     it('it is no more if it is held by what became of it, and is in the batch no longer', async () => {
       const intent = await openDecided();
       const outcomes = {

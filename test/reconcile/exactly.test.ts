@@ -78,6 +78,12 @@ describe('exactly what a plan said', () => {
     expect(kindOf(sent, push(), [{ ...row, field: 'roleId' }])).toBe('wait');
   });
 
+  it('leaves what somebody approved besides to another run', () => {
+    const approvedBefore = held({ reason: 'review', batch: 'abc', shown: '15550100', decision: 'approved' });
+    expect(kindOf({ ...sent, held: [approvedBefore] })).toBe('push');
+    expect(kindOf({ ...sent, held: [approvedBefore] }, push(), [{ ...row, field: 'email' }])).toBe('wait');
+  });
+
   it.each<[string, Parameters<typeof makeState>[0], Decision?]>([
     ['the service no longer shows the user', { service: null }],
     ['the outcome of an earlier push', { ...sent, hasOpenIntent: true }],
