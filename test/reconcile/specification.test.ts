@@ -15,8 +15,8 @@ import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { createWalk, type Walk } from './walk.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? 20_261_123);
-/** How many states are compared: as many as a minute of one busy core is worth, or as many as somebody asks for. */
-const asked = Number(process.env['SPECIFICATION_STATES'] ?? 200_000);
+/** How many states are compared, unless somebody asks for more or fewer. */
+const asked = Number(process.env['SPECIFICATION_STATES'] ?? 1_000_000);
 
 /** Whether the halves are known of the name that an update of other fields would carry. */
 function isNameKnown({ base: agreed, mirror, service }: UserState): boolean {
