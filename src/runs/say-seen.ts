@@ -48,6 +48,20 @@ export const saySeen = (seen: SeenHold): string => `${sayMirror(seen)}${sayServi
 export const sayResolve = (id: Id, seen: SeenHold, take = 'mirror'): string =>
   `musterd resolve ${id} ${columnOf(seen.field)} --take ${take} ${saySeen(seen)}`;
 
+/** A row of `report.held`, as it was shown to a person. */
+export type ShownRow = Pick<HeldRow, 'field' | 'edit_id' | 'mirror_value' | 'service_value'>;
+
+export function seenOf({ field: column, edit_id, mirror_value, service_value }: ShownRow): SeenHold {
+  const field = fieldOf(column);
+  const service = field === 'name' ? service_value : valueFromJson(field, service_value);
+  return {
+    field,
+    edit: edit_id ?? undefined,
+    mirror: valueFromJson(field, mirror_value),
+    service: service as ServiceValue,
+  };
+}
+
 /** Whether `musterd resolve` decides about it, and no other command does. */
 const isResolved = ({ reason, batch }: Pick<HeldRow | Hold, 'reason' | 'batch'>): boolean =>
   reason !== 'asked' && ((batch ?? null) === null || (reason !== 'limit' && reason !== 'review'));
@@ -56,16 +70,6 @@ const isResolved = ({ reason, batch }: Pick<HeldRow | Hold, 'reason' | 'batch'>)
 export function sayResolveEach(rows: readonly HeldRow[]): readonly string[] {
   return rows.flatMap((row) => {
     if (row.user_id === null || !isResolved(row)) return [];
-    const field = fieldOf(row.field);
-    const service = field === 'name' ? row.service_value : valueFromJson(field, row.service_value);
-    const mirror = valueFromJson(field, row.mirror_value);
-    return [
-      sayResolve(row.user_id, {
-        field,
-        edit: row.edit_id ?? undefined,
-        mirror,
-        service: service as ServiceValue,
-      }),
-    ];
+    return [sayResolve(row.user_id, seenOf(row))];
   });
 }

@@ -830,7 +830,7 @@ describe('a hold on the page of a person', () => {
     const conflict = await dora.ask(person);
     expect(conflict.links).toContain(`${person}?hold=email#hold`);
     expect(conflict.text).toContain(`musterd hold 20 email --until 3d --reason '…'`);
-    expect(conflict.text).toContain('resolve 20 email --take mirror --if ada@example.com');
+    expect(conflict.text).toContain('resolve 20 email --take mirror --if ada@example.com --if-service ');
     const form = await open('?hold=email');
     const answer = await fetch(`http://127.0.0.1:${server.port}${person}?hold=email`, {
       headers: { authorization: `Basic ${Buffer.from(`dora:${token}`).toString('base64')}` },

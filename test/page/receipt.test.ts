@@ -32,6 +32,7 @@ const context: PageContext = {
   stopped: new Map(),
   version: '1',
   explain: () => null,
+  saySeen: () => '',
   perMinute: () => null,
 };
 const approved: Decided = {

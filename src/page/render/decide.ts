@@ -1,12 +1,10 @@
 /** What a form that decides is made of. It counts only where it comes from here; `question.ts` asks once more. */
 import type { PageField, WaitingList } from '../read/page-waiting.ts';
-import { printable, quoted } from '../../model/in-words.ts';
-import type { NamePair } from '../../model/name.ts';
 import { shownDigest } from '../../model/shown-field.ts';
 import { heading } from './components.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
-import { isShown, textOf } from './three-values.ts';
+import { isShown } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
 
 /** What is done with an edit; the last three are about which value it is to have. */
@@ -30,19 +28,10 @@ export const barredNote = ({ decide }: Pick<PageContext, 'decide'>, teams: reado
 export const hidden = (name: string, value: string): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
 
-/** What a command names as seen: the value, or the number of the edit where that is nothing to show or to type. */
-export function asSeen(
-  context: PageContext,
-  { field, editId, mirror: value }: Pick<PageField, 'field' | 'editId' | 'mirror'>,
-): string {
-  const isPair = field === 'name' && value !== null && value !== undefined;
-  const halves = isPair ? Object.values(value as NamePair) : [textOf(value) ?? ''];
-  const text = halves.join('|');
-  const isPlain = halves.every(
-    (half) => printable(half) === half && half.trim() === half && !half.includes('|'),
-  );
-  if (isShown(context, field) && isPlain) return ` --if ${quoted(text)}`;
-  return editId === null ? '' : ` --edit ${editId}`;
+/** What a command names as seen: no value where the page shows none. */
+export function asSeen(context: PageContext, { field, editId, mirror, service }: ShownHold): string {
+  if (!isShown(context, field)) return editId === null ? '' : ` --edit ${editId}`;
+  return ` ${context.saySeen({ field, edit_id: editId, mirror_value: mirror, service_value: service })}`;
 }
 
 /** A row as a form names it: the field of somebody, and what was shown of it. */

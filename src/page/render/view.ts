@@ -1,4 +1,5 @@
 /** What a view of the page is: how it is read, how it is shown, and what it knows of the page around it. */
+import type { HeldRow } from '../../mirror/users/held.ts';
 import type { PersonRead } from '../read/page-person.ts';
 import type { PageFrame, PageReader, SeenTeam } from '../read/page-reader.ts';
 import type { Id } from '../../model/id.ts';
@@ -49,6 +50,8 @@ export interface PageContext extends PageAsked {
   readonly version: string;
   /** What the settings of a team make of somebody, as a run last saw them; `null`: it has none here. */
   readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => PersonExplained | null;
+  /** The options by which a command names what was seen of a held field. */
+  readonly saySeen: (row: Pick<HeldRow, 'field' | 'edit_id' | 'mirror_value' | 'service_value'>) => string;
   /** Requests that a team may send in a minute, where it is known. */
   readonly perMinute: (team: string) => number | null;
 }

@@ -11,6 +11,7 @@ import { layout } from '../render/layout.ts';
 import { sorryPage } from '../render/sorry.ts';
 import type { Csv, PageContext, PageShown, View } from '../render/view.ts';
 import { explainAsSeen } from '../../runs/explain-as-seen.ts';
+import { saySeen, seenOf } from '../../runs/say-seen.ts';
 import { policyOf } from '../../runs/reconcile-team.ts';
 import type { PageAnswer, PageQuestion, PageSource } from './page-routes.ts';
 import type { DecideOptions } from './deciding.ts';
@@ -90,6 +91,7 @@ function contextOf(
     stopped: new Map([...stopped].filter(([team]) => decide === null || !byTeam.has(team))),
     waitingEdits,
     version,
+    saySeen: (row) => saySeen(seenOf(row)),
     perMinute: (team) => {
       const rate = byTeam.get(team)?.rate;
       return rate === undefined ? null : Math.floor(rate.perMinute * rate.share);
