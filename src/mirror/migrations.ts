@@ -42,7 +42,8 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
       return { applied: await migrateWithin(tx, files) };
     }, LIMITS);
   try {
-    // A lock is taken on what needs a right, and only where there is something to do: anybody may take an advisory lock.
+    // The lock is one that takes a right, because anybody may take an advisory lock, and it is taken only if there is
+    // something to do.
     const isDone = missingOf(files, await readApplied(db.kysely)).length === 0;
     if (isDone && (await rolesWithoutRights(db.kysely)).length === 0) return { applied: [] };
     return await unlessOvertaken(migrateAll);
@@ -61,7 +62,7 @@ export const unlessOvertaken = <T>(make: () => Promise<T>, tries = 3): Promise<T
     return unlessOvertaken(make, tries - 1);
   });
 
-/** As `migrate`, in a running transaction that nobody else disturbs. */
+/** Like `migrate`, within a running transaction that nobody else disturbs. */
 export async function migrateWithin(tx: Transaction, files = readMigrations(FOLDER)): Promise<string[]> {
   const applied = await readApplied(tx);
   const missing = missingOf(files, applied);
@@ -78,8 +79,8 @@ export async function migrateWithin(tx: Transaction, files = readMigrations(FOLD
 }
 
 /**
- * Makes the schema as these migrations leave it, in an empty database; of an earlier version the tables alone.
- * @throws MusterdError for an unknown one
+ * Makes the schema of these migrations in an empty database, but for an earlier version only the tables.
+ * @throws MusterdError if the version is unknown
  */
 export async function makeSchemaOf(
   tx: Transaction,
@@ -101,8 +102,8 @@ function madeBy(files: MigrationFiles, checksums: ReadonlyMap<string, string | n
 }
 
 /**
- * SQL that creates the same schema without musterd, including the applied migrations and their checksums. If that of an
- * earlier version is asked for, it has the tables alone: the rest is made by `migrate`.
+ * SQL that creates the same schema without musterd, including the applied migrations and their checksums. For an
+ * earlier version there are only the tables, and `migrate` makes the rest.
  */
 export function schemaText(checksums: ReadonlyMap<string, string | null>): {
   readonly names: readonly string[];
@@ -116,7 +117,7 @@ export function schemaText(checksums: ReadonlyMap<string, string | null>): {
   const texts = [...tables, UNCHECKED, ...made.repeatable.map(({ text }) => text), REPEATABLES, ...known];
   return {
     names: made.numbered.map(({ name, checksum }) => `${name} ${checksum}`),
-    // One may end in a comment, or without a semicolon.
+    // A file may end in a comment, or without a semicolon.
     schema: texts.map((text) => `${text.trim()}\n;`).join('\n'),
   };
 }

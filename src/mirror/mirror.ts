@@ -117,7 +117,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
   };
 }
 
-/** The reading half: sees committed data. */
+/** The reading half, which sees committed data. */
 export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam, look?: SeeUsers) {
   return {
     ...createReads(db, teamId, known, look),
@@ -154,7 +154,7 @@ type Reads = ReturnType<typeof createReads>;
 const namesAsBegun = (known: KnownTeam | undefined): NameSafety | undefined =>
   known === undefined ? undefined : nameSafetyOf(known.learned.get(keepsNameProbe));
 
-/** Until a run pushes, these are unchanged since it began. */
+/** Answers these reads from what was known when the run began, which is unchanged until the run pushes. */
 const readsAsBegun = (reads: Reads, known: KnownTeam | undefined, mayHaveIntents: () => boolean) => ({
   readIntents: async () => (mayHaveIntents() ? await reads.readIntents() : []),
   readEditedUsers: async () =>
@@ -238,7 +238,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     applyResults: (results: readonly IntentResult[]) =>
       write((tx) => applyResults(tx, run, results, namesAsBegun(known) === 'keeps')),
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
-    /** What this run has learned about the service's answers; written when the run ends. */
+    /** What this run has learned about the service's answers. It is written when the run ends. */
     learned: () => [...learned.values()],
     readTaken: () => readTaken(db.kysely, teamId, runId),
     applyRestingUsers: (users: RestingUsers, hashes: Buffer | null, isWhole: boolean) =>

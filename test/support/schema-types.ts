@@ -60,7 +60,7 @@ export async function schemaTypes(db: Database): Promise<string> {
   return `/** Made from the catalogs: see "Adding a migration" in CONTRIBUTING.md. */
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 
-/** Every table and view with its columns. JSON is written as text: pg would make an array of Postgres's of a list. */
+/** Every table and view with its columns. JSON is written as text: pg would turn a list into an array of Postgres. */
 export interface Schema {
 ${members.join('\n')}
 }

@@ -1,15 +1,15 @@
-/** How a database is named, so that two settings for one place are told from those for two. */
+/** The address of a database, by which two settings for one place are told from settings for two. */
 import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync } from 'node:fs';
 import { type Address, folderPrefix } from '../../model/place.ts';
 import type { ConnectionUrl } from './database-url.ts';
 
-/** The first that is there: systemd's, and D-Bus's from before it. */
+/** The file of systemd, and the one that D-Bus had before it; the first that exists is read. */
 const idFiles = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
 
 /**
- * A digest of the id of this machine, since the id itself is to be kept to oneself (machine-id(5)). `null`: there is
- * none, as in many containers; a name of the host or the boot would differ the next time.
+ * A digest of this machine's id, because machine-id(5) asks to keep the id itself secret. It is `null` where there is
+ * no id, as in many containers: the name of the host or the id of the boot would be another one after the next start.
  */
 export function machineFrom(files: readonly string[]): string | null {
   for (const file of files) {
@@ -18,7 +18,7 @@ export function machineFrom(files: readonly string[]): string | null {
       if (/^[0-9a-f]{32}$/.test(id))
         return createHash('sha256').update(`musterd ${id}`).digest('hex').slice(0, 16);
     } catch {
-      // The next one.
+      // This file cannot be read, so the next one is tried.
     }
   }
   return null;
@@ -26,13 +26,13 @@ export function machineFrom(files: readonly string[]): string | null {
 
 let own: { readonly machine: string | null } | undefined;
 
-/** Read once, because it does not change while a process lives. */
+/** The id is read once, because it does not change while a process lives. */
 function thisMachine(): string | null {
   own ??= { machine: machineFrom(idFiles) };
   return own.machine;
 }
 
-/** Loopback and sockets are each machine's own; their other names are one name. */
+/** An address on this machine (loopback, a socket) includes the machine, and all names of loopback count as one. */
 export function addressOf({ host, port, name, isLocal }: ConnectionUrl['parts']): Address {
   const isSocket = host.startsWith('/');
   const where = isSocket ? host : isLocal ? 'localhost' : host.toLowerCase().replace(/\.$/, '');

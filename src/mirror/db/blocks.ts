@@ -1,4 +1,4 @@
-/** Text that is written once and read in order: first in memory; if it gets large, in a file. */
+/** Text that is written once and read in order. It is kept in memory, and in a file once it gets large. */
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
@@ -6,13 +6,12 @@ import { join } from 'node:path';
 
 export interface Blocks {
   add(text: string): void;
-  /** May be read repeatedly; each block comes as it was added. */
+  /** Yields each block as it was added. It can be called repeatedly. */
   read(): Iterable<Buffer>;
   close(): void;
 }
 
 export interface BlocksOptions {
-  /** The folder of the file. */
   readonly folder?: string;
   /** Number of bytes to keep in memory. */
   readonly inMemory?: number;
@@ -37,7 +36,7 @@ export function createBlocks({ folder = tmpdir(), inMemory = 8 * 1024 * 1024 }: 
   let characters = 0;
   let bytes = 0;
   let file: number | undefined;
-  /** The disk is full or read-only: memory has to do. */
+  /** Once the disk turned out to be full or read-only, all the rest stays in memory. */
   let isRefused = false;
   const keep = (block: Buffer): Kept => {
     if (isRefused || bytes + block.length <= inMemory) return block;

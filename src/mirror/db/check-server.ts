@@ -1,4 +1,3 @@
-/** Checks that a server is one on which the mirror works. */
 import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import type { Database } from './database.ts';

@@ -44,14 +44,17 @@ export function describeStatementError(error: unknown, shown: string): unknown {
   });
 }
 
-/** What a trigger or a function of ours refuses with one of these SQLSTATEs, in its words: whoever asked for it did so wrongly. */
+/**
+ * The error for what one of our own triggers or functions refuses, in its words: with these SQLSTATEs it is a wrong
+ * use.
+ */
 export function describeRefusal(error: unknown, ...states: readonly string[]): unknown {
   if (!(error instanceof Error) || !states.includes(sqlState(error) ?? '')) return error;
   const hint = 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : {};
   return new MusterdError('usage', error.message, { ...hint, cause: error });
 }
 
-/** All connections were busy for too long; the server itself is up. */
+/** The error when all connections were busy for too long, although the server is up. */
 export function noneFree(
   shown: string,
   { maxConnections, freeTimeoutMs }: { readonly maxConnections: number; readonly freeTimeoutMs: number },

@@ -19,7 +19,7 @@ import { type ConnectionUrl, connectionOptions } from './database-url.ts';
 
 /** A semaphore: admits a limited number of callers, first come, first served. */
 export interface Turns {
-  /** Resolves with `true` once admitted, with `false` after `ms` of waiting. */
+  /** Resolves with `true` once admitted, with `false` after `patienceMs` of waiting. */
   take(patienceMs: number): Promise<boolean>;
   /** Releases the place. */
   readonly give: () => void;

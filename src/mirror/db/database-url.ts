@@ -15,13 +15,12 @@ export interface ConnectionUrl {
   readonly direct: boolean;
   /** The named files: authorities to trust instead of Node's, and our client certificate. */
   readonly files: Readonly<Partial<Record<'ca' | 'cert' | 'key', string>>>;
-  /** Such as `db.example.net:5432/muster`: no user, no password. */
+  /** For example `db.example.net:5432/muster`, without user and password. */
   readonly shown: string;
-  /** The same in its parts. */
+  /** The same address in its parts. */
   readonly parts: {
     readonly host: string;
     readonly port: string;
-    /** The name of the database. */
     readonly name: string;
     /** Whether the server is on this machine. */
     readonly isLocal: boolean;
@@ -94,7 +93,7 @@ function refuse(message: string, hint: string): never {
   throw new MusterdError('configuration', message, { hint });
 }
 
-/** pg takes the last one. */
+/** pg would take the last one. */
 function refuseRepeated(given: URLSearchParams) {
   const names = [...given.keys()];
   const repeated = names.find((name, at) => names.indexOf(name) !== at);
@@ -170,13 +169,13 @@ function isLocal(host: string): boolean {
   return (isIP(bare) === 4 && bare.startsWith('127.')) || bare === '::1';
 }
 
-/** What people and their tools need to connect, without the password. */
+/** What people need to connect with their own tools, without the password. */
 export function reachOf(text: string): { readonly url: string; readonly psql: string } {
   const url = parse(text);
   url.password = '';
   for (const name of ['password', 'sslpassword']) url.searchParams.delete(name);
   const forPsql = new URL(url);
-  // psql has another name for it.
+  // psql calls this mode `require`.
   if (url.searchParams.get('sslmode') === 'no-verify') forPsql.searchParams.set('sslmode', 'require');
   return { url: url.href, psql: `psql '${forPsql.href.replaceAll("'", '%27')}'` };
 }

@@ -21,7 +21,7 @@ import { createPool, safePath, transactionTerms, withOwnTransactions } from './d
 import { readConnectionUrl } from './database-url.ts';
 import type { Schema } from './schema.ts';
 
-/** A statement can be sent here: the pool, for single reads, or a transaction. */
+/** A place to send statements to: the pool, for single reads, or a transaction. */
 export type Queryable = Kysely<Schema>;
 export type Transaction = KyselyTransaction<Schema>;
 
@@ -58,24 +58,24 @@ export interface DatabaseOptions {
   readonly queryTimeoutMs?: number;
   /** Called for connections that broke, idle or in use. */
   readonly onConnectionError?: (error: Error) => void;
-  /** Somebody asked to stop: single reads that waited in vain are not repeated any more. */
+  /** Aborted when somebody asks to stop. Single reads that timed out are then not repeated any more. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the duration of each statement, successful or not. Must not throw. */
   readonly onQuery?: ((ms: number) => void) | undefined;
 }
 
 export interface TransactionOptions {
-  /** Read committed if left out, whatever the server's default is. */
+  /** Read committed by default, whatever the default of the server is. */
   readonly isolationLevel?: IsolationLevel;
-  /** 0: no limit, for this and the next one. */
+  /** For this and the next one, 0 means that there is no limit. */
   readonly statementTimeoutMs?: number;
   readonly lockTimeoutMs?: number;
-  /** Writing is refused. */
+  /** Whether Postgres refuses writes. */
   readonly isReadOnly?: boolean;
 }
 
 export interface Database {
-  /** How the settings name it. */
+  /** The address, as the settings name it. */
   readonly address: Address;
   /** For single reads, each in its own transaction. Writes go through `transaction`. */
   readonly kysely: Queryable;
@@ -191,7 +191,7 @@ function createDialect(dialect: PostgresDialect): Dialect {
   };
 }
 
-/** @throws the reason of the signal where a timeout would be waited for once more */
+/** @throws the reason of the signal, instead of waiting for another timeout */
 async function retry<T>(once: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -1,6 +1,7 @@
 /**
- * The writable fields in SQL, as `model/fields.ts` has them: wherever a statement names their columns one after another, in a
- * tuple, a list or an object, it takes them from here. A row is named by its alias; the columns of a staged row may have a prefix.
+ * The writable fields in SQL, made from the table in `model/fields.ts`. A statement that names all their columns, in a
+ * tuple, a list or an object, takes them from here. A row is named by its alias; the columns of a staged row may have a
+ * prefix.
  */
 import { type RawBuilder, sql } from 'kysely';
 import {
@@ -17,7 +18,7 @@ type Sql = RawBuilder<unknown>;
 type ColumnType = 'text' | 'bigint';
 
 const halves = ['first_name', 'last_name'] as const;
-/** The columns of a field: of the name those of its halves. */
+/** The columns of a field. The name has two, one for each half. */
 export const sqlColumnsOf = (field: Field): readonly string[] =>
   field === 'name' ? halves : [columnOf(field)];
 const columns = fields.flatMap(sqlColumnsOf);
@@ -76,7 +77,7 @@ export const objectOf = (row: string, prefix = ''): Sql =>
     }),
   )})`;
 
-/** A row for each field: what it is called, and these values. */
+/** One row for each field, with its name and these values. */
 export const rowPerField = (valuesFor: (field: Field) => readonly Sql[]): Sql =>
   sql`(values ${sql.join(
     fields.map((field) => sql`(${sql.join([sql.lit(columnOf(field)), ...valuesFor(field)])})`),
@@ -106,7 +107,7 @@ export const byColumn = (values: UserValues, prefix = ''): Readonly<Record<strin
   return Object.fromEntries(columns.map((column, at) => [prefix + column, all[at]]));
 };
 
-/** How `jsonb_to_recordset` is told of these columns. */
+/** The definitions of these columns for `jsonb_to_recordset`. */
 export const definitionsOf = (prefix = ''): Sql =>
   sql.join(stagedColumns(prefix).map(([name, type]) => sql`${sql.ref(name)} ${sql.raw(type)}`));
 

@@ -9,7 +9,7 @@ export const rolesForPeople = [
   'musterd_approver',
 ] as const;
 
-/** The roles for people that are there and have no rights yet, if the connected role may grant them. */
+/** The roles for people that exist but have no rights yet, if the connected role may grant them. */
 export async function rolesWithoutRights(db: Queryable): Promise<readonly string[]> {
   const { rows } = await sql<{ name: string }>`
     select r.rolname::text as name
@@ -22,9 +22,8 @@ export async function rolesWithoutRights(db: Queryable): Promise<readonly string
 }
 
 export interface RolesForPeople {
-  /** The connected role. */
   readonly user: string;
-  /** In the order of the list. */
+  /** The roles that do not exist, in the order of the list. */
   readonly missing: readonly string[];
   /** Whether the connected role may create roles. */
   readonly mayCreate: boolean;

@@ -1,7 +1,7 @@
 /** Made from the catalogs: see "Adding a migration" in CONTRIBUTING.md. */
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 
-/** Every table and view with its columns. JSON is written as text: pg would make an array of Postgres's of a list. */
+/** Every table and view with its columns. JSON is written as text: pg would turn a list into an array of Postgres. */
 export interface Schema {
   'mirror.contact_counts': {
     team_id: bigint;

@@ -63,7 +63,7 @@ async function connect({ url, onNotice }: SqlSessionOptions): Promise<pg.Client>
     keepAlive: true,
     types: { getTypeParser: () => (text: string | Buffer) => text },
   });
-  // The current statement reports it.
+  // The current statement reports the error.
   client.on('error', () => {});
   client.on('notice', ({ severity = 'NOTICE', message = '' }) => onNotice(`${severity}:  ${message}`));
   try {
@@ -204,7 +204,7 @@ function showPlace({ text, line }: SqlStatement, position: number): readonly str
   ];
 }
 
-/** Undefined: the error is not about this statement. */
+/** @returns `undefined` if the error is not about this statement */
 function describeSqlError(
   error: unknown,
   statement: SqlStatement,

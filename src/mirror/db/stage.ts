@@ -15,7 +15,7 @@ const rowsAsJson = 2000;
 
 const goesAsJson = ({ count }: Pick<SpoolOf, 'count'>): boolean => count <= rowsAsJson;
 
-/** The rows of a spool in a `from`, as s. */
+/** An item of a `from` clause with the rows of a spool, under the alias s. */
 export type Staged = RawBuilder<unknown>;
 
 export type SpoolOf<Name extends string = string> = Pick<Spool<never, Name>, 'shape' | 'count' | 'blocks'>;
@@ -55,7 +55,7 @@ export async function stage(tx: Transaction, spool: SpoolOf): Promise<Staged> {
   return sql`${table} as s`;
 }
 
-/** As `stage`, for reads: a few rows need no transaction. */
+/** Like `stage`, for reads: a few rows need no transaction. */
 export async function withStaged<R>(
   db: Database,
   spool: SpoolOf,

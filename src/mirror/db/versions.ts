@@ -11,7 +11,7 @@ import type { Transaction } from './database.ts';
 
 const topic = 'a version moves though no value does';
 
-/** Weighted number of users, each counting half as much with every day since; of `sync.learned` l. */
+/** A weighted number of users, from the row l of `sync.learned`: each counts half as much with every day since. */
 const seenLately = sql`(l.value ->> 'users')::float8
   * power(0.5, greatest(0, extract(epoch from clock_timestamp() - l.learned_at)) / 86400)`;
 
@@ -26,9 +26,9 @@ export const isNewer = sql`(coalesce(s.updated_at > u.updated_at, false)
   or coalesce(s.user_updated_at > u.user_updated_at, false))`;
 
 /**
- * Whether the version must not be stored: the service does not show a field that was sent, and it is unknown whether
- * it ever did, so somebody may have taken it back. What another field of the same request came to says nothing about that;
- * a hold of the field does.
+ * Whether the version must not be stored: the service does not show a field that was sent, and it is unknown whether it
+ * ever did, so somebody may have taken it back. The outcome of another field in the same request says nothing about
+ * that, but a hold of the field does.
  */
 export function isInDoubt({ intent: { sent }, outcomes, seen, holds }: IntentResult): boolean {
   const doubts: readonly (PushOutcome | undefined)[] = ['unanswered', 'unknown', 'missing'];

@@ -1,4 +1,4 @@
-/** A mirror that was made by the numbered files which there were before the baseline. */
+/** Adopts a mirror that was made by the numbered files from before the baseline. */
 import { CompiledQuery, sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import type { Transaction } from '../db/database.ts';
@@ -7,9 +7,9 @@ import { catalogDifferences, readCatalogs } from './catalogs.ts';
 import type { MigrationFiles } from './files.ts';
 
 /**
- * Takes a mirror that earlier files made for one that the baseline made, if its catalogs say the same as those of a new
- * one: both are made and read here and now, by the same server. As long as this is here, the repeatable files have to
- * fit the baseline alone.
+ * Adopts a mirror that earlier files made as if the baseline had made it, if its catalogs equal those of a new one,
+ * which is made here by the same server and rolled back. As long as this exists, the repeatable files have to fit the
+ * baseline alone.
  * @throws MusterdError with what differs
  */
 export async function adopt(tx: Transaction, { numbered, repeatable }: MigrationFiles): Promise<void> {

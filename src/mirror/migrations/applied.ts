@@ -1,11 +1,11 @@
-/** What was applied to a database, and what is missing there. */
+/** Reads what was applied to a database, and finds what is missing there. */
 import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import type { Queryable } from '../db/database.ts';
 import type { MigrationFiles } from './files.ts';
 
 export interface AppliedFiles {
-  /** Numbered files, by name. */
+  /** The checksums of numbered files, by name. */
   readonly numbered: ReadonlyMap<string, string | null>;
   /** Repeatable files, by name: the text that the database has, and every one that it had. */
   readonly repeatable: ReadonlyMap<string, { readonly now: string; readonly ever: ReadonlySet<string> }>;
@@ -82,7 +82,7 @@ function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
       hint: 'Put the file back as it was, and make the change in a new migration.',
     });
   }
-  // A text that the database had, and has no more, is that of an earlier version.
+  // A text that the database had before the present one belongs to an earlier version.
   const overtaken = files.repeatable.find(({ name, checksum }) => {
     const texts = applied.repeatable.get(name);
     return texts !== undefined && texts.now !== checksum && texts.ever.has(checksum);

@@ -1,4 +1,4 @@
-/** Runs the files within a transaction, and writes down that it did. */
+/** Runs the files within a transaction and records them as applied. */
 import { CompiledQuery, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import { MusterdError } from '../../errors.ts';
@@ -33,7 +33,7 @@ export async function applyNumbered(tx: Transaction, files: readonly MigrationFi
     await tx.updateTable('sync.migrations').set({ checksum }).where('name', '=', name).execute();
 }
 
-/** Applies all of them, in their order: what one makes may stand in another, and new tables need their policies. */
+/** Applies all of them in order, because one may use what another makes, and new tables need their policies. */
 export async function applyRepeatable(tx: Transaction, files: readonly MigrationFile[]): Promise<void> {
   if (files.length === 0) return;
   await runFiles(tx, files);
@@ -57,7 +57,7 @@ create table sync.migrations (name varchar(255) not null primary key, timestamp 
 create table sync.migration_lock (id varchar(255) not null primary key, is_locked integer default 0 not null);
 `;
 
-/** Comments and checksums for them. */
+/** Adds comments and checksums to them. */
 export const TABLES = `
 alter table sync.migrations add column checksum text;
 comment on table sync.migrations is 'The migrations that were applied, in their order. Written by musterd migrate.';
@@ -69,7 +69,10 @@ comment on column sync.migration_lock.id is 'The one row''s name.';
 comment on column sync.migration_lock.is_locked is 'Not used with Postgres.';
 `;
 
-/** Which texts of the repeatable files the database had: what is not dumped, since whoever loads a dump writes its own. */
+/**
+ * The table of all texts of repeatable files that the database has had. It is not dumped: loading a dump writes its
+ * own.
+ */
 export const REPEATABLES = `
 create table if not exists sync.repeatables (
   name       text not null,

@@ -1,11 +1,11 @@
-/** What Postgres's catalogs say of musterd's schemas. */
+/** Reads from Postgres's catalogs what musterd's schemas contain. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Queryable } from '../db/database.ts';
 
 /** The schemas that belong to musterd. */
 export const SCHEMAS = ['mirror', 'sync', 'report'];
 
-/** Before lines of a view's definition: Postgres 16 and newer write it with fewer qualifiers than 15. */
+/** The prefix of the lines of a view's definition, which Postgres 16 and newer write with fewer qualifiers than 15. */
 export const DEFINITION = '  | ';
 
 interface Line {
@@ -16,7 +16,7 @@ interface Line {
 /** What the catalogs say of one schema, table, view, function or type. */
 export interface CatalogSection {
   readonly owner: string;
-  /** The first one names it. Comments come after what they are about, in the same line. */
+  /** The first line names it. A comment stands in the line of what it is about. */
   readonly lines: readonly string[];
 }
 
@@ -40,11 +40,11 @@ export async function readCatalogs(db: Queryable): Promise<readonly CatalogSecti
   }));
 }
 
-/** What is the same wherever musterd made it: rights differ, views are made anew, and indexes may be added. */
+/** Whether this line is the same in every mirror. Rights differ, views are made anew, and indexes may be added. */
 const isCompared = (line: string) => !/^ {2}(?:grant |\| |CREATE INDEX )/.test(line);
 const withoutComments = (line: string) => line.replaceAll(/\n *--[^\n]*/g, '');
 
-/** What is missing, different or too much in what musterd made. Whatever else is in its schemas does not count. */
+/** Lists what is missing, different or too much in what musterd made. Anything else in its schemas does not count. */
 export function catalogDifferences(
   there: readonly CatalogSection[],
   made: readonly CatalogSection[],
@@ -135,7 +135,7 @@ function readDefinitions(): RawBuilder<Line> {
 }
 
 function readConstraints(): RawBuilder<Line> {
-  // Since 18 a NOT NULL is a constraint too; it stands with its column already.
+  // Since Postgres 18 a NOT NULL is a constraint too. It is already listed with its column.
   return sql<Line>`
     select coalesce(c.oid::regclass::text, k.contypid::regtype::text) as owner,
            '  constraint ' || quote_ident(k.conname) || ' ' || pg_get_constraintdef(k.oid)
@@ -191,7 +191,7 @@ function readSecurity(): RawBuilder<Line> {
      where n.nspname = any(${SCHEMAS}) and c.relrowsecurity`;
 }
 
-/** What others than the owner may do. */
+/** Reads the rights of all roles but the owner. */
 function readGrants(): RawBuilder<Line> {
   return sql<Line>`
     select owner, '  grant ' || string_agg(lower(privilege_type), ', ' order by privilege_type) || place || ' to '

@@ -1,4 +1,4 @@
-/** The files of the migrations: what they are named, and what they say. */
+/** The files of the migrations, with their names and texts. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
@@ -6,7 +6,7 @@ import { MusterdError } from '../../errors.ts';
 import { forEachField } from './for-each-field.ts';
 
 export interface MigrationFile {
-  /** Such as `0001_baseline`, or `repeatable/01_sessions`. */
+  /** For example `0001_baseline`, or `repeatable/01_sessions`. */
   readonly name: string;
   readonly text: string;
   readonly checksum: string;

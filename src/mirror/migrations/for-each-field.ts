@@ -1,11 +1,12 @@
 /**
- * What the repeatable files say of each field, whichever there are (`model/fields.ts`):
+ * Expands what the repeatable files contain for each field of the table in `model/fields.ts`:
  *
- * - `{columns u.COLUMN}` is said for each column, with commas between: `u.first_name, u.last_name, u.email, …`
- * - `{fields (FIELD, VALUE(u.))}` is said for each field, with commas between.
- * - `{selects select … from …}` is said for each field, with `union all` between.
+ * - `{columns u.COLUMN}` is repeated for each column, with commas between: `u.first_name, u.last_name, u.email, …`
+ * - `{fields (FIELD, VALUE(u.))}` is repeated for each field, with commas between.
+ * - `{selects select … from …}` is repeated for each field, with `union all` between.
  *
- * FIELD is the name of the field, as a text; VALUE(u.) is its value in the row u, as JSON; and COLUMNS(u.) are its columns there.
+ * FIELD is the name of the field, as a text; VALUE(u.) is its value in the row u, as JSON; and COLUMNS(u.) are its
+ * columns there.
  */
 import { columnOf, type Field, fields } from '../../model/fields.ts';
 import { sqlColumnsOf } from '../db/field-sql.ts';
@@ -31,7 +32,10 @@ const ofField = (template: string, field: Field): string =>
 const ofColumn = (template: string, field: Field): readonly string[] =>
   sqlColumnsOf(field).map((column) => ofField(template, field).replaceAll('COLUMN', column));
 
-/** The first keeps its lines and the others stand on the last of them, so that an error names the line of the file. */
+/**
+ * The first item keeps its lines and the others follow on its last one, so that an error names the right line of the
+ * file.
+ */
 const joined = ([first = '', ...others]: readonly string[], separator: string): string =>
   [first, ...others.map((one) => one.replaceAll(/\s+/g, ' '))].join(separator);
 

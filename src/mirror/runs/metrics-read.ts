@@ -13,7 +13,10 @@ export interface HeldByReason {
   readonly sinceMs: number;
 }
 
-/** Held fields by reason, of users that are not gone, without batches. `asked` waits for nobody. */
+/**
+ * Counts the held fields by reason, without batches and without users that are gone. The reason `asked` waits for
+ * nobody.
+ */
 export async function readHeldByReason(
   db: Queryable,
   teams: readonly string[],

@@ -28,10 +28,9 @@ interface Part {
 const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * interval '1 day')`;
 
 /**
- * A change is needed if it was the last move of its field, or its last confirmed push; so are later
- * pushes, which count as attempts of their value. Role names need the pushes since the
- * last complete run of the users. Applied plans are kept, because a plan may be applied only once, and who rejected an
- * edit as long as it is rejected.
+ * A change is needed if it was the last move of its field, or its last confirmed push; so are later pushes, which count
+ * as attempts of their value. Role names need the pushes since the last complete run of the users. Applied plans are
+ * kept, because a plan may be applied only once. A rejection is kept as long as it stands.
  */
 function changesOf(target: Target, cursor: string): Part {
   const { team, teamId } = target;

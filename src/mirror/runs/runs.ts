@@ -27,7 +27,7 @@ export interface FinishedRun {
   readonly outcome: RunOutcome;
   readonly reasons: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
-  /** In addition to what waits for a person in the team; `null`: not known. */
+  /** What waits besides what the database knows of this team; `null` if that is unknown. */
   readonly waiting: { readonly teamId: Id; readonly departures: number; readonly atLeast: number } | null;
   readonly requests: number;
   readonly endpoints: Readonly<Record<string, EndpointCount>>;
@@ -63,7 +63,7 @@ export async function beginRun(
   const [row] = (await begun.execute(tx)).rows;
   if (row === undefined) throw new Error('insert of one row returned none');
   const known = toKnown(row);
-  // A run of the edits reads them first: this saves it a transaction.
+  // A run of the edits begins by reading them. Doing that here saves it a transaction.
   const edits = isOfEdits && known.teamId !== null ? { edited: await readEditedUsers(tx, known.teamId) } : {};
   return { runId: row.run_id, known: { ...known, ...edits } };
 }
@@ -77,7 +77,10 @@ export async function noteTeam(db: Database, runId: bigint, teamId: Id): Promise
 
 const nothingAsked = sql<Waiting>`select 0 as held, 0 as "inBatches"`;
 
-/** @returns what waits for a person, and whether the end was written: not if another run has already closed this one */
+/**
+ * @returns what waits for a person, and whether the end was written, which it is not if another run has already closed
+ * this one
+ */
 export async function finishRun(
   tx: Transaction,
   runId: bigint,

@@ -69,8 +69,8 @@ export async function setNextTime(db: Database, team: string, next: readonly Nex
 }
 
 /**
- * A caller says that the users of this team may have changed: they become due soon, but not too often. A current run
- * may have read them before that: then they are due again after it.
+ * Makes the users of this team due soon, but not too often, because somebody says that they may have changed. A current
+ * run may have read them before that, so they are due again after it.
  */
 export async function runSooner(
   db: Database,

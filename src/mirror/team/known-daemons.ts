@@ -1,4 +1,7 @@
-/** Which daemons serve a team, or served it last: the topic `daemon` of `sync.learned`, where each says so every minute. */
+/**
+ * The daemons that serve a team, or served it last. Each reports every minute under the topic `daemon` of
+ * `sync.learned`.
+ */
 import { sql } from 'kysely';
 import type { DaemonEnd, SeenDaemon } from '../../model/daemons.ts';
 import type { Database, Queryable } from '../db/database.ts';
@@ -7,11 +10,11 @@ import { thisProcess } from '../db/process-identity.ts';
 export interface DaemonNote {
   readonly teams: readonly string[];
   readonly bySystemd: boolean;
-  /** `null`: it goes on. */
+  /** `null` as long as it goes on. */
   readonly end: DaemonEnd | null;
 }
 
-/** This process says of these teams that it serves them, or no longer does. Others that are silent are forgotten. */
+/** Records that this process serves these teams, or no longer does. Daemons that have become silent are forgotten. */
 export async function noteDaemon(db: Database, { teams, bySystemd, end }: DaemonNote): Promise<void> {
   const { host, pid, process } = thisProcess();
   const [name = ''] = host.split(' ');

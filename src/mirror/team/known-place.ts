@@ -15,7 +15,7 @@ import {
 } from '../../model/place.ts';
 import type { Database, Queryable, Transaction } from '../db/database.ts';
 
-/** As `mirror.known_place()` has it. */
+/** A row of `mirror.known_place()`. */
 export interface KnownPlaceRow {
   readonly place: KnownPlace | null;
   readonly identifier: string | null;
@@ -54,7 +54,7 @@ export interface PlaceMove {
   readonly why: string;
 }
 
-/** @returns whether it is still `was` that this takes the place of */
+/** @returns whether the place was written, which it is only if the recorded one is still `was` */
 export async function writePlace(
   tx: Transaction,
   was: KnownPlace | null,
@@ -73,7 +73,7 @@ export const moveOf = (was: KnownPlace | null, now: KnownPlace, why: string): Pl
   return { from: inWords(was), to: inWords(now), why };
 };
 
-/** The present place as the only one, nobody having said so. */
+/** The present place as the only one, as long as no person has said otherwise. */
 export const homeAt = ({ identifier, database, address }: Here, now: Date): KnownPlace => ({
   kind: 'home',
   identifier,
@@ -85,9 +85,9 @@ export const homeAt = ({ identifier, database, address }: Here, now: Date): Know
 });
 
 /**
- * What a run has to write down of its place; `undefined`: nothing.
+ * What a run has to record about its place; `undefined` if there is nothing.
  *
- * | verdict    | is written down                                                                    |
+ * | verdict    | is recorded                                                                        |
  * |------------|------------------------------------------------------------------------------------|
  * | unrecorded | this place                                                                         |
  * | here, copy | the identifier, where it was not known; that no run was elsewhere meanwhile        |
@@ -105,7 +105,7 @@ export function placeToNote({ verdict, known, here, until }: Placing, now: Date)
   return isNews ? { ...rest, identifier: here.identifier ?? known.identifier } : undefined;
 }
 
-/** Notes what a run finds of its place. Of several processes that are the first, one is at home. */
+/** Records what a run finds about its place. If several processes are the first ones, one of them is at home. */
 export async function notePlace(db: Database, placing: Placing): Promise<Placing> {
   const place = placeToNote(placing, new Date());
   if (place === undefined) return placing;
@@ -116,7 +116,10 @@ export async function notePlace(db: Database, placing: Placing): Promise<Placing
   );
 }
 
-/** A fresh schema is known by its database alone: whoever migrates may reach it by another address than the runs. */
+/**
+ * Records a new schema by its database alone, because whoever migrates may reach it by another address than the runs
+ * do.
+ */
 export async function noteDatabase(db: Database): Promise<void> {
   const placing = await readPlacing(db);
   if (placing.known !== null) return;
@@ -124,7 +127,7 @@ export async function noteDatabase(db: Database): Promise<void> {
   await db.transaction((tx) => writePlace(tx, null, place));
 }
 
-/** What was dumped before places were on record is from somewhere else, wherever that was. */
+/** A dump from before places were recorded comes from some other place, wherever that was. */
 export async function noteRestored(tx: Transaction): Promise<void> {
   const { rows } = await sql<{ known: KnownPlaceRow; seen: boolean }>`
     select mirror.known_place() as known, exists (select from sync.teams) as seen`.execute(tx);
@@ -146,13 +149,16 @@ export const notHome = (placing: Placing): MusterdError =>
     },
   );
 
-/** For whatever is sent, or decides what is. @throws MusterdError `copy` */
+/**
+ * Has to be called before anything is sent, or decided about.
+ * @throws MusterdError `copy`
+ */
 export async function requireHome(db: Pick<Database, 'address' | 'kysely'>): Promise<void> {
   const placing = await readPlacing(db);
   if (stillOf(placing) !== undefined) throw notHome(placing);
 }
 
-/** As far as the database can tell: whoever only reads may reach it by any name. */
+/** The placing as far as the database alone can tell, because whoever only reads may reach it by any name. */
 export function ofDatabase(placing: Placing): Placing {
   const { known } = placing;
   if (known === null || !maybeAlso(placing) || known.addresses.length === 0) return placing;

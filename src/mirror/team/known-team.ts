@@ -8,9 +8,9 @@ import type { Queryable } from '../db/database.ts';
 import type { KnownPlaceRow } from './known-place.ts';
 import type { Learned, LearnedValue } from './learned.ts';
 
-/** While a run holds the lease, only `musterd check` changes anything of this. */
+/** While a run holds the lease, only `musterd check` changes any of this. */
 export interface KnownTeam {
-  /** `null`: no run of this team has read it yet. */
+  /** `null` as long as no run of this team has read it. */
   readonly teamId: Id | null;
   /** From `mirror.teams`. */
   readonly team: { readonly name: string | null; readonly listSize: bigint | null } | null;
@@ -33,7 +33,7 @@ export interface KnownTeam {
   readonly fourEyes: boolean;
   /** The place of the whole database. */
   readonly place: KnownPlaceRow;
-  /** The edited users, if requested. */
+  /** The edited users, if they were asked for. */
   readonly edited: readonly EditedUser[] | undefined;
 }
 
@@ -99,7 +99,7 @@ export function isKnown({ learned }: Pick<KnownTeam, 'learned'>, topic: string, 
   return known !== undefined && inOrder(known) === inOrder(value);
 }
 
-/** A time that changes with each run is written only in steps of this. */
+/** A time that moves with each run is written only when it has moved this far. */
 const timeIsNewsMs = 3_600_000;
 
 /** The values that are new, or whose time is old enough to be updated. */
@@ -110,7 +110,7 @@ export function newsOf(known: Pick<KnownTeam, 'learned'>, learned: readonly Lear
   });
 }
 
-/** The same text for the same value, whatever the order of its keys; jsonb has its own order. */
+/** Writes equal values as equal texts, whatever the order of their keys, because jsonb has an order of its own. */
 function inOrder(value: unknown): string {
   if (typeof value !== 'object' || value === null) return toJson(value);
   return toJson(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -7,9 +7,9 @@ import type { Queryable, Row, Transaction } from '../db/database.ts';
 export interface Learned {
   readonly topic: string;
   readonly value: unknown;
-  /** Ms since 1970; absent: now. An earlier time never replaces a later one. */
+  /** In ms since 1970; now if absent. An earlier time never replaces a later one. */
   readonly atMs?: number;
-  /** The hashes of the rows of an answer; absent: those kept so far stay. */
+  /** The hashes of the rows of an answer. If absent, those that are kept stay. */
   readonly hashes?: Buffer | undefined;
 }
 

@@ -19,9 +19,9 @@ export interface Lease {
   readonly team: string;
   readonly leaseId: string;
   readonly ttlMs: number;
-  /** Throws `lease-lost` if another run has taken the lease. */
+  /** @throws MusterdError `lease-lost` if another run has taken the lease */
   check(): Promise<void>;
-  /** Throws `lease-lost` if the lease may have expired by this process's clock. Makes no query. */
+  /** @throws MusterdError `lease-lost` if the lease may have expired by this process's clock. Makes no query. */
   require(): void;
   /** Records that a statement has extended it, which began at this time by `performance.now()`. */
   extended(sinceMs: number): void;
@@ -39,7 +39,7 @@ type OwnLease = Pick<Lease, 'team' | 'leaseId' | 'ttlMs'>;
 export interface LeaseOptions {
   /** Ms for which the lease is valid after its last renewal. */
   readonly ttlMs: number;
-  /** How long to wait for another run to end, in ms; absent: not at all. */
+  /** How long to wait for another run to end, in ms; if absent, there is no waiting. */
   readonly waitMs?: number;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
@@ -76,7 +76,7 @@ export async function takeLease(db: Database, team: string, options: LeaseOption
   return (await takeLeaseFor(db, team, options, async () => {})).lease;
 }
 
-/** As `takeLease`, with the first work under it in the same transaction. */
+/** Like `takeLease`, with the first work under it in the same transaction. */
 export async function takeLeaseFor<R>(
   db: Database,
   team: string,
@@ -153,7 +153,7 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
   const { team, leaseId, ttlMs } = own;
   let renewing = false;
   let isReleased = false;
-  /** It lasts at least until then. */
+  /** The lease lasts at least until then. */
   let knownUntilMs = sinceMs + ttlMs;
   const extended = (atMs: number) => {
     knownUntilMs = Math.max(knownUntilMs, atMs + ttlMs);
@@ -243,7 +243,7 @@ function holding(
       set_config('musterd.run', ${runId?.toString() ?? ''}, true) from mine`;
 }
 
-/** A team, and how long and for whom to wait until no run of it is under way. */
+/** A team, and how to wait until no run of it is under way. */
 export interface LeasedTeam {
   readonly team: string;
   readonly lease: LeaseOptions;

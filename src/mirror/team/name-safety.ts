@@ -10,7 +10,10 @@ import { type LearnedValue, readLearned, writeLearned } from './learned.ts';
 /** The topic of `musterd check --write-probe`, which pushes without a name update too. */
 export const keepsNameProbe = 'an email alone keeps the name';
 
-/** Whether an update that left the name out had an effect, and its answer shows the name; any other proves nothing. */
+/**
+ * Whether an update that left the name out had an effect, and its answer shows the name. Any other update proves
+ * nothing.
+ */
 const showsKeptName = ({ intent, outcomes, seen }: IntentResult): boolean =>
   intent.sent.name === undefined &&
   intent.along === undefined &&
@@ -43,7 +46,7 @@ export async function noteKeptName(tx: Transaction, teamId: Id, changeIds: reado
  *
  * Only `musterd check --write-probe` ends *clears*.
  *
- * @param wereKept it was *keeps* when the run began: until a name is harmed there is nothing to learn
+ * @param wereKept whether it was *keeps* when the run began, so that there is nothing to learn until a name is harmed
  */
 export async function noteNames(
   tx: Transaction,

@@ -6,7 +6,7 @@ import { toJson } from '../../model/json.ts';
 import type { Team } from '../../model/team.ts';
 import type { Database, Queryable, Transaction } from '../db/database.ts';
 
-/** `null`: no run of this team has read it yet. */
+/** `null` as long as no run of this team has read it. */
 export async function readTeamId(db: Queryable, team: string): Promise<Id | null> {
   const row = await db.selectFrom('sync.teams').select('team_id').where('team', '=', team).executeTakeFirst();
   return row?.team_id ?? null;
@@ -59,7 +59,7 @@ export async function writeTeam(tx: Transaction, { id, name, listSize, raw }: Te
       changed_at = clock_timestamp()`.execute(tx);
 }
 
-/** Whether four eyes were asked for last; `null`: nobody has said. */
+/** Whether four eyes were required last; `null` if nobody has said so yet. */
 export async function readFourEyes(db: Queryable, team: string): Promise<boolean | null> {
   const row = await db
     .selectFrom('sync.teams')

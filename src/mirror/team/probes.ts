@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts';
 import { writeLearned } from './learned.ts';
 
 export interface Probe {
-  /** Such as `users/get without a filter`. */
+  /** For example `users/get without a filter`. */
   readonly probe: string;
   /** What the service did, as text and values. */
   readonly answer: unknown;
@@ -15,7 +15,7 @@ export async function writeProbes(db: Database, team: string, probes: readonly P
   if (learned.length > 0) await db.transaction((tx) => writeLearned(tx, team, learned));
 }
 
-/** What the role of this connection may not do, of what a run has to. */
+/** The rights that a run needs and that the role of this connection lacks. */
 export async function missingPrivileges({ kysely }: Database): Promise<readonly string[]> {
   const { rows } = await sql<{ missing: string }>`
     select format('%s on %s.%s', p.privilege, n.nspname, c.relname) as missing
@@ -28,7 +28,7 @@ export async function missingPrivileges({ kysely }: Database): Promise<readonly 
   return rows.map(({ missing }) => missing);
 }
 
-/** The schemas of the search_path in which somebody else may create functions, the owner of the database apart. */
+/** The schemas of the search_path in which anybody but the owner of the database may create functions. */
 export async function openSchemas({ kysely }: Database): Promise<readonly string[]> {
   const { rows } = await sql<{ schema: string }>`
     select distinct n.nspname as schema

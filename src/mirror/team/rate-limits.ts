@@ -45,7 +45,7 @@ export interface RateLesson {
 export const lessonTopic = 'rate';
 const dayMs = 86_400_000;
 
-/** The pace that an earlier process learned; `undefined`: none, or more than a day old. */
+/** The pace that an earlier process learned, unless it is more than a day old. */
 export function lessonOf(learned: LearnedValue | undefined): RateLesson | undefined {
   return learned !== undefined && learned.ageMs < dayMs ? (learned.value as RateLesson) : undefined;
 }
@@ -54,7 +54,7 @@ export async function readLesson({ kysely }: Database, team: string): Promise<Ra
   return lessonOf(await readLearned(kysely, team, lessonTopic));
 }
 
-/** To be written only if it differs. */
+/** The pace as it is stored, which is only done if it differs. */
 export function learnedOfRate({ burst, perMinute }: RateLesson): Learned {
   return { topic: lessonTopic, value: { burst, perMinute } };
 }

@@ -1,4 +1,4 @@
-/** What the database says of the time since a run recorded who is at rest, and that record. */
+/** Reads the record of who is at rest, and what the database knows of the time since. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { ListedResource, MirroredResource } from '../../model/absence.ts';
@@ -9,7 +9,7 @@ import type { KnownTeam } from './known-team.ts';
 import type { Learned, LearnedValue } from './learned.ts';
 
 const topicOf = (resource: MirroredResource) => `${resource} at rest`;
-/** After this everybody is read again, whatever is known. */
+/** After this time everybody is read again, whatever is known. */
 const longestMs = 86_400_000;
 
 function onlyRow<Row>([row]: readonly Row[]): Row {
@@ -23,7 +23,7 @@ export async function readRest(db: Queryable, teamId: Id): Promise<WrittenSince>
   return onlyRow(rows);
 }
 
-/** Reads this of all listings at once. */
+/** Reads the records of all listings at once. */
 export async function readListingRests(
   db: Queryable,
   teamId: Id,
@@ -37,8 +37,8 @@ export async function readListingRests(
 }
 
 /**
- * The state after a first run has taken everybody, and which rows are not as it took them: a row that it took has the
- * transaction of its entry in the ledger.
+ * Reads the state after a first run has taken everybody, and which rows are not as it took them. A row that it took has
+ * the transaction of its entry in the ledger.
  */
 export async function readTaken(
   db: Queryable,
@@ -57,7 +57,7 @@ export async function readTaken(
   return onlyRow(rows);
 }
 
-/** What was learned of a resource; `null`: it is too old, or the clock was set back since. */
+/** The record of a resource; `null` if it is too old, or if the clock was set back since. */
 export function toResting<Resting>(
   learned: ReadonlyMap<string, LearnedValue>,
   resource: MirroredResource,
@@ -67,7 +67,7 @@ export function toResting<Resting>(
 }
 
 /**
- * To be kept with the end of the run.
+ * The record as it is stored when the run ends.
  * @param isWhole whether all rows were compared: only then the day begins anew
  */
 export const learnedOfRest = (

@@ -28,7 +28,7 @@ export async function noteStale(tx: Transaction, teamId: Id, ids: readonly Id[])
     on conflict (team_id, id) do update set passes = t.passes + 1`.execute(tx);
 }
 
-/** Users that are shown with a version as new as before, or are accepted all the same. */
+/** Forgets it for users that are shown with a version as new as before, or that are accepted all the same. */
 export async function endStale(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.deleteFrom('sync.stale_rows').where('team_id', '=', teamId).where('id', '=', anyOf(ids)).execute();

@@ -13,7 +13,7 @@ const inTheMiddle = Buffer.from('\n\\.\n');
 /** Longest line outside of rows; those of the schema are the longest. */
 const longestLine = 1_000_000;
 
-/** @param cut what to throw where rows have no end marker */
+/** @param cut makes the error for rows without an end marker */
 export function createDumpReader(chunks: AsyncIterator<Buffer>, cut: () => Error): DumpReader {
   let rest: Buffer = Buffer.alloc(0);
   const more = async () => {

@@ -4,7 +4,7 @@
 export type Ask = <R extends object>(text: string) => Promise<readonly R[]>;
 
 export interface DumpTable {
-  /** With its schema, quoted where necessary. */
+  /** The name with its schema, quoted where necessary. */
   readonly name: string;
   /** The writable columns. */
   readonly columns: string;
@@ -47,7 +47,9 @@ export interface DumpSequence {
   readonly isCalled: boolean;
 }
 
-/** The sequence counts, not the rows: the number of a deleted row is not used again. */
+/**
+ * Reads the sequences, because the highest number of a table could be that of a deleted row, which is not used again.
+ */
 export async function readDumpSequences(ask: Ask): Promise<readonly DumpSequence[]> {
   return ask<DumpSequence>(`
     select quote_ident(schemaname) || '.' || quote_ident(sequencename) as name,

@@ -81,7 +81,7 @@ const listings = {
       'decided_why',
       'edited_by',
     ],
-    // Each by its key: before the tables are analysed Postgres would plan a quadratic join.
+    // Each is looked up by its key: before the tables are analysed, Postgres would plan a quadratic join.
     from: sql`(select team_id as team, change_id as number from sync.changes) c
       cross join lateral (
         select * from report.changes where team_id = c.team and change_id = c.number offset 0

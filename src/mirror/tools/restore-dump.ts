@@ -61,7 +61,7 @@ export async function restoreDump(db: Database, { open, onRows }: RestoreOptions
   return unlessOvertaken(() => db.transaction(restore, terms));
 }
 
-/** The SQLSTATEs of values that are out of range, no such values, or forbidden by a constraint. */
+/** The SQLSTATEs of values that are out of range, malformed, or forbidden by a constraint. */
 const refused = /^2[23]/;
 
 const describeRefused = (error: unknown): unknown =>

@@ -22,7 +22,6 @@ import { schemaText } from '../migrations.ts';
 
 export interface DumpOptions {
   readonly url: string;
-  /** The version of musterd. */
   readonly version: string;
   /** Called with the number of rows of all tables read so far. */
   readonly onRows: (rows: number) => void;
@@ -60,7 +59,7 @@ export async function* writeDump({ url, version, onRows }: DumpOptions): AsyncGe
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
   });
-  // The current statement reports it.
+  // The current statement reports the error.
   client.on('error', () => {});
   const orDescribe = (error: unknown) => {
     throw describeStatementError(error, connection.shown);

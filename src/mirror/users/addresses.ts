@@ -56,7 +56,7 @@ export async function readLookups(
 
 export type LookupAddress = Row<'mirror.user_lookups', 'email' | 'phone'>;
 
-/** The SQLSTATE of the trigger where a team has as many as it may have. */
+/** The SQLSTATE of the trigger when a team already has as many as it may have. */
 const tooMany = '54000';
 
 /** Adds new addresses. @returns how many were added */

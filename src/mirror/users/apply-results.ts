@@ -43,11 +43,13 @@ const stagedAs = (json: string) => sql`
     harmed boolean, ${definitionsOf('sent_')}, ${definitionsOf()}, joined text, is_known boolean, is_direct boolean, created_at timestamptz, updated_at timestamptz,
     user_created_at timestamptz, user_updated_at timestamptz, raw jsonb)`;
 
-/** The result s has confirmed a field. */
+/** Whether the result s has confirmed a field. */
 const took = (field: Field) => sql`coalesce(s.outcome ->> ${sql.lit(columnOf(field))} = 'confirmed', false)`;
 const tookAny = sql.join(fields.map(took), sql` or `);
 
-/** What a column of the mirror is set to: what came back of a confirmed field, if it still has what was sent. */
+/**
+ * The new value of a column of the mirror: what came back for a confirmed field, if the mirror still has what was sent.
+ */
 const toMirror = (column: string, field: Field) => {
   const isSent =
     field === 'name'
@@ -56,7 +58,7 @@ const toMirror = (column: string, field: Field) => {
   return sql`case when ${took(field)} and ${isSent} then ${sql.ref(`s.${column}`)} else ${sql.ref(`u.${column}`)} end`;
 };
 
-/** The same of the base, whatever it has. */
+/** The new value of a column of the base: what came back for a confirmed field. */
 const toBase = (column: string, field: Field) =>
   sql`case when ${field === 'name' ? sql`takes_name` : took(field)} then ${sql.ref(`s.${column}`)} else ${sql.ref(`b.${column}`)} end`;
 
@@ -78,8 +80,8 @@ async function closeLost(
 }
 
 /**
- * What was taken back here while its push was under way, and did not arrive, is no edit any more. Of what has arrived the
- * base moves, and a trigger on it does the same. What lasts may have its decision back.
+ * Ends edits that were taken back here while their push was under way and did not arrive. If it arrived, the base
+ * moves, and a trigger on the base ends the edit. An edit that lasts may get its decision back.
  */
 async function endWithdrawn(tx: Transaction, teamId: Id, results: readonly IntentResult[]): Promise<void> {
   const isOver = (outcome: string) => outcome !== 'confirmed' && outcome !== 'unknown';
@@ -97,8 +99,8 @@ async function endWithdrawn(tx: Transaction, teamId: Id, results: readonly Inten
 }
 
 /**
- * Whether people decided about a field of the user s that was not sent: what was read back may show a change of somebody else,
- * made after they decided, so its version stays news to the next run.
+ * Whether people decided about a field of the user s that was not sent. What was read back may show somebody else's
+ * change from after their decision, so its version has to stay new for the next run.
  */
 const hasDecided = (teamId: Id) => sql`exists (select from sync.held_fields d
   where d.team_id = ${teamId} and d.user_id = s.id and d.decision is not null

@@ -1,4 +1,6 @@
-/** A person decides about edits, whatever they were asked by: `sync.decide_edits()` has one answer for each of them. */
+/**
+ * The decisions of people about edits, by whatever way they came. `sync.decide_edits()` has one answer for each edit.
+ */
 import { sql } from 'kysely';
 import { columnOf, type Field, fieldOf, type FieldValue } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
@@ -11,16 +13,16 @@ import type { Queryable, Transaction } from '../db/database.ts';
 export interface SeenEdit {
   readonly userId: Id;
   readonly field: Field;
-  /** Its number; absent: whichever has these values. */
+  /** The number of the edit. If absent, it is the one that has these values. */
   readonly edit?: Id | undefined;
   /** The value of the mirror, and the base. */
   readonly to: FieldValue;
   readonly base: FieldValue | undefined;
-  /** The service's value; absent: the base. */
+  /** The service's value. If absent, it is the base. */
   readonly service?: Exclude<ServiceValue, undefined>;
-  /** `false`: the service gets another value than the mirror's, which needs no other eyes. */
+  /** `false` if the service gets another value than the mirror's, which needs no second person. */
   readonly sends?: boolean;
-  /** `false`: what was decided is done, and only written down. */
+  /** `false` if what was decided has been done and is only recorded. */
   readonly passes?: boolean;
   /** The person gave the field another value than that of either side. */
   readonly edited?: boolean;
@@ -29,20 +31,20 @@ export interface SeenEdit {
 export interface EditDecision {
   readonly verb: 'approve' | 'resolve';
   readonly why: string;
-  /** Under which name it is approved. */
+  /** The batch under whose name it is approved. */
   readonly batch?: string;
   /** What it waits for if the approval becomes void: a review of each push, or the limits. */
   readonly waits?: 'limit' | 'review';
   /** The run that was started to carry it out, if there is one. */
   readonly runId?: bigint | null;
-  /** The number of the decision that it is a part of; absent: it is one by itself. */
+  /** The number of the decision that it is a part of. If absent, it is a decision by itself. */
   readonly decision?: bigint | null;
 }
 
 /**
- * What is found of an edit that was decided about. `moved`: it is another one now, or base or service has moved. `ended`:
- * there is none any more. `on its way`: it is being sent. `own`: it needs other eyes. `asked`, `held`: something else holds
- * it. `left`: there is nothing to reject.
+ * What is found about an edit that was decided about. It is `moved` if it is another one now, or if base or service has
+ * moved, `ended` if there is none any more, `on its way` while it is being sent, and `own` if a second person is
+ * needed. It is `asked` or `held` if something else holds it, and `left` if there is nothing to reject.
  */
 export type EditAnswer =
   | 'approved'
@@ -61,7 +63,7 @@ export interface AnsweredEdit {
   readonly userId: Id;
   readonly field: Field;
   readonly answer: EditAnswer;
-  /** The number of the decision; `null`: nothing was decided. */
+  /** The number of the decision; `null` if nothing was decided. */
   readonly decision: bigint | null;
 }
 
@@ -77,8 +79,8 @@ export async function readDecider(tx: Transaction): Promise<string> {
 }
 
 /**
- * Approves these edits, or writes down how they were resolved: those that are as they were seen.
- * @param onlyShown only says what would become of each
+ * Approves these edits, or records how they were resolved, as far as they are as they were seen.
+ * @param onlyShown whether only to say what would become of each
  */
 export async function decideEdits(
   tx: Queryable,
@@ -105,7 +107,7 @@ export async function decideEdits(
   return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }
 
-/** As the service shows a value: a name is one text. */
+/** The value as the service shows it, with a name as one text. */
 const shownAs = (field: Field, value: FieldValue | undefined) =>
   field === 'name' && value !== null && value !== undefined ? joinName(value as NamePair) : value;
 

@@ -1,4 +1,4 @@
-/** What became of a decision, and what can be taken back of it. */
+/** Reads what became of a decision, and takes back what can be taken back of it. */
 import { sql } from 'kysely';
 import { columnOf, type Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
@@ -13,13 +13,13 @@ import { valuesToHold } from './holds.ts';
 export interface DecidedEdit {
   readonly userId: Id;
   readonly name: string | null;
-  /** `null`: a person agreed that the user has left. */
+  /** `null` if a person agreed that the user has left. */
   readonly field: string | null;
-  /** The edit; `null`: none, or it has no number. */
+  /** The edit; `null` if there is none, or it has no number. */
   readonly edit: Id | null;
-  /** The mirror's then, which it has as long as the edit lasts. */
+  /** The value that the mirror had then, and has as long as the edit lasts. */
   readonly value: unknown;
-  /** `null`: nobody knows. */
+  /** `null` if nobody knows. */
   readonly state: 'confirmed' | 'waiting' | 'unknown' | 'refused' | 'void' | 'held' | 'withdrawn' | null;
   readonly detail: string | null;
 }
@@ -41,11 +41,14 @@ export interface UndecidedEdit {
   readonly userId: Id;
   readonly field: string | null;
   readonly outcome: 'undecided' | 'on its way' | 'arrived' | 'given back' | 'moved';
-  /** The number of the decision that takes it back; `null`: it is only shown. */
+  /** The number of the decision that takes it back; `null` if it is only shown. */
   readonly number: bigint | null;
 }
 
-/** Makes the edits of a decision undecided again that wait still. @throws MusterdError `usage` if there is no such decision */
+/**
+ * Makes those edits of a decision undecided again that still wait.
+ * @throws MusterdError `usage` if there is no such decision
+ */
 export async function undecide(
   db: Queryable,
   decision: bigint,
@@ -62,8 +65,8 @@ export async function undecide(
 }
 
 /**
- * Writes down which fields a person has set back by taking a decision back: those are edits of theirs by now. What only
- * waits again, `undecide` has written down.
+ * Records the fields that a person has set back by taking a decision back: these are that person's edits now.
+ * `undecide` has recorded those that only wait again.
  */
 export async function recordSetBack(
   tx: Transaction,

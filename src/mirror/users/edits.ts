@@ -17,7 +17,7 @@ export function patchInSql(patch: UserPatch): Readonly<Record<string, unknown>> 
   );
 }
 
-/** By field of a user's patch: who made the edit, as far as somebody is known to have. */
+/** The makers of the edits, by field of a user's patch, as far as they are known. */
 export const editorsOf = (teamId: Id, wanted: RawBuilder<unknown>) => sql`
   select jsonb_object_agg(e.field, sync.named_editor(e.edited_by, e.actor)) as by
   from sync.edits e
@@ -26,11 +26,11 @@ export const editorsOf = (teamId: Id, wanted: RawBuilder<unknown>) => sql`
 
 export interface UserEdit {
   readonly id: Id;
-  /** The value of the mirror when it was read; if it has changed, the edit is not made. */
+  /** The value of the mirror when it was read. If it has changed, the edit is not made. */
   readonly expected: MirrorUser;
   /** The new value. A name counts as known, even if it was split by a guess before. */
   readonly values: UserPatch;
-  /** The split of this name is a guess. */
+  /** Present if the split of this name is a guess. */
   readonly isGuess?: true;
 }
 
@@ -50,7 +50,7 @@ function stage({ id, expected, values }: UserEdit) {
 const fromEdit = (column: string, type: string) => sql`
   case when s.edit ? ${sql.lit(column)} then (s.edit ->> ${sql.lit(column)})::${sql.raw(type)} else ${sql.ref(`u.${column}`)} end`;
 
-/** Edits that all contain a name, or none does: a statement that sets the halves of a name accepts them. */
+/** Writes edits of which all contain a name, or none does: a statement that sets the halves of a name accepts them. */
 async function writeEdits(
   tx: Transaction,
   teamId: Id,
@@ -119,7 +119,7 @@ export async function editUsers(
   }
 }
 
-/** Ends edits in whose place this transaction has put the service's value: nobody has agreed on them. */
+/** Ends edits that this transaction has replaced by the service's value, so that nobody has agreed on them. */
 export async function endPulled(
   tx: Transaction,
   teamId: Id,
@@ -135,7 +135,7 @@ export async function endPulled(
   );
 }
 
-/** Ends edits that were taken back past the triggers. */
+/** Ends edits that were taken back while the triggers were off. */
 export const endWithdrawn = (teamId: Id) => sql`
   update sync.edits e set ended_at = clock_timestamp(), ended_how = 'withdrawn'
   from (

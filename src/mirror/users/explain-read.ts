@@ -1,4 +1,4 @@
-/** What waits for one user, and why: facts for people, which a plan does not need. */
+/** Reads what waits for one user, and why. A plan does not need this; people do. */
 import { sql } from 'kysely';
 import { type Field, fieldOf } from '../../model/fields.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
@@ -16,7 +16,7 @@ export interface HeldSince {
   readonly until: Date | null;
   readonly runId: bigint | null;
   readonly batch: string | null;
-  /** The edit that is held; `null`: none. */
+  /** The edit that is held, if there is one. */
   readonly edit: Id | null;
   readonly mirrorValue: unknown;
   readonly serviceValue: unknown;

@@ -47,7 +47,7 @@ export async function findUsers(
   return rows;
 }
 
-/** As `canonicalEmail`: only ASCII letters are lowered. */
+/** Compares like `canonicalEmail`: only ASCII letters are lowered. */
 function sameEmail(text: RawBuilder<unknown>) {
   return sql`lower(regexp_replace(${text}, '^\\s+|\\s+$', '', 'g') collate "C") = a.email`;
 }
@@ -56,7 +56,7 @@ function samePhone(text: RawBuilder<unknown>) {
   return sql`regexp_replace(${text}, '[^0-9]', '', 'g') = a.phone`;
 }
 
-/** As `canonicalName`, ignoring case. */
+/** Compares like `canonicalName`, ignoring case. */
 function sameName(text: RawBuilder<unknown>) {
   return sql`lower(btrim(regexp_replace(normalize(${text}), '\\s+', ' ', 'g'))) = lower(a.name)`;
 }

@@ -110,7 +110,7 @@ async function readTeamsWithWaiting(db: Queryable, teamIds: readonly Id[]): Prom
 
 /**
  * Stores which edits a push has handled, so that edits that cannot be sent do not trigger a push again and again.
- * @param mark `null`: all waiting edits are to be tried again
+ * @param mark `null` if all waiting edits are to be tried again
  * @param wasMarked whether there was a mark when the push began; a person's decision since then has removed it
  */
 export async function noteEdits(

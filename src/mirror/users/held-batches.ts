@@ -104,14 +104,14 @@ export async function readBatches(db: Queryable, teamId: Id): Promise<readonly H
 
 /** A field under the name of a batch, decided or not. */
 export interface BatchField {
-  /** `null`: the field of all users. */
+  /** `null` stands for the field of all users. */
   readonly userId: Id | null;
   readonly field: string;
-  /** `null`: none. */
+  /** The edit, if there is one. */
   readonly edit: Id | null;
 }
 
-/** All that bears the name of this batch: also what a person let pass, as long as it has not arrived. */
+/** All fields under the name of this batch, also those that a person let pass, as long as they have not arrived. */
 export async function readBatchFields(
   db: Queryable,
   teamId: Id,
@@ -127,19 +127,19 @@ export async function readBatchFields(
 
 /** The result for one field that a person named. */
 export interface DecidedField {
-  /** `null`: the field of all users. */
+  /** `null` stands for the field of all users. */
   readonly user_id: Id | null;
   readonly field: string;
   readonly outcome: EditAnswer;
-  /** The number of the decision; `null`: there is none on record. */
+  /** The number of the decision; `null` if none is on record. */
   readonly decision_id: bigint | null;
 }
 
 export interface Choice {
   readonly batch: string;
-  /** `null`: all users. */
+  /** `null` stands for all users. */
   readonly only: readonly Id[] | null;
-  /** `null`: all edits of these users. */
+  /** `null` stands for all edits of these users. */
   readonly edits: readonly Id[] | null;
   readonly why: string;
 }
@@ -147,7 +147,9 @@ export interface Choice {
 /** The SQLSTATEs for an unknown batch or user. */
 export const unknownStates = ['P0002', '22023'] as const;
 
-/** What a person says to a batch; `withdraw`: it is rejected, and the mirror is given back the base. */
+/**
+ * What a person does with a batch. To `withdraw` it means that it is rejected and that the mirror gets the base back.
+ */
 export type BatchVerb = 'approve' | 'reject' | 'withdraw';
 
 /** Decides about the fields of a batch as they are. @throws MusterdError `usage` for users that are not in it */

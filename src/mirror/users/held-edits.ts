@@ -14,7 +14,7 @@ export interface HeldEdit {
   readonly madeMs: number;
   /** The transaction of the database that made the edit. */
   readonly transaction: string;
-  /** As they are now; the service's as a run last saw it. */
+  /** The present values. The service's is the one that a run last saw. */
   readonly values: Values;
 }
 

@@ -10,7 +10,7 @@ import { heldBefore, isAskedFor, isLetPass, valuesToHold } from './holds.ts';
 
 /** A row of `report.held`. */
 export interface HeldRow {
-  /** `null`: the field of all users. */
+  /** `null` stands for the field of all users. */
   readonly user_id: Id | null;
   readonly name: string | null;
   readonly field: string;
@@ -25,9 +25,9 @@ export interface HeldRow {
   readonly since: Date;
   readonly until: Date | null;
   readonly run_id: bigint | null;
-  /** The edit that is held; `null`: none. */
+  /** The edit that is held, if there is one. */
   readonly edit_id: Id | null;
-  /** The hash for "musterd approve"; `null`: the field is not in a batch. */
+  /** The hash for "musterd approve"; `null` if the field is not in a batch. */
   readonly batch: string | null;
   /** When, by whom and why it was rejected. */
   readonly decided_at: Date | null;
@@ -38,7 +38,7 @@ export interface HeldRow {
   readonly held_before: HoldReason | null;
 }
 
-/** All of a team or of one user, the oldest first. */
+/** Reads the held fields of a team or of one user, the oldest first. */
 export async function readHeldFields(
   db: Queryable,
   teamId: Id,
@@ -54,7 +54,7 @@ export async function readHeldFields(
 }
 
 export interface AskedHolds {
-  /** Held until then; an existing hold of this kind gets the new end and reason. */
+  /** The fields that are held until the end. An existing hold of this kind gets the new end and reason. */
   readonly held: readonly string[];
   /** The fields among them that were held for another reason, and will be again. */
   readonly before: readonly { readonly field: string; readonly reason: HoldReason }[];
@@ -78,8 +78,8 @@ async function readEnd(tx: Transaction, end: TimeFromNow): Promise<Date> {
 }
 
 /**
- * Holds fields of one user with the current values of mirror and base, or as they are held already. What was let pass is
- * not any more.
+ * Holds fields of one user with the current values of mirror and base, or with those of an existing hold. It ends an
+ * approval.
  */
 export async function askHolds(
   tx: Transaction,
@@ -108,7 +108,10 @@ export async function askHolds(
   return { held: rows.map(({ field }) => field), before, until };
 }
 
-/** Ends holds that a person asked for, not others. What held a field before holds it again. @returns the fields */
+/**
+ * Ends holds that a person asked for, not others. What held a field before holds it again.
+ * @returns the fields
+ */
 export async function endAskedHolds(
   tx: Transaction,
   teamId: Id,

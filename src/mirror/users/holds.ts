@@ -14,19 +14,18 @@ interface RunOrPerson {
   readonly runId: bigint | null;
 }
 
-/** A person approved or resolved it, and nothing has been opened under that. */
+/** Whether a person approved or resolved it and no push was opened under that yet. */
 const isApproved = sql`coalesce(h.decision = 'approved', false)`;
 
-/** A push was opened under what a person decided, which is spent by that. */
+/** Whether a push was opened under a person's decision, which is spent by that. */
 export const isSpent = sql`coalesce(h.decision = 'spent', false)`;
 
-/** It waits for nobody: a person approved or resolved it, or it is being sent under that. */
+/** Whether it waits for nobody: a person approved or resolved it, or it is being sent under that. */
 export const isLetPass = sql`(${isApproved} or ${isSpent})`;
 
-/** Why it is held. */
 export const heldBecause = sql`sync.held_because(h.reason, h.decision, h.until)`;
 
-/** The field f.key of user s.id is held, and nobody has let the edit f.edit pass. */
+/** Whether the field f.key of user s.id is held, and nobody has let the edit f.edit pass. */
 export const isHeldBack = (teamId: Id) => sql`
   exists (
     select from sync.held_fields h
@@ -40,26 +39,26 @@ export const valuesToHold = rowPerField((field) => {
   return [base, jsonOf(field, 'u'), field === 'name' ? sql`to_jsonb(b.name)` : base];
 });
 
-/** A hold that a person asked for lasts to its end: nothing ends it early or replaces it. */
+/** Whether a person asked for the hold. It lasts to its end: nothing ends it early or replaces it. */
 export const isAskedFor = sql`coalesce(h.until > clock_timestamp(), false)`;
 
-/** Why it is held, whatever a person asked for besides; `null`: for nothing else. */
+/** The reason besides what a person asked for; `null` if there is none. */
 export const heldBefore = sql`nullif(sync.held_because(h.reason, h.decision, null), 'asked')`;
 
-/** A rejection lasts as long as the edit does: no later hold replaces it. */
+/** Whether it stays rejected. A rejection lasts as long as the edit does: no later hold replaces it. */
 const isRejected = sql`h.decision = 'rejected' and excluded.decision is null and h.edit_id is not distinct from excluded.edit_id`;
 
-/** It waits in a batch, or will when an asked hold ends; nobody has decided about it. */
+/** Whether it waits undecided in a batch, or will when an asked hold ends. */
 export const isInBatch = sql`(h.batch is not null and h.reason in ('limit', 'review') and h.decision is null)`;
 
-/** A person decided about it during this run, which does not know that; the next run does. */
+/** Whether a person decided about it during this run, which does not know that. The next run does. */
 export const isDecidedSince = (runId: bigint | null) => sql`exists (
   select from sync.runs r
   join sync.changes c on c.team_id = h.team_id and c.user_id = h.user_id and c.decision_id is not null
     and c.closed_at > r.started_at and c.run_id is distinct from r.run_id and (c.edits ->> h.field)::bigint = h.edit_id
   where r.run_id = ${runId}::bigint)`;
 
-/** The edit was let pass, the user has left, or it is another edit: in any case it is no longer in the batch. */
+/** Whether it is no longer in the batch: the edit was let pass, the user has left, or it is another edit. */
 const isDone = sql`
   (excluded.reason = 'gone' or ${isLetPass} or h.edit_id is distinct from excluded.edit_id)`;
 
@@ -111,7 +110,7 @@ export async function writeHolds(
   );
 }
 
-/** Fields that stay held although the service's value has changed, which an approval does not cover. */
+/** Records the service's new value of fields that stay held. An approval does not cover it, and ends. */
 export async function noteShown(
   tx: Transaction,
   { teamId, runId }: RunOrPerson,
@@ -145,14 +144,14 @@ export async function endHolds(
       and not ${isDecidedSince(runId)}`.execute(tx);
 }
 
-/** The fields h that the open pushes c carry under a decision: it is spent, and the push remembers it. */
+/** Spends the decisions about the fields h that the open pushes c carry. The push remembers them. */
 export const spendDecisions = (pushes: RawBuilder<unknown>) => sql`
   update sync.held_fields h set decision = 'spent' from ${pushes}
   where h.team_id = c.team_id and h.user_id = c.user_id and ${isApproved} and h.edit_id = (c.edits ->> h.field)::bigint`;
 
 /**
- * Gives back the decisions under which these pushes were opened, of what was not sent, or was sent, not answered and is not
- * there: it is sent again under the same decision, if that still holds.
+ * Gives back the decisions under which these pushes were opened, for what was not sent, or was sent without an answer
+ * and did not arrive. It is sent again under the same decision, if that still holds.
  */
 export async function giveDecisionsBack(tx: Transaction, changeIds: readonly Id[]): Promise<void> {
   await sql`
@@ -164,7 +163,7 @@ export async function giveDecisionsBack(tx: Transaction, changeIds: readonly Id[
 }
 
 /**
- * Ends what was held or decided of edits that have arrived, also where another edit has taken their place meanwhile.
+ * Ends holds and decisions of edits that have arrived, also where another edit has taken their place meanwhile.
  * @param results a query with `s.outcome` for the push `s.change_id`
  */
 export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
@@ -172,10 +171,10 @@ export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
   where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and not ${isAskedFor}
     and c.change_id = s.change_id and h.edit_id = (c.edits ->> h.field)::bigint`;
 
-/** It waits for a person by itself. */
+/** Whether it waits for a person outside of batches. */
 const waitsAlone = sql`(h.decision is null and ${heldBecause} <> 'asked' and not ${isInBatch})`;
 
-/** The single fields that wait for a person, but for those of users that have left. */
+/** Reads the single fields that wait for a person, without those of users that have left. */
 export async function readWaitingFields(
   db: Queryable,
   teamId: Id,

@@ -101,8 +101,8 @@ const lastingEdit = (teamId: Id, id: RawBuilder<unknown>, field: RawBuilder<unkn
   where l.team_id = ${teamId} and l.user_id = ${id} and l.field = ${field} and l.ended_at is null offset 0)`;
 
 /**
- * These users and what is held of them, locked, without what an open transaction is editing or deciding about: what it
- * comes to cannot be seen yet. Those of whom something is left out are busy.
+ * Locks these users and what is held of them, without rows that an open transaction is editing or deciding about, whose
+ * result cannot be seen yet. A user with such a row is busy.
  */
 const lockedFree = (teamId: Id, ids: readonly Id[]) => sql`
   free as materialized (
@@ -126,10 +126,10 @@ const lockedFree = (teamId: Id, ids: readonly Id[]) => sql`
   )`;
 
 /**
- * Writes down what is about to be sent, without users whose row changed since it was read, whom somebody is editing or
- * deciding about, who already have an open intent, or of whom an edit is another one by now, was rejected or is held. An
- * edit that was planned and is not on record is recorded now. What a person decided about an edit is spent by this, whatever
- * becomes of the push.
+ * Records what is about to be sent. A user is left out if the row changed since it was read, if somebody is editing it
+ * or deciding about it, if there is an open intent already, or if one of the edits is another one by now, was rejected
+ * or is held. An edit that was planned and is not on record is recorded now. This spends what a person decided about
+ * the edits, whatever becomes of the push.
  */
 export async function openIntents(
   tx: Transaction,
@@ -191,8 +191,8 @@ export async function openIntents(
 
 /**
  * Records when these users' open intents leave: the quiet period counts from the last time.
- * @returns the users of whom nothing may leave any more, because an edit was taken back, replaced or rejected meanwhile, or
- * somebody is at it; nothing is recorded then
+ * @returns the users of whom nothing may leave any more, because an edit was taken back, replaced or rejected
+ * meanwhile, or because somebody is changing that. If there are any, nothing is recorded.
  */
 export async function markSent(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<readonly Id[]> {
   const { rows } = await sql<{ readonly user_id: Id }>`

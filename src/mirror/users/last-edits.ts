@@ -1,4 +1,4 @@
-/** Reads who made the edits that last, and whether the person who decides did. */
+/** Reads the edits that last: who made them, and which of them the person who decides has made. */
 import { sql } from 'kysely';
 import { fieldOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';

@@ -20,8 +20,8 @@ export interface LedgerFilter {
 }
 
 /**
- * One field that moved or was decided about. A user that is gone, forgotten or has left is one row without a field; where
- * the mirror itself is has no user.
+ * One field that moved or was decided about. A user that is gone, forgotten or has left is one row without a field. A
+ * move of the mirror itself has no user.
  */
 export interface LedgerRow
   extends Row<

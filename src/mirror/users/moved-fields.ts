@@ -17,11 +17,13 @@ export interface MovedField {
   /** Values before and after the run. */
   readonly old: UserValues[Field];
   readonly new: UserValues[Field];
-  /** `undefined`: the user is gone, or there is no base any more. */
+  /** `undefined` if the user is gone, or if there is no base any more. */
   readonly now: { readonly mirror: MirrorUser; readonly base: BaseUser } | undefined;
   readonly heldBecause: HoldReason | null;
   readonly hasOpenIntent: boolean;
-  /** A person had written the old value in the mirror: an edit that the run replaced, or that had been pushed. */
+  /**
+   * Whether a person had written the old value in the mirror, in an edit that the run replaced or that had been pushed.
+   */
   readonly oldWasWritten: boolean;
   /** The last change of the field by a later run, if any. */
   readonly movedLater: 'return' | 'pull' | 'push' | 'settle' | null;
@@ -73,7 +75,10 @@ export async function hasRun(db: Queryable, team: string, runId: bigint): Promis
 
 export const ofRun = (runId: bigint) => sql`c.run_id = ${runId}`;
 
-/** The pushes of what was approved, what the service was believed, and what was taken back by a rejection. */
+/**
+ * The changes that a decision led to: pushes of what was approved, values taken from the service, and edits that a
+ * rejection took back.
+ */
 export const ofDecision = (teamId: Id, decision: bigint) => sql`
   c.user_id = any (array(select d.user_id from sync.changes d where d.decision_id = ${decision})) and exists (
     select from sync.changes d

@@ -1,4 +1,4 @@
-/** Users of whom nothing was known here, in one statement: what both sides agree on is what the service shows. */
+/** Writes users who are not known here yet, in one statement. Both sides agree on what the service shows. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { UserWrite } from '../../model/user-plan.ts';
@@ -9,7 +9,7 @@ import { type SpoolOf, stage } from '../db/stage.ts';
 import { asTimestamp } from '../db/timestamp.ts';
 import type { RunOf } from './users-write.ts';
 
-/** Mirror and base of a new user are the same. */
+/** Mirror and base of a new user are the same, so one set of columns is staged. */
 export const newShape: StageShape<UserWrite> = {
   name: 'new_users',
   columns: [
@@ -37,15 +37,15 @@ export const newShape: StageShape<UserWrite> = {
 };
 
 /**
- * Mirror, base and ledger of these users.
- * @returns those who are there by now: nothing of theirs was written
+ * Writes mirror, base and ledger of these users.
+ * @returns those who exist by now, of whom nothing was written
  */
 export async function takeUsers(
   tx: Transaction,
   { teamId, runId }: RunOf,
   spool: SpoolOf,
 ): Promise<ReadonlySet<Id>> {
-  // On a first load nobody is between the first and the last of them, and nobody is looked for.
+  // On a first load no user has an id between the first and the last of these, so that nobody is looked up.
   const there = (table: string) => sql`
     select t.id from ${sql.table(table)} t where t.team_id = ${teamId}
       and t.id between (select min(s.id) from given s) and (select max(s.id) from given s)`;

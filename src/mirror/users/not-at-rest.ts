@@ -38,7 +38,7 @@ export const idsOfSuspects = (teamId: Id): RawBuilder<unknown> => sql`
   union select user_id from sync.held_fields where team_id = ${teamId} and user_id is not null
   union select user_id from sync.changes where team_id = ${teamId} and state = 'open'`;
 
-/** Their rows of `report.pending`, each by its key: whatever the statistics say, no other base is read. */
+/** Their rows of `report.pending`, each looked up by its key: no other base is read, whatever the statistics say. */
 export const pendingOf = (teamId: Id, ids: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   (${ids}) one (id)
   cross join lateral (

@@ -1,4 +1,4 @@
-/** Users that are not gone. */
+/** Reads users that are not gone. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { Concern, PresentUser } from '../../model/plan.ts';
@@ -21,7 +21,10 @@ const few = 3;
 const containing = (parts: readonly string[]) =>
   parts.map((part) => `%${part.replaceAll(/[\\%_]/g, '\\$&')}%`);
 
-/** Begins with the first letter of one of these in either case, or with a character that canonical forms drop. */
+/**
+ * Whether a text begins with the first letter of one of these, in either case, or with a character that canonical forms
+ * drop.
+ */
 const beginsLike = (text: RawBuilder<unknown>, emails: readonly string[]) => {
   const letters = emails.flatMap((email) => [email.slice(0, 1), email.slice(0, 1).toUpperCase()]);
   const codes = [...new Set(letters.map((letter) => letter.charCodeAt(0)))];
@@ -39,7 +42,7 @@ const hasEmail = (emails: readonly string[]) => {
     : sql`(lower(${email}) = any (${emails}::text[]) or ${email} ~ '[^!-~]')`;
 };
 
-/** The digits of a phone. A few are first matched as digits in order with anything between them. */
+/** A prefilter for the digits of a phone. A few are first matched as digits in order with anything between them. */
 const hasPhone = (phones: readonly string[]) => {
   const isEqual = sql`regexp_replace(t.phone, '[^0-9]', '', 'g') = any (${phones}::text[])`;
   const inOrder = phones.map((digits) => `%${digits.split('').join('%')}%`);

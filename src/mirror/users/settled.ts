@@ -1,4 +1,7 @@
-/** What became of the edits of one transaction: `sync.settled()`, waited for in short looks, so that a stop is heard. */
+/**
+ * Waits for what becomes of the edits of one transaction: it asks `sync.settled()` repeatedly for a short time, so that
+ * a stop takes effect.
+ */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { Database, Transaction } from '../db/database.ts';
@@ -8,13 +11,13 @@ export interface SettledEdit {
   readonly user_id: Id;
   readonly field: string;
   readonly state: 'confirmed' | 'held' | 'refused' | 'unknown' | 'withdrawn' | 'waiting';
-  /** What for, or why. */
+  /** Details of the state, such as a reason. */
   readonly detail: string | null;
   /** X-Request-Id of the push. */
   readonly request_id: string | null;
 }
 
-/** No statement waits longer: it could not be stopped, and a statement's time is limited. */
+/** The longest wait of one statement, which could not be stopped and has a time limit. */
 const longestLookMs = 1_000;
 
 const isOpen = ({ state }: SettledEdit): boolean => state === 'waiting' || state === 'unknown';
@@ -25,7 +28,7 @@ export async function readTransactionId(tx: Transaction): Promise<string> {
   return rows[0]?.xid ?? '';
 }
 
-/** Waits until nothing is open any more, for `waitMs` at most. */
+/** Waits until no edit is open any more, for `waitMs` at most. */
 export async function readSettled(
   { kysely }: Pick<Database, 'kysely'>,
   xid: string,

@@ -3,11 +3,10 @@ import { canonicalEmail, isEmailAddress, canonicalPhone } from '../../model/cano
 import { type Id, maxId } from '../../model/id.ts';
 import { canonicalName } from '../../model/name.ts';
 
-/** The ways in which a text can be understood, in canonical form; `null` where it cannot. */
+/** What a text can mean, in canonical form; `null` where it cannot be one. */
 export interface UserQuery {
   readonly id: Id | null;
   readonly email: string | null;
-  /** Digits. */
   readonly phone: string | null;
   readonly name: string | null;
 }

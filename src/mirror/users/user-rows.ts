@@ -10,7 +10,7 @@ import { type StageShape, toJsonField } from '../db/spool.ts';
 import type { Staged } from '../db/stage.ts';
 import { asTimestamp } from '../db/timestamp.ts';
 
-/** Whether all of the user is taken: at first sight, or back again. */
+/** Whether all values of the user are taken, because the user is new or is back. */
 const isTakenWhole = ({ expected, observed }: UserWrite): boolean =>
   expected === null || (expected.gone && observed.resolved);
 
@@ -102,8 +102,8 @@ const addToMirror = ({ teamId }: TeamRun, from: RawBuilder<unknown>) => sql`
   from ${from} where s.is_new`;
 
 /**
- * Somebody let an edit of the user u pass during this run, and saw the version of before: the later one is left to the next
- * run, which finds that it is later.
+ * Whether somebody let an edit of the user u pass during this run, and saw the earlier version. The later one is left
+ * to the next run, which finds that it is later.
  */
 const isSeenBefore = ({ teamId, runId }: TeamRun) => sql`
   u.id in (select h.user_id from sync.held_fields h
@@ -173,7 +173,7 @@ export async function writeUsers(
     with taken as materialized (select * from ${staged} where s.id <> all (${idArray([...deferred])})),
     ${writesOf(run, inMirror)}
     select`.execute(tx);
-  // The base may have had what the mirror is given: then no trigger sees that they agree.
+  // If the base already had what the mirror is given, no trigger sees that they agree.
   const changed = locked.filter(({ expected }) => expected !== null).map(({ id }) => id);
   if (changed.length > 0) await sql`select sync.end_edits(${run.teamId}, ${idArray(changed)})`.execute(tx);
 }

@@ -17,8 +17,8 @@ import { editsJoin, heldOf, toState, userColumns, userJoins, type UserRow } from
 import { isNewer, isTelling } from '../db/versions.ts';
 
 /**
- * An empty text of the service counts as none, and so does what cannot be read: whoever has such a field is never
- * equal everywhere.
+ * An empty text of the service counts as none, and so does what cannot be read. A user with an unreadable field is
+ * never equal everywhere.
  */
 const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
   name: 'users',
@@ -49,7 +49,7 @@ const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
   ],
 });
 
-/** Some users of a team that may be large: each by its key. */
+/** Looks up some users by their keys, because the team may be large. */
 const fewBesides = (teamId: Id, staged: Staged) => sql`${staged}
   cross join lateral (select s.id) as i (id)
   left join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u on true
@@ -57,7 +57,7 @@ const fewBesides = (teamId: Id, staged: Staged) => sql`${staged}
   left join lateral ${byKey('sync.stale_rows', teamId, sql`s.id`)} t on true
   ${userJoins(teamId)}`;
 
-/** Everybody: each table is read once. */
+/** Joins all users, reading each table once. */
 function allBesides(teamId: Id, staged: Staged) {
   const ofTeam = (table: string) => sql`(select * from ${sql.table(table)} where team_id = ${teamId})`;
   return sql`${staged}
@@ -104,7 +104,7 @@ interface ComparedRow extends UserRow {
   readonly is_unknown: boolean;
 }
 
-/** These users as far as they differ, whoever else there is. */
+/** Reads those of these users who differ, whatever other users there are. */
 export async function readDifferingUsers(
   db: Database,
   teamId: Id,
@@ -116,7 +116,7 @@ export async function readDifferingUsers(
   return rows.map((row) => toState(row, byId.get(row.id)));
 }
 
-/** Whoever is not at rest; with no members listed, only those who are shown. */
+/** Reads the users who are not at rest. If no members are listed, only those who are shown are read. */
 async function readRows(
   db: Database,
   teamId: Id,
@@ -142,7 +142,7 @@ async function readRows(
   );
 }
 
-/** Everybody: whoever is not at rest, and those who are known and not shown. */
+/** Reads everybody who is not at rest, and those who are known and not shown. */
 export async function compareShownUsers(db: Database, teamId: Id, shown: ShownUsers): Promise<ComparedUsers> {
   const rows = await readRows(db, teamId, shown);
   const unknown = new Set(rows.filter((row) => row.is_unknown).map(({ id }) => id));
@@ -180,7 +180,7 @@ async function knowsNobody(db: Database, teamId: Id): Promise<boolean> {
   return rows[0]?.known === false;
 }
 
-/** The same at first sight of a team: there is nothing to stage beside. */
+/** Like `compareShownUsers`, for a team of which nothing is known yet, so that nothing has to be staged. */
 export async function compareAtFirstSight(
   db: Database,
   teamId: Id,

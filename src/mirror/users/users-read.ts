@@ -1,4 +1,3 @@
-/** Reads of users. */
 import { sql } from 'kysely';
 import { fieldOf, valuesIn } from '../../model/fields.ts';
 import type { Hold, HoldReason } from '../../model/user-plan.ts';
@@ -21,7 +20,7 @@ import { isUnrecorded } from './periods.ts';
 /** A row of `sync.held_fields`. */
 export interface HoldRow {
   readonly field: string;
-  /** A number, where it comes as JSON. */
+  /** It is a number where it comes as JSON. */
   readonly edit_id: Id | number | null;
   readonly reason: HoldReason;
   readonly base_value: unknown;
@@ -32,12 +31,12 @@ export interface HoldRow {
   readonly batch: string | null;
   /** Absent if the row is not about one user. */
   readonly ends_in_ms?: number | null;
-  /** `seen_version`. */
+  /** The column `seen_version`, in ms since 1970. */
   readonly seen_ms?: number | null;
   readonly decision?: 'approved' | 'spent' | 'rejected' | null;
 }
 
-/** A row of `sync.edits` that lasts. */
+/** A row of `sync.edits` that has not ended. */
 interface EditRow {
   readonly id: number;
   readonly value: unknown;
@@ -64,19 +63,21 @@ export interface UserRow extends MirrorAndBaseRow {
   readonly observed_differs: boolean;
   readonly stale: boolean;
   readonly is_unrecorded: boolean;
-  /** These three for users that the service was asked for. */
+  /** This and the next two are present for users that the service was asked for. */
   readonly is_newer?: boolean;
   readonly changed_ms?: number | null;
   readonly is_telling?: boolean;
 }
 
-/** What a person decided lifts the limits on single fields where one of them held it alone, else those on a whole run. */
+/**
+ * A person's decision lifts the limits on single fields if one of them held the field alone, else those on a whole run.
+ */
 function decisionOf({ reason, batch, decision }: HoldRow): Pick<Hold, 'decision'> {
   if (decision !== 'approved') return {};
   return { decision: reason === 'limit' && batch === null ? 'resolved' : 'approved' };
 }
 
-/** As `sync.held_because()`: why it is held. */
+/** The reason, as `sync.held_because()` finds it. */
 function reasonOf({ reason, decision, ends_in_ms: endsInMs }: HoldRow): HoldReason {
   if ((endsInMs ?? 0) > 0) return 'asked';
   return decision === 'rejected' ? decision : reason;
@@ -112,14 +113,17 @@ export const toMirror = (row: MirrorAndBaseRow, gone: boolean): MirrorRow => ({
   gone,
 });
 
-/** `undefined` without a base. */
+/** The base; `undefined` if there is none. */
 export const toBase = (row: MirrorAndBaseRow): BaseUser | undefined =>
   row.has_base ? { ...valuesIn(row, 'base_'), joined: row.base_name } : undefined;
 
 /** Ms by which the clocks of the service and the database may differ. */
 const clocksDifferMs = 60_000;
 
-/** An edit whose value the mirror does not have any more was replaced past the triggers: that one is not on record yet. */
+/**
+ * If the mirror does not have the value of an edit any more, somebody has replaced it while the triggers were off. The
+ * new edit is not on record yet.
+ */
 function toEdits({ edits, changed_ms: changedMs }: UserRow, mirror: MirrorRow | undefined): LastingEdits {
   return Object.fromEntries(
     Object.entries(edits ?? {}).flatMap(([column, { id, value, at_ms, split }]) => {

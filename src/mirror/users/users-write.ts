@@ -1,4 +1,4 @@
-/** Writes of users: one statement each for mirror, base, ledger and holds. */
+/** Writes users, with one statement each for mirror, base, ledger and holds. */
 import { roleMove } from '../../model/user-changes.ts';
 import { sameValue } from '../../model/user.ts';
 import { columnOf, type Field } from '../../model/fields.ts';
@@ -25,7 +25,7 @@ import { stage } from '../db/stage.ts';
 import { endStale } from '../team/stale.ts';
 import { lockUnchanged, writeShape, writeUsers } from './user-rows.ts';
 
-/** What every writing statement needs of the run. */
+/** What every writing statement needs to know of the run. */
 export interface RunOf {
   readonly teamId: Id;
   readonly runId: bigint;
@@ -55,7 +55,7 @@ function ledgerOf(decided: DecidedUser) {
   return [...rows, ...holdsInLedger(user_id, holdsOf(decided))];
 }
 
-/** A row of the ledger for a user's new holds. */
+/** The row of the ledger for a user's new holds. */
 export function holdsInLedger(user_id: Id, holds: readonly Hold[]): readonly LedgerEntry[] {
   if (holds.length === 0) return [];
   const held = holds.map((hold) => [hold.field, hold] as const);
@@ -155,7 +155,7 @@ export async function applyDecisions(
   return deferred;
 }
 
-/** Skipped for a user that was neither missing nor stale before. */
+/** Whether the plan can be skipped for a user that was neither missing nor stale before. */
 export function isNothingToWrite(plan: UserPlan): boolean {
   return (
     plan.write === null &&
@@ -163,7 +163,9 @@ export function isNothingToWrite(plan: UserPlan): boolean {
   );
 }
 
-/** As `applyDecisions`, for users that a run has looked at: it also ends the absences and stale marks of seen users. */
+/**
+ * Like `applyDecisions`, for users that a run has looked at: it also ends the absences and stale marks of seen users.
+ */
 export async function applyUsers(
   tx: Transaction,
   run: RunOf,

@@ -14,7 +14,7 @@ export interface MirroredRow {
   readonly id: Id;
   readonly gone_at: Date | null;
   readonly missing_since: Date | null;
-  /** The service's lookup found it, though the listing leaves it out. */
+  /** Whether the service's lookup found it, though the listing leaves it out. */
   readonly found: boolean;
   readonly columns: Readonly<Record<string, Cell>>;
 }
@@ -24,7 +24,7 @@ export interface MirrorSnapshot {
   readonly users: readonly MirroredUser[];
   readonly tags: readonly MirroredRow[];
   readonly contactFields: readonly MirroredRow[];
-  /** A run is in progress: its current changes may show as differences. */
+  /** Whether a run is in progress, whose current changes may show as differences. */
   readonly isRunning: boolean;
 }
 
@@ -110,7 +110,7 @@ export async function readSnapshot(db: Database, team: string, teamId: Id): Prom
 
 /** Addresses to look a user up by. */
 export interface KnownAddress extends Row<'mirror.users', 'email' | 'phone'> {
-  /** `null`: an address of `mirror.user_lookups`, whose user is unknown. */
+  /** `null` for an address of `mirror.user_lookups`, whose user is unknown. */
   readonly id: Id | null;
 }
 

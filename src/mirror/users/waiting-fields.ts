@@ -1,16 +1,15 @@
-/** Which held fields wait for a person, and in which batch, of `h`, a row of `report.held`. */
+/** Conditions on a row h of `report.held`: whether it waits for a person, and whether in a batch. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { Queryable } from '../db/database.ts';
 
-/** Fields that wait for a person, without asked and rejected ones. */
+/** Whether the field waits for a person, which it does not if it is asked or rejected, or its user is gone. */
 export const waitsForPerson = sql`(h.reason not in ('asked', 'rejected') and not exists (
   select from mirror.users g where g.team_id = h.team_id and g.id = h.user_id and g.gone_at is not null))`;
 
-/** Whether it waits in a batch. */
 export const inBatch = sql`(h.batch is not null and h.reason in ('limit', 'review'))`;
 
-/** The edits of all rows that a page shows of a batch; `null` for a row that has none. */
+/** The edits of all rows of a batch that a page shows; `null` for a row without one. */
 export async function readShownEdits(
   db: Queryable,
   teamId: Id,
