@@ -1,15 +1,15 @@
-/** The files that pages ask for: all of them are here, and nothing comes from elsewhere. */
+/** All files that pages ask for. Nothing comes from elsewhere. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export interface Asset {
   readonly type: string;
   readonly body: Buffer;
-  /** Whether what it holds never changes. */
+  /** Whether the content never changes. */
   readonly isFont: boolean;
 }
 
-/** In the bundle all of them lie beside this file; in a checkout the typeface lies in its package, the guide in docs. */
+/** In the bundle the files lie beside this one. In a checkout the typeface lies in its package, and the guide in docs. */
 const typeface = '../../node_modules/@fontsource-variable/inter/';
 const places = ['./assets/', typeface, `${typeface}files/`, '../../docs/'];
 

@@ -1,10 +1,10 @@
-/* Whether musterd answers: when it does not, nothing on the page is claimed of now, and nothing is decided. */
+/* Watches whether musterd answers. While it does not, the page claims nothing about now, and nobody decides anything. */
 export const live = document.querySelector('.live');
 const banner = document.querySelector('[data-banner]');
 
 let lastMs = Date.now();
 
-/** @param refresh loads again what may have changed while nobody answered */
+/** @param refresh loads what may have changed while nobody answered */
 export function showAlive(refresh) {
   lastMs = Date.now();
   live.classList.add('on');
@@ -20,7 +20,7 @@ export function showAlive(refresh) {
 
 const decidingButtons = () => document.querySelectorAll('form[method="post"] button');
 
-/** What was seen may not be so any more: nothing is decided about it, and nothing is claimed of now. */
+/** What was seen may be out of date, so nothing is decided about it, and the page says of when it is. */
 function showAsOf() {
   for (const one of document.querySelectorAll('[data-now], [data-late]')) one.hidden = 'now' in one.dataset;
   for (const button of decidingButtons()) {

@@ -1,4 +1,4 @@
-/* A little help where there is a script: copying, refreshing, filtering while typing. Everything works without it. */
+/* Copying, refreshing, and filtering while typing. Without a script everything works except for these. */
 import { live, showAlive, showLate } from './alive.js';
 
 const said = document.querySelector('[data-said]');
@@ -26,7 +26,7 @@ async function copy(button) {
   }, 2000);
 }
 
-/** Somebody is at work in it. */
+/** Whether somebody is working in it. */
 function isBusy(element) {
   return element.contains(document.activeElement) && document.activeElement !== document.body;
 }
@@ -37,7 +37,7 @@ function copyAttributes(now, next) {
   for (const name of now.getAttributeNames()) if (!next.hasAttribute(name)) now.removeAttribute(name);
 }
 
-/** Makes `now` what `next` is: texts in place, and never what somebody types, ticks or has opened. */
+/** Updates `now` to look like `next`: it changes texts in place, and never what somebody types, ticks or has opened. */
 function become(now, next) {
   if (now.nodeType !== Node.ELEMENT_NODE) {
     if (now.nodeValue !== next.nodeValue) now.nodeValue = next.nodeValue;
@@ -53,13 +53,13 @@ function become(now, next) {
   else if (!isBusy(now)) now.replaceChildren(...theirs);
 }
 
-/** A form that decides stays as it was read: only what stands around it changes. */
+/** A form that decides stays as it was read; only the page around it changes. */
 const isStill = () => document.querySelector('[data-still]') !== null;
 
 const aTick = 'input[type="checkbox"][name="row"]';
 const ticksIn = (list) => Array.from(list.querySelectorAll(aTick));
 
-/** Rows that are not put into a list in which somebody may have ticked others. */
+/** Announces new rows, instead of adding them to a list in which somebody may have ticked others. */
 function showNews(next) {
   for (const list of document.querySelectorAll('form.list')) {
     const news = list.querySelector('[data-news]');
@@ -100,7 +100,7 @@ async function refresh() {
   }
 }
 
-/** What a link opens further down in the page: loaded into it, where nothing else is open. */
+/** Opens the target of a link further down in the page, if nothing else is open there. */
 async function openInPlace(link) {
   link.blur();
   history.replaceState(null, '', link.href);
@@ -110,7 +110,7 @@ async function openInPlace(link) {
   else form.querySelector('select, button').focus();
 }
 
-/** While something of a decision is on its way, what became of it is asked for each second. */
+/** Asks each second what became of a decision while any part of it is on its way. */
 async function follow() {
   if (document.visibilityState === 'visible' && document.querySelector('#receipt[data-live]') !== null)
     await refresh();
@@ -123,7 +123,7 @@ function refreshIfSeen() {
 
 let typed;
 
-/** What is typed into a filter is asked for after a moment, as if the form had been sent. */
+/** Applies what is typed into a filter after a moment, as if the form had been sent. */
 function filterSoon(form) {
   clearTimeout(typed);
   typed = setTimeout(() => {
@@ -141,14 +141,14 @@ function tickAll(list, isTicked) {
 
 let lastTick;
 
-/** With Shift all from the last one to this one become what this one is. */
+/** A click with Shift gives all ticks from the last one to this one the state of this one. */
 function tickRange(tick) {
   const all = ticksIn(tick.form);
   const [from, to] = [all.indexOf(lastTick), all.indexOf(tick)].toSorted((a, b) => a - b);
   if (from >= 0) for (const one of all.slice(from, to + 1)) one.checked = tick.checked;
 }
 
-/** Of many teams those whose names have what is typed. */
+/** Shows only the teams whose names contain what is typed. */
 function findTeam(field) {
   const typedText = field.value.trim().toLowerCase();
   for (const one of field.parentElement.querySelectorAll('li:not(:first-child)'))
@@ -194,7 +194,7 @@ const keys = {
   n: () => listNow() && tickAll(listNow(), false),
   Enter: () => tickNow()?.closest('tr').querySelector('th a')?.click(),
   d: () => listNow()?.querySelector('.bar-below .button')?.focus(),
-  // A page that answers a form would send it again.
+  // Reloading the answer to a form would send the form again.
   r: () => live.querySelector('[data-again]').click(),
   g: () => {
     isGoing = true;
@@ -236,7 +236,7 @@ function showKeys() {
   showState();
 }
 
-/** On a phone the tab of the view may be beside the edge. */
+/** On a phone the tab of the view may be out of sight. */
 function showTab() {
   const tab = document.querySelector('.tabs [aria-current]');
   const list = tab?.closest('ul');

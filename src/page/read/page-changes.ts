@@ -21,20 +21,20 @@ export interface ChangesAsked {
   /** The person who edited or decided; unknown for pulls. */
   readonly actor: string | null;
   readonly runId: bigint | null;
-  /** What was decided under this number, and what carried that out. */
+  /** The number of a decision, of which the rows and what carried them out are wanted. */
   readonly decision: bigint | null;
   readonly since: Date | null;
-  /** Older than this one. */
+  /** Only changes older than this one. */
   readonly before: bigint | null;
   /** Most changes to return. A change is about one user and one or more fields. */
   readonly limit: number;
 }
 
-/** One field that moved. A user that came, went or came back is one row without a field. */
+/** One field that moved. A user that came, left or came back is one row without a field. */
 export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id' | 'batch'> {
   /** The edit that was sent or decided about. */
   readonly edit_id: Id | null;
-  /** For a hold that still lasts: its reason. */
+  /** The reason of a hold that still lasts. */
   readonly held: HoldReason | null;
 }
 
@@ -56,10 +56,10 @@ export interface ChangesRead {
 const mostLookedAt = 10_000;
 /** Number of newest changes whose actors are offered as a filter. */
 const actorsOf = 1_000;
-/** Users with a matching name. */
+/** Most users with a matching name to look for. */
 const mostNamed = 200;
 
-/** `null`: no search. */
+/** @returns `null` if nothing is searched for */
 async function findNamed(
   { db, teamIds }: PageReader,
   { q, details }: ChangesAsked,
@@ -79,7 +79,10 @@ interface FieldOfChange {
   readonly field: string;
 }
 
-/** The rows of a decision, the pushes of what it let pass, and what was taken from the service. `null`: no search. */
+/**
+ * Finds the rows of a decision, the pushes of what it let pass, and what was taken from the service.
+ * @returns `null` if nothing is searched for
+ */
 async function findDecided(
   { db, teamIds }: PageReader,
   { decision }: ChangesAsked,

@@ -1,4 +1,4 @@
-/** Counts over time for the status page, in steps, so that a year is few rows. */
+/** Reads counts over time in steps, so that a year is few rows. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
@@ -53,19 +53,19 @@ async function readSteps(
   return rows;
 }
 
-/** So few that all of them are known, and each is a point of the line: in steps there would be hardly any. */
+/** With at most this many counts, each is a point of the line, because steps would make hardly any. */
 const mostByThemselves = 50;
 
 interface Pace {
   /** The usual interval between the newest counts of a segment. */
   readonly paceMs: number | null;
-  /** Number of these counts, at most `mostByThemselves`. */
+  /** The number of counts that the pace was found from, at most `mostByThemselves`. */
   readonly counted: number;
-  /** The interval that the daemon's schedule gives; `null`: no daemon has one. */
+  /** The interval of the daemon's schedule; `null` if no daemon has one. */
   readonly everyMs: number | null;
-  /** When they are counted next, by that schedule. */
+  /** The time of the next count, by that schedule. */
   readonly nextAt: Date | null;
-  /** The first count that there is. */
+  /** The time of the first count. */
   readonly firstAt: Date | null;
 }
 
@@ -89,7 +89,7 @@ async function readPace({ db }: PageReader, teamId: Id, segment: string): Promis
   return rows[0] ?? noPace;
 }
 
-/** The newest week first. */
+/** Reads the weeks, the newest first. */
 async function readWeeks(
   { db }: PageReader,
   teamId: Id,
@@ -118,7 +118,10 @@ export type GrowingList = 'tags' | 'contact_fields';
 export interface ListedRead {
   readonly now: number;
   readonly months: readonly MovedMonth[];
-  /** When the first of them were seen, in the team where that was last: of these nobody knows since when they are. `null`: there is none. */
+  /**
+   * The time at which the first of them were seen, in the team that began last. Nobody knows how old these are. `null`
+   * if there are none.
+   */
   readonly beganAt: Date | null;
 }
 
@@ -163,10 +166,9 @@ async function readRoleCounts({ db }: PageReader, teamIds: readonly Id[]): Promi
   return rows;
 }
 
-/** Everything that the view of counts shows for one team. */
 export interface CountsRead extends Pace {
   readonly teamId: Id | null;
-  /** `null`: since the first count, which is not as long ago as what was asked for. */
+  /** `null` since the first count, if that is more recent than what was asked for. */
   readonly days: number | null;
   readonly segment: string | null;
   readonly last: readonly LastCount[];
@@ -178,7 +180,7 @@ export interface CountsRead extends Pace {
   readonly tags: ListedRead;
   readonly contactFields: ListedRead;
   readonly roles: readonly RoleCount[];
-  /** For several teams: the first segment of each, day by day. */
+  /** If several teams are asked for, the first segment of each, day by day. */
   readonly counts: readonly GlanceCount[];
 }
 
@@ -193,7 +195,7 @@ export function stepFor(days: number, paceMs: number | null): number {
   return steps.find((step) => step >= wanted) ?? 7 * dayMs;
 }
 
-/** The last count of each segment as of then. */
+/** Reads the last count of each segment up to a time. */
 async function readCountsBy({ db }: PageReader, teamId: Id, by: Date): Promise<readonly LastCount[]> {
   const { rows } = await sql<LastCount>`
     with recursive ${segmentsOf(teamId)}
@@ -207,7 +209,7 @@ async function readCountsBy({ db }: PageReader, teamId: Id, by: Date): Promise<r
   return rows;
 }
 
-/** Each count by itself, of all segments. */
+/** Reads every single count of all segments. */
 async function readEach({ db }: PageReader, teamId: Id, since: Date): Promise<readonly CountedStep[]> {
   const { rows } = await sql<CountedStep>`
     select segment, counted_at as "from", counted_at as "countedAt", count::float8 as last from mirror.contact_counts
@@ -229,7 +231,7 @@ async function readLine(reader: PageReader, teamId: Id, days: number | null, pac
   return { steps: await readSteps(reader, teamId, { from, to, stepMs }), stepMs };
 }
 
-/** With several teams, the first in full: contacts of different teams are not comparable. */
+/** Of several teams the first is read in full, because contacts of different teams are not comparable. */
 export async function readCounts(
   reader: PageReader,
   { days: wantedDays, segment: wanted }: { readonly days: number | null; readonly segment: string | null },

@@ -1,4 +1,4 @@
-/** What people decided, decision by decision, and what became of it. */
+/** Reads decisions of people, and what became of each. */
 import { type RawBuilder, sql } from 'kysely';
 import type { HoldReason } from '../../model/user-plan.ts';
 import type { Id } from '../../model/id.ts';
@@ -13,14 +13,14 @@ export interface Decided {
   readonly decision: Deed;
   readonly by: string | null;
   readonly why: string | null;
-  /** As many as were followed: the first ones. */
+  /** The number of rows that were followed, which are the first ones. */
   readonly rows: number;
   readonly isMore: boolean;
   readonly fates: Readonly<Partial<Record<Fate, number>>>;
   /** The number of users whom each fate is about. */
   readonly users: Readonly<Partial<Record<Fate, number>>>;
   readonly fields: readonly string[];
-  /** The person and the mirror's value where it is about one field alone. */
+  /** The person and the mirror's value, if it is about a single field. */
   readonly name: string | null;
   readonly value: unknown;
   /** Runs that have sent some of it, and when the last of that was confirmed. */
@@ -28,20 +28,20 @@ export interface Decided {
   readonly sentAt: Date | null;
   /** The lists in which some of it waits again. */
   readonly waitsIn: readonly { readonly batch: string | null; readonly state: HoldReason }[];
-  /** The decision that took it back; of an undo, the one that it took back. */
+  /** The decision that took it back or, if it is an undo, the one that it took back. */
   readonly otherNumber: bigint | null;
   readonly otherDeed: Deed | null;
   readonly otherAt: Date | null;
 }
 
-/** Another value than that of either side is an edit: its row of the ledger says so. */
+/** What a person did. A value other than that of either side is an edit, as the ledger's row says. */
 const deedOf = (d: RawBuilder<unknown>) => sql`(
   select case when ${d}.decision = 'reject' and c.outcome = 'withdrawn' then 'withdraw' when ${d}.decision <> 'resolve' then ${d}.decision
     when c.outcome = 'edited' then 'value'
     when ${d}.mirror_text is not distinct from ${d}.service_text then 'service' else 'mirror' end
   from report.changes c where c.change_id = ${d}.change_id and c.field = ${d}.field)`;
 
-/** The newest decisions by their numbers, one after the other: each is one look into an index. */
+/** The newest decisions by number, each found by one lookup in an index. */
 function newest(teamIds: readonly Id[], most: number): RawBuilder<unknown> {
   const before = (than: RawBuilder<unknown>) => sql`(
     select d.decision_id from report.decisions d
@@ -106,7 +106,7 @@ const followed = sql`
     order by d.change_id desc limit 1
   ) b on n.what = 'undo'`;
 
-/** The newest decisions, and the one of this number, if one is asked for. */
+/** Reads the newest decisions, and the one with this number, if one is asked for. */
 export async function readDecided(
   { db, teamIds }: PageReader,
   { number, most }: { readonly number: bigint | null; readonly most: number },

@@ -1,4 +1,4 @@
-/** The first view of the page: the state and recent activity of each team. */
+/** Reads the first view of the page: the state and recent activity of each team. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { ScheduledGroup } from '../../model/run-group.ts';
@@ -11,13 +11,13 @@ import { readWaitingLists, type WaitingTotals } from './page-waiting.ts';
 export interface GlanceGroup {
   readonly teamId: Id;
   readonly group: ScheduledGroup;
-  /** `null`: no daemon schedules it. */
+  /** `null` if no daemon schedules it. */
   readonly schedule: string | null;
   /** Oldest age that counts as fresh: three times the longest interval of the schedule. */
   readonly limitSeconds: bigint | null;
   readonly dueAt: Date | null;
   readonly lastAttempt: Date | null;
-  /** `null`: it is fresh, or there is no schedule. */
+  /** `null` if it is fresh, or has no schedule. */
   readonly staleSince: Date | null;
   readonly failures: number;
   readonly completeAt: Date | null;
@@ -42,7 +42,7 @@ export interface GlanceCount {
   readonly count: bigint;
 }
 
-/** On its first day: how often a team's contacts were counted so far. */
+/** The number of counts of a team's contacts so far, on its first day. */
 export interface GlanceCounted {
   readonly teamId: Id;
   readonly counted: number;
@@ -71,9 +71,9 @@ export interface Glance extends WaitingTotals {
   /** The runs of the last 24 hours, the newest first. */
   readonly runs: readonly PageRun[];
   readonly moves: readonly GlanceMove[];
-  /** When the first run began; `null`: there was none, or it was more than a day ago. */
+  /** When the first run began; `null` if there was none, or if that was more than a day ago. */
   readonly beganAt: Date | null;
-  /** Only of a first day. */
+  /** Present on a first day only. */
   readonly counted: readonly GlanceCounted[];
 }
 
@@ -119,7 +119,7 @@ const readCounted = (teamIds: readonly Id[]) => sql<GlanceCounted>`
   join mirror.contact_counts c on c.team_id = t.id and c.segment = ${mainSegment}
   group by t.id`;
 
-/** For each team the last count of each day, of its main segment. */
+/** Reads the last count of each day for each team, of its main segment. */
 export const readDailyCounts = (teamIds: readonly Id[], days: number) => sql<GlanceCount>`
   select t.id as "teamId", s.segment, d.day::text as day, c.count
   from unnest(${teamIds}::bigint[]) t (id)

@@ -1,4 +1,4 @@
-/** The roster for the status page: users with their states, with keyset pagination. */
+/** Reads the roster: users with their states, with keyset pagination. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { type PeopleSort, type PeopleState, type UserStanding, standings } from '../../model/standing.ts';
@@ -39,16 +39,16 @@ export interface RosterRow
 
 export interface PeopleRead {
   readonly rows: readonly RosterRow[];
-  /** There are more users after these. */
+  /** Whether there are more users after these. */
   readonly isMore: boolean;
   /** Counts of all users, independent of the search. */
   readonly counts: Readonly<Record<PeopleState, number>>;
-  /** Number of matches; `null`: no search, see the counts. */
+  /** The number of matches; `null` if nothing is searched for. */
   readonly found: number | null;
   readonly roles: readonly Row<'mirror.roles', 'role_id' | 'name'>[];
 }
 
-/** Ignores case; beyond ASCII, which takes twice as long, only if the search has such letters. */
+/** Ignores case. Beyond ASCII that takes twice as long, so it is done only if the search has such letters. */
 export function contains(columns: RawBuilder<unknown>, q: string): RawBuilder<unknown> {
   const of = /^[\x20-\x7e]*$/.test(q)
     ? sql`lower((${columns}) collate "C")`
@@ -69,7 +69,7 @@ function matches({ q, details }: PeopleAsked): RawBuilder<unknown> {
   return digits === '' || isDigits ? inText : sql`(${inText} or strpos(u.phone, ${digits}) > 0)`;
 }
 
-/** As in report.roster: `u.role` is the name that the service gave before an edit of `role_id`. */
+/** The role's name, as in report.roster: `u.role` is the one that the service gave before an edit of `role_id`. */
 const roleName = sql`case when u.role_id is null then u.role else r.name end`;
 const withRole = sql`left join mirror.roles r on r.team_id = u.team_id and r.role_id = u.role_id`;
 const changedAt = sql`greatest(u.edited_at, u.updated_at)`;
@@ -102,7 +102,7 @@ interface StateAsked {
 
 const columns = sql`u.team_id, u.id, u.name, u.email, u.phone, u.role_id, ${roleName} as role, u.gone_at, ${changedAt} as changed_at`;
 
-/** The selection, its sort keys, and what of it is on this page, by the keys as they are called there. */
+/** The selection, its sort keys, and the condition for this page, which gets the names of the keys there. */
 function askedOf({ teamIds }: PageReader, asked: PeopleAsked, { where, after }: StateAsked) {
   const keys = keysOf(asked);
   const way = asked.isDown ? sql`desc` : sql`asc`;
@@ -132,7 +132,7 @@ async function readState(
   return rows;
 }
 
-/** The page and the number of matches, by one look at everybody: of each match there are the keys alone. */
+/** Reads the page and the number of matches in one pass over all users, which keeps only the keys of each match. */
 async function readMatching(
   reader: PageReader,
   asked: PeopleAsked,
@@ -156,7 +156,7 @@ async function readMatching(
   return { found: rows[0]?.found ?? 0, rows: rows.filter(({ id }) => id !== null) };
 }
 
-/** The worst state first, one state after the other, until the page is full. */
+/** Reads one state after the other, the worst first, until the page is full. */
 async function readWorstFirst(
   reader: PageReader,
   asked: PeopleAsked,

@@ -1,4 +1,4 @@
-/** Everything that the page shows about one person, with the rights of a reader of reports. */
+/** Reads everything that the page shows about one person, with the rights of a reader of reports. */
 import { sql } from 'kysely';
 import { fieldOf, valuesIn, type UserValues } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
@@ -13,10 +13,10 @@ import { type ChangeRow, readChangesOf } from './page-changes.ts';
 import type { PageReader } from './page-reader.ts';
 import { toHold } from '../../mirror/users/users-read.ts';
 
-/** A period of the person in the roster, with the values; there is none for times of absence. */
+/** A period of the person in the roster, with the values. Times of absence have none. */
 export interface PersonPeriod {
   readonly valid_from: Date;
-  /** `null`: the current period. */
+  /** `null` for the current period. */
   readonly valid_to: Date | null;
   readonly first_name: string;
   readonly last_name: string;
@@ -25,7 +25,7 @@ export interface PersonPeriod {
   readonly role_id: Id | null;
   readonly role: string | null;
   readonly resolved: boolean;
-  /** The side that the change came from; `null`: the person's arrival. */
+  /** The side that the change came from; `null` for the person's arrival. */
   readonly side: 'mirror' | 'service' | null;
   readonly edited_by: string | null;
 }
@@ -134,7 +134,7 @@ async function readBase(
   return { ...valuesIn(row), ...Object.fromEntries(edited) };
 }
 
-/** An open push. */
+/** Whether there is an open push. */
 async function hasOpenPush({ db }: PageReader, teamId: Id, id: Id): Promise<boolean> {
   const { rows } = await sql`
     select change_id from report.changes
@@ -158,7 +158,7 @@ async function readPeriods({ db }: PageReader, teamId: Id, id: Id): Promise<read
   return rows;
 }
 
-/** @returns `null`: no user with this id */
+/** @returns `null` if no user has this id */
 export async function readPerson(reader: PageReader, wanted: string): Promise<PersonRead | null> {
   const { db, now, teamIds } = reader;
   const [teamId] = teamIds;

@@ -29,11 +29,14 @@ export interface PageReader {
   readonly teamIds: readonly Id[];
   /** The time by the database's clock. */
   readonly now: Date;
-  /** The person who may decide here, and the teams in which nobody approves their own edits; `null`: nobody decides here. */
+  /**
+   * The person who may decide here, and the teams in which nobody approves their own edits; `null` if nobody decides
+   * here.
+   */
   readonly decider: { readonly actor: string; readonly fourEyes: ReadonlySet<string> } | null;
 }
 
-/** How a team stands, for the header. */
+/** The state of a team, for the header. */
 export interface HeaderStanding {
   /** Fields and missing rows that wait for a person. */
   readonly waiting: number;
@@ -51,7 +54,7 @@ export interface PageFrame {
   /** Fields and missing rows that wait for a person, in the requested teams. */
   readonly waiting: number;
   readonly placing: Placing;
-  /** Of the requested teams. */
+  /** The names of the roles of the requested teams. */
   readonly roleNames: NamedRoles;
   readonly daemons: readonly SeenDaemon[];
   /** The last daemon of each requested team that none serves any more, by the team's name. */

@@ -41,7 +41,7 @@ export async function readRecentRuns(
   return rows;
 }
 
-/** When the first run began; `null`: there was none, or it was more than a day ago. */
+/** When the first run began; `null` if there was none, or if that was more than a day ago. */
 export async function readBegun({ db, teamIds, now }: PageReader): Promise<Date | null> {
   const { rows } = await sql<{ at: Date }>`
     select started_at as at from report.runs where team_id = any (${teamIds}::bigint[]) order by run_id limit 1`.execute(
@@ -74,7 +74,7 @@ export interface RunMove {
 export interface OpenRun extends PageRun {
   readonly requestIds: readonly string[];
   readonly endpoints: readonly EndpointUse[];
-  /** The first of them. */
+  /** The first rows of what it moved. */
   readonly moves: readonly RunMove[];
 }
 
@@ -84,7 +84,7 @@ export interface RunsRead {
   readonly open: OpenRun | null;
   /** Whether the list covers the last 24 hours, not older runs. */
   readonly isRecent: boolean;
-  /** As `readBegun`. */
+  /** The result of `readBegun`. */
   readonly beganAt: Date | null;
 }
 
@@ -121,7 +121,7 @@ async function readOpenRun({ db, teams }: PageReader, runId: bigint): Promise<Op
 const idOf = (text: string | null | undefined): bigint | null =>
   text !== null && text !== undefined && /^\d{1,18}$/.test(text) ? BigInt(text) : null;
 
-/** The list, and the run that `?open=` names. */
+/** Reads the list, and the run that `?open=` names. */
 export async function readRuns(
   reader: PageReader,
   { query }: { readonly query: URLSearchParams },

@@ -9,7 +9,7 @@ import type { PageReader } from './page-reader.ts';
 /** A field that differs from the service. */
 export interface OpenField {
   readonly field: string;
-  /** Why it is held; `null`: it is not held and will be pushed. */
+  /** The reason of its hold; `null` if it is not held and will be pushed. */
   readonly reason: string | null;
   readonly batch: string | null;
   readonly until: Date | null;

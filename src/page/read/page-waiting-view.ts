@@ -20,9 +20,9 @@ import {
 
 export interface ListRead extends WaitingList {
   readonly shown: readonly PageField[];
-  /** Rows that the filters leave, on all pages; 0 behind the last page. */
+  /** The number of rows that pass the filters, on all pages; 0 behind the last page. */
   readonly found: number;
-  /** What was in the batch and has been decided about. */
+  /** What was in the batch and is decided by now. */
   readonly decided: DecidedOfBatch | null;
 }
 
@@ -33,29 +33,29 @@ export interface DecidedOfBatch {
   readonly at: Date;
 }
 
-/** What sends, and when. */
+/** What sends the edits, and when. */
 export interface Sending {
-  /** A daemon serves each of these teams, and hears of what is edited or decided. */
+  /** Whether a daemon serves each of these teams and so hears of edits and decisions. */
   readonly listens: boolean;
-  /** `null`: nobody has planned one. */
+  /** `null` if none is planned. */
   readonly nextRun: Date | null;
 }
 
 export interface PageWaiting {
   readonly teams: readonly SeenTeam[];
-  /** Whatever `?state=` asks for. */
+  /** All lists, whatever `?state=` asks for. */
   readonly all: readonly WaitingList[];
   readonly missing: readonly MissingRows[];
   /** The lists that are asked for, with rows. */
   readonly lists: readonly ListRead[];
-  /** One list has the page for itself. */
+  /** Whether one list has the page for itself. */
   readonly isAlone: boolean;
-  /** `ownKey` of edits by whoever looks, where somebody else has to approve them. */
+  /** The `ownKey` of edits by the person who looks, if somebody else has to approve them. */
   readonly own: ReadonlySet<string>;
   readonly sending: Sending;
   /** The decision of `?done=`, for a day. */
   readonly done: Decided | undefined;
-  /** The newest ones; none where one list has the page for itself. */
+  /** The newest ones; there are none if one list has the page for itself. */
   readonly decided: readonly Decided[];
 }
 
@@ -77,7 +77,7 @@ function sortAsked(query: URLSearchParams): { readonly sort: RowSort; readonly i
   return { sort, isDown: asked === `-${sort}` };
 }
 
-/** Edits that whoever looks cannot approve, in teams in which somebody else has to. */
+/** Reads the edits that the person who looks cannot approve, in teams in which somebody else has to. */
 async function readOwn(
   { db, teams, decider }: PageReader,
   rows: readonly PageField[],
@@ -126,7 +126,7 @@ export async function readSending({ db, teams, teamIds, now }: PageReader): Prom
   return { listens, nextRun: rows[0]?.nextRun ?? null };
 }
 
-/** The decision that `?done=` names, for a day, and the newest ones. */
+/** Reads the decision that `?done=` names, for a day, and the newest ones. */
 async function readDone(reader: PageReader, query: URLSearchParams, most: number) {
   const first = /^\d{1,18}$/.exec(query.get('done') ?? '')?.[0];
   const number = first === undefined ? null : BigInt(first);
@@ -135,7 +135,7 @@ async function readDone(reader: PageReader, query: URLSearchParams, most: number
   return { decided, done: decided.find((one) => one.number === number && isRecent(one)) };
 }
 
-/** Whether something is asked for that is in this batch, if one is named, or in this state. */
+/** Whether the address asks for this batch, if it names one, or for this state. */
 const isAsked = ({ params, query }: WaitingAsked, batch: string | null, state: string): boolean =>
   params['batch'] === undefined ? [null, state].includes(query.get('state')) : batch === params['batch'];
 

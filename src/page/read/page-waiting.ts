@@ -1,4 +1,4 @@
-/** What waits for a person: a list for each batch, one for each other reason, and missing rows. */
+/** Reads what waits for a person: a list for each batch, one for each other reason, and missing rows. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
@@ -8,7 +8,7 @@ import type { PageReader } from './page-reader.ts';
 
 export interface PageField {
   readonly teamId: Id;
-  /** `null`: the field of all users. */
+  /** `null` stands for the field of all users. */
   readonly userId: Id | null;
   readonly name: string | null;
   readonly field: string;
@@ -19,7 +19,7 @@ export interface PageField {
   readonly service: unknown;
   readonly since: Date;
   readonly batch: string | null;
-  /** The edit that is held. `null`: none is. */
+  /** The edit that is held; `null` if there is none. */
   readonly editId: Id | null;
   /** The service's message for the refused push. */
   readonly requestId: string | null;
@@ -33,9 +33,9 @@ export interface PageField {
 /** What waits for one reason in one team, and is decided in one go. */
 export interface WaitingList {
   readonly teamId: Id;
-  /** `null`: it was not stopped together. */
+  /** `null` if no guard stopped it. */
   readonly batch: string | null;
-  /** What `?state=` names: a batch waits for an approval, whatever stopped it. */
+  /** The word of `?state=`. A batch waits for an approval, whatever stopped it. */
   readonly state: HoldReason | 'approval';
   readonly rows: number;
   readonly users: number;
@@ -47,13 +47,13 @@ export interface WaitingList {
   readonly runId: bigint | null;
   readonly editedFrom: Date | null;
   readonly editedTo: Date | null;
-  /** One transaction edited all of them, such as an import. */
+  /** Whether one transaction edited all of them, such as an import. */
   readonly isOneEdit: boolean;
-  /** A field of all users is among them: it is decided about as a whole. */
+  /** Whether a field of all users is among them, which is decided about as a whole. */
   readonly isOfAll: boolean;
 }
 
-/** Rows that are not marked as gone before a person approves it. */
+/** Rows that are marked as gone only when a person approves it. */
 export interface MissingRows {
   readonly teamId: Id;
   readonly hash: string;
@@ -64,12 +64,12 @@ export interface MissingRows {
 }
 
 export interface WaitingTotals {
-  /** Batches, then the oldest first. */
+  /** Batches come first, then the oldest. */
   readonly lists: readonly WaitingList[];
   readonly missing: readonly MissingRows[];
 }
 
-/** It waits and is decided together with others. */
+/** The batch in which it waits and is decided together with others. */
 const batchOf = sql`(case when ${inBatch} then h.batch end)`;
 const stateOf = sql`(case when ${inBatch} then 'approval' else h.reason end)`;
 
@@ -108,7 +108,7 @@ const fieldColumns = sql`
   h.mirror_value as mirror, h.service_value as service, h.since, h.batch, h.edit_id as "editId",
   h.edited_by as "editedBy", h.edited_at as "editedAt"`;
 
-/** Which rows of a list, and in which order. */
+/** The rows of a list to read, and their order. */
 export interface RowsAsked {
   readonly field: string | null;
   readonly editor: string | null;
@@ -124,7 +124,7 @@ const orders: Readonly<Record<RowSort, RawBuilder<unknown>>> = {
   field: sql`h.field`,
 };
 
-/** In the words of `report.decisions`. */
+/** `report.decisions` has the same words. */
 const editedAgain = 'somebody has edited the field again';
 
 export async function readListRows(
@@ -154,7 +154,7 @@ export async function readListRows(
   return { shown: rows, found: rows[0]?.found ?? 0 };
 }
 
-/** These fields, as far as they wait for somebody. */
+/** Reads those of these fields that wait for somebody. */
 export async function readHeldRows(
   { db, teamIds }: PageReader,
   fields: readonly { readonly userId: Id; readonly field: string }[],

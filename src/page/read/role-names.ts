@@ -1,4 +1,3 @@
-/** Reads the names of roles. */
 import { sql } from 'kysely';
 import { idArray } from '../../mirror/db/by-key.ts';
 import type { Queryable, Row } from '../../mirror/db/database.ts';

@@ -1,4 +1,4 @@
-/** What stands over every view where nothing is sent: that this is a copy, or that no daemon runs, and what to do about it. */
+/** The banner over every view when nothing is sent: this is a copy, or no daemon runs. It says what to do about it. */
 import { isUp, lastSign } from '../../model/daemons.ts';
 import { type KnownPlace, type Placing, stillOf } from '../../model/place.ts';
 import { commandBox } from './components.ts';
@@ -10,7 +10,7 @@ import { at, clockTime, count, listed, longDate, many, named, span, visible } fr
 
 const address = (at: string): Html => html`<code>${visible(at)}</code>`;
 
-/** Once each, however many machines have one of that name. */
+/** Names each address once, however many machines have one of that name. */
 function wasAt({ addresses }: KnownPlace): Html {
   const names = [...new Set(addresses.map(({ at }) => at))];
   if (names.length === 0) return html`a place that is not on record`;
@@ -35,7 +35,7 @@ function said({ now }: PageContext, { by, why, since }: KnownPlace): Html {
   return html`<div class="notice banner meant">${icon('copy')}<div><p><b>This is a copy, and is meant as one. It reads, and sends nothing.</b>${who}${reason} If it is to send: <code>musterd adopt --reason '…'</code></p></div></div>`;
 }
 
-/** Which team, where it is not all of those that the page is about. */
+/** Names the teams, unless they are all of those that the page is about. */
 function stoppedTeams({ stopped, team, teams }: PageContext): string {
   const all = team === null ? teams.length : 1;
   return stopped.size === all ? '' : ` for ${listed([...stopped.keys()])}`;
@@ -79,7 +79,7 @@ export function daemonsUp({ daemons, now }: PageContext): Html {
   return html`One daemon, process ${String(one.pid)} on ${named(one.host)}, up for ${span(now.getTime() - one.startedAt.getTime())}`;
 }
 
-/** The gravest alone. */
+/** Shows the gravest banner alone. */
 export function banner(context: PageContext): Html {
   const { placing } = context;
   const still = stillOf(placing);
@@ -87,16 +87,19 @@ export function banner(context: PageContext): Html {
   return still === 'copy' && placing.known !== null ? said(context, placing.known) : unsaid(context, placing);
 }
 
-/** Whether a banner stands above: nothing below it is called well. */
+/** Whether there is a banner above, below which nothing is called well. */
 export const hasBanner = (context: PageContext): boolean => isCopy(context) || context.stopped.size > 0;
 
-/** Beside the team, and in the browser's tab. */
+/** Whether this is a copy, which is said beside the team, and in the browser's tab. */
 export const isCopy = ({ placing }: PageContext): boolean => stillOf(placing) !== undefined;
 
-/** Below the title of what waits: why nothing can be decided about it here. */
+/** The reason why nothing can be decided here, below the title of what waits. */
 export const nothingDecided =
   'Nothing is decided in a copy: whatever is approved here would not be sent. What waits is shown as it was restored, and as it was edited since.';
 
-/** What the first line of the page asks for. @param how how often they are read, and when last */
+/**
+ * The first thing that the page asks for.
+ * @param how how often they are read, and when last
+ */
 export const sayWhere = (teams: readonly string[], how: string): string =>
   `Say whether this mirror has moved or is a copy. Until then ${listed(teams)} ${teams.length === 1 ? 'is' : 'are'} read${how}, and nothing of ${teams.length === 1 ? 'it' : 'them'} is sent.`;

@@ -1,4 +1,4 @@
-/** One change of the ledger as a row: from over to, who made it, and its outcome. */
+/** One change of the ledger as a row: the values, who made it, and its outcome. */
 import type { ChangeRow } from '../read/page-changes.ts';
 import { kindsOf } from '../../model/ledger-words.ts';
 import { person, type TableRow, teamCells } from './components.ts';
@@ -25,7 +25,7 @@ const kindWords: Readonly<Record<ChangeRow['kind'], string>> = {
   place: 'moved',
 };
 
-/** From which side to which; what a person decided or what came to the same has no way. */
+/** The direction of a change. What a person decided, or what both sides came to, has none. */
 function wayOf({ kind }: ChangeRow): Html {
   const word = kindWords[kind];
   if (kind === 'push') return direction('push', word);
@@ -34,7 +34,7 @@ function wayOf({ kind }: ChangeRow): Html {
   return html`${word}`;
 }
 
-/** Nobody knows who made a pull: the service does not say. */
+/** The person who made a change. Nobody is known for a pull: the service does not say. */
 export function actorOf({ kind, edited_by: edited, decided_by: decided }: ChangeRow): string | null {
   if (kindsOf.pulled.some((one) => one === kind)) return 'on the service';
   return decided ?? edited;
@@ -65,8 +65,8 @@ function outcomeOf(context: PageContext, { kind, outcome, held, user_id: id, fie
 type Moved = Pick<ChangeRow, 'kind' | 'field' | 'base_value' | 'old_value' | 'new_value'>;
 
 /**
- * What was there before, and what came, with the difference marked in the colour of the side that it came from. A hold
- * moved nothing: it stands between what was last agreed on and what the mirror has.
+ * The values before and after, with the difference marked in the colour of the side that it came from. A hold moved
+ * nothing: it shows what was last agreed on and what the mirror has.
  */
 export function fromAndTo(
   context: Pick<PageContext, 'details'>,

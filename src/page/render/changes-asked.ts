@@ -1,4 +1,4 @@
-/** What is asked of the ledger, as a link says it, and as SQL does. */
+/** The filter of the ledger, from a link and as SQL. */
 import type { ChangesAsked } from '../read/page-changes.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import { directions, kindsOf } from '../../model/ledger-words.ts';
@@ -16,7 +16,7 @@ function sinceOf(text: string): Date | null {
   return found === null || Number.isNaN(found.getTime()) ? null : found;
 }
 
-/** Without a person, a run or a day: what moved in the last days. `since=` empty is all of it. */
+/** Without a person, a run or a day it selects the changes of the last days. An empty `since=` selects all of them. */
 export function changesAsked({ query, details, isCsv }: PageAsked, now: Date): ChangesAsked {
   const text = (key: string) => (query.get(key) ?? '').trim().slice(0, 200);
   const run = text('run').replaceAll(',', '');
@@ -39,13 +39,13 @@ export function changesAsked({ query, details, isCsv }: PageAsked, now: Date): C
   };
 }
 
-/** What was decided under this number, and what carried that out. */
+/** The decision of this number, and what carried it out. */
 const ofDecision = (decision: bigint): string => `(change_id, field) in (
     select c.change_id, c.field from report.decisions d join report.changes c using (team_id, user_id, field)
     where d.decision_id = ${decision} and (c.change_id = d.change_id or c.kind = 'pull' and c.run_id = d.run_id
       or c.kind = 'push' and c.change_id > d.change_id and c.new_text is not distinct from d.mirror_text))`;
 
-/** How the same is asked for in SQL. */
+/** The same filter as SQL that a person can run. */
 export function inSql(asked: ChangesAsked, context: Pick<PageContext, 'team'>): string {
   const text = (of: string) => `'${of.replaceAll("'", "''")}'`;
   const names = asked.direction === null ? [] : kindsOf[asked.direction].map(text);

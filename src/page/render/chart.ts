@@ -17,14 +17,14 @@ export interface ValueMark {
   readonly y: number;
 }
 
-/** What was not counted, in percents of the width. */
+/** A time that was not counted, in percents of the width. */
 export interface ShownGap extends Gap {
   readonly x: number;
   readonly width: number;
 }
 
 export interface Chart {
-  /** The width of the drawing, which is stretched to the room that there is; its height is in pixels. */
+  /** The width of the drawing, which is stretched to the space; its height is in pixels. */
   readonly width: number;
   readonly height: number;
   readonly line: string;
@@ -32,20 +32,20 @@ export interface Chart {
   readonly values: readonly ValueMark[];
   readonly times: readonly TimeMark[];
   readonly gaps: readonly ShownGap[];
-  /** The value at which the axis begins: a person is told where that is not 0. */
+  /** The value at which the axis begins. People are told if it is not 0. */
   readonly axisFrom: number;
 }
 
-/** Columns of pixels that are told apart. */
+/** The number of columns of pixels that can be told apart. */
 const width = 1_000;
 
 const percent = (x: number) => Math.round((x / width) * 10_000) / 100;
 
-/** The axis begins at 0 where the counts come near it, or else at a round number below them. */
+/** The axis begins at 0 if the counts come near it, else at a round number below them. */
 function axisOf(points: readonly Point[], height: number) {
   const [lowest = 0, highest = 1] = extent(points, ({ value }) => value ?? undefined);
   const from = lowest < (highest - lowest) * 2 ? 0 : lowest;
-  // What never moved is a line in the middle: on the axis it could not be seen.
+  // Counts that never moved are a line in the middle, because on the axis it could not be seen.
   const [least, most] = highest > from ? [from, highest] : [Math.max(0, from - 1), from + 1];
   return scaleLinear([least, most], [height, 0]).nice(4);
 }
@@ -59,7 +59,7 @@ export function drawChart(points: readonly Point[], height = 230): Chart {
   const isCounted = ({ value }: Point) => value !== null;
   const xOf = ({ atMs }: Point) => x(atMs);
   const yOf = ({ value }: Point) => y(value ?? 0);
-  // Between two counts nobody knows; a straight line claims least.
+  // Nobody knows what was between two counts, and a straight line claims least.
   const drawLine = line<Point>(xOf, yOf).defined(isCounted).curve(curveLinear).digits(1);
   const drawTint = area<Point>(xOf, height, yOf).defined(isCounted).curve(curveLinear).digits(1);
   return {
@@ -81,7 +81,7 @@ export function drawChart(points: readonly Point[], height = 230): Chart {
   };
 }
 
-/** How many came and went in a stretch of time. */
+/** How many came and went in a time. */
 export interface Moves {
   readonly added: number;
   readonly gone: number;
@@ -102,10 +102,10 @@ export interface MoveChart {
   readonly height: number;
 }
 
-/** What is there is seen: no bar of something is thinner. */
+/** No bar of something is thinner, so that it can be seen. */
 const thinnest = 2;
 
-/** What was added above a line, what is gone below it, on one scale. */
+/** Draws what was added above a line and what went below it, on one scale. */
 export function drawMoves(moves: readonly Moves[], height = 110, top = 16): MoveChart {
   const most = Math.max(1, ...moves.map(({ added }) => added));
   const lost = Math.max(0, ...moves.map(({ gone }) => gone));

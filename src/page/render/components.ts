@@ -8,30 +8,30 @@ import { count, named } from './words.ts';
 
 export interface Column {
   readonly label: string | Html;
-  /** What phones say before each cell, where it is not the label. */
+  /** The words before each cell on phones, if they are not the label. */
   readonly short?: string;
-  /** The word of `?sort=` for it. */
+  /** The word of `?sort=` for this column. */
   readonly sort?: string;
   readonly isNumber?: boolean;
 }
 
 export type TableRow =
   | { readonly cells: readonly (string | Html)[]; readonly id?: string; readonly tone?: 'open' }
-  /** Over the whole width: a day, or rows that are folded. */
+  /** A row over the whole width, such as a day or rows that are folded. */
   | { readonly band: string | Html; readonly isQuiet?: boolean }
-  /** What belongs to the row above it. */
+  /** Details of the row above. */
   | { readonly inside: Html }
   | { readonly under: Html };
 
 export interface Table {
   readonly caption: string;
-  /** `rows`: low rows with a tick in the first column, whose head stays in sight. `few`: on phones a table still. */
+  /** `rows` has low rows with a tick in the first column, and its head stays in sight. `few` stays a table on phones. */
   readonly kind?: 'rows' | 'few';
   readonly columns: readonly Column[];
   readonly rows: readonly TableRow[];
-  /** What of how many. */
+  /** The number of rows shown, and of how many. */
   readonly foot?: Html;
-  /** `?sort=` where nobody asks for another: `-when`. */
+  /** The word of `?sort=` if nobody asks for another, such as `-when`. */
   readonly sort?: string;
 }
 
@@ -59,7 +59,7 @@ function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): 
   const cells = row.cells.map((cell, i) => {
     const { short, label = '', isNumber } = columns[i] ?? {};
     const kind = isNumber === true ? 'number' : '';
-    // A head of signs and a word: the word is enough.
+    // The words alone are enough for a head that consists of signs and words.
     const said = short ?? (typeof label === 'string' ? label : '');
     if (hasTicks && i === 0) return html`<td role="cell" class="tick">${cell}</td>`;
     return i === (hasTicks ? 1 : 0)
@@ -86,14 +86,14 @@ export interface Chip {
   readonly isCurrent: boolean;
 }
 
-/** Filters, each with how many there are. */
+/** Filters, each with the number of its rows. */
 export const chips = (label: string, all: readonly Chip[], more: Html = none): Html =>
   html`<nav class="row chips" aria-label="${label}">${all.map(
     (one) =>
       html`<a class="chip" href="${one.href}"${one.isCurrent ? html` aria-current="true"` : none}>${one.label}${one.count === undefined ? none : html` <span>${count(one.count)}</span>`}</a>`,
   )}<span class="push"></span>${more}</nav>`;
 
-/** Asks the same view for other rows; what its address has of `kept` stays as it is. */
+/** Asks the same view for other rows. It keeps what the address says of `kept`. */
 export function filterForm(
   { path, query }: Pick<PageContext, 'path' | 'query'>,
   {
@@ -110,18 +110,18 @@ export function filterForm(
   return html`<form class="row form" method="get" action="${path}" role="search">${hidden}${inside}<button class="button" type="submit">${button}</button>${more}</form>`;
 }
 
-/** The field of such a form in which somebody types what they look for. */
+/** The field of such a form to type a search into. */
 export const searchField = (hint: string, q: string): Html =>
   html`<label><span class="away">${hint}</span><input class="long" type="search" name="q" value="${q}" maxlength="200" placeholder="${hint}"></label>`;
 
 export const csvChip = (link: string, words = 'CSV'): Html =>
   html`<a class="chip" href="${link}" download>${words}</a>`;
 
-/** One click selects all of it. What is copied has no `$`; `Copy` comes with the script. */
+/** One click selects all of it. What is copied has no `$`, and the script adds `Copy`. */
 export const commandBox = (command: string, prompt = '$'): Html =>
   html`<div class="command"><pre tabindex="0" role="group" aria-label="Command">${prompt === '' ? none : html`<span class="prompt" aria-hidden="true">${prompt} </span>`}<code>${command}</code></pre><button type="button" class="dim copy" data-copy hidden>Copy</button></div>`;
 
-/** What a person can do: its name and effect, the exact command, and the button that does the same. */
+/** One of the things that a person can do: its name and effect, the exact command, and the button that does the same. */
 export const choice = (
   name: string | Html,
   effect: string | Html,
@@ -131,15 +131,15 @@ export const choice = (
   html`<div class="part choice"><div><h3>${name}</h3><p class="note">${effect}</p></div>${commandBox(command)}${button}</div>`;
 
 export interface Thing {
-  /** Alarms link to it. */
+  /** The anchor that alarms link to. */
   readonly id: string;
   readonly title: Html;
   readonly text: Html;
-  /** At least one: a label, and a command or a link. */
+  /** One or more ways, each a label and a command or a link. */
   readonly ways: readonly { readonly label: Html; readonly command?: string }[];
 }
 
-/** What somebody must do, and can from here. */
+/** Tasks that somebody must do, and can begin from here. */
 export const things = (all: readonly Thing[]): Html =>
   html`<section class="card flush todo" aria-label="To do">${all.map(
     (one) =>
@@ -149,15 +149,18 @@ export const things = (all: readonly Thing[]): Html =>
       )}</div></div>`,
   )}</section>`;
 
-/** Nothing yet (dashed), or nothing wrong (tick): a title, a sentence, and what goes on. */
+/** Says that there is nothing yet (dashed), or nothing wrong (tick): a title, a sentence, and what comes next. */
 export const empty = (shape: IconShape, title: string, text: string | Html, more: Html = none): Html =>
   html`<div class="card stack empty">${icon(shape, shape === 'tick' ? 'ok' : 'dim', 28)}<h2 class="h3">${title}</h2><p class="dim">${text}</p>${more}</div>`;
 
-/** What a view begins with. */
+/** The beginning of a view. */
 export const heading = (title: Html | string, text: Html | string, before: Html = none): Html =>
   html`<header class="heading">${before}<h1>${title}</h1><p class="dim lead">${text}</p></header>`;
 
-/** The mark of the first view: an icon of its own shape. What was well is not called so once musterd does not answer. */
+/**
+ * The first line of the first view, with an icon of its own shape. Once musterd does not answer, it no longer says that
+ * all is well.
+ */
 export const verdict = (
   [shape, tone]: readonly [IconShape, Tone],
   title: string,
@@ -166,7 +169,7 @@ export const verdict = (
 ): Html =>
   html`<header class="heading verdict">${tone === 'ok' ? html`<span data-now>${icon(shape, tone, 30)}</span><span data-late hidden>${icon('dashed', 'dim', 30)}</span>` : icon(shape, tone, 30)}<div><h1>${title}</h1><p class="dim lead">${text}</p>${more}</div></header>`;
 
-/** A section with a title, and where there is more. */
+/** A section with a title, and a link to more. */
 export const section = (
   title: string,
   inner: Html,
@@ -174,14 +177,14 @@ export const section = (
 ): Html =>
   html`<section><div class="row over"><h2>${title}</h2><p class="note">${note}</p><span class="push"></span>${more}</div>${inner}</section>`;
 
-/** How much of a limit, or of all there is. */
+/** Shows the used part of a limit, or of all that there is. */
 export function meter(used: number, limit: number | null): Html {
   if (limit === null || limit === 0) return none;
   const width = String(Math.min(100, Math.round((used / limit) * 100)));
   return html`<svg class="drawn meter" height="5" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="100" height="6"/><rect width="${width}" height="6"/></svg>`;
 }
 
-/** In a table of several teams: by the settings' name, and the service's below it. */
+/** The team in a table of several: its name in the settings, with the service's below it. */
 export const teamCells = (context: PageContext, teamId: Id | null): readonly Html[] => {
   const { team, name } = teamOf(context, teamId);
   const below =
@@ -189,11 +192,11 @@ export const teamCells = (context: PageContext, teamId: Id | null): readonly Htm
   return context.team === null ? [html`${named(team)}${below}`] : [];
 };
 
-/** Above these cells. */
+/** The columns of these cells. */
 export const teamColumns = ({ team }: PageContext): readonly Column[] =>
   team === null ? [{ label: 'Team' }] : [];
 
-/** Somebody of a team, who may have no name; where names are not shown, the id. */
+/** A person of a team, who may have no name. If names are not shown, it is the id. */
 export function person(
   context: PageContext,
   teamId: Id | null,

@@ -19,7 +19,7 @@ const ranges = [
 const dayMs = 86_400_000;
 const weekMs = 7 * dayMs;
 
-/** `days` is `null`: since the first count. */
+/** `days` is `null` for everything since the first count. */
 export function countsAsked({ query }: Pick<PageAsked, 'query'>): {
   readonly days: number | null;
   readonly segment: string | null;
@@ -28,13 +28,13 @@ export function countsAsked({ query }: Pick<PageAsked, 'query'>): {
   return { days: query.get('days') === 'since' ? null : Number(days), segment: query.get('segment') };
 }
 
-/** How far the counts reach back. */
+/** The time that the counts reach back. */
 const reachOf = ({ firstAt }: CountsRead, now: Date): number =>
   firstAt === null ? 0 : now.getTime() - firstAt.getTime();
 
 const rangeWords = (days: number | null): string => (days === null ? 'since it began' : `over ${days} days`);
 
-/** A range that the counts do not reach back to yet is a word, with the day on which it begins. */
+/** A range that the counts do not cover yet is a word, with the day on which it will. */
 function rangeChips(context: PageContext, read: CountsRead): Html {
   const { now } = context;
   const { firstAt, days } = read;
@@ -55,7 +55,7 @@ function rangeChips(context: PageContext, read: CountsRead): Html {
   return html`<nav class="row chips" aria-label="Range">${links}${since}${begins}<span class="push"></span>${csvChip(csvOf(context), 'CSV of these counts')}</nav>`;
 }
 
-/** `+2.2 %`; nothing where there was nothing. */
+/** A share such as `+2.2 %`; nothing if there was nothing before. */
 function shareWords(now: number, before: number): string {
   if (before === 0) return '';
   const percent = Math.round((Math.abs(now - before) / before) * 1_000) / 10;
@@ -65,7 +65,7 @@ function shareWords(now: number, before: number): string {
 
 const segmentName = (segment: string) => (segment === 'all' ? 'Contacts' : segment);
 
-/** In steps, with what was not counted marked: the last step may not have been counted yet. */
+/** The counts in steps, with the missing ones marked. The last step may not have been counted yet. */
 function pointsOf(steps: readonly CountedStep[], segment: string, stepMs: number): readonly Point[] {
   const own = steps.filter((step) => step.segment === segment);
   return markMissing(
@@ -86,7 +86,7 @@ interface Week {
   readonly missingDays: number;
 }
 
-/** The newest week first; of the first and the last one only the days that there are can be missing. */
+/** The weeks, the newest first. Of the first and the last one, days outside of the counted time are not missing. */
 function weeksOf({ steps, segment, weeks, stepMs, days }: CountsRead, now: Date): readonly Week[] {
   const own = steps.filter((step) => step.segment === segment);
   const began = own[0]?.from.getTime() ?? now.getTime();
@@ -153,7 +153,7 @@ function mainChart(context: PageContext, read: CountsRead): Html {
   return html`<div class="card"><div class="row over"><h2>${visible(segmentName(name))}</h2><p class="note">segment “${visible(name)}”${begin}</p></div>${drawn}</div>`;
 }
 
-/** A number, how it moved, and its line: on its own scale. */
+/** Each has a number, how it moved, and a line on a scale of its own. */
 function multiples(context: PageContext, read: CountsRead): Html {
   const { last, steps, stepMs, monthAgo, days, segment: main } = read;
   const others = last.filter(({ segment }) => segment !== main);
@@ -177,7 +177,7 @@ function multiples(context: PageContext, read: CountsRead): Html {
   });
 }
 
-/** A line needs two counts. */
+/** Stands in place of a line, which needs two counts. */
 function noLine(context: PageContext, read: CountsRead): Html {
   const { segment, steps, counted, stepMs, last } = read;
   const one = last.find((each) => each.segment === segment);
@@ -214,13 +214,13 @@ function ofContacts(context: PageContext, read: CountsRead): Html {
   return html`${range}<div class="columns">${mainChart(context, read)}${weekTable(context, weeksOf(read, context.now))}</div>${multiples(context, read)}`;
 }
 
-/** When a daemon counts them next. */
+/** The time of the daemon's next count. */
 const nextOf = ({ teams, stopped, now }: PageContext, { nextAt, teamId }: CountsRead): Date | null => {
   const { team } = teamOf({ teams }, teamId);
   return nextAt === null || nextAt <= now || stopped.has(team) ? null : nextAt;
 };
 
-/** By the settings: the first counts may be closer to each other. */
+/** The interval of the settings, because the first counts may be closer to each other. */
 function everyWords(context: PageContext, read: CountsRead): string {
   const next = nextOf(context, read);
   if (read.everyMs === null) return '';

@@ -1,4 +1,4 @@
-/** What a form that decides is made of. It counts only where it comes from here; `question.ts` asks once more. */
+/** The parts of a form that decides. It counts only if it comes from here; `question.ts` asks once more. */
 import type { PageField, WaitingList } from '../read/page-waiting.ts';
 import { shownDigest } from '../../model/shown-field.ts';
 import { heading } from './components.ts';
@@ -7,7 +7,7 @@ import { to } from './links.ts';
 import { isShown } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
 
-/** What is done with an edit; the last three are about which value it is to have. */
+/** What can be done with an edit. The last three say which value it is to have. */
 export const verbs = ['Approve', 'Reject', 'Withdraw', 'mirror', 'service', 'value'] as const;
 export type Verb = (typeof verbs)[number];
 
@@ -15,11 +15,11 @@ export type Verb = (typeof verbs)[number];
 export const mayDecide = ({ decide }: Pick<PageContext, 'decide'>, team: string): boolean =>
   decide !== null && !decide.barred.has(team);
 
-/** Why nobody decides here although the settings allow it. */
+/** The reason why nobody decides here although the settings allow it. */
 export const whyBarred =
   'This page cannot tell who you are: one token serves everybody, and four eyes are on. Decide with the command, or give status.user, so that the page knows who decides.';
 
-/** In the place of the forms that the teams would have. */
+/** Stands in place of the forms of these teams. */
 export const barredNote = ({ decide }: Pick<PageContext, 'decide'>, teams: readonly string[]): Html =>
   decide !== null && teams.some((team) => decide.barred.has(team))
     ? html`<p class="note">${whyBarred}</p>`
@@ -28,19 +28,19 @@ export const barredNote = ({ decide }: Pick<PageContext, 'decide'>, teams: reado
 export const hidden = (name: string, value: string): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
 
-/** What a command names as seen: no value where the page shows none. */
+/** The options by which a command names what was seen. They show no value where the page shows none. */
 export function asSeen(context: PageContext, { field, editId, mirror, service }: ShownHold): string {
   if (!isShown(context, field)) return editId === null ? '' : ` --edit ${editId}`;
   return ` ${context.saySeen({ field, edit_id: editId, mirror_value: mirror, service_value: service })}`;
 }
 
-/** A row as a form names it: the field of somebody, and what was shown of it. */
+/** A row as a form names it: the field of somebody, with the values that were shown. */
 export type ShownHold = Pick<PageField, 'userId' | 'field' | 'editId' | 'mirror' | 'service'>;
 
 export const shownKey = ({ userId, field, editId, mirror, service }: ShownHold): string =>
   `${userId}.${field}.${shownDigest({ edit: editId, mirror, service })}`;
 
-/** `Approve 58`, `Take the mirror’s 37`, with whatever counts in the place of the number. */
+/** `Approve 58`, `Take the mirror’s 37`, with whatever counts in place of the number. */
 export function deedWords(verb: Verb, number: Html | string): Html {
   if (verb === 'mirror' || verb === 'service') return html`Take the ${verb}’s ${number}`;
   return html`${verb} ${number}`;
@@ -53,16 +53,16 @@ export interface TakeButton {
   readonly verb: 'mirror' | 'service' | 'value';
 }
 
-/** Decides about one field where it stands by itself. */
+/** A button that decides about one field outside of a list. */
 export function takeButton(context: PageContext, { team, state, shown, verb }: TakeButton): Html {
   if (context.decide === null || !mayDecide(context, team)) return none;
   const words = verb === 'value' ? 'Another value' : `Take the ${verb}’s`;
   return html`<form method="post" action="/waiting">${hidden('token', context.decide.token('/waiting'))}${hidden('team', team)}${hidden('state', state)}${hidden('rows', '1')}${hidden('ticks', 'on')}${hidden('row', shownKey(shown))}<button class="button" name="verb" value="${verb}">${words}…</button></form>`;
 }
 
-/** Why nothing was decided, where there is no list to show. */
+/** The reason why nothing was decided, if there is no list to show. */
 export interface DecisionRefusal {
-  /** 400: the form cannot be read. 403: nobody decides here. 409: something is not as it was shown. */
+  /** 400 if the form cannot be read, 403 if nobody decides here, 409 if something is not as it was shown. */
   readonly status: 400 | 403 | 409;
   readonly message: string;
   readonly hint: string | undefined;

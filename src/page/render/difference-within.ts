@@ -1,29 +1,29 @@
-/** What differs within a value: digits one by one, text word by word. Values in, values out. */
+/** Finds what differs within a value: digits one by one, text word by word. */
 
-/** A piece of a value, beside what stood there before. */
+/** A piece of a value, compared with the value before. */
 export interface Span {
   readonly kind: 'same' | 'changed';
   readonly text: string;
 }
 
-/** Less than this share of a value in common is a coincidence: all of it is another. */
+/** If less than this share of a value is the same, that is a coincidence, and all of it counts as changed. */
 const leastCommon = 1 / 3;
-/** Comparisons of words at most; a text of more is taken as one word between its two ends. */
+/** Most comparisons of words. Between its two ends a longer text counts as one word. */
 const mostComparisons = 40_000;
 
 const isNumber = (text: string) => /^\+?\d[\d ()./-]*$/.test(text);
 const hasLetters = (text: string) => /[\p{L}\p{N}]/u.test(text);
 const wordsOf = (text: string) => text.match(/[\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]/gu) ?? [];
 
-/** Pieces of the new value, and for each whether it stood there before. */
+/** The pieces of the new value, and for each whether it was there before. */
 type Marked = { readonly pieces: readonly string[]; readonly isSame: boolean[] };
 
-/** If two texts are of the same length, each place is compared with its own. */
+/** Two texts of the same length are compared place by place. */
 function markPlaces(before: readonly string[], after: readonly string[]): Marked {
   return { pieces: after, isSame: after.map((piece, at) => piece === before[at]) };
 }
 
-/** The longest row of pieces that both have in this order. */
+/** Marks the longest sequence of pieces that both have in this order. */
 function markCommon(before: readonly string[], after: readonly string[]): boolean[] {
   const width = after.length + 1;
   const longest = new Uint32Array((before.length + 1) * width);
@@ -48,7 +48,7 @@ function markCommon(before: readonly string[], after: readonly string[]): boolea
   return isSame;
 }
 
-/** With how many pieces both begin. */
+/** Counts the pieces with which both begin. */
 function countCommon(before: readonly string[], after: readonly string[]): number {
   const least = Math.min(before.length, after.length);
   let head = 0;
@@ -56,7 +56,7 @@ function countCommon(before: readonly string[], after: readonly string[]): numbe
   return head;
 }
 
-/** What both begin with and what both end with is the same; between them words are looked for, and no digits. */
+/** Marks what both begin and end with as the same. Between these it looks for words, but not for digits. */
 function markPieces(before: readonly string[], after: readonly string[], isDigits: boolean): Marked {
   const least = Math.min(before.length, after.length);
   const head = countCommon(before, after);
@@ -72,14 +72,14 @@ function markPieces(before: readonly string[], after: readonly string[], isDigit
   return { pieces: after, isSame };
 }
 
-/** If something is only missing, what stands in its place is marked, else what stands before it. */
+/** If something is only missing, marks what takes its place, else what comes before it. */
 function markNeighbour({ pieces, isSame }: Marked, at: number): void {
   const after = pieces.findIndex((piece, index) => index >= at && hasLetters(piece));
   const before = pieces.findLastIndex((piece, index) => index < at && hasLetters(piece));
   isSame[[after, before].find((index) => index >= 0) ?? 0] = false;
 }
 
-/** Signs between two changed words belong to them. */
+/** Marks the signs between two changed words as changed, too. */
 function closeGaps({ pieces, isSame }: Marked): void {
   let lastChanged: number | undefined;
   for (const [at, same] of [...isSame].entries()) {
@@ -103,8 +103,8 @@ function joinSpans({ pieces, isSame }: Marked): readonly Span[] {
 }
 
 /**
- * The new value in pieces that are the same as before, or changed. All of it is changed where nearly nothing is common;
- * where something was only taken out, its neighbour is.
+ * The new value in pieces that are the same as before, or changed. All of it is changed if nearly nothing is common; if
+ * something was only taken out, its neighbour is changed.
  */
 export function differenceWithin(before: string, after: string): readonly Span[] {
   if (after === '') return [];

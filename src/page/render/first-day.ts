@@ -1,4 +1,7 @@
-/** What is said of a mirror that is not a day old yet: nothing of a whole one, and what was there before did not come. */
+/**
+ * The words about a mirror that is not a day old yet. They claim nothing about a whole day, and do not count as new
+ * what was there before.
+ */
 import type { Glance } from '../read/page-glance.ts';
 import type { PageRun } from '../read/page-runs.ts';
 import type { Id } from '../../model/id.ts';
@@ -18,11 +21,11 @@ const firstTaken = [
   ['contact_fields_added', 'contact field', 'contact fields'],
 ] as const;
 
-/** The run of a team that first took something of that kind from the service. */
+/** The run of a team that first took anything of that kind from the service. */
 const firstOf = ({ runs }: Pick<Glance, 'runs'>, teamId: Id, key: string): PageRun | undefined =>
   runs.findLast((run) => run.teamId === teamId && (run.counts[key] ?? 0) > 0);
 
-/** Taken over at first is neither joining nor coming. */
+/** What the first run took over has not joined or come. */
 export function beginning(read: Pick<Glance, 'beganAt' | 'runs' | 'teams'>, { now }: PageContext): Html {
   const { beganAt, teams } = read;
   if (beganAt === null) return none;
@@ -46,7 +49,7 @@ export function beginning(read: Pick<Glance, 'beganAt' | 'runs' | 'teams'>, { no
 
 const listKeys = { tags: 'tags', fields: 'contact_fields' } as const;
 
-/** What is said of a listing of which nothing has come or gone since the first look. */
+/** The words about a listing of which nothing has come or gone since the first look. */
 export function asTheyWere(
   read: Pick<Glance, 'beganAt' | 'runs'>,
   teamId: Id,
@@ -60,7 +63,7 @@ export function asTheyWere(
   return read.beganAt !== null && first !== undefined && !others.some(moved) ? 'as they were' : '';
 }
 
-/** How often contacts were counted so far, and when next. */
+/** How often contacts were counted so far, and when they will be next. */
 export function countedSoFar(
   { counted, first, last }: { readonly counted: number; readonly first: Date; readonly last: Date },
   next: Date | null,

@@ -1,4 +1,4 @@
-/** How the teams stand: one of them in four facts, a day of runs and its counts; several as a row each. */
+/** The state of the teams: a single one in four facts, with a day of runs and its counts; several as a row each. */
 import type { Glance, GlanceGroup, GlanceTotals } from '../read/page-glance.ts';
 import type { SeenTeam } from '../read/page-reader.ts';
 import type { PageRun } from '../read/page-runs.ts';
@@ -27,7 +27,7 @@ const waitingOfTeam = (read: Glance, { teamId }: SeenTeam): number =>
   read.lists.filter((one) => one.teamId === teamId).reduce((sum, { rows }) => sum + rows, 0) +
   read.missing.filter((one) => one.teamId === teamId).length;
 
-/** The most requests that runs sent which began in one minute of the last day, and the first of these runs. */
+/** The most requests that were sent by runs that began within one minute of the last day, and the first of these runs. */
 function busiestMinute(runs: readonly PageRun[]) {
   const minutes = Map.groupBy(runs, ({ startedAt }) => Math.floor(startedAt.getTime() / 60_000));
   const sums = [...minutes.values()].map((of) => ({
@@ -93,7 +93,7 @@ function lastComplete({ runs, beganAt }: Glance, last: Date | null, context: Pag
   return html`complete ${ago(last, context.now)}${lastRun === undefined ? none : html`, <a href="${to(context, `/runs/${lastRun.runId}`)}">run ${count(lastRun.runId)}</a>${ofAll}`}`;
 }
 
-/** Which minute was the busiest. */
+/** The time of the busiest minute. */
 function busiestWords({ runs, beganAt }: Glance, run: PageRun | undefined, now: Date): Html | string {
   return beganAt !== null && run !== undefined && run === runs.at(-1)
     ? html`the first fill, at ${clockTime(run.startedAt, now)}`

@@ -1,4 +1,4 @@
-/** What somebody must do: stale teams first, then batches, then single fields. */
+/** What somebody must do: stale teams come first, then batches, then single fields. */
 import type { Glance, GlanceGroup } from '../read/page-glance.ts';
 import type { SeenTeam } from '../read/page-reader.ts';
 import type { Id } from '../../model/id.ts';
@@ -120,7 +120,10 @@ function singleThing(read: Glance, team: SeenTeam, context: PageContext): readon
   ];
 }
 
-/** In a copy nothing is decided, so that nothing waits for anybody. Why a team without a daemon is stale is said already. */
+/**
+ * In a copy nothing is decided, so nothing waits for anybody. The banner already says why a team without a daemon is
+ * stale.
+ */
 export function thingsToDo(read: Glance, context: PageContext): readonly ToDo[] {
   const of = (make: typeof staleThing, teams = read.teams) =>
     teams.flatMap((team) => make(read, team, context));

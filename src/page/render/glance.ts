@@ -1,4 +1,4 @@
-/** At a glance: the first line says whether somebody has to do something. */
+/** The first view, whose first line says whether somebody has to do something. */
 import type { Glance, GlanceMove } from '../read/page-glance.ts';
 import { hasBanner, isCopy, sayWhere } from './banner.ts';
 import { commandBox, empty, person, section, table, teamCells, things, verdict } from './components.ts';
@@ -27,7 +27,7 @@ function noRunYet(): PageShown {
 const nameOf = (teams: Glance['teams']): Html =>
   teams.length === 1 && teams[0] ? named(teamName(teams[0])) : html`all ${count(teams.length)} teams`;
 
-/** What is equal, since when, and when the next run begins. Where musterd does not answer, only what was so stays. */
+/** What is equal, since when, and when the next run begins. If musterd does not answer, only what was true then is said. */
 function equal({ teams, groups }: Glance, { now, stopped }: PageContext, of: Html): Html {
   const users = groups.filter(({ group }) => group === 'users');
   const complete = users.flatMap(({ completeAt }) => (completeAt === null ? [] : [completeAt.getTime()]));
@@ -54,7 +54,7 @@ function howRead({ groups }: Glance, { now, stopped }: PageContext): string {
   return `${every}${last}`;
 }
 
-/** What the banner above asks for: the first thing to do. */
+/** What the banner above asks for, which is the first thing to do. */
 function asksOf(read: Glance, context: PageContext, isAll: boolean): readonly Html[] {
   if (context.placing.verdict === 'elsewhere')
     return [html`${sayWhere(read.teams.map(teamName), howRead(read, context))}`];
@@ -104,7 +104,7 @@ const moved = (context: PageContext, glance: Glance): Html =>
         more: html`<a href="${to(context, '/changes')}">All changes</a>`,
       });
 
-/** The first line; a banner above it already says that nothing is sent, so that there is no green tick below it. */
+/** The first line. It has no green tick below a banner, which says that nothing is sent. */
 function firstLine(read: Glance, context: PageContext, all: ReturnType<typeof thingsToDo>): PageShown {
   const begun = beginning(read, context);
   const briefs = [...asksOf(read, context, all.length === 0), ...all.map(({ brief }) => brief)];
@@ -122,7 +122,7 @@ function firstLine(read: Glance, context: PageContext, all: ReturnType<typeof th
   };
 }
 
-/** The teams among several that ask nothing of anybody. */
+/** The teams among several that need nobody. */
 function needNothing({ teams }: Glance, { stopped }: PageContext, all: ReturnType<typeof thingsToDo>): Html {
   const busy = new Set(all.map(({ teamId }) => teamId));
   const calm = teams.filter(({ team, teamId }) => !busy.has(teamId) && !stopped.has(team));

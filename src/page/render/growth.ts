@@ -14,7 +14,7 @@ import { clockTime, count, day, many, named } from './words.ts';
 const asCsv = (context: PageContext, of: string): Html =>
   html`<a href="${to(context, '/counts.csv', { of })}" download>As CSV</a>`;
 
-/** A row for each of several teams: none if one was asked for. */
+/** A row for each of several teams; none if one team was asked for. */
 export function teamsSideBySide(context: PageContext, read: CountsRead): Html {
   if (context.team !== null || context.teams.length < 2) return none;
   const rows = context.teams.map((team) => {
@@ -45,7 +45,7 @@ export const cameOrWent = (months: ListedRead['months']): boolean =>
 
 const monthWord = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' });
 
-/** What was there when the mirror began did not come, and twelve months are not said of a mirror that is younger. */
+/** What was there when the mirror began has not come, and a younger mirror knows nothing of twelve months. */
 function noneMoved({ now: today }: PageContext, { now, beganAt, months }: ListedRead, what: string): string {
   const first = months[0]?.month ?? today;
   if (beganAt === null) return 'There were none so far.';
@@ -58,7 +58,7 @@ function noneMoved({ now: today }: PageContext, { now, beganAt, months }: Listed
     : there;
 }
 
-/** By month: added above the line, gone below it. The same stands in a table. */
+/** By month, what was added above the line and what went below it. A table has the same numbers. */
 export function monthsChart(context: PageContext, { months, now, beganAt }: ListedRead, what: string): Html {
   const moves = months.map(({ month, added, gone }) => ({ label: monthWord.format(month), added, gone }));
   const sum = (of: 'added' | 'gone') => moves.reduce((all, one) => all + one[of], 0);
@@ -103,7 +103,7 @@ export function listings(context: PageContext, { teamId, tags, contactFields, ro
   })}${section('Contact fields', monthsChart(context, contactFields, 'Contact fields'), { note: note(contactFields), more: asCsv(context, 'contact_fields') })}</div>${section('Roles', ofRoles, { note: html`${many(users, 'user')}${asOf}`, more: asCsv(context, 'roles') })}</div>`;
 }
 
-/** A row for each step of each segment, where what was not counted is no row; `?of=` asks for what stands below. */
+/** A row for each step of each segment that was counted. `?of=` asks for the parts below. */
 export function countsCsv(
   { steps, roles, tags, contactFields, counts }: CountsRead,
   context: Pick<PageContext, 'query' | 'teams'>,

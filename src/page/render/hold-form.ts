@@ -1,4 +1,4 @@
-/** To leave fields of somebody alone for a while, and to end that: both open in place, since nothing is sent by them. */
+/** The forms to leave fields of somebody alone for a while, and to end that. Both open in place, since they send nothing. */
 import type { HeldRow } from '../../mirror/users/held.ts';
 import type { PersonRead } from '../read/page-person.ts';
 import { choice } from './components.ts';
@@ -11,19 +11,22 @@ import { clockTime, day, listed, named, time, weekday } from './words.ts';
 
 const holdColumns = ['name', 'email', 'phone', 'role_id'] as const;
 
-/** What somebody has opened or sent: a field, or `all` of them. */
+/** A form that somebody has opened or sent, for a field or for `all` of them. */
 export interface HoldAsked {
   readonly deed: 'hold' | 'end';
   readonly field: string;
-  /** As the form sends it: how long, and the moment that was shown; or `at`, for the date and time in `at`. */
+  /**
+   * The time that the form sends: a period together with the moment that was shown, or `at`, for the date and time in
+   * `at`.
+   */
   readonly until: string;
   readonly at: string;
   readonly why: string;
-  /** Why it was not done. */
+  /** The reason why it was not done. */
   readonly refusal: string | undefined;
 }
 
-/** `?hold=phone`, `?end=phone`; nothing is open where neither names a field. */
+/** Reads `?hold=phone` or `?end=phone`. Nothing is open if neither names a field. */
 function holdAsked({ query }: Pick<PageContext, 'query'>): HoldAsked | undefined {
   const open = (['hold', 'end'] as const).find((deed) => isHoldField(query.get(deed)));
   return open && { deed: open, field: query.get(open) ?? '', until: '', at: '', why: '', refusal: undefined };
@@ -44,7 +47,7 @@ const fieldWords = (field: string): string => (field === 'all' ? 'all four' : fi
 const formOf = (context: PageContext, team: string, inside: Html): Html =>
   html`<form class="part row form hold" id="hold" method="post" action="${to(context, context.path)}" data-still>${hidden('token', context.decide?.token(context.path) ?? '')}${hidden('team', team)}${inside}<a class="note" href="${href(context, { hold: null, end: null })}">Close</a></form>`;
 
-/** Which words of the button are shown follows from what is chosen: the style sheet knows. */
+/** The style sheet shows the words of the button that fit the choice. */
 function holdForm(context: PageContext, team: string, asked: HoldAsked): Html {
   const { now } = context;
   const begin = Math.ceil(now.getTime() / minuteMs) * minuteMs;
@@ -83,7 +86,7 @@ function endForm(context: PageContext, team: string, fields: readonly string[]):
 const opener = (context: PageContext, change: Readonly<Record<string, string | null>>, words: string): Html =>
   html`<a class="button" href="${href(context, { hold: null, end: null, ...change })}#hold" data-open>${words}…</a>`;
 
-/** The fields that are held with the same words until the same moment are one thing. */
+/** Fields that are held with the same words until the same moment are shown together. */
 const together = (asked: readonly HeldRow[]): readonly (readonly HeldRow[])[] => {
   const [first] = asked;
   const isSame = (one: HeldRow) =>
@@ -132,7 +135,7 @@ function heldAlready(
   return html`${choice(title, `${listed(fields.map(fieldName))}: nothing is sent or taken until then${rest}`, commandOf(context, team, words), button)}${isOpen && mayDecide(context, team) ? endForm(context, team, fields) : none}`;
 }
 
-/** What is held on request, and the choice to hold: whether anything waits or not. */
+/** What is held on request, and the choice to hold, whether anything waits or not. */
 export function holdChoices(
   context: PageContext,
   read: PersonRead,

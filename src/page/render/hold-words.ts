@@ -12,7 +12,7 @@ const fields: Readonly<Record<string, readonly [string, string]>> = {
   role_id: ['role', 'roles'],
 };
 
-/** One of them, and several. */
+/** The words for one of them, and for several. */
 export const fieldWords = (field: string): readonly [string, string] => fields[field] ?? ['field', 'fields'];
 
 export const fieldName = (field: string): string => (field === 'role_id' ? 'role' : field);
@@ -20,13 +20,13 @@ export const fieldName = (field: string): string => (field === 'role_id' ? 'role
 /** With a capital: `Phone`. */
 export const fieldTitle = (field: string): string => capital(fieldName(field));
 
-/** `38 phone numbers and 22 email addresses`; of more than two fields, `55 edits`. */
+/** `38 phone numbers and 22 email addresses`; `55 edits` if there are more than two fields. */
 export function rowsInWords({ rows, fields: all }: Pick<WaitingList, 'rows' | 'fields'>): string {
   if (all.length > 2) return many(rows, 'edit');
   return listed(all.map(({ field, rows: of }) => `${count(of)} ${fieldWords(field)[of === 1 ? 0 : 1]}`));
 }
 
-/** As many rows of each field, as `rowsInWords` takes them. */
+/** The number of rows of each field, for `rowsInWords`. */
 export function fieldsOf(rows: readonly Pick<PageField, 'field'>[]): Pick<WaitingList, 'rows' | 'fields'> {
   const fields = [...Map.groupBy(rows, ({ field }) => field)].map(([field, of]) => ({
     field,
@@ -35,10 +35,10 @@ export function fieldsOf(rows: readonly Pick<PageField, 'field'>[]): Pick<Waitin
   return { rows: rows.length, fields };
 }
 
-/** `waits for an approval` of one, `wait` of many. */
+/** `waits for an approval` for one row, `wait` for many. */
 export const waits = (rows: number, what: string): string => `${rows === 1 ? 'waits' : 'wait'} for ${what}`;
 
-/** Whether that is who looks, by their own name or by a command in their name. */
+/** Whether that is the person who looks, by their own name or by a command in their name. */
 export const isMine = ({ decide }: Pick<PageContext, 'decide'>, by: string | null): boolean =>
   decide !== null && by !== null && ` for ${by}`.toLowerCase().endsWith(` for ${decide.actor}`.toLowerCase());
 
@@ -51,7 +51,7 @@ export const editorsIn = (context: PageContext, { editors }: Pick<WaitingList, '
 
 type State = WaitingList['state'];
 
-/** Behind the number in a title: of one, and of several. */
+/** The words behind the number in a title, for one and for several. */
 const happened: Readonly<Record<State, readonly [string, string]>> = {
   approval: ['waits for an approval', 'wait for an approval'],
   conflict: ['was changed on both sides', 'were changed on both sides'],
@@ -69,7 +69,7 @@ const happened: Readonly<Record<State, readonly [string, string]>> = {
 export const listTitle = (list: Pick<WaitingList, 'rows' | 'fields' | 'state'>): string =>
   `${rowsInWords(list)} ${happened[list.state][list.rows === 1 ? 0 : 1]}`;
 
-/** The words of a chip, and of a part of a sentence. */
+/** The words in a chip, and in a part of a sentence. */
 export const stateName: Readonly<Record<State, string>> = {
   approval: 'for an approval',
   conflict: 'changed on both sides',
@@ -83,10 +83,10 @@ export const stateName: Readonly<Record<State, string>> = {
   rejected: 'rejected',
 };
 
-/** The words of a pill that leads to it, or stands for it. */
+/** The words of a pill that links to it, or stands for it. */
 export const heldWords = (reason: HoldReason): string => `held: ${stateName[reason]}`;
 
-/** What it means, and what follows: of one edit. */
+/** The meaning for one edit, and what follows. */
 export const meaning: Readonly<Record<PageField['reason'], string>> = {
   conflict:
     'Each side has a value that the other has not seen, so neither is overwritten. It stays held until one of the two values changes or somebody decides.',
@@ -102,7 +102,7 @@ export const meaning: Readonly<Record<PageField['reason'], string>> = {
   rejected: 'It stays in the mirror, and is not sent before somebody edits it again.',
 };
 
-/** The same of several. */
+/** The same for several. */
 export const meaningOfMany: Readonly<Record<PageField['reason'], string>> = {
   conflict:
     'Each side has values that the other has not seen, so neither is overwritten. They stay held until one of the two values changes or somebody decides.',

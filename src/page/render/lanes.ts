@@ -1,6 +1,6 @@
-/** The values of a field over time, as a lane of bars. Places are percents of the width. */
+/** The values of a field over time as a lane of bars. Places are percents of the width. */
 
-/** From which side a value came. */
+/** The side that a value came from. */
 export type LaneSide = 'mirror' | 'service' | 'adopted' | 'held';
 
 export interface LaneValue {
@@ -14,15 +14,15 @@ export interface LaneBar {
   readonly side: LaneSide;
   readonly x: number;
   readonly width: number;
-  /** Empty where it does not fit. */
+  /** The text is empty if it does not fit. */
   readonly text: string;
 }
 
-/** As wide as a lane mostly is, and as a sign of it is. */
+/** The usual width of a lane, and of a character in it. */
 const laneWidthPx = 900;
 const signPx = 7.4;
 const paddingPx = 18;
-/** What is there is seen, however short it was. */
+/** A bar is at least this wide, so that it can be seen however short it was. */
 const narrowest = 0.4;
 
 const round = (x: number) => Math.round(x * 100) / 100;
@@ -39,7 +39,7 @@ export function drawLane(values: readonly LaneValue[], fromMs: number, toMs: num
   });
 }
 
-/** The same value twice in a row, from whichever side, is one. */
+/** Joins values that are the same twice in a row, whichever side they came from. */
 export function joinValues(values: readonly LaneValue[]): readonly LaneValue[] {
   const joined: LaneValue[] = [];
   for (const value of values) {

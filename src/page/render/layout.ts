@@ -1,4 +1,4 @@
-/** The document around a view: head, header with teams and tabs, foot. */
+/** The document around a view: head, header with teams and tabs, and foot. */
 import type { SeenTeam } from '../read/page-reader.ts';
 import { banner, isCopy } from './banner.ts';
 import { type Html, html, none, raw } from './html.ts';
@@ -16,14 +16,14 @@ const places: Readonly<Record<Tab, string>> = {
   Changes: '/changes',
 };
 
-/** How a team is called: by the settings, where no two have one name. */
+/** The name of a team, which is that of the settings, because no two have the same. */
 export const teamName = ({ team }: Pick<SeenTeam, 'team'>): string => team;
 
-/** With the service's name behind it. */
+/** The same, followed by the service's name. */
 const bothNames = ({ team, name }: SeenTeam): Html =>
   html`<b>${named(team)}</b>${name === null || name === '' || name === team ? none : html` <span class="dim on-service">${named(name)}</span>`}`;
 
-/** Stale ones first, then those of which the most waits, then as the settings have them. */
+/** Stale teams come first, then those with the most that waits, then the order of the settings. */
 export function worstFirst({
   teams,
   standings,
@@ -38,7 +38,7 @@ export function worstFirst({
   });
 }
 
-/** If there are more than these, people look for one by name, as far as there is a script. */
+/** With more teams than these, people search for one by name, if there is a script. */
 const mostAtOnce = 12;
 
 function switcher(context: PageContext): Html {
@@ -91,7 +91,7 @@ function clock({ now, path, query }: PageContext): Html {
   return html`<p class="row dim live"><a href="${href({ path, query }, { page: query.get('page') })}" data-again>Load again</a>${dot}<span data-state hidden>Updates by itself</span> <time datetime="${now.toISOString()}" title="${exactTime(now)}">${now.toISOString().slice(11, 19)} UTC</time></p>`;
 }
 
-/** Under the title of whatever view it is. */
+/** Puts the note below the title of whatever view it is. */
 const withoutDetails = (main: Html): Html => raw(main.toString().replace('</h1>', `</h1>${noDetails}`));
 const noDetails = html`<p class="note">Instead of names, emails and phones this page shows ids, since <code>status.details</code> is off.</p>`;
 
@@ -107,10 +107,10 @@ const keys: readonly (readonly [string, string])[] = [
   ['?', 'these keys'],
 ];
 
-/** They come with the script. */
+/** The script shows the keys, which need it. */
 const keysInFoot = html`<details data-keys hidden><summary>Keys</summary><dl class="pairs">${keys.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl><button type="button" class="linked" data-keys-off>Turn them off here</button></details>`;
 
-/** @param links what the server has besides the page, in the foot */
+/** @param links other pages of the server, for the foot */
 export function layout(context: PageContext, current: Tab, shown: PageShown, links: readonly string[]): Html {
   return html`<!doctype html>
 <html lang="en">

@@ -1,4 +1,4 @@
-/** Changes: the ledger by day, filtered, each with from over to. */
+/** Changes: the ledger by day, filtered, with the values before and after. */
 import type { ChangeRow, ChangesRead } from '../read/page-changes.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import { directions } from '../../model/ledger-words.ts';
@@ -61,7 +61,7 @@ function filters(context: PageContext, { actors }: ChangesRead): Html {
   return filterForm(context, { kept: ['team'], inside, button: 'Filter', more });
 }
 
-/** What goes back is a run: that of the filter, or else the last one here that moved anything. */
+/** What can be undone is a run: the one of the filter, or else the last one here that moved anything. */
 function waysOn(context: PageContext, { rows }: ChangesRead): Html {
   const asked = changesAsked(context, context.now);
   const moved = rows.find(({ kind, run_id: run }) => run !== null && (kind === 'push' || kind === 'pull'));

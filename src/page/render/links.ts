@@ -10,8 +10,8 @@ function queryOf(params: URLSearchParams): string {
 }
 
 /**
- * This view with another state. `null` takes a part of it away; whatever changes, it begins at its first page, and what
- * was said once has been read. A receipt stands until it is closed.
+ * This view in another state. A `null` removes a part. After any change it begins at the first page, and without a
+ * message that was shown once. A receipt stays until it is closed.
  */
 export function href(context: Pick<PageContext, 'path' | 'query'>, change: Change): string {
   const query = new URLSearchParams(context.query);
@@ -31,14 +31,14 @@ export function to(context: Pick<PageContext, 'query'>, path: string, change: Ch
   return fragment === undefined ? made : `${made}#${fragment}`;
 }
 
-/** The rows of this view as a file. */
+/** The address of the rows of this view as a file. */
 export const csvOf = ({ path, query }: Pick<PageContext, 'path' | 'query'>): string =>
   `${path === '/' ? '/glance' : path}.csv${queryOf(query)}`;
 
-/** One person. */
+/** The path of one person. */
 export const personPath = (team: string, id: bigint): string => `/people/${encodeURIComponent(team)}/${id}`;
 
-/** The command line as it is typed: no `--team` where there is one team alone. */
+/** The command line as it is typed, without `--team` if there is only one team. */
 export function commandOf(context: Pick<PageContext, 'teams'>, team: string, words: string): string {
   const chosen = context.teams.length > 1 ? ` --team ${quoted(team)}` : '';
   return `musterd${chosen} ${words}`;

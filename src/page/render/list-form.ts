@@ -1,4 +1,4 @@
-/** What stands around the rows of a list: filters, the command, and the bar that decides about what has a tick. */
+/** The parts around the rows of a list: filters, the command, and the bar that decides about ticked rows. */
 import { pageAsked, perList } from '../../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
 import { commandBox } from './components.ts';
@@ -9,7 +9,7 @@ import { commandOf, href, to } from './links.ts';
 import { isOwn, rowsTable, type ListOnPage, verbsOf } from './list-rows.ts';
 import { count } from './words.ts';
 
-/** Links for each editor and each field, with how many there are. */
+/** Links for each editor and each field, with the number of rows. */
 export function listFilters({ list, context }: ListOnPage): Html {
   const group = (
     label: string,
@@ -34,7 +34,7 @@ export function listFilters({ list, context }: ListOnPage): Html {
     : html`<nav class="row chips filters" aria-label="Which rows">${inside}</nav>`;
 }
 
-/** The same as a command: it names the batch, and not each row. */
+/** The same decision as a command, which names the batch instead of the rows. */
 function asCommand({ list, context, team }: ListOnPage): Html {
   const { batch } = list;
   const [row] = list.shown;
@@ -64,10 +64,10 @@ function asCommand({ list, context, team }: ListOnPage): Html {
   return html`<details class="part fold"><summary>As a command</summary><div class="stack">${words}${boxes}</div></details>`;
 }
 
-/** Counted where there is no script, too: the style sheet counts the ticks. */
+/** The style sheet counts the ticks, so that it works without a script. */
 const counter: Html = html`<span class="n"></span>`;
 
-/** Nothing to tick: they can only be taken back. */
+/** Stands in place of ticks if all are one's own edits, which can only be taken back. */
 function allOwn({ list }: ListOnPage): Html {
   const { shown } = list;
   const isOne = shown.length === 1;
@@ -137,7 +137,7 @@ export function decidedBelow(standing: ListOnPage): Html {
   return html`<form class="list" method="post" action="${path}" data-still>${values.map(([name, one]) => hidden(name, one))}${rows}${command}${pagesOf(standing)}${bar(standing)}</form>`;
 }
 
-/** Nobody decides about rows that are not on the page. */
+/** Leads to all rows, because nobody decides about rows that are not on the page. */
 export function lookAtAll({ list, context, team }: ListOnPage): Html {
   const change = { team: context.teams.length > 1 ? team.team : null };
   const link =

@@ -1,4 +1,4 @@
-/** The rows of a list: one edit of one field each, with a tick where it can be decided about. */
+/** The rows of a list, each an edit of one field, with a tick if it can be decided about. */
 import type { SeenTeam } from '../read/page-reader.ts';
 import type { PageField, WaitingList } from '../read/page-waiting.ts';
 import type { ListRead, PageWaiting } from '../read/page-waiting-view.ts';
@@ -11,24 +11,24 @@ import { headOfThree, knownAs, three } from './three-values.ts';
 import { type PageContext, teamOf } from './view.ts';
 import { at, capital, visible } from './words.ts';
 
-/** What is decided about it; the last one is the main button of a batch. */
+/** What can be done about it. The last one is the main button of a batch. */
 export function verbsOf({ state }: WaitingList): readonly Verb[] {
   if (state === 'approval') return ['Reject', 'Approve'];
-  // What the service has refused it would refuse again.
+  // The service would refuse again what it has refused.
   return state === 'refused' ? ['service'] : ['mirror', 'service'];
 }
 
-/** A batch, and what one statement or one import edited; of a conflict no side is taken. */
+/** A batch is ticked at first, and what one statement or one import edited. No side of a conflict is taken. */
 const isTickedAtFirst = ({ state, isOneEdit }: WaitingList): boolean =>
   state === 'approval' || (state === 'limit' && isOneEdit);
 
-/** How a list stands on the page. */
+/** A list together with what the page needs to show it. */
 export interface ListOnPage {
   readonly read: PageWaiting;
   readonly list: ListRead;
   readonly context: PageContext;
   readonly team: SeenTeam;
-  /** Rows have ticks, and a bar below them decides about these. */
+  /** Whether rows have ticks, and a bar below them that decides about these. */
   readonly isDecided: boolean;
 }
 
@@ -40,7 +40,7 @@ export function listOnPage(read: PageWaiting, list: ListRead, context: PageConte
 
 export const isOwn = ({ read }: ListOnPage, row: PageField): boolean => read.own.has(ownKey(row));
 
-/** What the address says of ticks: `all`, `none`, or the rows that had one before. */
+/** Whether the address says that it is ticked: by `all`, `none`, or the rows that were ticked before. */
 function isTicked(standing: ListOnPage, row: PageField): boolean {
   const asked = standing.context.query.get('ticks');
   if (isOwn(standing, row)) return false;
@@ -48,7 +48,7 @@ function isTicked(standing: ListOnPage, row: PageField): boolean {
   return asked === 'all' || asked.split(',').includes(shownKey(row));
 }
 
-/** It had a tick, and is another edit or stands over another value by now. */
+/** Whether it was ticked, and is another edit or is compared with another value by now. */
 function hasMoved({ context }: ListOnPage, row: PageField): boolean {
   const key = shownKey(row);
   const before = key.slice(0, key.lastIndexOf('.') + 1);
@@ -66,7 +66,7 @@ function tickOf(standing: ListOnPage, row: PageField, who: string): Html {
   return html`<label><input type="checkbox" name="row" value="${key}"${isTicked(standing, row) ? html` checked` : none} aria-label="${what}"></label>`;
 }
 
-/** What is said below the values of a row. */
+/** The note below the values of a row. */
 function noteOf(standing: ListOnPage, row: PageField): Html {
   if (standing.isDecided && isOwn(standing, row))
     return html`<span id="own-${shownKey(row)}">Your own edit. Somebody else has to approve it.</span> <button class="linked" name="withdraw" value="${shownKey(row)}">Withdraw it</button>`;

@@ -1,4 +1,4 @@
-/** People: the roster, who needs somebody first, searched and filtered. */
+/** People: the roster, with filters and a search, and those who need somebody first. */
 import type { PeopleAsked, PeopleRead, RosterRow } from '../read/page-people.ts';
 import type { OpenField } from '../read/page-standings.ts';
 import { printable } from '../../model/in-words.ts';
@@ -25,20 +25,20 @@ import { type Csv, csvFrom, type PageAsked, type PageContext, type PageShown, te
 import { clockTime, count, day, listed, many, named, time, visible } from './words.ts';
 
 const perPage = 50;
-/** The rows of a file: all that a mirror holds mostly. */
+/** Most rows of a file, which is more than nearly all mirrors have. */
 const mostInFile = 200_000;
 
 const states: readonly PeopleState[] = ['present', ...standings];
 const pageForm = /^(\d{1,18})\.(\d{1,18})\.(\d{1,9})$/;
 
-/** The last row of the page before, and how many came before this page. */
+/** Reads the last row of the page before, and how many rows came before this page. */
 function readCursor(query: URLSearchParams) {
   const [, teamId, id, before] = pageForm.exec(query.get('page') ?? '') ?? [];
   if (teamId === undefined || id === undefined) return { after: null, before: 0 };
   return { after: { teamId: BigInt(teamId), id: BigInt(id) }, before: Number(before) };
 }
 
-/** What is asked for that there is not is not asked for. */
+/** A filter for something that does not exist is ignored. */
 export function peopleAsked({ query, details, isCsv }: PageAsked): PeopleAsked {
   const sort = query.get('sort') ?? '';
   const role = query.get('role') ?? '';
@@ -54,14 +54,14 @@ export function peopleAsked({ query, details, isCsv }: PageAsked): PeopleAsked {
   };
 }
 
-/** A field that waits is decided in its batch, or by itself. */
+/** A field that waits is decided in its batch, or alone. */
 function linkTo(context: PageContext, { id }: RosterRow, { field, batch, reason: state }: OpenField): string {
   return batch === null
     ? to(context, `/waiting#c-${id}-${field}`, { state })
     : to(context, `/waiting/${batch}`);
 }
 
-/** Which fields, and what of them. */
+/** The fields, and what is said about each. */
 function fieldsOf(open: readonly OpenField[], say: (one: OpenField) => string): Html {
   const by = Map.groupBy(open, say);
   const parts = [...by].map(
@@ -73,7 +73,7 @@ function fieldsOf(open: readonly OpenField[], say: (one: OpenField) => string): 
 
 const isWaiting = ({ reason }: OpenField) => reason !== null && reason !== 'asked' && reason !== 'rejected';
 
-/** Red is for Waiting, where it can be decided: here it is a grey pause that leads there. */
+/** Red is for Waiting, where it can be decided. Here it is a grey pause that links there. */
 function stateCell(context: PageContext, row: RosterRow): Html {
   const { open, standing } = row;
   const { now } = context;
@@ -106,7 +106,7 @@ function stateCell(context: PageContext, row: RosterRow): Html {
   }
 }
 
-/** Today the time, and else the day. */
+/** The time if it is today, else the day. */
 function whenWords(date: Date | null, now: Date): Html {
   if (date === null) return html`<span class="none">–</span>`;
   const isToday = date.toISOString().slice(0, 10) === now.toISOString().slice(0, 10);
@@ -155,7 +155,7 @@ const chipWords: Readonly<Record<PeopleState, string>> = {
   unresolved: 'Unresolved',
   left: 'Left',
 };
-/** Shown only where there is somebody. */
+/** These filters are shown only if there is anybody. */
 const rare: ReadonlySet<PeopleState> = new Set<UserStanding>(['moving', 'rejected']);
 const chipOrder: readonly PeopleState[] = [
   'present',
@@ -240,7 +240,7 @@ export function people(read: PeopleRead, context: PageContext): PageShown {
   return { title: 'People', main: html`${heading('People', lead)}${filters(context, read)}${list}` };
 }
 
-/** A state in the word of its chip. */
+/** The state is in the words of its chip. */
 export function peopleCsv({ rows }: PeopleRead, context: PageContext): Csv {
   const personal = {
     name: (row: RosterRow) => row.name,

@@ -1,4 +1,4 @@
-/** All that happened to one person, as a list: one change is one event. */
+/** All that happened to one person, as a list of events. One change is one event. */
 import type { ChangeRow } from '../read/page-changes.ts';
 import type { Id } from '../../model/id.ts';
 import type { PersonPeriod, PersonRead } from '../read/page-person.ts';
@@ -12,7 +12,7 @@ import { textOf } from './three-values.ts';
 import type { PageContext } from './view.ts';
 import { clockTime, count, many, named, span, time, took } from './words.ts';
 
-/** An edit of the row here: not in the ledger before a run has made something of it. */
+/** An edit of the row here, which is not in the ledger before a run has handled it. */
 interface Edited {
   readonly at: Date;
   readonly fields: readonly {
@@ -23,7 +23,7 @@ interface Edited {
   readonly by: string | null;
 }
 
-/** What was edited here: the difference between a period that an edit began and the one before it. */
+/** The edits made here: each is the difference between a period that it began and the one before. */
 function editsOf(periods: readonly PersonPeriod[]): readonly Edited[] {
   const pair = ({ first_name: first, last_name: last }: PersonPeriod) => ({ first, last });
   return periods.flatMap((period, at) => {
@@ -61,25 +61,25 @@ interface Step {
   readonly at: Date;
   readonly field: string | null;
   readonly kind: ChangeRow['kind'] | 'edit';
-  /** What the field came to by it. */
+  /** The value of the field after it. */
   readonly text: string | null;
-  /** `null`: it is about no edit, or which one is not known. */
+  /** `null` if it is about no edit, or about an unknown one. */
   readonly edit: Id | null;
   readonly change: Parameters<typeof fromAndTo>[1] | null;
   readonly words: Html;
-  /** Behind the fold. */
+  /** Details behind the fold. */
   readonly more: Html;
   readonly outcome: Html;
 }
 
-/** A value that a field came to, and what became of it. */
+/** A value that a field got, and what became of it. */
 interface HistoryEvent {
   readonly first: Step;
   readonly steps: Step[];
   edit: Id | null;
 }
 
-/** On which side it happened; the words say it too. */
+/** The side on which it happened; the words say it too. */
 function signOf(steps: readonly Step[]): Html {
   const kinds = new Set(steps.map(({ kind }) => kind));
   if (kinds.has('push')) return html`${sides.mirror}<i>→</i>${sides.service}`;
@@ -155,7 +155,10 @@ function editSteps(context: PageContext, periods: readonly PersonPeriod[]): read
   );
 }
 
-/** What is done about an edit belongs to it, by its number or by the value that it gave the field; a pull begins anew. */
+/**
+ * What was done about an edit belongs to it, by its number or by the value that it gave the field. A pull begins a new
+ * event.
+ */
 function eventsOf(steps: readonly Step[]): readonly HistoryEvent[] {
   const last = new Map<string, HistoryEvent>();
   const events: HistoryEvent[] = [];
@@ -179,7 +182,7 @@ function eventsOf(steps: readonly Step[]): readonly HistoryEvent[] {
   return events.toReversed();
 }
 
-/** What an event ends with as long as the field is held for a person. */
+/** The end of an event while the field is held for a person. */
 function unfinished(context: PageContext, { first, edit }: HistoryEvent, { row, held }: PersonRead): Html {
   const one = held.find(({ field, edit_id: of }) => field === first.field && (edit === null || of === edit));
   if (one === undefined || one.reason === 'asked' || one.reason === 'rejected' || row.gone_at !== null)
@@ -203,7 +206,7 @@ function eventItem(context: PageContext, { first, steps }: HistoryEvent, last: H
   return html`<li>${time(first.at, clockTime(first.at, context.now))}${sign}<div>${title}<ol class="row note steps">${steps.map((step) => html`<li>${step.words}</li>`)}${last}</ol>${fold}</div></li>`;
 }
 
-/** The list is the truth; the lanes above are a picture of it. */
+/** The list is complete; the lanes above it are a picture of it. */
 export function personHistory(context: PageContext, read: PersonRead): Html {
   const { periods, changes, id } = read;
   const events = eventsOf([...changes.map((row) => stepOf(context, row)), ...editSteps(context, periods)]);

@@ -1,4 +1,4 @@
-/** One person: three versions of each field, why and what is next, what can be decided, and what was. */
+/** One person: three versions of each field, the reasons, what is next, what can be decided, and what was before. */
 import type { HeldRow } from '../../mirror/users/held.ts';
 import type { PersonRead } from '../read/page-person.ts';
 import { printable } from '../../model/in-words.ts';
@@ -20,7 +20,7 @@ import { at, clockTime, day, named, time, visible } from './words.ts';
 type Column = 'name' | 'email' | 'phone' | 'role_id';
 const columns: readonly Column[] = ['name', 'email', 'phone', 'role_id'];
 
-/** `undefined`: there is no such version of it. A role is shown with its name. */
+/** `undefined` if that version does not exist. A role is shown with its name. */
 function versionsOf({ state, roleNames }: PersonRead, field: Column) {
   const { base, mirror, service } = state;
   if (field !== 'role_id') return { base: base?.[field], mirror: mirror?.[field], service: service?.[field] };
@@ -146,11 +146,11 @@ function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold:
     command(`resolve ${id} ${field} --take '…'`),
     take('value'),
   );
-  // What the service has refused it would refuse again.
+  // The service would refuse again what it has refused.
   return html`${hold.reason === 'refused' ? another : mirror}${service}`;
 }
 
-/** Why it stands so, and what happens next: as `musterd why` says it, of what a run last saw. */
+/** The reasons, and what happens next, as `musterd why` says it, by what a run last saw. */
 function why(context: PageContext, read: PersonRead, team: string): Html {
   const { held, state, row } = read;
   const explained = context.explain(team, read);
@@ -177,7 +177,7 @@ function lead(context: PageContext, { id, row, periods }: PersonRead): Html {
   const role = [row.role_id, row.role].filter((part) => part !== null).join(' ');
   const first = periods.at(-1);
   const since = row.created_at ?? first?.valid_from ?? null;
-  // Whom the first run took over was there before, since nobody knows when.
+  // A person whom the first run took over was there before, for an unknown time.
   const where = row.created_at === null && first?.side === null ? 'in the mirror' : 'in the team';
   const parts = [
     ...(details ? [html`<span class="mono">${id}</span>`] : []),
@@ -191,7 +191,7 @@ function lead(context: PageContext, { id, row, periods }: PersonRead): Html {
   return html`${parts.map((part, i) => html`${i === 0 ? '' : ' · '}${part}`)}`;
 }
 
-/** @param asked what was asked for and not done */
+/** @param asked what was asked for and has not been done */
 export function onePerson(read: PersonRead, context: PageContext, asked?: HoldAsked): PageShown {
   const { id, row, held, teamId } = read;
   const { team } = teamOf(context, teamId);

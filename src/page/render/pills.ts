@@ -1,4 +1,4 @@
-/** Icons of a shape of their own, and a word beside each. */
+/** Icons, each of a shape of its own and with a word beside it. */
 import { type Html, html } from './html.ts';
 
 const shapes = {
@@ -13,13 +13,13 @@ const shapes = {
 } as const;
 export type IconShape = keyof typeof shapes;
 
-/** Ok is green, act is red, and all else is ink. */
+/** What is well is green, what needs somebody is red, and all else is ink. */
 export type Tone = 'ok' | 'act' | 'dim';
 
 export const icon = (shape: IconShape, tone: Tone = 'dim', size = 16): Html =>
   html`<svg class="icon ${tone}" width="${size}" height="${size}" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.4" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${shapes[shape]}</svg>`;
 
-/** A shape, a word, then colour. */
+/** It is told by its shape and its words first, then by its colour. */
 export const pill = (shape: IconShape, tone: Tone, words: string | Html): Html =>
   html`<span class="${tone === 'ok' ? 'pill' : `pill ${tone}`}">${icon(shape, tone)}<span>${words}</span></span>`;
 
@@ -35,7 +35,7 @@ export const sides = {
   service: side('service', html`<circle cx="4" cy="4" r="4"/>`),
 } as const;
 
-/** It lives. */
+/** The sign of a daemon that runs. */
 export const dot = side('ok dot', html`<circle cx="4" cy="4" r="3.5"/>`);
 
 const ways = {
@@ -44,7 +44,7 @@ const ways = {
   hold: [sides.mirror, 'ıı', sides.service],
 } as const;
 
-/** In which direction something moved, with its word. */
+/** The direction in which something moved, with a word. */
 export function direction(way: keyof typeof ways, word: string): Html {
   const [from, arrow, into] = ways[way];
   return html`<span class="nowrap"><span class="signs" aria-hidden="true">${from}<i>${arrow}</i>${into}</span> ${word}</span>`;

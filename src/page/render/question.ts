@@ -1,4 +1,4 @@
-/** The page that asks once more before a decision: what will happen, and the form that does it. */
+/** The page that asks once more before a decision. It shows what will happen, and the form that does it. */
 import type { Id } from '../../model/id.ts';
 import { printable } from '../../model/in-words.ts';
 import { perRequest } from '../../model/waiting-page.ts';
@@ -14,21 +14,24 @@ import { changed, knownAs, type OfTeam, type Side, value } from './three-values.
 import type { PageContext, PageShown } from './view.ts';
 import { clockTime, count, many, named } from './words.ts';
 
-/** What is to be decided, as it is asked once more. */
+/** What is to be decided, once it is confirmed. */
 export interface Question {
   readonly verb: Verb;
   readonly path: string;
   /** The address of the list, with its ticks. */
   readonly back: string;
-  /** Missing rows have none. */
+  /** The rows that have values; missing rows of a listing have none. */
   readonly rows: readonly PageField[];
-  /** As many as are decided about, which is more than those with values only where the list is decided about as a whole. */
+  /**
+   * The number of rows to decide about. It is larger than that of the rows with values only if a list is decided about
+   * as a whole.
+   */
   readonly number: number;
-  /** The number of those that wait in the list. */
+  /** The number of all rows that wait in the list. */
   readonly all: number;
-  /** Why the others wait. */
+  /** The reason why the others wait. */
   readonly state: string;
-  /** Edits of the list that whoever decides made: they are left out. */
+  /** Edits of the list by the person who decides, which are left out. */
   readonly own: readonly PageField[];
   readonly sending: Sending;
   /** What the form sends again. */
@@ -51,7 +54,7 @@ function titleOf({ details }: PageContext, { verb, rows, number, all }: Question
   return `${verb} ${count(number)} of ${count(all)}, leave ${count(all - number)} waiting?`;
 }
 
-/** What waits on because nothing is decided about it. */
+/** What goes on waiting, because nothing is decided about it. */
 function othersOf({ number, all, state }: Question): string {
   const left = all - number;
   if (left === 0) return '';
@@ -84,10 +87,10 @@ function leadOf(question: Question): string {
   }
 }
 
-/** Rows that are named before the others are folded. */
+/** Most rows that are named before the others are folded. */
 const mostNamed = 5;
 
-/** One of the rows that a question is about: whose field, and from what to what. */
+/** One of the rows that a question is about: the person, the field, and the two values. */
 export interface QuestionRow {
   readonly teamId: Id;
   readonly userId: Id | null;
@@ -122,7 +125,7 @@ export const inPlaceOf = (
   return html`<span class="quiet">${value(context, row.field, there)}</span> <span aria-label="to">→</span> ${changed(context, row.field, { of: next, from: there, side })}`;
 };
 
-/** The first of them, and the others folded. */
+/** Shows the first of them, and the others folded. */
 export function movesTable(context: PageContext, head: Html, moves: readonly QuestionRow[]): Html {
   const isMany = new Set(moves.map(({ field }) => field)).size > 1;
   const columns = [{ label: 'Person' }, ...(isMany ? [{ label: 'Field' }] : []), { label: head, short: '' }];
@@ -153,17 +156,17 @@ function movesOf(context: PageContext, verb: Verb, rows: readonly PageField[]): 
   return movesTable(context, there, moves);
 }
 
-/** The first of them by name. */
+/** Names the first of them. */
 export const namedRows = (context: PageContext, rows: readonly QuestionRow[]): Html =>
   html`<ul>${rows.slice(0, mostNamed).map((row) => html`<li>${whoseField(context, row)} ${fieldName(row.field)} ${row.into}</li>`)}</ul>${rows.length > mostNamed ? html`<p>and ${count(rows.length - mostNamed)} more</p>` : none}`;
 
-/** Rows that are left out, and why. */
+/** Shows rows that are left out, and why. */
 export const leftRows = (context: PageContext, words: Html, rows: readonly QuestionRow[]): Html =>
   rows.length === 0
     ? none
     : html`<div class="part stack left-out"><p>${icon('pause')} ${words}</p>${namedRows(context, rows)}</div>`;
 
-/** Said where somebody else has to decide. */
+/** Says that somebody else has to decide. */
 function ownNote(context: PageContext, own: readonly PageField[]): Html {
   const [is, them, wait] =
     own.length === 1 ? ['One is', 'it', 'It waits'] : [`${count(own.length)} are`, 'them', 'They wait'];
@@ -175,11 +178,11 @@ function ownNote(context: PageContext, own: readonly PageField[]): Html {
   return leftRows(context, words, moves);
 }
 
-/** By whom and when it is sent, if it is. */
+/** What sends it and when, if it is sent. */
 export const sentBy = ({ listens }: Sending): string =>
   listens ? 'At once, by the daemon' : 'By the next run; no daemon runs';
 
-/** `Field: phone, of 37 people`, and of several fields how many of each. */
+/** `Field: phone, of 37 people`; for several fields, the number of each. */
 export function fieldsFact(rows: readonly Pick<PageField, 'field' | 'userId'>[]): Html {
   const of = many(new Set(rows.map(({ userId }) => userId)).size, 'person', 'people');
   const [first, ...others] = fieldsOf(rows).fields;
@@ -204,24 +207,24 @@ function facts(context: PageContext, { verb, rows, sending }: Question): Html {
   return html`<dl class="pairs"><dt>Edited by</dt><dd>${who}${when}</dd>${fieldsFact(rows)}<dt>Sent</dt><dd>${sent}</dd>${moved}</dl>`;
 }
 
-/** What a question has, whatever it is about. */
+/** The parts that every question has. */
 export interface QuestionShown {
   readonly title: string;
   readonly lead: string;
   readonly before: Html;
-  /** Left: what happens. */
+  /** What happens, at the left. */
   readonly what: Html;
-  /** Right: what is known of it, and what is typed besides the reason. */
+  /** What is known about it, and what is typed besides the reason, at the right. */
   readonly facts: Html;
   readonly path: string;
   readonly values: readonly (readonly [string, string])[];
-  /** `null`: nothing can be done, and so there is no form. */
+  /** `null` if nothing can be done, so that there is no form. */
   readonly deed: Html | null;
   readonly back: string;
   readonly hasUndo: boolean;
 }
 
-/** A page of its own: left what happens, right the form. */
+/** A page of its own, with what happens at the left and the form at the right. */
 export function asking(context: PageContext, asked: QuestionShown): PageShown {
   const { title, lead, before, what, facts: known, path, values, deed, back, hasUndo } = asked;
   const { decide } = context;

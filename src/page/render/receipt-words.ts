@@ -21,7 +21,7 @@ const pastOf: Readonly<Record<Deed, string>> = {
   undo: 'undone',
 };
 
-/** Nothing had been sent, and it waits again. */
+/** Whether nothing had been sent, and it waits again. */
 const isTakenBack = ({ decision, fates: of, rows }: Decided): boolean =>
   decision === 'undo' && of.undecided === rows;
 const undoneWord = (decided: Decided): string => (isTakenBack(decided) ? 'taken back' : pastOf.undo);
@@ -45,7 +45,7 @@ export function deedOf(context: PageContext, decided: Decided): Html {
   return html`${n} ${decision === 'undo' ? undoneWord(decided) : past}`;
 }
 
-/** `in run 4,824`, and of several how many. */
+/** `in run 4,824`; for several, how many. */
 function inRuns(context: PageContext, { runs }: Decided): Html {
   const [only] = runs;
   if (only === undefined) return none;
@@ -54,7 +54,7 @@ function inRuns(context: PageContext, { runs }: Decided): Html {
     : html` in ${many(runs.length, 'run')}`;
 }
 
-/** What is said of so many; alone, they are all of it. */
+/** What is said about a part of the edits, or about all of them. */
 interface Part {
   readonly context: PageContext;
   readonly decided: Decided;
@@ -63,7 +63,7 @@ interface Part {
   readonly is: (one: string, more: string) => string;
 }
 
-/** An edit that nobody has sent: why it is in the mirror. */
+/** Says why an edit that nobody has sent is in the mirror. */
 function keptWords({ context, decided: { decision, at: decidedAt }, isOne, is }: Part): Html {
   if (decision === 'reject')
     return html`${is('stays', 'stay')} in the mirror, and ${isOne ? 'is' : 'are'} not sent before somebody edits ${isOne ? 'it' : 'them'} again`;
@@ -103,7 +103,7 @@ const fateWords: Readonly<Record<Exclude<Fate, 'asked'>, (part: Part) => Html>> 
   kept: keptWords,
 };
 
-/** The parts add up to all of it. */
+/** Says one part; the parts add up to all of it. */
 function partOf(context: PageContext, decided: Decided, fate: Fate, n: number): Html {
   const isAlone = n === decided.rows;
   if (fate === 'asked') return isAlone ? html`The answer was lost` : html`of ${count(n)} the answer was lost`;
@@ -122,11 +122,11 @@ export function partsOf(context: PageContext, decided: Decided, among: readonly 
   return html`${all.map((part, i) => html`${i === 0 ? first : '; '}${part}`)}`;
 }
 
-/** Some of it has left, and some has not. */
+/** Whether some of it has left, and some has not. */
 export const isUnderWay = ({ fates: of }: Decided): boolean =>
   of.leaving !== undefined || (of.sent !== undefined && of.coming !== undefined);
 
-/** `request 2 of 3`, as far as the numbers of users say it. */
+/** `request 2 of 3`, as far as the numbers of users tell. */
 function requestWords({ users }: Decided): string {
   const [sent, leaving] = [users.sent ?? 0, users.leaving ?? 0];
   const of = (n: number) => Math.ceil(n / perRequest);
@@ -137,7 +137,7 @@ function requestWords({ users }: Decided): string {
     : `requests ${count(first)} to ${count(last)} of ${count(all)} are on their way`;
 }
 
-/** What was decided has not left, or some of it has: until when, and what has to happen. */
+/** For a decision of which something has not left: what has to happen, and by when. */
 function onItsWay(context: PageContext, decided: Decided, { listens, nextRun }: Sending): Html | null {
   const { fates: of, rows, at: decidedAt, teamId } = decided;
   const { sent = 0, leaving = 0, coming = 0 } = of;
@@ -160,7 +160,7 @@ function onItsWay(context: PageContext, decided: Decided, { listens, nextRun }: 
   return html`${goes} with the next run${nextRun === null ? none : html`, at ${at(nextRun, context.now)}`}.`;
 }
 
-/** What people will ask: whether anything was sent, when the next run looks, and what an undo was about. */
+/** The answers to the next questions: whether anything was sent, when the next run looks, and what an undo was about. */
 function afterParts(context: PageContext, decided: Decided, { nextRun }: Sending): Html {
   const { fates: of, otherAt, otherDeed } = decided;
   const run = nextRun === null ? none : html`, at ${at(nextRun, context.now)},`;

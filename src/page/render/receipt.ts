@@ -1,4 +1,4 @@
-/** What became of a decision: above the list once it was made, and of the last ones in a table below. */
+/** The receipts of decisions: one above the list right after it was made, and the last ones in a table below. */
 import type { Decided } from '../read/page-decided.ts';
 import type { PageWaiting } from '../read/page-waiting-view.ts';
 import { hasNotLeft, undoable } from '../../model/waiting-page.ts';
@@ -14,10 +14,10 @@ import { type PageContext, teamOf } from './view.ts';
 import { at, clockTime, count, named } from './words.ts';
 
 const dayMs = 86_400_000;
-/** Nothing that goes takes longer to begin. */
+/** Whatever is sent begins within this time. */
 const longestFollowedMs = 600_000;
 
-/** The gravest of its parts. */
+/** The sign of its gravest part. */
 function shapeOf(decided: Decided): readonly [IconShape, 'ok' | 'act' | 'dim'] {
   const { fates: of } = decided;
   if (of.refused !== undefined) return ['alarm', 'act'];
@@ -26,7 +26,7 @@ function shapeOf(decided: Decided): readonly [IconShape, 'ok' | 'act' | 'dim'] {
   return of.coming === undefined ? ['tick', 'ok'] : ['clock', 'dim'];
 }
 
-/** Asks what taking it back would do. What has not left is taken back, and the rest is undone. */
+/** Asks what taking it back would do. What has not left is taken back; the rest is undone. */
 function undoButton(context: PageContext, decided: Decided, words: Html): Html {
   const { decide } = context;
   const { team } = teamOf(context, decided.teamId);
@@ -52,7 +52,7 @@ function waitingOf(context: PageContext, { waitsIn: [list, ...others] }: Decided
     : to(context, `/waiting/${list.batch}`);
 }
 
-/** Links to what is said. */
+/** Links to what is mentioned. */
 function waysOf(context: PageContext, decided: Decided): readonly Html[] {
   const { decision, fates: of, number, rows } = decided;
   const changes = (direction: string) => to(context, '/changes', { decision: String(number), direction });
@@ -76,7 +76,7 @@ function waysOf(context: PageContext, decided: Decided): readonly Html[] {
   return ways.flatMap(([n, address, words]) => (n === 0 ? [] : [html`<a href="${address}">${words}</a>`]));
 }
 
-/** It stands until somebody closes it, or a day has passed. While something is on its way, the script asks again. */
+/** It stays until somebody closes it or a day has passed. While something is on its way, the script asks again. */
 export function receiptCard(context: PageContext, { done: decided, sending }: PageWaiting): Html {
   if (decided === undefined) return none;
   const [shape, tone] = shapeOf(decided);
@@ -101,11 +101,11 @@ export function receiptCard(context: PageContext, { done: decided, sending }: Pa
   return html`<div class="notice receipt" role="status" id="receipt"${isFollowed ? html` data-live` : none}>${icon(shape, tone, 20)}<div><p><b>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(decided.at, context.now, true)}.</b> ${statusOf(context, decided, sending)}</p>${reason}${command}<div class="row ways">${ways}</div></div></div>`;
 }
 
-/** What is said above a list that comes back because nothing was decided. */
+/** Says above a list that nothing was decided. */
 export const nothingCard = (words: Html | string, what = 'Nothing was decided.'): Html =>
   html`<div class="notice receipt" role="status" id="receipt">${icon('alarm', 'act', 20)}<div><b>${what}</b> ${words}</div></div>`;
 
-/** That is how a second pair of eyes sees the first. */
+/** By this a second person sees what the first one decided. */
 export function decidedLast(context: PageContext, all: readonly Decided[]): Html {
   if (all.length === 0) return none;
   const rowOf = (decided: Decided) => {

@@ -1,4 +1,4 @@
-/** All that is known of one run: why it ended, what it moved, what it asked for. */
+/** All that is known about one run: why it ended, what it moved, and which requests it made. */
 import type { OpenRun, RunMove } from '../read/page-runs.ts';
 import { commandBox, person, table } from './components.ts';
 import { fieldName } from './hold-words.ts';

@@ -1,4 +1,4 @@
-/** Runs over time as ticks: a picture of the list, which is the truth. Geometry in attributes, paint in classes. */
+/** Runs over time as ticks, a picture of the list. Geometry is in attributes, paint in classes. */
 import type { PageRun } from '../read/page-runs.ts';
 import { type Html, html } from './html.ts';
 import { movedBy, tickOf, type Weight, weightOf } from './run-words.ts';
@@ -11,7 +11,7 @@ interface Tick {
   readonly moved: number;
 }
 
-/** The gravest run of each stretch of time, and how much all of them moved. */
+/** The gravest run of each step, and how much all of its runs moved. */
 function ticksOf(runs: readonly PageRun[], fromMs: number, stepMs: number): ReadonlyMap<number, Tick> {
   const ticks = new Map<number, Tick>();
   for (const run of runs) {
@@ -26,7 +26,7 @@ function ticksOf(runs: readonly PageRun[], fromMs: number, stepMs: number): Read
 const height = 26;
 const quiet = 5;
 
-/** Low where nothing moved; else the higher, the more did. */
+/** Low if nothing moved; otherwise higher, the more moved. */
 const heightOf = ({ weight, moved }: Tick): number =>
   weight === 'idle' ? quiet : Math.min(height - 2, Math.round(10 + 5 * Math.log2(1 + moved)));
 
@@ -35,7 +35,7 @@ export interface Strip {
   readonly label: string;
   readonly from: Date;
   readonly to: Date;
-  /** How many ticks there are at most. */
+  /** The most ticks that there can be. */
   readonly steps: number;
 }
 

@@ -4,7 +4,7 @@ import { type Html, html, none } from './html.ts';
 import { pill } from './pills.ts';
 import { count, many } from './words.ts';
 
-/** Counts of what moved, in the order in which they are said. */
+/** The counts of what moved, in the order of the sentence. */
 const moves = [
   ['adopted', 'adopted'],
   ['returned', 'came back'],
@@ -21,7 +21,7 @@ const moves = [
   ['contact_fields_gone', 'fields gone'],
 ] as const;
 
-/** How much a run moved. */
+/** How much a run moved in all. */
 export const movedBy = ({ counts }: Pick<PageRun, 'counts'>): number =>
   moves.reduce((sum, [key]) => sum + (counts[key] ?? 0), 0);
 
@@ -42,7 +42,7 @@ export const laneNames = {
 export type Lane = keyof typeof laneNames;
 export const lanes = Object.keys(laneNames) as readonly Lane[];
 
-/** What a run was about: its gravest group. */
+/** The subject of a run: its gravest group. */
 export const whatOf = ({ groups, command }: Pick<PageRun, 'groups' | 'command'>): string =>
   command === 'daemon' || command === 'reconcile'
     ? (lanes.flatMap((lane) => (groups.includes(lane) ? [laneNames[lane]] : []))[0] ?? command)
@@ -50,7 +50,7 @@ export const whatOf = ({ groups, command }: Pick<PageRun, 'groups' | 'command'>)
 
 export type Weight = 'idle' | 'moved' | 'broken' | 'act';
 
-/** How a run shows in a strip; red where somebody has to act. */
+/** The weight of a run in a strip. It is red if somebody has to act. */
 export function weightOf(run: Pick<PageRun, 'outcome' | 'counts'>): Weight {
   if (run.outcome === 'refused') return 'act';
   if (run.outcome === 'partial' || run.outcome === 'failed') return 'broken';
@@ -78,7 +78,7 @@ export const tookMs = ({
 }: Pick<PageRun, 'startedAt' | 'finishedAt'>): number | null =>
   finishedAt === null ? null : finishedAt.getTime() - startedAt.getTime();
 
-/** A run, or some of them, in a strip: hollow where they were not complete. */
+/** A run, or some of them, in a strip, hollow if they were not complete. */
 export function tickOf(
   weight: Weight,
   { x, y, height }: { readonly x: number; readonly y: number; readonly height: number },
@@ -100,7 +100,10 @@ export const stripLegend: Html = html`<p class="row note legend">${(
     html`<span><svg class="key" width="6" height="11" aria-hidden="true">${tickOf(weight, { x: 1, y: weight === 'idle' ? 6 : 0, height: weight === 'idle' ? 5 : 11 })}</svg> ${words}</span>`,
 )}</p>`;
 
-/** `every 5 minutes`. @param limitSeconds three times the longest pause of the schedule */
+/**
+ * `every 5 minutes`.
+ * @param limitSeconds three times the longest pause of the schedule
+ */
 export function rhythm(limitSeconds: number): string {
   const minutes = Math.round(limitSeconds / 180);
   if (minutes < 1) return 'several times a minute';

@@ -1,4 +1,4 @@
-/** Runs: six hours in lanes, and the list, which folds what moved nothing. */
+/** Runs: six hours in lanes, and the list, in which runs that moved nothing are folded. */
 import type { OpenRun, PageRun, RunsRead } from '../read/page-runs.ts';
 import {
   chips,
@@ -32,7 +32,7 @@ import { at, clockTime, count, dayBand, many, took } from './words.ts';
 const hourMs = 3_600_000;
 const hoursShown = 6;
 
-/** If a mirror is younger than these hours, all runs since it began are shown. */
+/** If a mirror is younger than six hours, all runs since it began are shown. */
 function lanesOf({ runs, beganAt }: RunsRead, now: Date): Html {
   const sixHours = now.getTime() - hoursShown * hourMs;
   const isYoung = beganAt !== null && beganAt.getTime() > sixHours;
@@ -85,7 +85,7 @@ function runRow(run: PageRun, context: PageContext, isOpen: boolean): TableRow {
   };
 }
 
-/** The rows of the table: days as bands, what does not fit the filter as one line that says how many it is. */
+/** The rows of the table. Days are bands, and rows that do not fit the filter are one line with their number. */
 function rowsOf({ runs, open }: RunsRead, context: PageContext): readonly TableRow[] {
   const { fits } = kinds[kindOf(context)];
   const rows: TableRow[] = [];

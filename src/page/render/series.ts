@@ -1,18 +1,21 @@
-/** Counts over time, made ready to be drawn. Values in, values out. */
+/** Prepares counts over time for drawing. */
 
-/** `null`: it was not counted then. */
+/** `null` if it was not counted then. */
 export interface Point {
   readonly atMs: number;
   readonly value: number | null;
 }
 
-/** From the last count before it to the first one after it. */
+/** The time from the last count before it to the first one after it. */
 export interface Gap {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** @param points in the order of time @returns with a point without a value wherever more than a step and a half is missing */
+/**
+ * @param points in the order of time
+ * @returns them with a point without a value wherever more than a step and a half is missing
+ */
 export function markMissing(points: readonly Point[], stepMs: number): readonly Point[] {
   return points.flatMap((point, at) => {
     const before = points[at - 1];
@@ -21,7 +24,7 @@ export function markMissing(points: readonly Point[], stepMs: number): readonly 
   });
 }
 
-/** What lies before the first count is no gap: nobody counted yet. After the last one it is. */
+/** The time before the first count is no gap, because nobody counted yet. The time after the last one is. */
 export function gapsOf(points: readonly Point[]): readonly Gap[] {
   const gaps: Gap[] = [];
   let last: number | undefined;
@@ -41,8 +44,8 @@ export function gapsOf(points: readonly Point[]): readonly Gap[] {
 }
 
 /**
- * Keeps the lowest and the highest value of each column of pixels, in the order of time, and one that is missing: more
- * than that cannot be seen.
+ * Keeps the lowest and the highest value of each column of pixels, in the order of time, and a missing one. More than
+ * that cannot be seen.
  */
 export function thin(points: readonly Point[], columnOf: (atMs: number) => number): readonly Point[] {
   const columns = Map.groupBy(points, ({ atMs }) => Math.floor(columnOf(atMs)));

@@ -1,4 +1,4 @@
-/** Charts as SVG. Its paint is in classes and its geometry in attributes, since the page allows no styles of its own. */
+/** Charts as SVG. Their paint is in classes and their geometry in attributes, since the page allows no inline styles. */
 import type { Chart, MoveChart } from './chart.ts';
 import { type Html, html, none } from './html.ts';
 import type { LaneBar } from './lanes.ts';
@@ -7,7 +7,7 @@ import { drawSparkline, type Sparkline } from './sparkline.ts';
 import type { Point } from './series.ts';
 import { count, day } from './words.ts';
 
-/** Text that stands near an end begins or ends there. */
+/** Text near an end begins or ends there. */
 function anchorAt(x: number): 'start' | 'middle' | 'end' {
   if (x < 6) return 'start';
   return x > 94 ? 'end' : 'middle';
@@ -25,20 +25,20 @@ export function gapWords({ fromMs, toMs }: Gap, now: Date): string {
   return end.endsWith(beginMonth.join(' ')) ? `${beginDay} to ${end}` : `${begin} to ${end}`;
 }
 
-/** A line, and a tint below it; however the drawing is stretched, the line is not. */
+/** A line with a tint below it. The line keeps its width however the drawing is stretched. */
 const curve = ({ line, tint }: Pick<Sparkline, 'line' | 'tint'>): Html =>
   html`<path fill-opacity="0.06" d="${tint}"/><path fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" vector-effect="non-scaling-stroke" d="${line}"/>`;
 
-/** The number and how it moved stand beside it; the sentence says so to whoever does not see it. */
+/** The number and how it moved stand beside it. The sentence tells those who do not see it. */
 export function sparkline(points: readonly Point[], sentence: string, isWide = false): Html {
   const spark: Sparkline = isWide ? drawSparkline(points, 320, 60) : drawSparkline(points);
   return html`<svg class="drawn spark" height="${isWide ? 60 : 26}" viewBox="0 0 ${spark.width} ${spark.height}" preserveAspectRatio="none" role="img" aria-label="${sentence}">${curve(spark)}</svg>`;
 }
 
 export interface ShownChart {
-  /** What it shows, in a sentence. */
+  /** A sentence that says what it shows. */
   readonly sentence: string;
-  /** A moment below the axis, in words. */
+  /** The words for a moment below the axis. */
   readonly timeWords: (at: Date) => string;
   /** Tells this chart from others of the page. */
   readonly id: string;
@@ -47,7 +47,10 @@ export interface ShownChart {
 const above = 22;
 const below = 26;
 
-/** Text in an SVG that does not scale, geometry in one within it that does; figures of the axis in a gutter at the right. */
+/**
+ * The text is in an SVG that does not scale, the geometry in one within it that does. The figures of the axis are in a
+ * gutter at the right.
+ */
 export function lineChart(chart: Chart, { sentence, timeWords, id }: ShownChart): Html {
   const { width, height, values, times, gaps } = chart;
   const bottom = above + height;
@@ -70,7 +73,7 @@ export function lineChart(chart: Chart, { sentence, timeWords, id }: ShownChart)
   return html`<div class="chart" role="img" aria-label="${sentence}"><svg class="drawn" height="${bottom + below}" aria-hidden="true"><defs><pattern id="${hatch}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="idle" stroke="currentColor" stroke-opacity="0.6" x1="0" y1="0" x2="0" y2="6"/></pattern></defs>${grid}${missing}<svg y="${above}" width="100%" height="${height}" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none">${curve(chart)}</svg>${marks}</svg><svg width="60" height="${bottom + below}" aria-hidden="true">${figures}</svg></div>`;
 }
 
-/** What was added above the line, what is gone below it. */
+/** What was added above the line, and what went below it. */
 export function moveChart(
   { bars, line, height }: MoveChart,
   moves: readonly { readonly label: string; readonly added: number; readonly gone: number }[],
@@ -88,11 +91,11 @@ export function moveChart(
   return html`<svg class="drawn" height="${height + 26}" role="img" aria-label="${sentence}">${shown}<line class="idle" stroke="currentColor" x1="0" x2="100%" y1="${line + 0.5}" y2="${line + 0.5}"/></svg>`;
 }
 
-/** A bar as long as its share of the longest; the number stands beside it. */
+/** A bar as long as its share of the longest, with the number beside it. */
 export const shareBar = (share: number): Html =>
   html`<svg class="drawn" height="8" aria-hidden="true"><rect class="quiet" width="${Math.max(0.5, Math.round(share * 1000) / 10)}%" height="8" rx="1.5"/></svg>`;
 
-/** The values of one field over time: the same stand in a list below it. */
+/** The values of one field over time. A list below has the same. */
 export function lane(bars: readonly LaneBar[]): Html {
   const shown = bars.map(
     ({ side, x, width, text }) =>

@@ -1,4 +1,4 @@
-/** What is shown where there is no page. */
+/** The pages for errors. */
 import { type Html, html } from './html.ts';
 
 const words: Readonly<Record<number, readonly [string, string]>> = {

@@ -15,7 +15,7 @@ export interface OfTeam {
   readonly field: string;
 }
 
-/** A value as the database has it, as text; `null`: there is none. */
+/** A value of the database as text; `null` if there is none. */
 export function textOf(value: unknown): string | null {
   if (value === null || value === undefined || value === '') return null;
   if (typeof value !== 'object') return String(value as string | number | bigint | boolean);
@@ -23,7 +23,7 @@ export function textOf(value: unknown): string | null {
   return [first, last].filter((half) => half !== '').join(' ') || null;
 }
 
-/** As long as a phone number is at most, with its sign: it stays in one line. */
+/** The length of the longest phone number with its sign, which stays in one line. */
 const longestPhone = 16;
 
 function mono(field: string, text: string, inner: Html): Html {
@@ -43,21 +43,21 @@ const notShown: Html = html`<span class="none">not shown</span>`;
 /** Values of these fields say who somebody is, or how to reach them. */
 const personal: ReadonlySet<string> = new Set(['name', 'first_name', 'last_name', 'email', 'phone']);
 
-/** A value as people know it: a role with its name. */
+/** A value as people know it, with the name of a role. */
 export const knownAs = (context: Pick<PageContext, 'roleNames'>, of: OfTeam, value: unknown): unknown =>
   withRoleName(context.roleNames, of.teamId, of.field, value);
 
 export const isShown = ({ details }: Pick<PageContext, 'details'>, field: string): boolean =>
   details || !personal.has(field);
 
-/** One value by itself. */
+/** A single value. */
 export function value(context: Pick<PageContext, 'details'>, field: string, of: unknown): Html {
   const text = textOf(of);
   if (text === null) return noValue;
   return isShown(context, field) ? mono(field, text, parted(field, text)) : notShown;
 }
 
-/** A value with what differs from another one marked, in the colour of the side that has it. */
+/** A value, with its difference from another one marked in the colour of the side that has it. */
 export function changed(
   context: Pick<PageContext, 'details'>,
   field: string,
@@ -83,7 +83,7 @@ export interface Three {
   readonly service: unknown;
 }
 
-/** The three, in their order; what is as it was is a word. */
+/** The three values in their order. One that is the same is a word. */
 export function three(
   context: Pick<PageContext, 'details'>,
   { field, base, mirror, service }: Three,

@@ -1,4 +1,7 @@
-/** Asks before a decision is taken back: what is set back, what waits again, and what has moved since and is left. */
+/**
+ * Asks before a decision is taken back. It shows what is set back, what waits again, and what has moved since and is
+ * left alone.
+ */
 import type { Decided } from '../read/page-decided.ts';
 import type { Sending } from '../read/page-waiting-view.ts';
 import type { Id } from '../../model/id.ts';
@@ -24,17 +27,17 @@ interface FieldOfUser {
 
 export interface UndoQuestion {
   readonly decided: Decided;
-  /** The mirror gets these values of before. */
+  /** Fields that get their earlier values back in the mirror. */
   readonly back: readonly (FieldOfUser & { readonly from: unknown; readonly to: unknown })[];
-  /** Nothing has become of these yet: they wait again. */
+  /** Edits that nothing has become of yet, which wait again. */
   readonly undecided: readonly (FieldOfUser & { readonly from: unknown })[];
   readonly left: readonly (FieldOfUser & { readonly reason: string })[];
-  /** What is set back passes the limits; otherwise it is an edit like any. */
+  /** Whether what is set back passes the limits; otherwise it is an edit like any other. */
   readonly isLetPass: boolean;
   readonly sending: Sending;
-  /** Each row as the form names it. */
+  /** The name of each row in the form. */
   readonly keys: readonly string[];
-  /** What has moved of so many that were shown, so that nothing was done; `null`: this is asked for the first time. */
+  /** The rows that have moved since they were shown, so that nothing was done; `null` the first time it is asked. */
   readonly moved: {
     readonly rows: readonly (FieldOfUser & { readonly reason: string })[];
     readonly shown: number;
@@ -42,7 +45,7 @@ export interface UndoQuestion {
   } | null;
 }
 
-/** `Undo` of what the service or the mirror has by now; what has not left is taken back. */
+/** It is `Undo` if the service or the mirror has something of it by now. What has not left is taken back. */
 const verbOf = ({ back }: UndoQuestion): string => (back.length === 0 ? 'Take back' : 'Undo');
 
 function titleOf({ details }: PageContext, question: UndoQuestion): string {
@@ -92,7 +95,7 @@ const reasons = (
     into: html`<span class="quiet">${context.details ? visible(row.reason) : visible(row.reason.split(':')[0] ?? '')}</span>`,
   }));
 
-/** Nothing was done: what has moved, above what could be done now. */
+/** Says that nothing was done and what has moved, above what could be done now. */
 function movedCard(context: PageContext, { decided, moved, keys }: UndoQuestion): Html {
   if (moved === null) return none;
   const { rows, shown, why } = moved;

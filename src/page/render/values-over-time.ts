@@ -20,7 +20,7 @@ function textIn(field: (typeof lanes)[number], period: PersonPeriod): string {
   );
 }
 
-/** Nobody changed anything for the first period: it is what the person came with. */
+/** The first period is what the person came with, so nobody changed anything for it. */
 function valuesOf(
   field: (typeof lanes)[number],
   periods: readonly PersonPeriod[],
@@ -30,7 +30,7 @@ function valuesOf(
     (period, at): LaneValue => ({
       fromMs: period.valid_from.getTime(),
       toMs: (period.valid_to ?? now).getTime(),
-      // Text of an SVG has no <bdi>: what reorders it is left out.
+      // Text of an SVG cannot have a <bdi>, so characters that reorder it are left out.
       text: printable(textIn(field, period)),
       side: at === 0 || period.side === null ? 'adopted' : period.side,
     }),
@@ -52,7 +52,7 @@ const legend: Html = html`<p class="row note legend">${(
 
 const twoDaysMs = 2 * 86_400_000;
 
-/** What a held field has on both sides: a lane of time has no place for it. */
+/** The values of a held field on both sides, for which a lane has no place. */
 function heldInWords(context: PageContext, held: PersonRead['held']): Html {
   const words = held.map(
     ({ field, mirror_value: mirror, service_value: service }) =>

@@ -1,4 +1,4 @@
-/** What a view of the page is: how it is read, how it is shown, and what it knows of the page around it. */
+/** The parts of a view of the page: how it is read, how it is rendered, and what it knows of the page around it. */
 import type { HeldRow } from '../../mirror/users/held.ts';
 import type { PersonRead } from '../read/page-person.ts';
 import type { PageFrame, PageReader, SeenTeam } from '../read/page-reader.ts';
@@ -11,52 +11,52 @@ export type Tab = (typeof tabs)[number];
 
 /** What a reader asked for. */
 export interface PageAsked {
-  /** Parts of the path, such as `id` of `/people/:team/:id`. */
+  /** Parameters of the path, such as `id` of `/people/:team/:id`. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Whether names, emails and phones show: `status.details`. What does not show is not searched either. */
+  /** Whether names, emails and phones are shown (`status.details`). Without them they are not searched, either. */
   readonly details: boolean;
-  /** All rows are wanted, and not a page of them. */
+  /** Whether all rows are wanted instead of a page. */
   readonly isCsv: boolean;
 }
 
-/** What every view is told besides its own data. */
+/** The things that every view knows besides its own data. */
 export interface PageContext extends PageAsked {
-  /** As asked for, without the query. */
+  /** The path that was asked for, without the query. */
   readonly path: string;
   /** All teams that the reader may see. */
   readonly teams: readonly SeenTeam[];
-  /** The one that is asked for, or the only one; `null`: all of them. */
+  /** The team that is asked for, or the only one; `null` for all of them. */
   readonly team: SeenTeam | null;
-  /** By the database's clock. */
+  /** The time by the database's clock. */
   readonly now: Date;
-  /** Whether decisions can be made here: `status.decide`, and somebody who is known. */
+  /** The terms of decisions here, if `status.decide` allows them and somebody is known; else `null`. */
   readonly decide: Decide | null;
   /** Fields and missing rows that wait for a person, in the teams asked for. */
   readonly waiting: number;
-  /** How each team stands that the reader may see. */
+  /** The state of each team that the reader may see. */
   readonly standings: PageFrame['standings'];
   /** Names of roles, in the teams asked for. */
   readonly roleNames: PageFrame['roleNames'];
   /** The place at which this mirror is, and was. */
   readonly placing: Placing;
-  /** All daemons of these teams that have said that they run. */
+  /** All daemons that have reported for these teams. */
   readonly daemons: PageFrame['daemons'];
-  /** The teams asked for that no daemon serves any more, by name, and which one was the last. */
+  /** The teams asked for that no daemon serves any more, by name, with the last one. */
   readonly stopped: PageFrame['stopped'];
   /** Edits that wait because nothing is sent from here, in the teams asked for. */
   readonly waitingEdits: number;
   /** The version of musterd. */
   readonly version: string;
-  /** What the settings of a team make of somebody, as a run last saw them; `null`: it has none here. */
+  /** What the settings of a team make of a person, as a run last saw them; `null` if the team has no settings here. */
   readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => PersonExplained | null;
   /** The options by which a command names what was seen of a held field. */
   readonly saySeen: (row: Pick<HeldRow, 'field' | 'edit_id' | 'mirror_value' | 'service_value'>) => string;
-  /** Requests that a team may send in a minute, where it is known. */
+  /** The number of requests that a team may send in a minute, if it is known. */
   readonly perMinute: (team: string) => number | null;
 }
 
-/** What becomes of somebody, in words. */
+/** What becomes of a person's fields, in words. */
 export interface PersonExplained {
   readonly next: string;
   readonly fields: readonly { readonly field: string; readonly because: string | null }[];
@@ -65,28 +65,28 @@ export interface PersonExplained {
 export interface Decide {
   /** The person who decides. */
   readonly actor: string;
-  /** What a form carries so that it can only come from here. */
+  /** A token for a form, by which it can only come from here. */
   readonly token: (path: string) => string;
-  /** Teams with four eyes, where anybody may have typed that name: nobody decides about them here. */
+  /** Teams with four eyes about which nobody decides here, because anybody could have typed that name. */
   readonly barred: ReadonlySet<string>;
 }
 
 /** What a view shows. */
 export interface PageShown {
-  /** The title of the browser's tab; it begins with what the page says. */
+  /** The title of the browser's tab. It begins with what the page says. */
   readonly title: string;
   readonly main: Html;
-  /** The status of HTTP: 200 if it says no other. */
+  /** The HTTP status, 200 by default. */
   readonly status?: number;
 }
 
-/** Rows as a spreadsheet takes them. */
+/** Rows of a file for a spreadsheet. */
 export interface Csv {
   readonly head: readonly string[];
   readonly rows: readonly (readonly unknown[])[];
 }
 
-/** Each column by its name in the file. */
+/** Makes the columns, each by its name in the file. */
 export const csvFrom = <Row>(
   rows: readonly Row[],
   columns: Readonly<Record<string, (row: Row) => unknown>>,
@@ -95,20 +95,20 @@ export const csvFrom = <Row>(
   rows: rows.map((row) => Object.values(columns).map((cell) => cell(row))),
 });
 
-/** The team of this id; one without a name where the reader may not see it. */
+/** The team with this id. It has no name if the reader may not see it. */
 export const teamOf = ({ teams }: Pick<PageContext, 'teams'>, teamId: Id | null): SeenTeam =>
   teams.find((one) => one.teamId === teamId) ?? { team: '', teamId: teamId ?? 0n, name: null };
 
 export interface View<Read = unknown> {
-  /** Such as `/people/:team/:id`. */
+  /** A pattern such as `/people/:team/:id`. */
   readonly path: string;
   readonly tab: Tab;
-  /** @returns `null`: there is no such thing */
+  /** @returns `null` if it does not exist */
   readonly read: (reader: PageReader, asked: PageAsked) => Promise<Read | null>;
   readonly render: (read: Read, context: PageContext) => PageShown;
-  /** The same rows at the path with `.csv` behind it. */
+  /** The rows as a file, at the path followed by `.csv`. */
   readonly csv?: (read: Read, context: PageContext) => Csv;
 }
 
-/** Keeps what `read` gives and what `render` takes the same, where views of all kinds stand in one list. */
+/** Checks that `render` takes what `read` gives, before views of all kinds are put in one list. */
 export const view = <Read>(one: View<Read>): View => one as View;

@@ -1,4 +1,4 @@
-/** Waiting: a list for each reason, batches first; evidence, then one decision about the rows that have a tick. */
+/** Waiting: a list for each reason, batches first, with evidence and one decision about the ticked rows. */
 import type { SeenTeam } from '../read/page-reader.ts';
 import type { MissingRows, WaitingList } from '../read/page-waiting.ts';
 import type { ListRead, PageWaiting } from '../read/page-waiting-view.ts';
@@ -20,17 +20,17 @@ import { at, capital, clockTime, count, inLetters, listed, many, named, span, vi
 const inTeam = (context: PageContext, team: SeenTeam): Html =>
   context.team === null ? html` in ${named(teamName(team))}` : none;
 
-/** Red is for what somebody has to do, which in a copy is nothing. */
+/** The card is red if somebody has to do something, which in a copy nobody has. */
 const cardOf = (context: PageContext): string =>
   isCopy(context) ? 'card flush batch' : 'card flush act-bar batch';
 
-/** Nothing is called well below a banner. */
+/** Below a banner nothing is called well. */
 const wellIn = (context: PageContext) => (hasBanner(context) ? 'dashed' : 'tick');
 
 const since = (context: PageContext, when: Date): Html =>
   html`<p class="note since">since ${at(when, context.now)}<br>${span(context.now.getTime() - when.getTime())}</p>`;
 
-/** `4 of 60 edits are left`, where something of it was decided before. */
+/** `4 of 60 edits are left`, if some of it was decided before. */
 const titleOf = (list: ListRead): string =>
   list.decided === null
     ? listTitle(list)
@@ -71,7 +71,7 @@ function aboutOf({ list, context, read }: ListOnPage): Html {
   return html`<p class="row about">${about}</p>`;
 }
 
-/** Why it waits, and what that means. */
+/** The reason why it waits, and what that means. */
 function meaningOf({ list, context, read, isDecided }: ListOnPage): Html {
   const details =
     list.state === 'approval' || (list.state === 'limit' && list.details.length === 1)
@@ -93,7 +93,7 @@ function meaningOf({ list, context, read, isDecided }: ListOnPage): Html {
   return html`${details}${means}${overtakenIn(context, list)}${mine}`;
 }
 
-/** Somebody has approved the edit before this one, and nothing of that was sent. */
+/** Says that somebody has approved an earlier edit of which nothing was sent. */
 function overtakenIn(context: PageContext, { shown }: ListRead): Html {
   const by = shown.flatMap(({ overtaken }) => overtaken ?? []);
   const [first, ...others] = new Set(by);
@@ -182,14 +182,14 @@ function leadOf({ all, missing }: PageWaiting): string {
   return `${listed(parts)}. Nothing that waits is lost, and nothing of it is sent before somebody decides.`;
 }
 
-/** What `?note=` can say. */
+/** The messages of `?note=`. */
 const notes: Readonly<Record<string, Html>> = {
   missing: html`<div class="notice receipt" role="status" id="receipt"><p><b>It is agreed that they are gone.</b> The next complete run calls them so, if it does not find them.</p></div>`,
 };
 
 /**
- * The view of all lists, or of one by itself.
- * @param refusal why nothing was decided, where the list comes back
+ * The view of all lists, or of one alone.
+ * @param refusal why nothing was decided, if the list comes back
  */
 export function waiting(read: PageWaiting, context: PageContext, refusal?: string): PageShown {
   const receipt =
@@ -231,7 +231,7 @@ export function waiting(read: PageWaiting, context: PageContext, refusal?: strin
   };
 }
 
-/** The list is the page: its title and its meaning stand above it. */
+/** The page of one list, with its title and its meaning at the top. */
 function aloneList(read: PageWaiting, list: ListRead, context: PageContext, receipt: Html): PageShown {
   const standing = listOnPage(read, list, context);
   const title = titleOf(list);

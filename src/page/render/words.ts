@@ -1,4 +1,4 @@
-/** Numbers, times and what others wrote, as people read them. */
+/** Numbers, times and other people's texts in words for the page. */
 import { type Html, html } from './html.ts';
 
 const numbers = new Intl.NumberFormat('en-US');
@@ -8,14 +8,14 @@ export const count = (value: number | bigint): string => numbers.format(value);
 
 const inLettersTo12 = 'one two three four five six seven eight nine ten eleven twelve'.split(' ');
 
-/** `two`, as a sentence has it; a number above twelve in figures. */
+/** `two`, as in a sentence; above twelve in figures. */
 export const inLetters = (value: number): string => inLettersTo12[value - 1] ?? count(value);
 
 /** `3 users`, `1 user`, `4,821 users`. */
 export const many = (value: number | bigint, one: string, more = `${one}s`): string =>
   `${count(value)} ${Number(value) === 1 ? one : more}`;
 
-/** With its sign: `+774`, `−365`, `0`. */
+/** With a sign: `+774`, `−365`, `0`. */
 export function difference(value: number | bigint): string {
   if (Number(value) === 0) return '0';
   return value > 0 ? `+${count(value)}` : `−${count(-Number(value))}`;
@@ -25,7 +25,7 @@ const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
 
-/** `27 minutes`, `22 hours`, `3 days`; never two units. */
+/** `27 minutes`, `22 hours`, `3 days`, never in two units. */
 export function span(ms: number): string {
   const length = Math.abs(ms);
   if (length < minuteMs) return many(Math.round(length / 1_000), 'second');
@@ -44,13 +44,13 @@ export function distance(date: Date, now: Date): string {
   return ms < 0 ? `in ${words}` : `${words} ago`;
 }
 
-/** As a sentence has it: `42 s ago`, `22 minutes ago`. */
+/** As in a sentence: `42 s ago`, `22 minutes ago`. */
 export function longAgo(date: Date, now: Date): string {
   const ms = now.getTime() - date.getTime();
   return ms < minuteMs ? distance(date, now) : `${span(ms)} ago`;
 }
 
-/** `1.4 s`, `31 s`, `4 min 10 s`: how long something took. */
+/** How long something took: `1.4 s`, `31 s`, `4 min 10 s`. */
 export function took(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < minuteMs) return `${(ms / 1_000).toFixed(1)} s`;
@@ -74,16 +74,16 @@ const dayOf = (date: Date) => date.toISOString().slice(0, 10);
 
 export const isSameDay = (one: Date, other: Date): boolean => dayOf(one) === dayOf(other);
 
-/** `11 Mar`, and with the year where it is another one. */
+/** `11 Mar`, with the year if it is another one. */
 export function day(date: Date, now: Date): string {
   return date.getUTCFullYear() === now.getUTCFullYear() ? dayOfYear(date) : dayOfAnyYear(date);
 }
 
-/** `11 March`, and with the year where it is another one. */
+/** `11 March`, with the year if it is another one. */
 export const longDate = (date: Date, now: Date): string =>
   `${longDay(date)}${date.getUTCFullYear() === now.getUTCFullYear() ? '' : ` ${date.getUTCFullYear()}`}`;
 
-/** `14:21`; of another day `10 Mar 16:40`. */
+/** `14:21`; `10 Mar 16:40` for another day. */
 export function clockTime(date: Date, now: Date, precise = false): string {
   const time = precise ? seconds(date) : minutes(date);
   return isSameDay(date, now) ? time : `${day(date, now)} ${time}`;
@@ -97,17 +97,17 @@ export function dayBand(date: Date, now: Date): string {
   return date.getUTCFullYear() === now.getUTCFullYear() ? name : `${name} ${date.getUTCFullYear()}`;
 }
 
-/** Exact, for `title`. */
+/** The exact time, for a `title`. */
 export const exactTime = (date: Date): string => `${date.toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 
-/** These words for a moment, which can be looked up exactTime. */
+/** A moment in these words; its exact time is in the `title`. */
 export const time = (date: Date, words: string): Html =>
   html`<time datetime="${date.toISOString()}" title="${exactTime(date)}">${words}</time>`;
 
 export const ago = (date: Date, now: Date): Html => time(date, distance(date, now));
 export const at = (date: Date, now: Date, precise = false): Html => time(date, clockTime(date, now, precise));
 
-/** What moves, hides or reorders text, but for the joiners that some scripts and emoji are written with. */
+/** Characters that move, hide or reorder text, except for the joiners of some scripts and emoji. */
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const hiddenParts = /([\p{Cc}\p{Cf}\p{Zl}\p{Zp}])/u;
 const joiners: ReadonlySet<string> = new Set(['\u200c', '\u200d']);
@@ -130,10 +130,10 @@ export function visible(text: string): Html {
 /** A name, which may be written in either direction. */
 export const named = (text: string): Html => html`<bdi class="name">${visible(text)}</bdi>`;
 
-/** As a sentence begins. */
+/** The text with a capital, to begin a sentence. */
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** One word after the other: `a, b and c`. */
+/** The words as a list: `a, b and c`. */
 export function listed(words: readonly string[]): string {
   return words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }

@@ -1,4 +1,4 @@
-/** Assembles the page: its views, the mirror that they read, and the settings that say who may see what. */
+/** Assembles the page from its views, the mirror that they read, and the settings that say who may see what. */
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import { createRowWriter } from '../../files/write-rows.ts';
@@ -22,10 +22,10 @@ import { planUndoOf } from './undo-on-page.ts';
 
 export interface PageOptions {
   readonly db: Database;
-  /** From the current settings. */
+  /** The current settings. */
   readonly configs: () => readonly Config[];
   readonly version: string;
-  /** What the daemon needs for decisions on the page, if the settings allow them; `null`: read-only. */
+  /** What decisions on the page need from the daemon, if the settings allow them; `null` if it is read-only. */
   readonly decide: Pick<DecideOptions, 'mirror' | 'log'> | null;
 }
 
@@ -60,10 +60,10 @@ function contextOf(
   const barred = new Set(isKnown ? [] : fourEyes.map((config) => config.team));
   const isAsked = params['team'] !== undefined || query.get('team') !== null;
   const [only] = reader.teams;
-  // In the order of the settings; a mirror may have teams that are not in these.
+  // The order of the settings. A mirror may have teams that are not in them.
   const order = [...byTeam.keys()];
   const placeOf = (team: string) => (byTeam.has(team) ? order.indexOf(team) : order.length);
-  // A page by itself sends nothing, and is looked at by whatever address leads there.
+  // A page without a daemon sends nothing, and people reach it by any address.
   const placing = decide === null ? ofDatabase(found) : found;
   const mayDecide = decide !== null && stillOf(placing) === undefined;
   return {
@@ -87,7 +87,7 @@ function contextOf(
     roleNames,
     placing,
     daemons,
-    // A daemon that answers runs, and is about to say so.
+    // A daemon that answers is running, and is about to report it.
     stopped: new Map([...stopped].filter(([team]) => decide === null || !byTeam.has(team))),
     waitingEdits,
     version,
@@ -107,13 +107,13 @@ function deciderOf({ configs, decide }: PageOptions, { actor }: PageQuestion): P
   return { actor, fourEyes: new Set(fourEyes.map(({ team }) => team)) };
 }
 
-/** What the page answers besides its views. */
+/** The parts of an answer that no view has. */
 interface Around {
   readonly links: readonly string[];
   readonly notFound: PageAnswer;
 }
 
-/** Reads what it is about, decides outside of what was read, and reads again where the decision was refused after all. */
+/** Reads the page, decides in another transaction, and reads again if the decision was refused after all. */
 async function answerDecision(
   options: PageOptions,
   question: PageQuestion,

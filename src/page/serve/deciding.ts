@@ -1,4 +1,4 @@
-/** What the forms of the page that decide something have in common. */
+/** The parts that the forms that decide have in common. */
 import type { Config } from '../../config/config.ts';
 import type { MusterdError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -16,7 +16,7 @@ export interface DecideOptions {
   readonly configs: () => readonly Config[];
 }
 
-/** A form, and what it would take back, if it is about that. */
+/** A form, and what it would take back if it is about that. */
 export interface Posing {
   readonly question: PageQuestion;
   readonly undo: PlannedUndo | null;
@@ -29,23 +29,23 @@ export interface PostedForm {
 }
 
 /**
- * A decision that was confirmed and is about what was shown.
- * @returns where the page is that says so
+ * Carries out a decision that was confirmed and is about what was shown.
+ * @returns the address of the page that says so
  * @throws MusterdError if it is about something else after all
  */
 export type CarryOut = () => Promise<string>;
 
-/** What a form of the page is answered with. */
+/** The answers to a form of the page. */
 export interface Deciding {
   readonly tab: Tab;
-  /** @returns a page that asks for confirmation, or says why nothing is done; or else what carries it out */
+  /** @returns a page that asks for confirmation or says why nothing is done, or else what carries it out */
   readonly prepare: (
     options: DecideOptions,
     posed: Posing,
     frame: PageFrame,
     context: PageContext,
   ) => Promise<PageShown | CarryOut>;
-  /** What refused it when it was to be carried out, over what is there by now. */
+  /** The page that says why it was refused after all, over what is there by now. */
   readonly refusedAfterAll: (
     posed: Posing,
     frame: PageFrame,
@@ -54,7 +54,7 @@ export interface Deciding {
   ) => Promise<PageShown>;
 }
 
-/** How long a page waits for the lease, shorter than a command; then the person is asked to try again. */
+/** How long a page waits for the lease, which is less than a command does. Then it asks the person to try again. */
 const waitMs = 3_000;
 
 export const setupOf = ({ mirror, log }: DecideOptions, { config }: PostedForm) => ({

@@ -1,4 +1,4 @@
-/** Reads the forms that decide. Whatever a browser of ours would not have sent is refused. */
+/** Reads the forms that decide. Anything that a form of ours would not have sent is refused. */
 import { MusterdError } from '../../errors.ts';
 import type { Field } from '../../model/fields.ts';
 import { type Id, maxId } from '../../model/id.ts';
@@ -7,21 +7,21 @@ import { type Verb, verbs } from '../render/decide.ts';
 import { readValue } from '../../runs/read-take.ts';
 import type { Take } from '../../runs/resolve-field.ts';
 
-/** As long as a person may write. */
+/** The longest text that a person may write. */
 const longestText = 1_000;
 
 export interface ShownRow {
   readonly userId: Id;
   readonly field: string;
-  /** As the form names it, with what was shown. */
+  /** The key of the row in the form, with what was shown. */
   readonly key: string;
 }
 
 export interface DecisionForm {
   readonly verb: Verb;
-  /** The rows that have a tick; `null`: the form has no ticks, and all that waits under its name is meant. */
+  /** The rows that are ticked; `null` if the form has no ticks and means all that waits under its name. */
   readonly rows: readonly ShownRow[] | null;
-  /** As many rows of it were shown. */
+  /** The number of rows that were shown. */
   readonly all: number;
   readonly state: string;
   /** The address of the list. */
@@ -33,7 +33,7 @@ const unreadable = (what: string) =>
     hint: 'Go back, load the page again, and try once more.',
   });
 
-/** @throws MusterdError `usage` for what no form of the page has */
+/** @throws MusterdError `usage` for fields that no form of the page has */
 export function requireReadable(form: URLSearchParams): void {
   for (const [name, value] of form) {
     if (value.includes('\0')) throw unreadable('a text has a NUL character in it');
@@ -79,7 +79,10 @@ export function readDecisionForm(form: URLSearchParams): DecisionForm {
   return { verb, rows, all: Number(all), state: form.get('state') ?? '', back };
 }
 
-/** Reads the number of a decision that is to be taken back, and what the page showed of it. @throws MusterdError `usage` */
+/**
+ * Reads the number of a decision that is to be taken back, and what the page showed of it.
+ * @throws MusterdError `usage`
+ */
 export function readUndoForm(form: URLSearchParams): {
   readonly number: bigint;
   readonly keys: readonly string[];
@@ -93,7 +96,7 @@ export function readUndoForm(form: URLSearchParams): {
 export const readTyped = (form: URLSearchParams, verb: 'mirror' | 'service' | 'value', field: Field): Take =>
   verb === 'value' ? { value: readValue(field, only(form, 'value')) } : verb;
 
-/** @throws MusterdError `usage` without one */
+/** @throws MusterdError `usage` if there is none */
 export function readReason(form: URLSearchParams): string {
   const why = only(form, 'why');
   if (why.trim() === '') throw new MusterdError('usage', 'A reason is missing');

@@ -1,17 +1,17 @@
-/** Who may see the page: this machine; from elsewhere, or where one is set, whoever knows the token. */
+/** Who may see the page: anybody on this machine, and from elsewhere, or if a token is set, those who know it. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createAttemptLimit } from '../../http/attempt-limit.ts';
 
 export interface PageKeys {
-  /** Taken as the password of any name, or as a bearer's token; with a user, as the password of that name alone. */
+  /** The password for any name, or a bearer's token. With a user, it is the password for that name alone. */
   readonly token?: string | undefined;
   readonly user?: string | undefined;
 }
 
 export type Admission =
   /**
-   * `actor`: who it is, where somebody has proven to know the token. `isKnown`: it belongs to that name; otherwise the
-   * name is whatever somebody typed.
+   * `actor` is the person, if somebody has proven to know the token. `isKnown` says that the token belongs to that
+   * name; otherwise it is whatever somebody typed.
    */
   | { readonly may: true; readonly actor: string | null; readonly isKnown: boolean }
   | { readonly may: false; readonly status: 401 | 403 | 429; readonly waitMs: number };
@@ -20,7 +20,7 @@ export interface PageAccess {
   admit(authorization: string | undefined, address: string): Admission;
 }
 
-/** Wrong keys of one address within a minute, after which only the token of any name is taken from it. */
+/** The number of wrong keys from one address within a minute after which only the token for any name is accepted from it. */
 const wrongKeys = 10;
 const longestHeader = 4_096;
 
@@ -43,14 +43,14 @@ function readGiven(authorization: string): Given | undefined {
     : { name: text.slice(0, colon), secret: text.slice(colon + 1) };
 }
 
-/** Both are compared, whatever one of them came to, so that the time it takes tells nothing. */
+/** Both are always compared, so that the time it takes tells nothing. */
 function judge({ name, secret }: Given, { token, user }: PageKeys) {
   const hasToken = token !== undefined && isSame(secret, token);
   const hasName = user !== undefined && isSame(name, user);
   return { may: hasToken && (user === undefined || hasName), isKnown: hasToken && hasName };
 }
 
-/** @param onLoopback nobody else can connect: without a key, whoever can is let in */
+/** @param onLoopback whether nobody else can connect, so that everybody is let in if there is no key */
 export function createPageAccess(keys: PageKeys, onLoopback: boolean, monotonicMs: () => number): PageAccess {
   const limit = createAttemptLimit(wrongKeys, monotonicMs);
   return {
@@ -63,7 +63,7 @@ export function createPageAccess(keys: PageKeys, onLoopback: boolean, monotonicM
       const given = readGiven(authorization);
       const { may = false, isKnown = false } = given === undefined ? {} : judge(given, keys);
       const waitMs = limit.blockedMs(address);
-      // Behind a proxy all have one address. A token is too long to be guessed; one that belongs to a name may be a
+      // Behind a proxy all have one address. A token is too long to be guessed, but one that belongs to a name may be a
       // password that somebody chose.
       if (waitMs > 0 && (!may || isKnown)) return { may: false, status: 429, waitMs };
       if (may) return { may: true, actor: given?.name || null, isKnown };

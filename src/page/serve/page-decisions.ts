@@ -1,4 +1,7 @@
-/** Decisions on the page: confirmed once, then carried out by the code of the commands, in the name of who logged in. */
+/**
+ * Decisions on the page: confirmed once, then carried out by the code of the commands, in the name of the person who
+ * logged in.
+ */
 import { MusterdError } from '../../errors.ts';
 import type { PageFrame } from '../read/page-reader.ts';
 import { type PageField, readHeldRows } from '../read/page-waiting.ts';
@@ -34,10 +37,10 @@ import {
 } from './deciding.ts';
 import { askUndo, type PlannedUndo } from './undo-on-page.ts';
 
-/** By the path that they are posted to. */
+/** The paths that they are posted to. */
 export const decisionPatterns = ['/waiting', '/waiting/:batch'] as const;
 
-/** Four eyes may have been asked for elsewhere: a command can do so, too. */
+/** Four eyes may have been required elsewhere, because a command can do so, too. */
 async function requireKnownName(options: DecideOptions, { question, config }: PostedForm): Promise<void> {
   if (question.isKnown) return;
   if ((await readFourEyes(options.mirror.db.kysely, config.team)) === true)
@@ -65,7 +68,7 @@ async function listAgain(
   return { ...waiting(read, { ...context, ...asked, path: question.path }, refusal), status };
 }
 
-/** What of the rows that were shown is not as it was. */
+/** Finds those of the shown rows that are not as they were. */
 function movedIn(shown: readonly ShownRow[], now: readonly PageField[], batch: string | undefined) {
   const asShown = new Set(now.filter((row) => batch === undefined || row.batch === batch).map(shownKey));
   return shown.filter(({ key }) => !asShown.has(key));
@@ -76,30 +79,30 @@ const movedWords = (moved: number, all: number): string =>
     ? 'The row was edited, or has moved on the service, while you looked. Look at it and press again.'
     : `${count(moved)} of the ${count(all)} rows ${moved === 1 ? 'was' : 'were'} edited, or moved on the service, while you looked. The other ${count(all - moved)} are ticked below, ${moved === 1 ? 'that one is' : `the ${count(moved)} are`} marked; look at them and press again.`;
 
-/** Verbs of a batch, and of fields that are decided about by themselves. */
+/** The verbs of a batch. The others are about fields that are decided about one by one. */
 const ofBatch: ReadonlySet<Verb> = new Set(['Approve', 'Reject', 'Withdraw']);
 
-/** Rows of the list that need other eyes, where the deed sends what they say. */
+/** Rows of the list that somebody else has to approve, if the verb sends their values. */
 const ownLeftOut = (verb: Verb, { lists, own }: PageWaiting): readonly PageField[] =>
   verb === 'Approve' || verb === 'mirror'
     ? (lists[0]?.shown ?? []).filter((row) => own.has(ownKey(row)))
     : [];
 
-/** A form beside the list that it came from, as that is now. */
+/** A form, with the list that it came from as it is now. */
 interface FormOfList extends ReturnType<typeof readDecisionForm> {
   readonly batch: string | undefined;
   readonly list: PageWaiting;
   /** The rows that are decided about. */
   readonly now: readonly PageField[];
-  /** How many rows the list has. */
+  /** The number of rows of the list. */
   readonly total: number;
 }
 
-/** @throws MusterdError `usage` for a form that is of no list */
+/** @throws MusterdError `usage` for a form that belongs to no list */
 function readForm({ form, question }: PostedForm) {
   const { batch } = question.params;
   const asked = readDecisionForm(form);
-  // Whoever withdraws an edit outside of a batch takes what the service has.
+  // To withdraw an edit outside of a batch is to take what the service has.
   const verb = asked.verb === 'Withdraw' && batch === undefined ? 'service' : asked.verb;
   if (ofBatch.has(verb) !== (batch !== undefined) || (asked.rows === null && batch === undefined))
     throw new MusterdError('usage', 'The form cannot be read: it is not of this list');
@@ -125,7 +128,7 @@ async function besideList(
 
 const keysOf = ({ rows }: Pick<FormOfList, 'rows'>): readonly string[] => (rows ?? []).map(({ key }) => key);
 
-/** Why nothing is decided over the list as it is now, and what is ticked in it; `null`: it is as it was shown. */
+/** The reason why nothing is decided, with the list and its ticks as they are now; `null` if it is as it was shown. */
 function whatMoved(asked: FormOfList) {
   const { rows, all, total, now, batch } = asked;
   if (rows !== null) {
@@ -138,7 +141,6 @@ function whatMoved(asked: FormOfList) {
   return { refusal, ticks: 'none' };
 }
 
-/** Asks once more. */
 function ask(asked: FormOfList, { question, config }: PostedForm, context: PageContext): PageShown {
   const { verb, rows, all, state, back, list, now, total } = asked;
   const keys = keysOf(asked);
@@ -166,7 +168,7 @@ function ask(asked: FormOfList, { question, config }: PostedForm, context: PageC
   });
 }
 
-/** What is done once it is confirmed: fields are resolved one by one, a batch is decided about as one. */
+/** Carries out what was confirmed: fields are resolved one by one, a batch is decided about as a whole. */
 function carryOut(
   { verb, rows, all, batch, now }: FormOfList,
   options: DecideOptions,
@@ -263,7 +265,7 @@ const prepareDecision: Deciding['prepare'] = async (options, { question, undo },
   }
 };
 
-/** What refused a decision that was to be carried out, over the list as it is by now. */
+/** The list as it is by now, with the reason why the decision was refused after all. */
 const refusedAfterAll: Deciding['refusedAfterAll'] = async (
   { question, undo },
   frame,
@@ -278,5 +280,5 @@ const refusedAfterAll: Deciding['refusedAfterAll'] = async (
   return await listAgain({ question, form }, frame, context, { status: 409, refusal, ticks });
 };
 
-/** About what waits in lists. */
+/** Decides about what waits in lists. */
 export const deciding: Deciding = { tab: 'Waiting', prepare: prepareDecision, refusedAfterAll };

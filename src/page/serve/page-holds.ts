@@ -1,4 +1,4 @@
-/** Holds on the page of a person: asked for and ended there, in the name of who logged in. */
+/** Holds on the page of a person, begun and ended in the name of the person who logged in. */
 import { MusterdError } from '../../errors.ts';
 import { fields } from '../../model/fields.ts';
 import { type PersonRead, readPerson } from '../read/page-person.ts';
@@ -26,7 +26,10 @@ const askedOf = ({ form = new URLSearchParams() }: PageQuestion): HoldAsked => (
   refusal: undefined,
 });
 
-/** The moment that stood there, or the one that was typed. @throws MusterdError `usage` */
+/**
+ * The moment that was shown, or the one that was typed.
+ * @throws MusterdError `usage`
+ */
 function endOf({ until, at }: HoldAsked): TimeFromNow {
   const [how, moment = ''] = until.split(' ');
   try {
@@ -36,7 +39,7 @@ function endOf({ until, at }: HoldAsked): TimeFromNow {
   }
 }
 
-/** @throws MusterdError `usage` for what no form of the page has */
+/** @throws MusterdError `usage` for fields that no form of the page has */
 function fieldsOf({ form = new URLSearchParams() }: PageQuestion) {
   const named = form.getAll('field');
   if (named.length === 0 || !named.every(isHoldField))

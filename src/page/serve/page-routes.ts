@@ -1,4 +1,4 @@
-/** The page over HTTP: who may see it, its views, its files, its events. What it says is made elsewhere (`PageSource`). */
+/** The page over HTTP: access, views, files and events. Its content is made elsewhere (`PageSource`). */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import compress from '@fastify/compress';
 import etag from '@fastify/etag';
@@ -8,20 +8,20 @@ import { createPageAccess, type PageKeys } from './page-access.ts';
 import { createPageEvents } from './page-events.ts';
 
 export interface PageQuestion {
-  /** Which of the patterns it is. */
+  /** The pattern that matched. */
   readonly pattern: string;
-  /** Without query, and without `.csv`. */
+  /** The path without query, and without `.csv`. */
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly isCsv: boolean;
   /** The person who asks, if somebody has proven to know a key. */
   readonly actor: string | null;
-  /** The key belongs to that name. Not so: it is whatever somebody typed. */
+  /** Whether the key belongs to that name. Otherwise the name is whatever somebody typed. */
   readonly isKnown: boolean;
-  /** Makes what a form carries, so that it can only come from here. */
+  /** Makes the token of a form, by which it can only come from here. */
   readonly token: (path: string) => string;
-  /** What was sent with a form of ours. */
+  /** The fields of a form of ours. */
   readonly form: URLSearchParams | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface PageSource {
   readonly keys: PageKeys;
   /** Patterns of the views, such as `/runs/:id`. */
   readonly patterns: readonly string[];
-  /** Patterns that take a form; none: nothing can be decided here. */
+  /** Patterns that take a form. If there are none, nothing can be decided here. */
   readonly decisions: readonly string[];
   readonly assets: ReadonlyMap<
     string,
@@ -44,7 +44,7 @@ export interface PageSource {
   >;
   readonly answer: (question: PageQuestion) => Promise<PageAnswer>;
   readonly decide: (question: PageQuestion) => Promise<PageAnswer>;
-  /** A page that only says why there is none. */
+  /** A page that says why there is none. */
   readonly sorry: (status: number) => string;
   readonly pulse: () => Promise<string>;
 }
@@ -53,14 +53,14 @@ const pageHeaders = {
   'cache-control': 'private, no-cache',
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-  // Without any, a browser would not say of a form where it comes from.
+  // Without a referrer, a browser would not say where a form comes from.
   'referrer-policy': 'same-origin',
   'x-frame-options': 'DENY',
   vary: 'authorization',
 };
 const htmlType = 'text/html; charset=utf-8';
 
-/** @param words those of another status, if it has words of its own */
+/** @param words the number of the words, if they are not those of the status */
 const sendSorry = (reply: FastifyReply, page: PageSource, status: number, words = status): FastifyReply =>
   reply.code(status).headers(pageHeaders).type(htmlType).send(page.sorry(words));
 
@@ -100,7 +100,7 @@ function admitOnly(
     return await sendSorry(reply, page, status);
   });
   scope.setErrorHandler((error: Error & { statusCode?: number; code?: unknown }, request, reply) => {
-    // The role that reads lacks the right to: trying again would not help.
+    // The role that reads lacks a right, so trying again would not help.
     if (error.code === '42501') return sendSorry(reply, page, 403, 42_501);
     const status = error.statusCode ?? 503;
     if (status >= 500) log?.warn({ err: error, route: request.routeOptions.url }, 'page not shown');
@@ -108,7 +108,7 @@ function admitOnly(
   });
 }
 
-/** A token is of this process and of one path and person: another site can neither know nor make it. */
+/** A token holds for this process, one path and one person. Another site can neither know nor make it. */
 function createTokens(): {
   make(path: string, actor: string | null): string;
   fits(token: string, path: string, actor: string | null): boolean;
@@ -129,7 +129,7 @@ function createTokens(): {
 
 const csvEnd = /\.csv$/;
 
-/** No text of Postgres has one, and no page of ours asks for one. */
+/** No text of Postgres contains a NUL, and no page of ours asks for one. */
 const hasNul = (texts: Iterable<string>): boolean => [...texts].some((text) => text.includes('\0'));
 
 function addViews(scope: FastifyInstance, page: PageSource): void {
@@ -164,7 +164,7 @@ function addViews(scope: FastifyInstance, page: PageSource): void {
       await send(reply, await page.answer(questionOf(request, pattern)));
     scope.get(pattern, handler);
     if (pattern === '/') scope.get('/glance.csv', handler);
-    // Where the path ends with a parameter, `.csv` is at the end of that.
+    // If the path ends with a parameter, `.csv` is a part of that.
     else if (!/:\w+$/.test(pattern)) scope.get(`${pattern}.csv`, handler);
   }
 

@@ -1,4 +1,4 @@
-/** The page alone, for reading: no runs, no writes. */
+/** The page alone, for reading. It starts no runs and writes nothing. */
 import { MusterdError } from '../../errors.ts';
 import { createPageServer } from '../../http/server.ts';
 import { createPage, type PageOptions } from './create-page.ts';

@@ -1,4 +1,4 @@
-/** Takes a decision back on the page: asked once more, and then done by the code of the command. */
+/** Takes a decision back on the page: it asks once more, then uses the code of the command. */
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import { columnOf } from '../../model/fields.ts';
@@ -12,14 +12,15 @@ import type { Mirror } from '../../runs/open.ts';
 import { planUndo } from '../../runs/undo-run.ts';
 import { readUndoForm } from './decision-form.ts';
 
-/** What taking it back would do, or why nothing can be said of that. */
+/** What taking it back would do, or why that cannot be said. */
 export type PlannedUndo =
   | { readonly number: bigint; readonly plan: UndoPlan; readonly fourEyes: boolean }
   | { readonly refusal: MusterdError };
 
 /**
- * Outside of the page's own transaction, which is read-only: what takes a decision back also says what it would do.
- * @returns `null`: the form asks for something else
+ * Needs another transaction than the page's own, which is read-only: the code that takes a decision back also says what
+ * it would do.
+ * @returns `null` if the form asks for something else
  */
 export async function planUndoOf(
   {
@@ -47,7 +48,7 @@ const rowOf = ({ userId, name, field }: Pick<LeftAlone, 'userId' | 'name' | 'fie
   field: field === null ? '' : columnOf(field),
 });
 
-/** Rows that were shown and are not as they were, each with what is known of it now. */
+/** The rows that are not as they were shown, each with what is known about it now. */
 function movedOf({ changes, undecided, left }: UndoPlan, shown: readonly string[]) {
   const now = new Set(undoKeys({ changes, undecided }));
   const gone = new Set(shown.filter((key) => !now.has(key)).map((key) => key.slice(0, key.lastIndexOf('.'))));
@@ -56,7 +57,7 @@ function movedOf({ changes, undecided, left }: UndoPlan, shown: readonly string[
   return all.filter(({ userId, field }) => gone.has(`${userId}.${field}`));
 }
 
-/** @param shown what the person saw; with it, the question comes back because nothing was done */
+/** @param shown what the person saw, if nothing was done and the question comes back */
 export async function askUndo(
   planned: Exclude<PlannedUndo, { readonly refusal: MusterdError }>,
   { reader }: Pick<PageFrame, 'reader'>,
