@@ -14,13 +14,13 @@ import {
   type Placing,
 } from '../model/place.ts';
 
-/** `also`: this is one more address of the same place. */
+/** `also` means that this is one more address of the same place. */
 export type AdoptAs = 'home' | 'copy' | 'also';
 
 export interface Adoption {
   readonly as: AdoptAs;
   readonly why: string;
-  /** In whose name. */
+  /** The name that the person gave. */
   readonly actor: string | undefined;
 }
 
@@ -49,7 +49,7 @@ function withAddress({ known, here }: Placing, now: Date): KnownPlace | null {
 }
 
 /**
- * What is to be on record after this, or `null` if it is already.
+ * What is to be recorded, or `null` if it is recorded already.
  * @throws MusterdError `usage`
  */
 function planAdoption(placing: Placing, as: AdoptAs, { by, why }: Saying, now: Date): KnownPlace | null {
@@ -59,7 +59,10 @@ function planAdoption(placing: Placing, as: AdoptAs, { by, why }: Saying, now: D
   return { ...homeAt(placing.here, now), kind: as, by, why };
 }
 
-/** Where the mirror is, and whether adopting it so would change anything. @throws MusterdError `usage` */
+/**
+ * Finds where the mirror is, and whether adopting it so would change anything.
+ * @throws MusterdError `usage`
+ */
 export async function foreseeAdoption(
   db: Database,
   as: AdoptAs,
@@ -97,8 +100,8 @@ export interface Adopted {
 }
 
 /**
- * Writes it down while no run of any team is under way, with who and why in the ledger of each. Edits that waited for it
- * are looked at again.
+ * Records the place while no run of any team is under way, with the person and the reason in the ledger of each team.
+ * Edits that waited for it are looked at again.
  * @throws MusterdError `usage`; `lease-held`
  */
 export async function adoptPlace(

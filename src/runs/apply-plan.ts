@@ -1,4 +1,4 @@
-/** Sends exactly what a plan file says, as far as it is unchanged since. Applying the file is the approval. */
+/** Sends exactly what a plan file says, as far as nothing has changed since. To apply the file is to approve it. */
 
 import { readPushed, readUse, type Use } from '../mirror/users/applied-plans.ts';
 import { approveEdits, decideEdits, type EditAnswer, type SeenEdit } from '../mirror/users/decide-edits.ts';
@@ -28,15 +28,18 @@ export interface ApplyRequest {
 }
 
 export interface Applied {
-  /** `null`: there was no run. */
+  /** `null` if there was no run. */
   readonly run: RunReport | null;
-  /** The file was applied before. */
+  /** When the file was applied before, if it was. */
   readonly used: Use | null;
   /** Fields that reached the service. */
   readonly sent: number;
-  /** Every other row of the file. */
+  /** All other rows of the file. */
   readonly left: readonly LeftRow[];
-  /** Nothing was sent: `all` was asked for and a part could not be sent, or most of the team was replaced. */
+  /**
+   * Whether nothing was sent, because all was asked for and a part could not be sent, or because most of the team was
+   * replaced.
+   */
   readonly isRefused: boolean;
 }
 
@@ -49,7 +52,7 @@ const asSeen = ({ userId, field, edit, values }: PlanFile['rows'][number]): Seen
   return { userId, field, edit, to, base, service };
 };
 
-/** Why a row cannot be approved as it was planned. */
+/** The reasons why a row cannot be approved as it was planned. */
 const sayAnswer: Readonly<Partial<Record<EditAnswer, string>>> = {
   moved: 'edited since the plan was made, or both sides have agreed on another value',
   ended: 'both sides have the same by now',
@@ -60,7 +63,7 @@ const sayAnswer: Readonly<Partial<Record<EditAnswer, string>>> = {
   own: 'whoever applies it edited it (push.fourEyes)',
 };
 
-/** Whether the file was applied, and what is found of each row, as for any decision. Nothing is asked of the service. */
+/** Finds whether the file was applied, and the answer about each row, as for any decision. It does not ask the service. */
 async function look(tx: Transaction, teamId: Id, config: Setup['config'], request: ApplyRequest) {
   const { file, actor, why } = request;
   await decideFor(tx, config, actor);
@@ -69,7 +72,10 @@ async function look(tx: Transaction, teamId: Id, config: Setup['config'], reques
   return { used, answers };
 }
 
-/** Approves these rows. @returns those that may pass; `isUndone`: not all may, so that none was approved */
+/**
+ * Approves these rows.
+ * @returns those that may pass; with `isUndone` not all may, so that none was approved
+ */
 async function approveRows(
   { fenced, runId }: LeasedContext,
   teamId: Id,

@@ -32,11 +32,9 @@ export interface DecidedBatch {
   readonly fields: readonly DecidedField[];
   /** Users of the batch about whom nobody has decided yet. */
   readonly waiting: number;
-  /** All batches of the team that still wait. */
   readonly batches: readonly Pick<HeldBatch, 'hash' | 'users'>[];
 }
 
-/** The outcome for missing rows. */
 export interface DecidedRows {
   readonly of: MirroredResource;
   readonly decision: bigint | null;
@@ -48,18 +46,24 @@ export interface DecidedRows {
 
 /** A person's decision, and in whose name. */
 export interface BatchDecision extends Omit<Choice, 'only' | 'edits'> {
-  /** Users by id, address or name, one field of a user (`17.email`), or the ids of other rows. `null` means all of them. */
+  /**
+   * The users by id, address or name, one field of a user (`17.email`), or the ids of other rows. `null` means all of
+   * them.
+   */
   readonly only: readonly (string | Id)[] | null;
-  /** The edits that a page showed, by number, or `null` for all those of `only`. */
+  /** The numbers of the edits that a page showed, or `null` for all those of `only`. */
   readonly edits?: readonly Id[] | null;
-  /** The number of rows that were shown of a batch that is decided about as a whole. If it has another number, nothing is decided. */
+  /**
+   * The number of rows that were shown of a batch that is decided about as a whole. If the batch has more or fewer by
+   * now, nothing is decided.
+   */
   readonly rows?: number | null;
   readonly actor: string | undefined;
 }
 
 /**
- * @param isKnown whether the hash will do of what was decided already
- * @throws MusterdError `usage`: nothing waits under that hash
+ * @param isKnown whether the hash may also be that of a batch that was decided already
+ * @throws MusterdError `usage` if nothing waits under that hash
  */
 async function requireWaiting({ config, mirror: { db } }: Setup, hash: string, isKnown = false) {
   await requireSchema(db);
@@ -92,7 +96,10 @@ interface Named {
   readonly field?: string | undefined;
 }
 
-/** A user whose name or address ends like a field is a user. @throws MusterdError `usage` if no user or several match */
+/**
+ * If the name or address of a user ends like a field, the whole text means the user.
+ * @throws MusterdError `usage` if no user or several match
+ */
 async function requireNamed(setup: Setup, teamId: Id, one: string | Id): Promise<Named> {
   if (typeof one === 'bigint') return { id: one };
   const { who, field } = fieldOfUser.exec(one)?.groups ?? {};
@@ -190,7 +197,7 @@ async function decidedBatch(
 }
 
 /**
- * The choice, where a whole batch was shown: these edits alone, and not what was decided about before.
+ * The choice for a batch that was shown as a whole: only these edits, without those decided about before.
  * @throws MusterdError `usage` if another number of rows waits
  */
 async function asShown(

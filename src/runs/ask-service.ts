@@ -15,12 +15,12 @@ import { readBack } from '../reconcile/read/ask.ts';
 import type { Client } from '../service/client.ts';
 import { theOnly } from './named-user.ts';
 
-/** The user on the service, or why the service could not be asked. */
+/** The user on the service, or the reason why the service could not be asked. */
 export type ServiceAnswer =
   | {
       readonly reached: true;
       readonly teamId: Id;
-      /** `undefined`: neither the mirror nor the service knows the user. */
+      /** `undefined` if neither the mirror nor the service knows the user. */
       readonly id: Id | undefined;
       readonly service: ServiceUser | undefined;
       readonly member: TeamMember | undefined;
@@ -30,7 +30,7 @@ export type ServiceAnswer =
 export interface Wanted {
   readonly who: string;
   readonly asked: UserQuery;
-  /** The user in the mirror; without one the service is searched. */
+  /** The user in the mirror. If there is none, the service is searched. */
   readonly known: Id | undefined;
 }
 

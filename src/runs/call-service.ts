@@ -1,4 +1,4 @@
-/** Calls of the service that a person makes: at the shared pace, and only where a run of the mirror would send, too. */
+/** Calls of the service that a person makes, at the shared pace, and only where a run of the mirror would send, too. */
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import { createDatabase } from '../mirror/db/database.ts';
@@ -8,7 +8,7 @@ import type { RawRequest } from '../service/raw-request.ts';
 import { type Mirror, openMirror, requireSchema } from './open.ts';
 import { createService, requireService, sharePace } from './open-service.ts';
 
-/** The embedded server is started only for what is sent, and only if there is a mirror in it. */
+/** The embedded server is started only for calls that write, and only if it holds a mirror. */
 async function openForCall(
   config: Config,
   effect: Effect,
@@ -24,7 +24,7 @@ async function openForCall(
   return hasMirror(dataDir) ? await openMirror(config, () => {}, { guest }) : undefined;
 }
 
-/** @throws MusterdError `copy` for what writes, where the mirror is not at home */
+/** @throws MusterdError `copy` if the call writes and the mirror is not at home */
 export async function callService<R>(
   { config, log, signal }: { readonly config: Config; readonly log: Log; readonly signal: AbortSignal },
   effect: Effect,

@@ -1,11 +1,14 @@
-/** The whole mirror as SQL: written as of one moment, and put back. */
+/** Writes the whole mirror as SQL, as of one moment, and restores it. */
 import { writeDump } from '../mirror/tools/write-dump.ts';
 import { type Mirror, requireSchema } from './open.ts';
 import type { Database } from '../mirror/db/database.ts';
 import { readPlacing } from '../mirror/team/known-place.ts';
 import { restoreDump } from '../mirror/tools/restore-dump.ts';
 
-/** @returns its text in pieces. @param onRows called with the number of rows so far */
+/**
+ * @param onRows called with the number of rows so far
+ * @returns the text in pieces
+ */
 export async function dumpMirror(
   { db, url }: Pick<Mirror, 'db' | 'url'>,
   version: string,
@@ -15,7 +18,7 @@ export async function dumpMirror(
   return writeDump({ url, version, onRows });
 }
 
-/** Puts a dump into an empty database, and says where that stands. */
+/** Loads a dump into an empty database. */
 export async function restoreMirror(db: Database, from: Parameters<typeof restoreDump>[1]) {
   const restored = await restoreDump(db, from);
   return { restored, placing: await readPlacing(db) };

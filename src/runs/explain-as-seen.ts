@@ -1,4 +1,4 @@
-/** What would happen to a user now, without asking the service: based on what a run last saw. */
+/** Says what would happen to a user now, based on what a run last saw, without asking the service. */
 import { columnOf, fieldOf } from '../model/fields.ts';
 import { showTime } from '../model/field-values.ts';
 import { seconds } from '../model/in-words.ts';
@@ -7,7 +7,6 @@ import type { Policy } from '../reconcile/merge/merge-field.ts';
 import { planUser } from '../reconcile/merge/plan-user.ts';
 import { adviceFor, explainFields } from './explain-fields.ts';
 
-/** The settings that matter for it. */
 export interface ExplainSettings {
   readonly policy: Policy;
   readonly absence: { readonly confirmAfterMs: number };

@@ -1,4 +1,4 @@
-/** Explains the state of a user, field by field, and what happens next. Values in, values out. */
+/** Explains the state of a user, field by field, and what happens next. */
 import { columnOf, type Field, fields } from '../model/fields.ts';
 import type { FieldOutcomes } from '../model/intent.ts';
 import { type DecisionWord, sayHold, wordOf } from '../model/user-changes.ts';
@@ -14,11 +14,11 @@ export interface FieldExplanation {
   readonly field: Field;
   readonly base: unknown;
   readonly mirror: unknown;
-  /** `undefined`: the service did not return the field, or was not asked. */
+  /** `undefined` if the service did not return the field, or was not asked. */
   readonly service: unknown;
   /** The row of the merge table; `null` if there are no two sides to merge. */
   readonly rule: Verdict | null;
-  /** `null`: unknown, because the service was not asked. */
+  /** `null` if it is unknown, because the service was not asked. */
   readonly decision: DecisionWord | null;
   readonly because: string | null;
 }
@@ -70,14 +70,14 @@ export function explainFields(
 
 /** The parts of the sentence below. */
 export interface ExplainedFacts {
-  /** `undefined`: the service was not asked. */
+  /** `undefined` if the service was not asked. */
   readonly plan: UserPlan | undefined;
   readonly state: UserState;
   /** What a run would now find out about the open push, if there is one. */
   readonly open: FieldOutcomes | null;
   /** When an open push may be given up, as text. */
   readonly quietUntil: string;
-  /** By field: the end of a hold that a person asked for, as text. */
+  /** The ends of holds that a person asked for, as text. */
   readonly heldUntil: Readonly<Partial<Record<Field, string>>>;
   /** How long a user must have been missing, as text. */
   readonly absence: string;
@@ -123,7 +123,7 @@ export function adviceFor(facts: ExplainedFacts): string {
   }
 }
 
-/** Until when fields stay held that no person asked to hold. */
+/** Says how long fields stay held that no person asked to hold. */
 function stayHeld(held: readonly Field[], { state }: ExplainedFacts): readonly string[] {
   const byMirror = held.filter((field) =>
     state.held.some((hold) => hold.field === field && standsByMirror(hold)),
@@ -145,7 +145,7 @@ function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
     ...does('settles', columns('settle')),
     ...does('holds', columns('hold')),
     ...does('ends the hold of', columns('release')),
-    // Last, so that the remark that a guard may stop it refers to pushes only.
+    // Pushes come last, so that the remark that a guard may stop it refers only to them.
     ...does('pushes', pushes),
   ];
   const held = decided('held');

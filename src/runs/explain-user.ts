@@ -34,22 +34,22 @@ import { sayResolveEach } from './say-seen.ts';
 import { policyOf } from './reconcile-team.ts';
 import { nobodyAnswers, theOnly } from './named-user.ts';
 
-/** How many changes of the ledger are shown. */
+/** The number of changes of the ledger that are shown. */
 const shownMoves = 10;
 
 /** Everything known about one user, and what follows from it. */
 export interface Explanation {
   readonly id: Id;
   readonly state: UserState;
-  /** `null`: nobody has edited the row in the mirror. */
+  /** `null` if nobody has edited the row in the mirror. */
   readonly edit: LastEdit | null;
   readonly answer: ServiceAnswer;
   readonly case: UserCase | null;
-  /** Where the mirror is: a copy sends nothing of it. */
+  /** Says where the mirror is, because a copy sends nothing. */
   readonly placing: Placing;
   readonly fields: readonly FieldExplanation[];
   readonly held: readonly HeldSince[];
-  /** The commands that decide about what is held, as it is. */
+  /** The commands that decide about what is held, as it is now. */
   readonly commands: readonly string[];
   readonly openPush: OpenPush | null;
   /** What a run would now find out about the open push. */
@@ -74,7 +74,7 @@ export async function explainUser(setup: Setup, signal: AbortSignal, who: string
   return explain(setup, teamId, id, answer);
 }
 
-/** All three versions of one user. Mirror and service rows together show whether the service's version is older. */
+/** Reads all three versions of one user. Mirror and service rows together show whether the service's version is older. */
 async function readState({ mirror }: Setup, teamId: Id, id: Id, answer: ServiceAnswer): Promise<UserState> {
   const { kysely } = mirror.db;
   const state = await readUserState(kysely, teamId, id);
@@ -86,7 +86,7 @@ async function readState({ mirror }: Setup, teamId: Id, id: Id, answer: ServiceA
   return { ...state, service, stale: differing?.stale === true };
 }
 
-/** What the next run will find out about a push with an unknown outcome. */
+/** Predicts what the next run will find out about a push with an unknown outcome. */
 function outcomesOf(intent: Intent, service: ServiceUser | null, quietPeriodMs: number): FieldOutcomes {
   if (!intent.hasLeft) return neverLeft(intent).outcomes;
   return judgeLate(intent.sent, intent.before, service, intent.ageMs >= quietPeriodMs);

@@ -5,14 +5,16 @@ import type { Setup } from './open.ts';
 
 export { type Exported, exportable, isBeforeRecord, isKnownAsOf } from '../mirror/tools/export-read.ts';
 
-/** Receives the rows. */
 export interface RowSink {
   /** Called once, before the first page. */
   readonly begin: (columns: readonly string[]) => Promise<void>;
   readonly take: (page: readonly ExportRow[]) => Promise<void>;
 }
 
-/** @returns the number of rows @throws MusterdError `usage` before the first run of the team */
+/**
+ * @returns the number of rows
+ * @throws MusterdError `usage` before the first run of the team
+ */
 export async function exportRows(
   setup: Setup,
   what: Exported,

@@ -13,8 +13,8 @@ export const waitsFor = ({ push }: Pick<Config, 'push'>): 'limit' | 'review' =>
   push.approve === 'always' ? 'review' : 'limit';
 
 /**
- * Sets in this transaction in whose name it decides or edits. A command may switch four eyes on, but not off: only
- * a run does that.
+ * Sets the name under which this transaction decides or edits. A command may switch four eyes on, but not off: only a
+ * run does that.
  */
 export async function actAs(
   tx: Transaction,
@@ -38,9 +38,9 @@ export async function keepFourEyes(
 }
 
 /**
- * As `actAs`, for decisions.
+ * Like `actAs`, for decisions.
  * @returns whether four eyes are required
- * @throws MusterdError `usage`: four eyes are required, and it is unknown who decides
+ * @throws MusterdError `usage` if four eyes are required and it is unknown who decides
  */
 export async function decideFor(
   tx: Transaction,
@@ -56,7 +56,7 @@ export async function decideFor(
   });
 }
 
-/** @throws MusterdError `usage` if one of these needs other eyes than those of the person who decides */
+/** @throws MusterdError `usage` if another person than the one who decides is needed for one of these */
 export function requireOtherEyes(answers: readonly AnsweredEdit[]): void {
   const own = answers.flatMap(({ userId, answer }) => (answer === 'own' ? [userId] : []));
   const users = [...new Set(own)];

@@ -10,7 +10,6 @@ import { requireTeamId, requireUser } from './named-user.ts';
 import type { Setup } from './open.ts';
 import { requireHeld } from './require-held.ts';
 
-/** A held field as it is now. */
 export interface HeldNow {
   readonly id: Id;
   readonly name: string;
@@ -18,11 +17,11 @@ export interface HeldNow {
   readonly detail: string;
   readonly base: FieldValue;
   readonly mirror: FieldValue;
-  /** As a run last saw it. */
+  /** The service's value, as a run last saw it. */
   readonly service: ServiceValue;
-  /** Stands for all of this: see `shownDigest`. */
+  /** The digest of all of this; see `shownDigest`. */
   readonly digest: string;
-  /** The number of the edit. There is none if the service alone has moved. */
+  /** The number of the edit. It is absent if only the service has moved. */
   readonly edit: Id | undefined;
   readonly edited: EditedField | undefined;
 }

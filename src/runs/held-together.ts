@@ -8,7 +8,7 @@ import { requireTeamId, requireUser } from './named-user.ts';
 import type { Setup } from './open.ts';
 
 export interface HeldTogether {
-  /** Stands for these edits, and for what was seen of the service for each. */
+  /** A hash of these edits, and of what was seen of the service for each. */
   readonly hash: string;
   readonly reason: HeldEdit['reason'];
   readonly fields: readonly Pick<HeldEdit, 'userId' | 'field'>[];
@@ -16,7 +16,10 @@ export interface HeldTogether {
 
 export type { HeldRow } from '../mirror/users/held.ts';
 
-/** The held fields of a team, or of one user, and which of them were edited at once. @param who `undefined`: all */
+/**
+ * Reads the held fields of a team or of one user, and finds those that were edited at once.
+ * @param who `undefined` for all users
+ */
 export async function readHeldOf(
   setup: Setup,
   who: string | undefined,

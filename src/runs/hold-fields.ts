@@ -17,7 +17,7 @@ export interface HoldWish {
   readonly fields: readonly Field[];
   readonly end: TimeFromNow;
   readonly why: string;
-  /** In whose name. */
+  /** The name that the person gave. */
   readonly actor: string | undefined;
 }
 
@@ -28,7 +28,10 @@ export function readUntil(text: string | undefined): TimeFromNow {
   return readTimeFromNow('--until', text);
 }
 
-/** Holds them until then, whatever holds them already. @throws MusterdError `usage` for an end in the past */
+/**
+ * Holds the fields until then, whether they are held already or not.
+ * @throws MusterdError `usage` for an end in the past
+ */
 export async function holdFields(
   setup: Setup,
   team: LeasedTeam,

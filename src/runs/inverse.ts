@@ -1,4 +1,4 @@
-/** What sets back fields that moved, as far as nothing has changed since. */
+/** Plans how to set back fields that moved, as far as nothing has changed since. */
 import type { UserEdit } from '../mirror/users/edits.ts';
 import type { MovedField } from '../mirror/users/moved-fields.ts';
 import { columnOf, type Field, type FieldValue, single } from '../model/fields.ts';
@@ -17,17 +17,17 @@ export interface Inverse {
   readonly to: FieldValue;
 }
 
-/** A field that the run changed, or that was decided about, and that is not undone. */
+/** A field that the run changed, or that was decided about, but that is not undone. */
 export interface LeftAlone {
   readonly userId: Id;
   readonly name: string;
   /** `null` stands for whether the user has left. */
   readonly field: Field | null;
-  /** What the mirror has, and what it had before. It is `null` also if nothing is known of it. */
+  /** The mirror's value now and before. They are also `null` if nothing is known. */
   readonly from: FieldValue;
   readonly to: FieldValue;
   readonly reason: string;
-  /** How a person sets it back all the same, or `null` if that cannot be done now. */
+  /** A way for a person to set it back nevertheless, or `null` if that cannot be done now. */
   readonly offer: string | null;
 }
 
@@ -36,10 +36,10 @@ export interface UndoPlan {
   readonly edits: readonly UserEdit[];
   /** The changes that a reason lets pass the limits. The others were rejected, and nobody has agreed to them. */
   readonly approvable: readonly Inverse[];
-  /** What waits for a decision again, with the value that waits. */
+  /** What waits for a decision again, with its value. */
   readonly undecided: readonly Pick<LeftAlone, 'userId' | 'name' | 'field' | 'from'>[];
   readonly left: readonly LeftAlone[];
-  /** The number under which a decision is taken back. It is `null` if that is only shown, or if the change of a run is undone. */
+  /** The number under which a decision is taken back; `null` if that is only shown, or if the change of a run is undone. */
   readonly number: bigint | null;
 }
 
@@ -54,7 +54,7 @@ function same(field: Field, a: FieldValue, b: FieldValue): boolean {
   return canonicalOf(field, a) === canonicalOf(field, b);
 }
 
-/** Why the old value cannot be written back, as text. The trigger on the mirror checks again. */
+/** The reason why the old value cannot be written back. The trigger on the mirror checks it again. */
 function unwritable(field: Field, value: FieldValue): string | undefined {
   if (field === 'name')
     return value === null || joinName(value as NamePair) === '' ? 'there was no name before' : undefined;
@@ -74,7 +74,7 @@ function isGuess({ field, old, oldWasWritten }: MovedField): boolean {
   return countWords(joined) > 2 && samePair(old as NamePair, splitName(joined));
 }
 
-/** Why a change is left as it is, or `undefined` if it can be undone. */
+/** The reason why a change is left as it is, or `undefined` if it can be undone. */
 function reasonToLeave(moved: MovedField): string | undefined {
   const { field, kind, now, heldBecause, hasOpenIntent, movedLater } = moved;
   if (now === undefined) return 'the user has gone';
@@ -94,7 +94,7 @@ function reasonToLeave(moved: MovedField): string | undefined {
 const quoted = (value: string | Id | null) =>
   value === null ? 'null' : `'${String(value).replaceAll("'", "''")}'`;
 
-/** In SQL, which a person looks at and may change before it is done. */
+/** The offer is SQL, which a person can look at and change first. */
 function offerOf(teamId: Id, moved: MovedField): string | null {
   const { userId, field, old, now, hasOpenIntent, kind } = moved;
   if (now === undefined || hasOpenIntent || kind === 'settle' || unwritable(field, old) !== undefined)
@@ -107,7 +107,7 @@ function offerOf(teamId: Id, moved: MovedField): string | null {
   return printable(text) === text ? text : null;
 }
 
-/** What sets these fields back, as far as nothing has changed since. */
+/** Plans how to set these fields back, as far as nothing has changed since. */
 export function inverseOf(teamId: Id, fields: readonly MovedField[]): UndoPlan {
   const changes: Inverse[] = [];
   const left: LeftAlone[] = [];
@@ -127,7 +127,7 @@ export function inverseOf(teamId: Id, fields: readonly MovedField[]): UndoPlan {
   return { changes, approvable: changes, undecided: [], left, edits: [...edits.values()], number: null };
 }
 
-/** What a page shows of a plan, row by row, as its form names it: whose field, and what becomes of it. */
+/** The rows of a plan as a page shows them and its form names them: user, field, and what becomes of it. */
 export function undoKeys({ changes, undecided }: Pick<UndoPlan, 'changes' | 'undecided'>): readonly string[] {
   const all = [
     ...changes.map((one) => ({ ...one, edit: null })),
@@ -139,7 +139,7 @@ export function undoKeys({ changes, undecided }: Pick<UndoPlan, 'changes' | 'und
   });
 }
 
-/** What was done of a plan, where some users were edited in between. */
+/** The part of a plan that was done, if some users were edited in between. */
 export function withoutMissed<P extends UndoPlan>(plan: P, edited: ReadonlySet<Id>): P {
   const missed = plan.changes.filter(({ userId }) => !edited.has(userId));
   return {

@@ -4,7 +4,7 @@ import { migrate } from '../mirror/migrations.ts';
 import { noteDatabase } from '../mirror/team/known-place.ts';
 import { missingRoles } from '../mirror/db/roles-for-people.ts';
 
-/** @returns what was applied, and the roles for people that are missing, each in a sentence */
+/** @returns what was applied, and a sentence for each missing role for people */
 export async function migrateMirror(
   db: Database,
 ): Promise<{ readonly applied: readonly string[]; readonly missing: readonly string[] }> {

@@ -8,7 +8,7 @@ import type { Id } from '../model/id.ts';
 import { requireSchema, type Setup } from './open.ts';
 import { printable } from '../model/in-words.ts';
 
-/** How many of several matching users are listed. */
+/** The most matching users that are listed. */
 const shownMatches = 20;
 
 /** @throws MusterdError `usage` if several users match */

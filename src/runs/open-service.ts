@@ -61,7 +61,7 @@ function credentialsOf({ service }: Config) {
   );
 }
 
-/** A fingerprint of a credential: tells credentials apart and does not reveal them. */
+/** A fingerprint of a credential, which identifies it and does not reveal it. */
 export function fingerprint(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
@@ -93,9 +93,9 @@ export function credentialUses(config: Config, service: Client): readonly Creden
 type SharedPace = Pick<RateSettings, 'places' | 'learned'>;
 
 export interface ServiceOptions {
-  /** Called at each event: the log can get more fields during the run. */
+  /** A function, because the log can get more fields during the run. */
   readonly log: Log;
-  /** Asks to stop. */
+  /** Aborted when somebody asks to stop. */
   readonly signal?: AbortSignal | undefined;
   /** Called for each request, retry and pause. */
   readonly onServiceEvent?: ((event: ServiceEvent) => void) | undefined;
@@ -142,7 +142,7 @@ export async function requireService(config: Config, log: Log, connections?: Con
 
 /**
  * The team's pace, shared through the database by all processes that call the service, including those that only read.
- * @param known what is known of the team; read from the database if left out
+ * @param known what is known about the team, which is read from the database if absent
  */
 export async function sharePace(db: Database, config: Config, known?: KnownTeam): Promise<SharedPace> {
   const learned =

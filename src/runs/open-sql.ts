@@ -1,4 +1,4 @@
-/** Statements of a person on the mirror, and what there is to ask. */
+/** SQL sessions of people on the mirror, and the relations that they can query. */
 import { describeRelation, readRelations } from '../mirror/db/sql-catalog.ts';
 import { openSqlSession, type SqlSession } from '../mirror/db/sql-session.ts';
 import { reachesBeyondTables } from '../mirror/team/probes.ts';
@@ -7,13 +7,12 @@ import type { Mirror } from './open.ts';
 export { type AnswerSink, type SqlRow, type SqlSession, transactionWords } from '../mirror/db/sql-session.ts';
 export type { SqlColumn } from '../mirror/db/sql-values.ts';
 
-/** What `\d` lists, and what `\d <name>` shows; It is `null` if there is no such view or table. */
+/** The relations that `\d` lists, and the one that `\d <name>` shows; `null` if there is no such view or table. */
 export const relationsOf = ({ db }: Pick<Mirror, 'db'>) => readRelations(db);
 export const relationOf = ({ db }: Pick<Mirror, 'db'>, name: string) => describeRelation(db, name);
 
-/** How a session is opened. */
 export interface SqlAsked {
-  /** Otherwise each statement is a read-only transaction. */
+  /** Without it each statement is a read-only transaction. */
   readonly isWriting: boolean;
   /** Called with warnings and notices of the server. */
   readonly onNotice: (words: string) => void;

@@ -27,7 +27,7 @@ export interface Mirror {
   readonly url: string;
   /** The URL for SQL that only reads. With the embedded server its login is no superuser. */
   readingUrl(): Promise<string>;
-  /** For people and their tools. */
+  /** How people and their tools connect. */
   readonly reach: ShownConnection;
   close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export interface Setup {
 export interface MirrorOptions extends Pick<DatabaseOptions, 'onQuery' | 'signal'> {
   /** Called with notes that are not errors. */
   readonly onWarning?: (words: string) => void;
-  /** Nothing will be written, so a read-only server will do. */
+  /** Set if nothing will be written, so that a read-only server will do. */
   readonly isReading?: boolean;
   /** The application name of connections that do not keep the embedded server running. */
   readonly guest?: string | undefined;
@@ -112,14 +112,14 @@ export async function requireSchema(db: Database): Promise<void> {
   });
 }
 
-/** The same for a role that may not be shown which migrations there are: then nothing is required. */
+/** Like `requireSchema`, for a role that may not be allowed to see which migrations there are. Then it requires nothing. */
 export async function requireSeenSchema(db: Database): Promise<void> {
   await requireSchema(db).catch((error: unknown) => {
     if (sqlState(error) !== '42501') throw error;
   });
 }
 
-/** How many migrations there are, and the first and the last of them. */
+/** The number of migrations, with the first and the last of them. */
 export function inShort([first = '', ...others]: readonly string[]): string {
   const names = others.length === 0 ? first : `${first} to ${others.at(-1)}`;
   return `${plural(others.length + 1, 'migration')}: ${names}`;

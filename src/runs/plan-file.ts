@@ -1,4 +1,7 @@
-/** A plan as a file, to review and apply later: the batch of edits that it shows, for this team of this service, once. */
+/**
+ * A plan as a file, to review and apply later. It is the batch of edits that it shows, and can be applied once, to this
+ * team of this service.
+ */
 import { createHmac } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
@@ -11,7 +14,7 @@ import { type BatchRow, hashOf } from '../reconcile/guard/batch-hash.ts';
 import type { Setup } from './open.ts';
 import type { PlanReport } from './reconcile-team.ts';
 
-/** Another number stands in files that another version of musterd wrote. */
+/** Files of other versions of musterd may have another number. */
 const layout = 4;
 
 /** A row of the file. Ids are text, so that no tool rounds them. */
@@ -19,9 +22,9 @@ interface FileRow {
   readonly user_id: string;
   readonly name: string;
   readonly field: string;
-  /** Absent: the edit was not on record yet. */
+  /** The edit; absent if it was not on record yet. */
   readonly edit_id?: string;
-  /** The later of the service's two versions of the user; absent: they tell nothing. */
+  /** The later of the service's two versions of the user; absent if they prove nothing. */
   readonly seen_version?: string;
   readonly base?: NamePair | string | null;
   readonly service?: string | null;
@@ -32,7 +35,7 @@ interface FileRow {
 export interface PlanFile {
   /** Hash of these rows, as shown by "musterd plan". It can be applied once, unless a later plan has the same hash. */
   readonly hash: string;
-  /** By the clock of the mirror's database. */
+  /** The time by the clock of the mirror's database. */
   readonly madeAt: Date;
   readonly teamId: Id;
   readonly service: string;
@@ -49,10 +52,10 @@ const inJson = (body: object, indent?: number): string =>
 const sealOf = (body: object, key: string): string =>
   createHmac('sha256', key).update(inJson(body)).digest('hex');
 
-/** The hash of a plan: it changes with its edits, and with what was seen of the service for them. */
+/** The hash of a plan. It changes with the edits, and with the service's values that were seen for them. */
 export const planHash = ({ users }: Pick<PlanReport, 'users'>): string => hashOf(sendableOf(users));
 
-/** By the clock of the mirror's database: when a plan that is made now was made. */
+/** The time of a plan that is made now, by the clock of the mirror's database. */
 export const planTime = ({ mirror }: Pick<Setup, 'mirror'>): Promise<Date> =>
   readDatabaseTime(mirror.db.kysely);
 
@@ -82,7 +85,7 @@ export async function writePlanFile(
   return `${inJson({ ...body, seal }, 2)}\n`;
 }
 
-/** @throws MusterdError `usage` for a file that is not a plan of this mirror */
+/** @throws MusterdError `usage` if the file is not a plan of this mirror */
 export async function readPlanFile({ config, mirror }: Setup, content: string): Promise<PlanFile> {
   return decodePlan(content, await readPlanKey(mirror.db.kysely, config.team));
 }
@@ -109,8 +112,8 @@ function readRow(row: FileRow): PlanFile['rows'][number] {
 }
 
 /**
- * The seal says that this mirror wrote all of it, so that nothing else of it has to be checked.
- * @throws MusterdError `usage` for a file that is not a plan, or that was altered after this mirror wrote it
+ * The seal proves that this mirror wrote all of it, so that nothing else has to be checked.
+ * @throws MusterdError `usage` if the file is not a plan, or was altered after this mirror wrote it
  */
 export function decodePlan(text: string, key: string): PlanFile {
   let parsed: unknown;

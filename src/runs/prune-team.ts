@@ -1,12 +1,12 @@
-/** Removes what is older than the settings keep it. */
+/** Removes what is older than the retention in the settings. */
 import type { Config } from '../config/config.ts';
 import type { Database } from '../mirror/db/database.ts';
 import { prune } from '../mirror/runs/retention.ts';
 import { agesOf, type Pruned } from '../model/ages.ts';
 
 /**
- * @param isDry only counts it
- * @param goesOn called after each step with what was removed so far. It answers whether to go on.
+ * @param isDry whether to only count the rows
+ * @param goesOn called after each step with what was removed so far; says whether to go on
  */
 export async function pruneTeam(
   db: Database,

@@ -1,4 +1,4 @@
-/** The ledger of a team, or of one user. */
+/** Reads the ledger of a team, or of one user. */
 import { type LedgerFilter, type LedgerRow, readLedger } from '../mirror/users/ledger.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
@@ -8,8 +8,8 @@ import { requireUser, nobodyAnswers } from './named-user.ts';
 export type { LedgerFilter, LedgerRow } from '../mirror/users/ledger.ts';
 
 /**
- * @param who a user, as `musterd why` takes one, or `undefined` for all
- * @throws MusterdError `usage` if nobody answers to that, or several do
+ * @param who a user in any form that `musterd why` takes, or `undefined` for all
+ * @throws MusterdError `usage` if no user or several match
  */
 export async function readLedgerOf(
   { config, mirror }: Pick<Setup, 'config' | 'mirror'>,

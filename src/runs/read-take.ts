@@ -20,29 +20,32 @@ export function readValue(field: Field, text: string): FieldValue {
   return value;
 }
 
-/** @throws MusterdError `usage`, as `readValue` */
+/** @throws MusterdError `usage`, like `readValue` */
 export function readTake(field: Field, text: string | undefined): Take {
   if (text === undefined) throw new MusterdError('usage', '--take is missing: mirror, service, or a value');
   return text === 'mirror' || text === 'service' ? text : { value: readValue(field, text) };
 }
 
-/** How a command line names what its person saw of a held field. */
+/** The options of a command line for what its person saw of a held field. */
 export interface SeenOptions {
   /** The number of the edit. */
   readonly edit?: string;
   /** The mirror's value. */
   readonly if?: string;
-  /** The service's value, besides one of these. */
+  /** The service's value, in addition to one of these. */
   readonly ifService?: string;
 }
 
-/** A value of the service in words: a name as the service joins it. @throws MusterdError `usage`, as `readValue` */
+/**
+ * Reads a value of the service, in which a name is joined.
+ * @throws MusterdError `usage`, like `readValue`
+ */
 export function readShown(field: Field, text: string): string | Id | null {
   if (field === 'name') return text;
   return text.trim() === '' ? null : (readValue(field, text.trim()) as string | Id | null);
 }
 
-/** @throws MusterdError `usage`, as `readValue` */
+/** @throws MusterdError `usage`, like `readValue` */
 export function readSeen(field: Field, { edit, if: value, ifService }: SeenOptions): SeenField | undefined {
   if (edit !== undefined && value !== undefined)
     throw new MusterdError('usage', '--edit and --if both say what was seen: give one of them');

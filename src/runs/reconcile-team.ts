@@ -23,7 +23,7 @@ const mostUpdatesAtOnce = 12;
 /** A field that was pushed this many times in a row without effect is held. */
 const maxTries = 3;
 
-/** Who wins in a conflict, and whether halves of a name need an approval: who approves something sees all that is sent. */
+/** The policy says who wins in a conflict, and whether people approve the halves of names, as all that is sent. */
 export const policyOf = ({ policy, push }: Pick<Config, 'policy' | 'push'>): Policy => ({
   ...policy,
   approvesSplits: push.approve === 'always' || push.fourEyes,
@@ -76,13 +76,13 @@ export async function runReconcile(
 export interface PlanReport extends Planned {
   readonly team: Team;
   readonly notes: RunNotes;
-  /** Fields that wait for a person, each by itself, once it is done. */
+  /** The number of single fields that will wait for a person after it. */
   readonly held: number;
-  /** How long pushing takes at this pace; longer if the service is slow. */
+  /** How long pushing takes at this pace. A slow service makes it longer. */
   readonly cost: PushCost & { readonly seconds: number; readonly perMinute: number };
 }
 
-/** As `runReconcile`, up to the plan. Writes nothing on either side. */
+/** Like `runReconcile`, up to the plan. It writes nothing on either side. */
 export async function runPlan(db: Database, config: Config, watch: Watch): Promise<PlanReport> {
   return withReading(db, config, watch, async (context, team) => {
     const planned = await plan(context, team, reconcileSettings(config));

@@ -1,4 +1,4 @@
-/** A held field that a person may decide about, or why not. */
+/** Finds a held field that a person may decide about, or says why not. */
 import { MusterdError } from '../errors.ts';
 import type { Queryable } from '../mirror/db/database.ts';
 import { type EditAnswer, decideEdits } from '../mirror/users/decide-edits.ts';
@@ -16,14 +16,14 @@ export interface Held {
   readonly base: BaseUser;
 }
 
-/** A value in a sentence: the halves of a name stand as a name. */
+/** A value for a sentence, with the halves of a name joined. */
 export function sayValue(value: unknown): string {
   if (value === null || value === undefined || value === '') return 'nothing';
   const text = typeof value === 'object' ? joinName(value as NamePair) : `${value as string | Id}`;
   return `"${printable(text)}"`;
 }
 
-/** Why nothing is decided about a field of a user, by what was found of the edit. */
+/** The reason why nothing is decided about a field of a user, by the answer about the edit. */
 export function refusalOf(
   answer: EditAnswer,
   { id, mirror }: Pick<UserState, 'id' | 'mirror'>,
@@ -56,7 +56,7 @@ export function refusalOf(
 }
 
 /**
- * @param sends whether the mirror's value is to win: that needs other eyes, where four eyes are asked for
+ * @param sends whether the mirror's value is to win, which needs another person if four eyes are required
  * @throws MusterdError `usage` if there is nothing to resolve
  */
 export async function requireHeld(

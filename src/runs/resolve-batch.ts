@@ -8,14 +8,14 @@ import type { Setup } from './open.ts';
 import { type Resolution, type ResolvedFields, resolveEach } from './resolve-field.ts';
 
 export interface BatchResolution extends Pick<Resolution, 'why' | 'actor'> {
-  /** The hash says what was seen. */
+  /** The hash, which identifies what was seen. */
   readonly batch: string;
   readonly take: 'mirror' | 'service';
 }
 
 /**
  * Decides about all fields of a hash at once, or about none.
- * @throws MusterdError `usage` where something of it is not as it was
+ * @throws MusterdError `usage` if any of them is not as it was
  */
 export async function resolveBatch(
   setup: Setup,

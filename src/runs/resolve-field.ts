@@ -25,31 +25,30 @@ import { requireTeamId, requireUser } from './named-user.ts';
 import type { Setup } from './open.ts';
 import { type Held, refusalOf, requireHeld, sayValue } from './require-held.ts';
 
-/** Which value wins: that of one side, or another one. */
+/** The value that wins: that of one side, or another one. */
 export type Take = 'mirror' | 'service' | { readonly value: FieldValue };
 
-/** What the service showed; absent: the person does not say. */
+/** The value that the service showed; absent if the person does not say. */
 interface SeenService {
   readonly service?: string | Id | null | undefined;
 }
 
 /**
- * What the person had before them: the edit by its number or the mirror's value, each perhaps with the service's value; or
- * all that a page showed, as `shownDigest` makes it. Where it is something else by now, nothing is decided.
+ * What the person saw: the edit by its number, or the mirror's value, each perhaps with the service's value; or the
+ * digest of all that a page showed (`shownDigest`). If something else is there by now, nothing is decided.
  */
 export type SeenField =
   | ({ readonly kind: 'edit'; readonly edit: Id } & SeenService)
   | ({ readonly kind: 'value'; readonly value: FieldValue } & SeenService)
   | { readonly kind: 'shown'; readonly digest: string };
 
-/** A person's decision about a held field. */
 export interface Resolution {
   readonly field: Field;
   readonly take: Take;
-  /** Absent: a command that has just read and shown it in the same transaction decides about whatever is there. */
+  /** Absent if a command has just read and shown it in the same transaction, so that it decides about whatever is there. */
   readonly seen: SeenField | undefined;
   readonly why: string;
-  /** In whose name. */
+  /** The name that the person gave. */
   readonly actor: string | undefined;
 }
 
@@ -74,7 +73,7 @@ function requireSeen(id: Id, { hold, mirror }: Held, seen: SeenField | undefined
   if (isSeen()) return;
   const what = `The ${columnOf(field)} of user ${id} is not as it was`;
   const hint = 'Nothing was decided. Look at it again, and decide about what is there now.';
-  // A page shows what is there now by itself, with values only where its settings say so.
+  // A page itself shows what is there now, with values only if its settings allow that.
   if (seen.kind === 'shown') throw new MusterdError('usage', `${what} shown`, { hint });
   const now = [
     `the mirror has ${sayValue(mirror[field])}`,
@@ -96,7 +95,7 @@ function wantedOf(take: Exclude<Take, 'service'>, field: Field, mirror: MirrorRo
   return same && (field !== 'name' || mirror.split === 'known') ? undefined : patch;
 }
 
-/** Whether the service gets what the mirror has, in whatever spelling. */
+/** Whether the service gets the mirror's value, in whatever spelling. */
 const sendsMirrors = (take: Take, field: Field, mirror: MirrorRow): boolean =>
   take === 'mirror' ||
   (take !== 'service' &&
@@ -112,9 +111,9 @@ export interface Resolved {
   readonly name: string;
   readonly mirror: FieldValue;
   readonly base: FieldValue;
-  /** It is sent only once a person has approved it. */
+  /** Whether a person still has to approve it before it is sent. */
   readonly waits: boolean;
-  /** That has to be another person (`push.fourEyes`). */
+  /** Whether that has to be another person (`push.fourEyes`). */
   readonly fourEyes: boolean;
   /** The number of the decision. */
   readonly decision: bigint | null;
@@ -126,13 +125,13 @@ interface HeldOf {
   readonly id: Id;
 }
 
-/** One act of deciding, in one step and under one number: both are known once something was decided. */
+/** One act of deciding, in one step and under one number. Both are known once something has been decided. */
 interface Act {
   runId?: bigint;
   decision: bigint | null;
 }
 
-/** The base and the value of the service that this is decided over: what both sides agree on now, or what was held. */
+/** The values of base and service that this decides about: what both sides agree on now, or what was held. */
 function decidedOver(take: Take, { base, service }: Hold, agreed: BaseUser, field: Field) {
   if (take === 'service') return { base, service: service ?? null };
   return {
@@ -159,8 +158,8 @@ async function resolveHold(
   const take = isMirrors(asked, field, mirror) ? 'mirror' : asked;
   act.runId ??= await recordStep(tx, { team, teamId, command: 'resolve' });
   const { runId } = act;
-  // Another value is an edit like any, about which nobody has decided: the conflict is over and nothing else. What waited
-  // in a batch waits again, and every limit looks at it anew.
+  // Another value is an edit like any other, about which nobody has decided. The conflict is over, but what waited in a
+  // batch waits again, and every limit applies anew.
   const isAnother = typeof take === 'object';
   const staysInBatch = isAnother && hold.batch !== undefined;
   const side = take === 'service' ? take : 'mirror';

@@ -1,4 +1,4 @@
-/** Takes everything of one team from the service, as a separate run or only as a plan. Nothing is ever sent. */
+/** Takes everything of one team from the service, as a run of its own or only as a plan. Nothing is ever sent. */
 import type { Config } from '../config/config.ts';
 import type { Database } from '../mirror/db/database.ts';
 import type { Team } from '../model/team.ts';
@@ -20,7 +20,6 @@ import { reconcileSettings } from './reconcile-team.ts';
 import type { RunReport } from './run-record.ts';
 import { type Watch, withReading, withRun } from './with-run.ts';
 
-/** The changes taken from the service. */
 export interface ResyncPlan {
   readonly team: Team;
   readonly roster: Roster;
@@ -31,11 +30,11 @@ export interface ResyncPlan {
 }
 
 export interface ResyncReport extends ResyncPlan {
-  /** `null`: plan only. */
+  /** `null` if it is only planned. */
   readonly run: RunReport | null;
 }
 
-/** For a run that read no users. */
+/** The roster of a run that read no users. */
 const noRoster: Roster = {
   shown: 0,
   mark: null,
@@ -71,7 +70,7 @@ async function planTeam(
   return { team, roster, plans, notes, openPushes };
 }
 
-/** The plan. Writes nothing on either side. */
+/** Plans it, and writes nothing on either side. */
 export async function planResync(db: Database, config: Config, watch: Watch): Promise<ResyncReport> {
   return withReading(db, config, watch, async (context, team) => {
     const replaced = await judgeOverlap(context.mirror, team, reconcileSettings(config).scope);

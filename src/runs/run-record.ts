@@ -46,7 +46,7 @@ export function createEndpointCounts() {
       if (event.kind !== 'request') return;
       counts.set(event.operation, withRequest(counts.get(event.operation) ?? nothing, event));
     },
-    /** By endpoint, such as `GET /v1/team`. */
+    /** The counts by endpoint, such as `GET /v1/team`. */
     byEndpoint: (): Readonly<Record<string, EndpointCount>> => Object.fromEntries(counts),
     /** Sum of all endpoints. */
     requests: () => [...counts.values()].reduce((sum, { requests }) => sum + requests, 0),
@@ -61,12 +61,12 @@ export interface RunReport {
   readonly outcome: RunOutcome;
   readonly reasons: readonly string[];
   readonly warnings: readonly string[];
-  /** The guard refused pushes; they wait for an approval. */
+  /** Set if the guard refused pushes, which wait for an approval. */
   readonly refusal: RunNotes['refusal'];
   readonly counts: RunNotes['counts'];
-  /** Held fields that wait for a person. */
+  /** The number of held fields that wait for a person. */
   readonly held: number;
-  /** `held` plus the users that wait in batches; at least 1 if anything was refused. */
+  /** `held` plus the number of users that wait in batches. It is at least 1 if anything was refused. */
   readonly waiting: number;
   readonly requests: number;
   readonly durationMs: number;
@@ -120,7 +120,7 @@ export function createRecord({ config, begun: { lease, runId }, groups, log, not
     await lease.release(async (tx) => {
       const { isNoted, ...left } = await finishRun(tx, runId, run);
       waits = left;
-      // If it was not noted, this run stalled, and another one has learned something newer since.
+      // If the end was not noted, this run stalled, and another one has learned something newer since.
       if (isNoted && news.length > 0) await writeLearned(tx, config.team, news);
     });
     const durationMs = Math.round(systemClock.monotonicMs() - startedMs);

@@ -1,4 +1,7 @@
-/** What a command line says was seen of a held field, so that nothing else is decided about: the reverse of `readSeen`. */
+/**
+ * Options of a command line that say what was seen of a held field, so that nothing else is decided about. `readSeen`
+ * reads them.
+ */
 import { valueFromJson } from '../mirror/db/field-sql.ts';
 import { columnOf, type Field, fieldOf, type FieldValue } from '../model/fields.ts';
 import type { HeldRow } from '../mirror/users/held.ts';
@@ -13,17 +16,17 @@ export interface SeenHold {
   readonly field: Field;
   readonly edit: Id | undefined;
   readonly mirror: FieldValue;
-  /** As a run last saw it. */
+  /** The service's value, as a run last saw it. */
   readonly service: ServiceValue;
 }
 
-/** The mirror's value as `--if` reads it. */
+/** The mirror's value in the form that `--if` reads. */
 function inWords(value: FieldValue): string {
   if (value === null) return '';
   return typeof value === 'object' ? `${value.first}|${(value as NamePair).last}` : String(value);
 }
 
-/** `--if 'Ada|Berg'`, or `--edit 12` where no text says the mirror's value exactly. */
+/** `--if 'Ada|Berg'`, or `--edit 12` if no text can say the mirror's value exactly. */
 function sayMirror({ field, edit, mirror }: Omit<SeenHold, 'service'>): string {
   const text = inWords(mirror);
   const isExact = () => {
@@ -35,7 +38,7 @@ function sayMirror({ field, edit, mirror }: Omit<SeenHold, 'service'>): string {
   return edit !== undefined && !isPlain ? `--edit ${edit}` : `--if ${quoted(text)}`;
 }
 
-/** `--if-service 'Eva Berg'`; empty where no text says it. */
+/** `--if-service 'Eva Berg'`; empty if no text can say it. */
 function sayService({ field, service = null }: Pick<SeenHold, 'field' | 'service'>): string {
   const text = service === null ? '' : String(service);
   const isExact = canonicalShown(field, readShown(field, text)) === canonicalShown(field, service);
@@ -44,7 +47,7 @@ function sayService({ field, service = null }: Pick<SeenHold, 'field' | 'service
 
 export const saySeen = (seen: SeenHold): string => `${sayMirror(seen)}${sayService(seen)}`;
 
-/** The command that decides about it as it was seen. */
+/** The command that decides about it, if it is still as it was seen. */
 export const sayResolve = (id: Id, seen: SeenHold, take = 'mirror'): string =>
   `musterd resolve ${id} ${columnOf(seen.field)} --take ${take} ${saySeen(seen)}`;
 

@@ -1,4 +1,4 @@
-/** How the mirror stands, read from the mirror alone. */
+/** Reads the state of the mirror, from the mirror alone. */
 import type { Database } from '../mirror/db/database.ts';
 import { readPlacing } from '../mirror/team/known-place.ts';
 import { readStatus, type TeamStatus } from '../mirror/runs/read-status.ts';

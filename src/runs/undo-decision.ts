@@ -1,4 +1,7 @@
-/** Takes a decision back, as far as nothing has moved since: what it let wait is undecided again, the rest is edited back. */
+/**
+ * Takes a decision back, as far as nothing has moved since. What it let wait becomes undecided again; the rest is
+ * edited back.
+ */
 import { MusterdError } from '../errors.ts';
 import { valueFromJson } from '../mirror/db/field-sql.ts';
 import type { Queryable } from '../mirror/db/database.ts';
@@ -9,7 +12,7 @@ import { fieldOf, columnOf, type Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { inverseOf, type UndoPlan } from './inverse.ts';
 
-/** @param column the field as SQL calls it; `null`: the user as a whole */
+/** @param column the field's name in SQL; `null` for the user as a whole */
 const keyOf = (userId: Id, column: string | null) => `${userId} ${column ?? ''}`;
 const keyOfField = ({ userId, field }: { readonly userId: Id; readonly field: Field | null }) =>
   keyOf(userId, field === null ? null : columnOf(field));

@@ -21,7 +21,10 @@ export interface Undone {
   readonly number: bigint;
 }
 
-/** What undoing it would do. Reads only the mirror. @throws MusterdError `usage` if the team has no such run or decision */
+/**
+ * Plans an undo, by reading only the mirror.
+ * @throws MusterdError `usage` if the team has no such run or decision
+ */
 export async function planUndo(
   db: Queryable,
   { team }: { readonly team: string },
@@ -64,7 +67,7 @@ const moved = (what: string) =>
 
 /**
  * Writes the inverse into the mirror, under the lease and in one transaction, as an edit in the caller's name.
- * @param seen `undoKeys` of what the person saw: if it is anything else by now, nothing is done
+ * @param seen the `undoKeys` of what the person saw; if they are others by now, nothing is done
  * @returns what was done; users edited in between are listed as left alone
  * @throws MusterdError `usage` if it is not as it was seen
  */

@@ -1,4 +1,4 @@
-/** Batches that wait and runs that were, for a shell that asks at TAB: read in a moment, or not at all. */
+/** Waiting batches and past runs, for a shell that completes a word. They are read quickly or not at all. */
 import { createDatabase } from '../mirror/db/database.ts';
 import { readBatches } from '../mirror/users/held-batches.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
@@ -9,7 +9,7 @@ export interface WaitingNames {
   readonly runs: readonly string[];
 }
 
-/** No TAB waits longer. */
+/** The longest that a completion may take. */
 const patienceMs = 1_000;
 
 export async function readWaitingNames(url: string, teams: readonly string[]): Promise<WaitingNames> {

@@ -1,4 +1,4 @@
-/** The frame of every run: lease, service, record, notes. The work is passed in. */
+/** The frame of every run: lease, service, record and notes. The work is passed in. */
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
@@ -31,18 +31,17 @@ import { type BegunRun, createRecord, type RunReport } from './run-record.ts';
 
 export type { LeasedTeam } from '../mirror/team/lease.ts';
 
-/** The observers of a run. */
 export interface Watch {
   readonly log: Log;
   /** Progress of the run, for a terminal. */
   readonly onEvent?: (event: RunEvent) => void;
-  /** Asks to stop. */
+  /** Aborted when somebody asks to stop. */
   readonly signal?: AbortSignal;
   /** How long to wait for another run of the team to end, in ms. Without it there is no wait. */
   readonly waitMs?: number;
   /** Called once with the holder that the run waits for. */
   readonly onWait?: (holder: string) => void;
-  /** The run is recorded; from now on its end will be, too. */
+  /** Called once the run is recorded. From then on its end will be recorded, too. */
   readonly onBegun?: () => void;
   /** Called for each request, retry and pause. */
   readonly onServiceEvent?: (event: ServiceEvent) => void;
@@ -55,16 +54,16 @@ export interface Watch {
 /** The members of the team, as read by an earlier run and compared with the mirror. */
 export interface Recalled {
   readonly team: Team;
-  /** Number of users present after that, or `undefined` if they were not counted since. */
+  /** The number of users present after that, or `undefined` if they were not counted since. */
   readonly population: number | undefined;
 }
 
 export interface TeamMemory {
-  /** `undefined` if the read is too long ago. */
+  /** @returns `undefined` if the members were read too long ago */
   recall(): Recalled | undefined;
   /** @param readAtMs when the service was asked, by the monotonic clock */
   keep(team: TeamAnswer, readAtMs: number): Promise<void>;
-  /** Valid as long as the members are. */
+  /** Keeps the number of users for as long as the members are kept. */
   keepPopulation(users: number): void;
 }
 
@@ -77,12 +76,12 @@ export interface RunKind {
   readonly mode: 'read-only' | 'read-write';
 }
 
-/** What a person orders, and not only a run that goes on reading. */
+/** Whether a person ordered it, so that it must not go on as a run that only reads. */
 const isDecision = ({ command }: RunKind): boolean => command === 'resync' || command === 'apply';
 
 type Work<Result> = (context: LeasedContext, team: TeamAnswer) => Promise<Result>;
 
-/** What a run gets in addition: it may write under its lease. */
+/** The context of a run that may write under its lease. */
 export interface LeasedContext extends WritingContext {
   readonly runId: bigint;
   readonly fenced: <R>(work: (tx: Transaction) => Promise<R>) => Promise<R>;
@@ -97,8 +96,8 @@ function createLoggedNotes(log: Log, onEvent: Watch['onEvent']): RunNotes {
 
 /**
  * Says once why nothing is sent.
- * @returns the same in a word, or `undefined` if something may be sent
- * @throws MusterdError `copy` for what a person ordered
+ * @returns the same as a word, or `undefined` if something may be sent
+ * @throws MusterdError `copy` if a person ordered the run
  */
 async function noteStill(
   db: Database,
@@ -115,9 +114,9 @@ async function noteStill(
 }
 
 /**
- * One run that may write, under the team's lease. It is recorded however it ends. Where the mirror is not at home, it
- * reads and plans as usual, and its client refuses to write.
- * @throws the error that ended it early, after recording it; MusterdError `lease-held`: then nothing is recorded
+ * One run that may write, under the team's lease. It is recorded however it ends. If the mirror is not at home, it
+ * reads and plans as usual, but its client refuses to write.
+ * @throws the error that ended it early, after recording it; MusterdError `lease-held`, of which nothing is recorded
  */
 export async function withRun<Result>(
   db: Database,
@@ -191,7 +190,7 @@ async function runUnderLease<Result>(
     mirror = createMirror(db, lease, id, runId, known);
     const monotonicMs = () => systemClock.monotonicMs();
     const keepTeam = async (compared: TeamAnswer) => {
-      // The run itself does not need this.
+      // The run itself does not need it.
       await watch.teamMemory?.keep(compared, readAtMs).catch((error: unknown) => {
         log.warn({ err: error }, 'team not kept');
       });
@@ -211,15 +210,15 @@ async function runUnderLease<Result>(
   }
 }
 
-/** What the client learned for later runs. */
+/** What the client learned that later runs need. */
 function learnedOf(config: Config, service: Client | undefined): readonly Learned[] {
   if (service === undefined) return [];
   return [learnedOfRate(service.rateLesson()), ...learnedOfCredentials(credentialUses(config, service))];
 }
 
 /**
- * The same without lease and record, for commands that only read. It cannot write on either side: the client refuses
- * writes, and the mirror has no writing methods. Its requests take places in the shared pace, like all others.
+ * Like `withRun`, without lease and record, for commands that only read. It cannot write on either side: the client
+ * refuses writes, and the mirror has no writing methods. Its requests take places in the shared pace, like all others.
  */
 export async function withReading<Result>(
   db: Database,

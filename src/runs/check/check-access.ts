@@ -49,7 +49,7 @@ export function checkClock(service: Client, report: Report): void {
   }
 }
 
-/** Warns early: the whole team comes in one answer, and if that is too long, nothing can be read. */
+/** Warns early, because the whole team comes in one answer. If that is too long, nothing can be read. */
 export function checkLength(service: Client, report: Report): void {
   const longest = service.longestAnswer();
   if (longest === null) return;
@@ -60,14 +60,14 @@ export function checkLength(service: Client, report: Report): void {
   report.add('longest answer', share < 0.5 ? 'ok' : 'note', share < 0.5 ? detail : detail + advice);
 }
 
-/** What the last runs found that makes each run read everything. */
+/** Reports what the last runs found that makes each run read everything. */
 export async function checkSlowdowns(team: Team, db: Database, report: Report): Promise<void> {
   const found = sayWhatSlows(await readSlowdowns(db.kysely, team.id));
   for (const text of found) report.add('slows every run', 'note', text);
   if (found.length === 0) report.add('slows every run', 'ok', 'nothing that the last runs have found');
 }
 
-/** What is known of updates without a name; `--write-probe` finds it out before anybody is touched. */
+/** Reports what is known about updates without a name. `--write-probe` finds it out before any other user is touched. */
 export async function checkNames(team: Team, db: Database, report: Report): Promise<void> {
   const names = await readNameSafety(db.kysely, team.id);
   report.add('names', names === 'unknown' ? 'note' : 'ok', namesInWords[names]);

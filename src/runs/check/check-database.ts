@@ -7,7 +7,7 @@ import type { Report } from './check-report.ts';
 import { inShort } from '../open.ts';
 import { missingRoles } from '../../mirror/db/roles-for-people.ts';
 
-/** Whether this is where the mirror is at home: nothing is sent from anywhere else. */
+/** Checks whether this is where the mirror is at home, because nothing is sent from anywhere else. */
 async function checkPlace(db: Database, report: Report): Promise<void> {
   const placing = await readPlacing(db);
   const { verdict } = placing;

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import type { Report } from './check-report.ts';
 
-/** Whether those who are to decide on the page can: whoever gives the token may give any name with it. */
+/** Checks whether the people who are to decide on the page can. With the token alone anybody may give any name. */
 export function checkPage({ status, push }: Pick<Config, 'status' | 'push'>, report: Report): void {
   if (!status.decide || status.token === undefined || !push.fourEyes) return;
   report.add(

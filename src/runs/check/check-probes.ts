@@ -86,7 +86,7 @@ async function probeUnfilteredUsers(
   return users;
 }
 
-/** Do team, users and inboxes use the same id for a person? */
+/** Finds out whether team, users and inboxes use the same id for a person. */
 async function probeIds(service: Client, team: Team, users: readonly Id[], report: Report): Promise<void> {
   await attempt(report, 'ids across endpoints', async () => {
     const members = new Set(team.members.map(({ id }) => id));
@@ -134,7 +134,7 @@ async function probeListing(
   });
 }
 
-/** The largest number of rows on a page; known only if there are more rows than that. */
+/** Finds the largest number of rows on a page, which shows only if there are more rows than that. */
 async function probeCap(
   name: string,
   path: string,

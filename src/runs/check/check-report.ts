@@ -10,15 +10,15 @@ export interface Finding {
   readonly detail: string;
 }
 
-/** What a check adds to: findings for the table, probes for the database. */
+/** Checks add to this: findings for the table, probes for the database. */
 export interface Report {
   add(check: string, verdict: Finding['verdict'], detail: string): void;
-  /** A check that ended with an error. */
+  /** Reports a check that ended with an error. */
   fail(check: string, error: unknown): void;
   probe(probe: string, answer: unknown, verdict: Finding['verdict'], detail: string): void;
   readonly findings: readonly Finding[];
   readonly probes: readonly Probe[];
-  /** The error that stopped it. */
+  /** The errors that stopped checks. */
   readonly errors: readonly unknown[];
 }
 
@@ -48,6 +48,6 @@ export function checkInWords(error: unknown): string {
   return String(describeError(error)['message']);
 }
 
-/** Keeps what was asked of the service, and how it answered. */
+/** Keeps what the service was asked, and how it answered. */
 export const keepProbes = (db: Database, team: string, { probes }: Pick<Report, 'probes'>): Promise<void> =>
   writeProbes(db, team, probes);

@@ -21,7 +21,7 @@ export interface CheckedService {
   readonly config: Config;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** `undefined`: there is no mirror, or it is not ready. */
+  /** `undefined` if there is no mirror, or if it is not ready. */
   readonly db: Database | undefined;
   /** The user to try an update on. */
   readonly writeProbe: string | undefined;
@@ -30,7 +30,7 @@ export interface CheckedService {
 /** How far the checks came; the results are in the report. */
 export type ServiceVerdict = 'no credentials' | 'another team' | 'asked';
 
-/** The checks of the service, as far as the credentials allow. */
+/** Runs the checks of the service, as far as the credentials allow. */
 export async function checkService(
   { config, log, signal, db, writeProbe }: CheckedService,
   report: Report,

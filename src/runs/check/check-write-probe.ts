@@ -14,12 +14,12 @@ import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts'
 import type { Client } from '../../service/client.ts';
 import type { Report } from './check-report.ts';
 
-/** The user to try updates on, and the address to find them by. */
+/** The user to try updates on, and an address to look them up by. */
 interface Subject {
   readonly user: Required<Pick<ServiceUser, 'id' | 'name' | 'phone'>> & { readonly email: string };
   /** Both halves of the name, in case an update clears it. */
   readonly name: NamePair;
-  /** How long the team's lease lasts, if there is a mirror. */
+  /** Guards the writes by the team's lease, if there is a mirror. */
   readonly guard: SendOptions;
 }
 
@@ -110,7 +110,7 @@ async function update(service: Client, { user, guard }: Subject, patch: UserPatc
 const keepsName = (user: Pick<ServiceUser, 'name'>, seen: ServiceUser) =>
   canonicalName(readable(seen.name) ?? '') === canonicalName(readable(user.name) ?? '');
 
-/** Sends only the email, in another case: does the name stay, and what is stored? */
+/** Sends only the email, in another case, to find out whether the name stays and what is stored. */
 async function probeEmail(service: Client, subject: Subject, report: Report): Promise<void> {
   const { user } = subject;
   const [local = '', domain = ''] = user.email.split('@');
@@ -124,7 +124,7 @@ async function probeEmail(service: Client, subject: Subject, report: Report): Pr
   report.probe('case of a written email', { stored }, 'ok', stored);
 }
 
-/** Sends the phone unchanged, as digits: how does it come back? */
+/** Sends the phone unchanged, as digits, to find out how it comes back. */
 async function probePhone(service: Client, subject: Subject, report: Report): Promise<void> {
   const { phone } = subject.user;
   if (typeof phone !== 'string' || !/\d/.test(phone)) return;
@@ -134,8 +134,8 @@ async function probePhone(service: Client, subject: Subject, report: Report): Pr
 }
 
 /**
- * Restores email and name; the name is sent only if it was changed. Also without the lease: the tried values
- * must not stay.
+ * Restores email and name. The name is sent only if it was changed. It works without the lease, too, because the tried
+ * values must not stay.
  */
 async function restore(service: Client, tried: Subject, report: Report): Promise<void> {
   const { user, name } = tried;

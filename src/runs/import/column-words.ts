@@ -1,6 +1,6 @@
-/** The words by which spreadsheets and HR systems call their columns, by language. Case, accents and punctuation do not count. */
+/** The names that spreadsheets and HR systems give their columns, by language. Case, accents and punctuation do not count. */
 
-/** `name`: a whole name in one column. */
+/** `name` is a column with whole names. */
 export const importColumns = [
   'id',
   'first_name',
@@ -15,7 +15,7 @@ export type ImportColumn = (typeof importColumns)[number];
 
 type Words = readonly string[];
 
-/** `half`: a whole name, except beside the other half in the same language ("Vorname; Name"). */
+/** `half` is a whole name, except beside the other half in the same language ("Vorname; Name"). */
 export type LanguageWords = Readonly<Partial<Record<ImportColumn | 'half', Words>>>;
 
 export const columnWords: Readonly<Record<string, LanguageWords>> = {

@@ -5,7 +5,7 @@ import { printable } from '../../model/in-words.ts';
 import type { FileTable } from '../../model/file-table.ts';
 import { columnWords, type ImportColumn, importColumns } from './column-words.ts';
 
-/** In lower case, without accents, spaces and punctuation. */
+/** The text in lower case, without accents, spaces and punctuation. */
 const simple = (text: string) =>
   text
     .normalize('NFKD')
@@ -87,13 +87,13 @@ export function readColumns(table: FileTable, mappings: readonly Mapping[]): Col
   return { places, ignored: columns.filter((_, place) => !used.has(place)) };
 }
 
-/** Whether a column is read: its cells are not kept otherwise. */
+/** Makes a function that says whether a column is read, because cells of other columns are not kept. */
 export const createIsRead = (mappings: readonly Mapping[]) => {
   const mapped = new Set(mappings.map(({ column }) => simple(column)));
   return (column: string): boolean => meanings.has(simple(column)) || mapped.has(simple(column));
 };
 
-/** In some languages the word for one half of a name is that for a whole name too. */
+/** In some languages the word for one half of a name can also mean a whole name. */
 function takeOtherHalf(columns: readonly string[], places: Map<ImportColumn, number>): void {
   const wordOf = (meaning: ImportColumn) => simple(columns[places.get(meaning) ?? -1] ?? '');
   for (const [half, other] of [
@@ -112,7 +112,7 @@ function takeOtherHalf(columns: readonly string[], places: Map<ImportColumn, num
 
 const identities = ['id', 'email', 'phone'] as const;
 
-/** @throws MusterdError `usage` where the columns do not say whose rows they are, or what is to be changed */
+/** @throws MusterdError `usage` if the columns do not identify a user, or contain nothing to change */
 export function requireColumns({ columns, rows }: FileTable, { places, ignored }: Columns): void {
   if (rows.length === 0) return;
   const some = columns.slice(0, 20).map((column) => `"${printable(column)}"`);
@@ -128,7 +128,7 @@ export function requireColumns({ columns, rows }: FileTable, { places, ignored }
     throw refuse('a value to change', 'first_name');
 }
 
-/** A whole name next to its halves is ignored, unless it was asked for. */
+/** A whole name next to its halves is ignored, unless somebody asked for it. */
 function refuseWholeNames(
   columns: readonly string[],
   places: Map<ImportColumn, number>,
@@ -155,7 +155,10 @@ const fieldOf: Readonly<Record<string, Field>> = {
   role_id: 'roleId',
 };
 
-/** Which fields may be changed. @throws MusterdError `usage` */
+/**
+ * Reads which fields may be changed.
+ * @throws MusterdError `usage`
+ */
 export function readOnly(text: string | undefined): ReadonlySet<Field> {
   if (text === undefined) return new Set(Object.values(fieldOf));
   const words = text.split(',').map((word) => word.trim());

@@ -17,14 +17,13 @@ import type { TeamUser } from './match-user.ts';
 import type { ImportChange } from './plan-import.ts';
 
 export interface Foresight {
-  /** Why everything would be held as one batch. */
+  /** The reasons why everything would be held as one batch. */
   readonly refused: readonly string[];
   /** Fields that would be held one by one, whatever is approved. */
   readonly limited: readonly string[];
   readonly cost: { readonly users: number; readonly requests: number; readonly seconds: number };
 }
 
-/** The values of a field for all users after the import. */
 function afterImport(
   field: 'email' | 'phone' | 'roleId',
   users: readonly TeamUser[],
@@ -66,7 +65,7 @@ function limitedFields(
   ];
 }
 
-/** What a run will send of it, as far as the mirror alone tells. */
+/** Predicts what a run will send, as far as the mirror alone tells. */
 export function pushesOf(changes: readonly ImportChange[]): readonly Pushable[] {
   return [...Map.groupBy(changes, ({ userId }) => userId)].map(([id, all]) => ({
     id,

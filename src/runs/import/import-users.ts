@@ -34,7 +34,10 @@ export interface ImportPreview extends ImportPlan, Foresight {
   readonly notes: readonly string[];
 }
 
-/** What an import would change. Reads only the mirror. @throws MusterdError `usage` */
+/**
+ * Says what an import would change. It reads only the mirror.
+ * @throws MusterdError `usage`
+ */
 export async function previewImport(
   setup: Setup,
   { table, mappings, only, clears }: ImportRequest,
@@ -62,11 +65,11 @@ export async function previewImport(
 
 export interface Imported {
   readonly changes: readonly ImportChange[];
-  /** Users who are gone, were edited since, or are being edited. */
+  /** The changes of users who are gone, were edited since, or are being edited. */
   readonly missed: readonly ImportChange[];
   /** Number of fields that may pass the limits. */
   readonly approved: number;
-  /** The transaction of the edits. */
+  /** The number of the transaction with the edits. */
   readonly xid: string;
 }
 
@@ -80,7 +83,7 @@ export async function applyImport(
   { teamId, hash, edits, changes, refused }: ImportPreview,
   { actor, why: reason }: Confirmation,
 ): Promise<Imported> {
-  // With `push.approve: always` the person has seen these pushes: all of them pass, if they are within the limits.
+  // With `push.approve: always` the person has seen these pushes, so all of them pass if they are within the limits.
   const isSeen = setup.config.push.approve === 'always' && refused.length === 0;
   const why = reason ?? (isSeen ? 'seen when it was imported' : undefined);
   return underLease(setup.mirror.db, of, async (tx) => {
@@ -100,7 +103,7 @@ export async function applyImport(
 
 export type { SettledEdit } from '../../mirror/users/settled.ts';
 
-/** What became of the edits of an import, once nothing of it is open any more, or after `waitMs`. */
+/** Waits until no edit of an import is open any more, or for `waitMs`, and says what became of them. */
 export const settledOf = (
   { mirror }: Pick<Setup, 'mirror'>,
   { xid }: Pick<Imported, 'xid'>,

@@ -1,9 +1,9 @@
 /** Values that have lost their letters on the way through a spreadsheet. */
 import { canonicalName } from '../../model/name.ts';
 
-/** Letters that a code page lacks have become question marks. */
+/** Whether letters that a code page lacks have become question marks. */
 function isCutToCodePage(text: string, now: string): boolean {
-  // A code page knows no combined letters: what it lacks was one letter, or several.
+  // A code page has no combining characters, so a letter that it lacks may have been one character, or several.
   return ['NFC', 'NFD'].some((form) => {
     const [units, before] = [text, now.normalize(form)];
     return (
@@ -17,7 +17,7 @@ function isCutToCodePage(text: string, now: string): boolean {
   });
 }
 
-/** What spreadsheets save a CSV in, beside Windows-1252, as which a file is read that is not UTF-8. */
+/** Code pages in which spreadsheets save CSV, besides Windows-1252. A file that is not UTF-8 is read as that one. */
 const codePages = [
   'windows-1250',
   'windows-1251',
@@ -48,7 +48,7 @@ function tableOf(codePage: string): ReadonlyMap<string, number> {
   return table;
 }
 
-/** Bytes of another code page, or of UTF-8, have been read as Windows-1252: Šimić has become Šimiæ, or Å imiÄ‡. */
+/** Whether bytes of another code page, or of UTF-8, were read as Windows-1252: Šimić has become Šimiæ, or Å imiÄ‡. */
 function isMisread(text: string, now: string): boolean {
   if (/^[\x20-\x7e]*$/.test(now)) return false;
   const read = canonicalName(text);
@@ -59,6 +59,6 @@ function isMisread(text: string, now: string): boolean {
     .some((misread) => read === misread || isCutToCodePage(read, misread));
 }
 
-/** Whether a text is the present one with letters that were lost, or taken for others, between code pages. */
+/** Whether a text is the present one after letters were lost or mixed up between code pages. */
 export const hasLostLetters = (text: string, now: string): boolean =>
   text !== now && (isCutToCodePage(text, now) || isMisread(text, now));

@@ -15,7 +15,6 @@ import { type Id, maxId } from '../../model/id.ts';
 import type { BaseUser, MirrorRow } from '../../model/user.ts';
 import { type Cells, readPhone, withoutDecimals } from './read-values.ts';
 
-/** A user of the team in the mirror. */
 export interface TeamUser {
   readonly id: Id;
   readonly mirror: MirrorRow;
@@ -26,7 +25,7 @@ type Match =
   | { readonly user: TeamUser }
   | { readonly kind: 'unmatched' | 'ambiguous'; readonly reason: string };
 
-/** The largest number of users with one address who are named. */
+/** The most users with one address who are named. */
 const mostNamed = 10;
 
 function groupUsers(users: readonly TeamUser[], keyOf: (user: TeamUser) => string) {

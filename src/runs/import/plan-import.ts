@@ -24,7 +24,6 @@ import {
   wantedRole,
 } from './read-values.ts';
 
-/** A field that the file changes. */
 export interface ImportChange {
   readonly line: number;
   readonly userId: Id;
@@ -33,21 +32,21 @@ export interface ImportChange {
   readonly from: FieldValue;
   readonly to: FieldValue;
   readonly base: FieldValue | undefined;
-  /** The import split a whole name. */
+  /** Whether the import split a whole name. */
   readonly isGuess: boolean;
 }
 
 export interface ImportPlan {
-  /** Rows that are not empty. */
+  /** The number of rows that are not empty. */
   readonly rows: number;
-  /** The number of rows that can be used. */
+  /** The number of rows that belong to a user. */
   readonly matched: number;
-  /** Rows that change something. */
+  /** The number of rows that change something. */
   readonly changing: number;
   readonly problems: readonly RowProblem[];
   readonly changes: readonly ImportChange[];
   readonly edits: readonly UserEdit[];
-  /** What is to be looked at, in words. */
+  /** Sentences about what a person should look at. */
   readonly warnings: readonly string[];
 }
 
@@ -56,7 +55,7 @@ export interface ImportWishes {
   readonly columns: Columns;
   /** Fields that may be changed. */
   readonly only: ReadonlySet<Field>;
-  /** An empty cell clears the field, if it can be cleared. */
+  /** Whether an empty cell clears a field that can be cleared. */
   readonly clears: boolean;
 }
 
@@ -65,7 +64,7 @@ const cellsOf =
   (column) =>
     (cells[places.get(column) ?? -1] ?? '').trim();
 
-/** The largest number of lines that are named. */
+/** The most lines that are named. */
 const mostLines = 10;
 
 interface ReadRow {
@@ -73,7 +72,7 @@ interface ReadRow {
   readonly user: TeamUser;
   readonly changes: readonly ImportChange[];
   readonly problems: readonly RowProblem[];
-  /** The row's content, to compare it with another row of the same user. */
+  /** The content of the row, to compare it with other rows of the same user. */
   readonly says: string;
 }
 
@@ -123,7 +122,7 @@ function readRow(
   };
 }
 
-/** The rows of a user that count, and the complaints about the others. */
+/** Chooses the rows of a user that count, and complains about the others. */
 function chooseRows(rows: readonly ReadRow[]) {
   const problems: RowProblem[] = [];
   const good: ReadRow[] = [];
@@ -155,7 +154,7 @@ const isShorter = ({ from, to }: ImportChange) =>
   typeof to === 'string' &&
   canonicalPhone(to).length < canonicalPhone(from).length;
 
-/** A spreadsheet takes the zeros away that a number begins with. */
+/** A spreadsheet removes the zeros at the beginning of a number. */
 function warnOfLostZeros(changes: readonly ImportChange[]): readonly string[] {
   const replaced = changes.filter(({ field, from, to }) => field === 'phone' && from !== null && to !== null);
   const shorter = replaced.filter(isShorter).length;
@@ -200,7 +199,7 @@ export function planImport(
   };
 }
 
-/** The hash for "--expect", of the edits that the import is. It changes with rows, fields, values or bases. */
+/** The hash for "--expect". It changes with the rows, fields, values or bases of the edits that the import makes. */
 export const hashOfImport = (changes: readonly ImportChange[]): string =>
   hashOf(
     changes.map(({ userId, field, from, to, base, isGuess }) => ({

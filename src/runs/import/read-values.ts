@@ -14,7 +14,7 @@ import {
 import type { ImportColumn } from './column-words.ts';
 import { hasLostLetters } from './lost-letters.ts';
 
-/** A trimmed cell by the meaning of its column. An empty one says nothing. */
+/** A trimmed cell by the meaning of its column. An empty one means nothing. */
 export type Cells = (column: ImportColumn) => string;
 
 /** With `undefined` the value stays as it is. */
@@ -26,13 +26,13 @@ export type AskedValue<T> =
 const made = (text: string) =>
   /^[0-9.,]+e\+?[0-9]+$/i.test(text) ? ': a spreadsheet has made a number of it' : '';
 
-/** A number whose decimals say nothing: 41790000000.0 */
+/** Removes decimals that mean nothing, as in 41790000000.0. */
 export const withoutDecimals = (text: string): string => /^(\+?[0-9]+)\.0+$/.exec(text)?.[1] ?? text;
 
-/** In these countries the zero belongs to the number: Italy, San Marino, the Vatican. */
+/** The zero belongs to the number in Italy, San Marino and the Vatican. */
 const keepsZero = /^(?:\+|00) ?(?:39|37 ?[89])/;
 
-/** The digits with the country code. Without a plus sign, a number with separators may be in national format. */
+/** Reads the digits with the country code. Without a plus sign, a number with separators may be in national format. */
 export function readPhone(given: string): { readonly digits: string } | { readonly wrong: string } {
   const written = withoutDecimals(given.replace(/\p{Cf}/gu, '').replace(/\s/gu, ' '));
   const wrong = (why: string) => ({
@@ -53,7 +53,7 @@ const lostLetters = (text: string) => ({
   wrong: `"${text}": the file has lost letters; save it as CSV UTF-8`,
 });
 
-/** As `mirror.check_user_edit` has it. */
+/** The limit is that of `mirror.check_user_edit`. */
 const tooLong = (text: string, most: number, what: string) =>
   Array.from(text).length > most ? { wrong: `${what} is longer than ${most} characters` } : undefined;
 
@@ -78,7 +78,7 @@ export function wantedEmail(text: string, now: UserValues): AskedValue<string> {
   return tooLong(text, longestWritten.email, 'the email') ?? { value: text };
 }
 
-/** The halves, or a whole name split by `splitName`. */
+/** The name that the row asks for: its halves, or a whole name split by `splitName`. */
 export function wantedName(
   cells: Cells,
   now: { readonly name: NamePair; readonly split: NameSplit },
@@ -109,7 +109,7 @@ export function wantedName(
   return namedTooLong(value, now.name) ?? { value };
 }
 
-/** The roles in use, with the service's names. */
+/** The roles in use, with the names that the service gives them. */
 export interface KnownRole {
   readonly id: Id;
   readonly name: string;
@@ -140,14 +140,14 @@ function readRole(
   return { id };
 }
 
-/** By name or id. If a row has both, the one that differs from the current role counts. */
+/** The role that the row asks for, by name or id. If a row has both, the one that differs from the current role counts. */
 export function wantedRole(
   cells: Cells,
   now: Pick<UserValues, 'roleId'> & { readonly role: string | null },
   roles: readonly KnownRole[],
 ): AskedValue<Id> {
   const [name, number] = [cells('role'), withoutDecimals(cells('role_id'))];
-  // The role's name comes from the service, so it is outdated if the role was edited and not sent yet.
+  // The name of the role comes from the service, so it is outdated if the role was edited and that was not sent yet.
   const isShown = now.role !== null && roleName(name) === roleName(now.role);
   const isKnown = roles.some((role) => roleName(role.name) === roleName(name));
   const isNameSaid = name !== '' && !(isShown && (number !== '' || !isKnown));
