@@ -1,4 +1,4 @@
-/** What wires a command: `commands/program.ts` has the program, and the commands say here what they are. */
+/** How commands are declared: each group of commands says what they are, and `commands/program.ts` puts them together. */
 import type { Context, ExitCode } from './context.ts';
 import type { HelpGroup } from './help.ts';
 
@@ -8,22 +8,22 @@ export type Action = (
   args: readonly string[],
 ) => Promise<ExitCode>;
 
-/** As much of a command as is needed to give it options. */
+/** The parts of a command that are needed to give it options. */
 export interface WithOptions<C> {
   option(flags: string, description: string): C;
   option(flags: string, description: string, gather: (value: string, all?: readonly string[]) => unknown): C;
 }
 
-/** What a command takes that needs the team to itself. */
+/** An option for commands that need the team to themselves. */
 export const waitOption = [
   '--wait <seconds>',
   'how long to wait for another run to end; else exit 75',
 ] as const;
 
 export interface Adding<C> {
-  /** Where the commands that follow stand in `--help`. */
+  /** Sets the group of `--help` for the commands that follow. */
   readonly group: (name: HelpGroup) => void;
   readonly add: (name: string, description: string, action: Action) => C;
-  /** Gives it `--json`. */
+  /** Gives a command `--json`. */
   readonly json: (command: C) => C;
 }

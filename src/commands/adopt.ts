@@ -34,7 +34,7 @@ export const placeInJson = ({ verdict, known, here, until }: Placing): object =>
   why: known?.why ?? null,
 });
 
-/** What is about to be said, and what follows from it. */
+/** Says what is about to be recorded, and what follows from it. */
 function sayPlan(as: AdoptAs, { known, here }: Placing): readonly string[] {
   const { at } = here.address;
   const was = known === null || known.addresses.length === 0 ? 'not on record' : addressesInWords(known);
@@ -62,7 +62,7 @@ function printAdopted(context: Context, as: AdoptAs, { before, after, isNews }: 
   }
 }
 
-/** Says where this mirror is at home, or that it is a copy: shows first what follows from it. */
+/** Records where this mirror is at home, or that it is a copy, after showing what follows from it. */
 export async function adoptCommand(context: Context, options: AdoptOptions): Promise<ExitCode> {
   const as = readAs(options);
   const { actor, why } = confirmationOf(context, options);

@@ -37,7 +37,7 @@ export async function apiCommand(
     if (options.paginate === true) return paginate(context, service, method as Method, path, body);
     const reply = await service.request(method as Method, path, body).catch((error: unknown) => {
       if (!(error instanceof ServiceError) || error.excerpt === undefined) throw error;
-      // The body is shown to who made this call, and last, where one looks first.
+      // The person who made this call gets to see the body, and at the end, where people look first.
       const { operation, phase, status, requestId } = error;
       const hint = [error.hint, error.excerpt].filter((line) => line !== undefined).join('\n  ');
       throw new ServiceError(error.message, { operation, phase, status, requestId, hint, cause: error });
@@ -106,7 +106,10 @@ function parseInput(text: string, what: string): unknown {
   }
 }
 
-/** `true`, `false`, `null` and integers are what they look like. `@file` is the text of a file. Everything else is text. */
+/**
+ * Reads a value of the command line: `true`, `false`, `null` and integers are what they look like, and `@file` is the
+ * text of a file. Everything else is text.
+ */
 export function parseValue(text: string): unknown {
   if (text === 'true' || text === 'false' || text === 'null') return JSON.parse(text);
   if (/^-?(0|[1-9]\d*)$/.test(text)) return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);

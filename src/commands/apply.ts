@@ -37,12 +37,12 @@ export async function applyCommand(context: Context, options: ApplyOptions, path
 
 function codeOf({ run, used, left, isRefused }: Applied): ExitCode {
   if (used !== null || isRefused) return exitCode.refused;
-  // What was left is named, each with its reason: that a run was not complete for it says nothing more.
+  // Each of these has its reason already, so that it would say nothing more that the run was not complete.
   if (left.length > 0) return exitCode.waiting;
   return run?.outcome === 'complete' ? exitCode.ok : exitCode.partial;
 }
 
-/** The rows that were left, with the names that the file has. */
+/** The rows that were left, with the names in the file. */
 function leftRows({ left }: Applied, { rows }: PlanFile) {
   const names = new Map(rows.map(({ userId, name }) => [userId, name]));
   return left.map(({ userId, field, reason }) => ({

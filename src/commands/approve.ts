@@ -23,7 +23,7 @@ function choiceOf(context: Context, options: ApproveOptions, hash: string) {
   return { batch: hash.toLowerCase(), only, why, actor };
 }
 
-/** Lets pass what the guard stopped, or calls missing rows gone. */
+/** Lets pass what the guard stopped, or confirms that missing rows are gone. */
 export async function approveCommand(
   context: Context,
   options: ApproveOptions,
@@ -55,7 +55,7 @@ export async function rejectCommand(
   });
 }
 
-/** Stands at the end of the line that says what was done. */
+/** The end of the line that says what was done. */
 export const numbered = (decision: bigint | null): string =>
   decision === null ? '' : ` (decision ${decision})`;
 
@@ -76,7 +76,7 @@ function showRows(context: Context, { of, decision, approved, waiting, rest }: D
     );
 }
 
-/** What is said of fields that stay as they are. */
+/** The words for fields that stay as they are. */
 const staying: Readonly<Partial<Record<DecidedBatch['fields'][number]['outcome'], string>>> = {
   moved:
     'not as they were held: edited since, or changed by the service. "musterd plan" shows them as they are now',
@@ -87,14 +87,14 @@ const staying: Readonly<Partial<Record<DecidedBatch['fields'][number]['outcome']
   gone: 'of users who have left',
 };
 
-/** A user who has left waits for nobody, nor does what has ended, and what is approved may be on its way. */
+/** A user who has left waits for nobody, nor does what has ended, and an approved edit may be on its way. */
 const isWaiting = ({ outcome }: DecidedBatch['fields'][number], verb: 'approve' | 'reject'): boolean =>
   outcome in staying &&
   outcome !== 'gone' &&
   outcome !== 'ended' &&
   (outcome !== 'on its way' || verb === 'reject');
 
-/** @returns 3 where something that was to be decided waits on, or may arrive although it was rejected */
+/** @returns 3 if something that was to be decided still waits, or may arrive although it was rejected */
 function showBatch(
   context: Context,
   { decision, fields, waiting, batches: now }: DecidedBatch,

@@ -12,7 +12,7 @@ import { printTable } from './print-table.ts';
 import { plural } from '../model/in-words.ts';
 import { withMirror } from './setup.ts';
 
-/** As the command line gives them. */
+/** The options as they stand on the command line. */
 export interface ChangesOptions {
   readonly user?: string;
   readonly run?: string;
@@ -45,7 +45,7 @@ function show(context: Context, rows: readonly LedgerRow[]): void {
   else printTable(context, ledgerHead, rows.map(ledgerCells));
 }
 
-/** @throws MusterdError `usage` for what is none of the words or numbers that an option takes */
+/** @throws MusterdError `usage` for a value that an option does not take */
 export function readFilter(options: ChangesOptions): Omit<LedgerFilter, 'userId'> {
   const { run, field, kind, outcome, since, limit } = options;
   return {

@@ -6,7 +6,7 @@ import { targetsOf } from '../daemon/tell.ts';
 import { post } from '../daemon/webhook.ts';
 import type { Report } from '../runs/check/check-report.ts';
 
-/** Posts a test: only whoever receives it can tell that it arrived where people look. */
+/** Posts a test. Only its readers can tell whether it arrives where people look. */
 export async function checkNotify(config: Config, signal: AbortSignal, report: Report): Promise<void> {
   const { team } = config;
   const target = targetsOf([config]).get(team);

@@ -9,7 +9,7 @@ import { errorInJson, paint, printJson } from './output.ts';
 import { printTable } from './print-table.ts';
 import { readSettings } from './setup.ts';
 
-/** The doctor. Reads only, but for the two probes, which say so, and the record of what it found. */
+/** The doctor. It only reads, except for the two probes, which say so, and the record of what it found. */
 export async function checkCommand(
   context: Context,
   options: { readonly writeProbe?: string; readonly notifyProbe?: boolean },

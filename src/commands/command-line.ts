@@ -27,22 +27,22 @@ export const exitCodes: Readonly<Record<ErrorCode, ExitCode>> = {
   stopped: exitCode.partial,
 };
 
-/** What the process has of the world. */
+/** The outside world of the process. */
 export interface ProcessWorld {
   /** The arguments, without the program itself. */
   readonly args: readonly string[];
   readonly env: Context['env'];
   readonly out: Stream;
   readonly err: Stream;
-  /** Where the log goes; stderr by default. */
+  /** The stream of the log, which is stderr by default. */
   readonly log?: LogOptions['stream'] | undefined;
-  /** What no error may repeat. */
+  /** Values that no error may repeat. */
   readonly secrets?: KnownSecrets;
   /** Ends the process here and now. */
   readonly leave: (code: ExitCode) => void;
 }
 
-/** @param team that it is about, where there are several */
+/** @param team the team that it is about, if there are several */
 function explain(err: Stream, error: unknown, team?: string): void {
   const start = team === undefined ? 'musterd' : `musterd: ${team}`;
   if (!(error instanceof Error)) {
@@ -67,13 +67,13 @@ function exitCodeOf(error: unknown): ExitCode {
 interface Output {
   readonly json: boolean;
   readonly out: Stream;
-  /** What was written is the answer. */
+  /** Writes the output as the answer. */
   done(): void;
-  /** What was written is dropped: the error is the answer. */
+  /** Drops the output and answers with the error. */
   failed(error: unknown): void;
 }
 
-/** @param heldAtMost longer output is written before the end is known, so an error leaves it cut off */
+/** @param heldAtMost output longer than this is written before the end is known, so that an error leaves it cut off */
 function createOutput({ out, secrets }: ProcessWorld, json: boolean, heldAtMost = Infinity): Output {
   if (!json) return { json, out, done: () => {}, failed: () => {} };
   let held = '';
@@ -141,7 +141,7 @@ async function createContext(
   };
 }
 
-/** Carries out one command, also where it fails. */
+/** Carries out one command, and handles its failure. */
 export async function carryOut(
   world: ProcessWorld,
   json: boolean,
@@ -186,7 +186,7 @@ function usageError({ code, message }: CommanderError): MusterdError {
   });
 }
 
-/** The same world, of which stderr shows no secret. */
+/** The same world with a stderr that shows no secret. */
 function withoutSecrets(world: ProcessWorld): ProcessWorld {
   const { env, err } = world;
   const secrets = createKnownSecrets(env);
@@ -197,21 +197,21 @@ function withoutSecrets(world: ProcessWorld): ProcessWorld {
 /** Answers of `sql` can be longer than what fits into memory. */
 const heldOfAnswers = 65_536;
 
-/** They say by themselves that they are there, and go on. */
+/** These report by themselves that they run, and go on for ever. */
 const endless: ReadonlySet<string> = new Set(['daemon', 'emulator', 'demo']);
 
-/** The same world, in which a terminal shows that the command is at work. */
+/** The same world with a terminal that shows that the command is at work. */
 function withSign(world: ProcessWorld, name: string) {
   const { aside, close } = showUnderWay(world.err, `musterd ${name}`);
   const err = aside(world.err);
-  // What goes into a file or a pipe is not written over the sign.
+  // Output to a file or a pipe does not touch the sign on the terminal.
   const out = world.out.isTTY === true ? aside(world.out) : world.out;
   const log =
     world.log ?? (err.isTTY === true ? { write: (line: string) => void err.write(line) } : undefined);
   return { seen: { ...world, err, out, log }, showItself: close };
 }
 
-/** @returns the exit code; nothing is thrown */
+/** @returns the exit code; it never throws */
 export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
   const world = withoutSecrets(given);
   const { args, out, err } = world;

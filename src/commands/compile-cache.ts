@@ -5,9 +5,10 @@ import { isAbsolute, join } from 'node:path';
 import type { Context } from './context.ts';
 
 /**
- * In `musterd` of the cache folder of whoever runs this (`XDG_CACHE_HOME`, or `.cache` of the home folder), and only
- * where nobody else can write: what is read from there is run. Not in /tmp, which is Node's own choice. Without such a
- * folder, or room in it, nothing is kept. `NODE_COMPILE_CACHE` and `NODE_DISABLE_COMPILE_CACHE` decide where they are set.
+ * Keeps it in `musterd` of the user's cache folder (`XDG_CACHE_HOME`, or `.cache` of the home folder), and only if
+ * nobody else can write there, because it is code that will run. /tmp, which is Node's own choice, would not do.
+ * Without such a folder, or space in it, nothing is kept. `NODE_COMPILE_CACHE` and `NODE_DISABLE_COMPILE_CACHE` take
+ * precedence.
  */
 export function keepCompiledCode(env: Context['env']): void {
   const { HOME: home = '', XDG_CACHE_HOME: caches = '' } = env;
@@ -20,6 +21,6 @@ export function keepCompiledCode(env: Context['env']): void {
     const found = lstatSync(folder);
     if (found.isDirectory() && found.uid === user && (found.mode & 0o022) === 0) enableCompileCache(folder);
   } catch {
-    // A home that cannot be written to is none.
+    // The home cannot be written to, so nothing is kept.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a shell offers at TAB: commands, options, and the values that are known. A request is
- * `complete -- <words>`: that is what the scripts ask which `musterd completion` prints.
+ * Completions for a shell: commands, options and known values. The scripts that `musterd completion` prints ask with
+ * `complete -- <words>`.
  */
 import { type Complete, type Command as Offered, RootCommand, script } from '@bomb.sh/tab';
 import type { Command } from 'commander';
@@ -36,7 +36,7 @@ interface Names extends WaitingNames {
   readonly teams: readonly string[];
 }
 
-/** What has to be read for the last of these words. */
+/** The values that have to be read to complete the last of these words. */
 interface Needed {
   readonly teams: boolean;
   readonly batches: boolean;
@@ -74,7 +74,7 @@ async function readNames(words: readonly string[], env: Environment): Promise<Na
   return { ...none, ...(await readWaitingNames(database.url, asked === undefined ? names : [asked])) };
 }
 
-/** Shells insert a word as it is: one with a space, a quote or a colon would come out as another. */
+/** Shells insert a word unchanged, so one with a space, a quote or a colon would become another. */
 const isPlain = (word: string) => /^[\w.,+-]+$/.test(word);
 
 const offerAll =
@@ -94,7 +94,7 @@ function describe(at: Offered, path: string, command: Command, program: Command,
     strangers.has(`${path} ${name}`)
       ? []
       : (dynamic[name] ?? knownValues[`${path} ${name}`] ?? knownValues[name] ?? []);
-  // A shell finds those of the program behind a command only where the command has them too.
+  // After a command, a shell finds the options of the program only if the command has them, too.
   for (const { long, short, description, required, optional } of [...program.options, ...command.options]) {
     const name = long?.replace(/^--/, '');
     if (long === undefined || name === undefined || name === 'version') continue;
@@ -110,7 +110,7 @@ function describe(at: Offered, path: string, command: Command, program: Command,
   }
 }
 
-/** Writes what fits the last of these words, a line each. What cannot be read is not offered. */
+/** Writes all completions of the last of these words, one a line. Those that cannot be read are left out. */
 export async function completeWords(
   program: Command,
   words: readonly string[],
@@ -127,7 +127,7 @@ export async function completeWords(
   root.parse([...words]);
 }
 
-/** What the package can only print. */
+/** The package can only print the script. */
 function scriptFor(shell: string): string {
   const { log } = console;
   let text = '';
@@ -143,8 +143,8 @@ function scriptFor(shell: string): string {
 }
 
 /**
- * Prints what makes this shell ask us. In bash the package's script leaves names behind that are not ours, and such that
- * a second reading of it, or of another program's, fails.
+ * Prints the script by which this shell asks us. In bash, the package's script leaves names behind that are not ours
+ * and that make a second reading fail, of this or of another program's script.
  */
 export async function completionCommand({ out }: Pick<Context, 'out'>, shell = ''): Promise<ExitCode> {
   const text = scriptFor(shell)

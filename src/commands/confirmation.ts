@@ -30,7 +30,7 @@ async function isConfirmed(
   }
 }
 
-/** Asks the person at the terminal. It is `undefined` if nobody sits there who could be asked. */
+/** Asks the person at the terminal; `undefined` if nobody sits there. */
 export const askAtTerminal = (
   context: Pick<Context, 'err' | 'json' | 'signal' | 'showItself'>,
 ): AskPerson | undefined =>
@@ -38,10 +38,10 @@ export const askAtTerminal = (
     ? (question) => isConfirmed(context, question)
     : undefined;
 
-/** The mirror stores no longer reason. */
+/** The longest reason that the mirror stores. */
 export const longestReason = 1_000;
 
-/** @throws MusterdError `usage` for one that is too long to be stored */
+/** @throws MusterdError `usage` if it is too long to be stored */
 export function reasonOf(reason: string | undefined): string | undefined {
   const why = reason?.trim() || undefined;
   if (why === undefined || why.length <= longestReason) return why;
@@ -62,7 +62,7 @@ export const confirmationOf = (
   why: reasonOf(options.reason),
 });
 
-/** Says that the reason did not count: nobody approves what they edited themselves. */
+/** Says that the reason did not count, because nobody approves their own edits. */
 export function noteFourEyes(
   { err }: Pick<Context, 'err'>,
   { push }: Pick<Config, 'push'>,

@@ -1,4 +1,4 @@
-/** What a command is given of the world: settings, streams, a request to stop. Only `commands/command-line.ts` makes one. */
+/** The world of a command: settings, streams, a request to stop. Only `commands/command-line.ts` makes one. */
 import type { Log } from '../log.ts';
 
 /** Exit codes that scripts depend on (docs/guide.md, Exit codes). */
@@ -18,9 +18,12 @@ export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 
 export interface Stream {
   readonly isTTY?: boolean | undefined;
-  /** False: wait for room (`waitForRoom`) before more is written. */
+  /** @returns `false` if more has to wait for room (`waitForRoom`) */
   write(text: string): unknown;
-  /** A stream that hands on to another waits for room there. The answer is false if nobody reads any more. */
+  /**
+   * Waits for room in the stream that this one passes its text to.
+   * @returns `false` if nobody reads any more
+   */
   readonly room?: (signal: AbortSignal) => Promise<boolean>;
 }
 
@@ -38,15 +41,18 @@ export interface Context {
   readonly configFile: string | undefined;
   /** The team named on the command line. */
   readonly team: string | undefined;
-  /** How long to wait for another run to end, where the command line says. */
+  /** How long to wait for another run to end, if the command line says it. */
   readonly waitMs: number | undefined;
-  /** Takes away the sign that the command is at work: it shows that itself, or asks something. */
+  /** Removes the sign that the command is at work, because it shows that itself, or asks something. */
   readonly showItself?: () => void;
-  /** Machine-readable data on stdout instead of words. */
+  /** Whether stdout gets machine-readable data instead of words. */
   readonly json: boolean;
-  /** Says on stderr what ended the work for one team of several. @returns the exit code of that */
+  /**
+   * Says on stderr what ended the work for one team of several.
+   * @returns the exit code for it
+   */
   explain(team: string, error: unknown): ExitCode;
-  /** Made once the settings are known. */
+  /** Makes the log once the settings are known. */
   createLog(
     level: string | undefined,
     fallback: 'info' | 'warn',

@@ -9,9 +9,9 @@ import { type Context, type ExitCode, exitCode } from './context.ts';
 import { type SetupOfTeams, withMirrorOf } from './setup.ts';
 
 /**
- * Reconciles now and at each time of the schedule, until somebody asks it to stop. A run that fails is
- * logged, and the next one tries again; only what no repetition can help ends the daemon, and only at the
- * first run of its only team, where a person is still looking. SIGHUP reads the settings again.
+ * Reconciles now and at each time of the schedule, until somebody asks it to stop. A run that fails is logged, and the
+ * next one tries again. The daemon ends only at an error that no repetition can mend, in the first run of its only
+ * team, when a person is still looking. SIGHUP reads the settings again.
  */
 export async function daemonCommand(context: Context): Promise<ExitCode> {
   const hangUps = listenForHangUps();
@@ -67,18 +67,18 @@ async function runDaemon(
 }
 
 interface HangUps {
-  /** Does this at each SIGHUP, one after the other, and at once if there has been one. */
+  /** Calls this at each SIGHUP, one call after the other, and at once if there has been one. */
   follow(reload: () => Promise<void>): void;
   close(): void;
 }
 
-/** From the start to the end: without a listener, SIGHUP would end the process. */
+/** Listens from start to end, because without a listener SIGHUP would end the process. */
 function listenForHangUps(): HangUps {
   const listening = Promise.withResolvers<() => Promise<void>>();
   let last: Promise<unknown> = listening.promise;
   let waiting = false;
   const onHangUp = () => {
-    // Settings are read whole: one more reading is enough for however many hang-ups.
+    // One more reading of the settings is enough, however many signals come.
     if (waiting) return;
     waiting = true;
     last = last.then(async () => {
@@ -90,7 +90,7 @@ function listenForHangUps(): HangUps {
   return { follow: listening.resolve, close: () => process.off('SIGHUP', onHangUp) };
 }
 
-/** Settings with a mistake, or that cannot be taken now, change nothing. */
+/** Settings that contain a mistake, or that cannot be applied now, change nothing. */
 function createReload(
   { configuration, reread, log }: SetupOfTeams,
   outlook: Monitoring,

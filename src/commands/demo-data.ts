@@ -1,4 +1,4 @@
-/** The plot of the demo: who is edited on which side, and how the two sides compare. */
+/** The plot of the demo: which users are edited on which side, and how the two sides compare. */
 import type { UserRecord } from '../emulator/played-team.ts';
 import type { Mirror } from '../runs/open.ts';
 import { runDemoSql } from '../runs/demo-database.ts';
@@ -61,7 +61,7 @@ export function editsOf(users: readonly ShownUser[]): Plot {
   };
 }
 
-/** Between two runs of the demo that goes on. */
+/** Time between two runs while the demo goes on. */
 export const runEverySeconds = 2;
 
 /** Something to try in another terminal. */
@@ -70,10 +70,10 @@ export interface Idea {
   readonly commands: readonly string[];
 }
 
-/** This number of users is more than one run pushes without an approval, and less than the runs of a day may push. */
+/** More users than one run pushes without an approval, and fewer than the runs of a day may push. */
 const tooMany = 60;
 
-/** What there is to try after the story, with users who have no part in it. */
+/** Ideas to try after the story, with users who have no part in it. */
 export function ideasOf(users: readonly ShownUser[], { onService, inMirror }: Plot): readonly Idea[] {
   const played = new Set([onService.id, ...inMirror.map(({ userId }) => userId)]);
   const others = users.filter(({ id }) => !played.has(id));
@@ -105,7 +105,7 @@ export function ideasOf(users: readonly ShownUser[], { onService, inMirror }: Pl
   ];
 }
 
-/** Runs one statement and gives its rows as text, ready to be shown. */
+/** Runs one statement and returns its rows as text. */
 export async function readRows(
   db: Mirror['db'],
   query: string,
@@ -124,7 +124,7 @@ function inWords(value: unknown): string | null {
   return `${value as string | number | bigint | boolean}`;
 }
 
-/** The ids of the users who differ between the service and the mirror, byte for byte but for a phone's plus sign. */
+/** The ids of users who differ between the service and the mirror, byte for byte except for a phone's plus sign. */
 export async function differencesOf(
   db: Mirror['db'],
   users: readonly ShownUser[],

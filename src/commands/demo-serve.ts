@@ -11,13 +11,16 @@ import type { DemoStage } from './demo-stage.ts';
 import { paint, printLine } from './output.ts';
 import { printReport } from './reconcile.ts';
 
-/** The program as any shell starts it, in whichever folder. */
+/** The command that starts the program in any shell and folder. */
 function programInShell(): string {
   const main = import.meta.filename.endsWith('.ts') ? '../main.ts' : '../main.js';
   return [process.execPath, fileURLToPath(new URL(main, import.meta.url))].map(quoted).join(' ');
 }
 
-/** What makes `musterd` and `psql` in another shell work on this demo: one line, so that one click selects it. */
+/**
+ * A line that makes `musterd` and `psql` in another shell work on this demo. It is one line, so that one click selects
+ * it.
+ */
 function lineToPaste({ url, emulator }: Pick<DemoStage, 'url' | 'emulator'>): string {
   const { hostname, port, username, password, pathname } = new URL(url);
   const variables = {
@@ -33,7 +36,7 @@ function lineToPaste({ url, emulator }: Pick<DemoStage, 'url' | 'emulator'>): st
   return `export ${assigned.join(' ')}; musterd() { ${programInShell()} "$@"; }`;
 }
 
-/** Reports the runs that move something, and each new thing that one of them says. */
+/** Reports the runs that move something, and each new message of a run. */
 export function reportNews(context: Pick<Context, 'out' | 'err' | 'env'>) {
   const told = new Set<string>();
   const isNews = (said: readonly string[]) => {
@@ -51,7 +54,7 @@ export function reportNews(context: Pick<Context, 'out' | 'err' | 'env'>) {
       if (isNew || pulled + pushed + held > 0) printReport(context, report);
     },
     onFailure: (_: unknown, __: unknown, error: unknown) => {
-      // The log says what was not foreseen.
+      // The log has the errors that nobody foresaw.
       if (error instanceof MusterdError && isNews([error.message]))
         printLine(context.err, printableLines(error.message));
     },

@@ -19,15 +19,15 @@ export interface DemoStage {
   readonly log: Log;
 }
 
-/** Opens everything, hands it to `work`, and leaves nothing behind. */
+/** Opens everything, passes it to `work`, and leaves nothing behind. */
 export async function onDemoStage<R>(context: Context, work: (stage: DemoStage) => Promise<R>): Promise<R> {
-  // One that cannot be closed keeps the others from nothing.
+  // If one cannot be closed, the others are closed nevertheless.
   await using closers = new AsyncDisposableStack();
   const emulator = await createEmulator({ http: true, seed: 1 });
   closers.defer(() => emulator.close());
   const embedded = await openEmbedded({
     ephemeral: true,
-    // A person who ends the demo does not wait for commands that others run on it.
+    // A person who ends the demo does not wait for other people's commands on it.
     closePatienceMs: 0,
     onProgress: (step) => printLine(context.err, `${step} …`),
   });
@@ -53,7 +53,7 @@ interface LogLine {
   readonly err?: { readonly message: string };
 }
 
-/** Here a person reads along: each warning comes in words, and once. Those of a run stand in its report. */
+/** A person reads along here, so each warning is shown in words, and once. The warnings of a run are in its report. */
 function logInWords({ err }: Pick<Context, 'err'>): Log {
   const told = new Set<string>();
   const write = (text: string) => {

@@ -1,4 +1,4 @@
-/** `musterd demo`: the whole story, on a service and a mirror that exist for as long as it runs. */
+/** `musterd demo`: the whole story, on a service and a mirror that exist only for it. */
 import type { RunReport } from '../runs/run-record.ts';
 import { type PlanReport, runPlan, runReconcile } from '../runs/reconcile-team.ts';
 import { migrateMirror } from '../runs/migrate-mirror.ts';
@@ -110,7 +110,7 @@ async function showBothSides({ context, db, emulator }: Stage, ids: readonly num
   printTable(context, ['side', 'id', 'name', 'email', 'phone', 'role_id'], sides);
 }
 
-/** As it is called in a checkout, and where it is installed. */
+/** The name of the program in a checkout, and where it is installed. */
 const musterd = import.meta.filename.endsWith('.ts') ? 'npm run -s musterd --' : 'musterd';
 
 function whatNext({ context }: Stage): void {

@@ -1,9 +1,9 @@
-/** The same for one team after the other, as `musterd reconcile` does where the file names several. */
+/** Does the same for one team after the other, as `musterd reconcile` does for a file with several. */
 import type { Config } from '../config/config.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { errorInJson, printJson, printLine } from './output.ts';
 
-/** The gravest first. What was not done at all comes before what was done and waits for a person. */
+/** The exit codes from the gravest. What was not done at all comes before what was done and waits for a person. */
 const severity: readonly ExitCode[] = [
   exitCode.configuration,
   exitCode.credentials,
@@ -28,8 +28,7 @@ export interface WorkOnTeam<R> {
 }
 
 /**
- * What ends one team's work does not end that of the others, but for a request to stop.
- *
+ * What ends the work for one team does not end it for the others, unless it is a request to stop.
  * @returns the gravest of their exit codes
  */
 export async function eachTeam<R>(

@@ -36,7 +36,7 @@ function parseSecret(text: string): TeamSecret {
   return { id: text.slice(0, colon), key: text.slice(colon + 1) };
 }
 
-/** A name or an address, as it stands in a certificate and in a URL. */
+/** A name or an address in the form for certificates and URLs. */
 function checkName(text: string): string {
   if (isIP(text) === 0 && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(text))
     throw usage(`--name: "${text}" is not the name of a host`);
@@ -88,7 +88,7 @@ function describePlays(): string {
   ].join('\n');
 }
 
-/** Plays the service until somebody asks it to stop, and prints the environment to paste once it is ready. */
+/** Plays the service until somebody asks it to stop. Once it is ready, it prints the environment to paste. */
 export async function emulatorCommand(context: Context, options: Record<string, unknown>): Promise<ExitCode> {
   if (options['list'] === true) {
     printLine(context.out, describePlays());

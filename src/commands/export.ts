@@ -25,7 +25,7 @@ function readWhat(text: string): Exported {
   });
 }
 
-/** As Postgres reads it, to the microsecond. */
+/** Keeps the text for Postgres, which reads it to the microsecond. */
 function readAsOf(text: string | undefined, what: Exported): string | undefined {
   if (text === undefined) return undefined;
   if (!isKnownAsOf(what))
@@ -62,7 +62,7 @@ async function writeRows(
   return count;
 }
 
-/** What the mirror holds, as a file. */
+/** Writes rows of the mirror into a file. */
 export async function exportCommand(
   context: Context,
   options: ExportOptions,

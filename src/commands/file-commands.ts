@@ -3,10 +3,10 @@ import { MusterdError } from '../errors.ts';
 import type { Adding, WithOptions } from './add-commands.ts';
 import type { FileOptions } from './import.ts';
 
-/** Gathers an option that is given several times. */
+/** Collects the values of an option that is given several times. */
 type Collect = (value: string, all?: readonly string[]) => readonly string[];
 
-/** How a file of people is read. */
+/** The options for reading a file of people. */
 export const withFileOptions = <C extends WithOptions<C>>(command: C, collect: Collect): C =>
   command
     .option('--format <format>', 'csv, json, ndjson or yaml; by default from the file name, or csv')
@@ -24,7 +24,10 @@ interface PlanOptions extends FileOptions {
 
 const fileOptions = ['format', 'map', 'only', 'empty', 'skipErrors'] as const;
 
-/** A plan is of a run or of a file. @throws MusterdError `usage` for options that are of the other one */
+/**
+ * A plan is that of a run or that of a file.
+ * @throws MusterdError `usage` for options of the other kind
+ */
 export function readPlanOptions(options: PlanOptions): PlanOptions {
   const { from, out } = options;
   if (from !== undefined && out !== undefined)

@@ -7,7 +7,7 @@ import { printJson, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 import { withMirror } from './setup.ts';
 
-/** The fields that wait, with the values of both sides, now and when the hold began, and the one last agreed on. */
+/** Shows the waiting fields with the values of both sides, now and when the hold began, and with the last agreed value. */
 export async function heldCommand(context: Context, who: string | undefined): Promise<ExitCode> {
   return withMirror(context, async (setup) => {
     const { rows, together } = await readHeldOf(setup, who);

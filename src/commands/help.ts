@@ -1,4 +1,4 @@
-/** What --help says beside commands and options: examples, and where the documents are. */
+/** The parts of --help besides commands and options: examples, and the place of the documents. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -7,7 +7,7 @@ export type HelpGroup = 'Run' | 'Look' | 'Decide' | 'Go back' | 'Rehearse';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
-/** By the name of the command. The text of the program itself has an empty name. */
+/** The examples by command. Those of the program itself have an empty name. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
   '': [
     'musterd emulator --http',
@@ -64,13 +64,16 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   completion: ['source <(musterd completion bash)', 'musterd completion fish | source'],
 };
 
-/** The guide beside the program. The image is without it. */
+/** The guide lies beside the program, but not in the image. */
 function addressOfGuide(): string {
   const guide = new URL('../../docs/guide.md', import.meta.url);
   return existsSync(fileURLToPath(guide)) ? guide.href : 'docs/guide.md of the npm package';
 }
 
-/** What stands below the options of a command. @param name `undefined`: of the program */
+/**
+ * The text below the options of a command.
+ * @param name empty for the program
+ */
 export function helpBelow(name = ''): string {
   const lines = examples[name] ?? [];
   const shown = lines.length === 0 ? [] : ['', 'Examples:', ...lines.map((line) => `  ${line}`)];

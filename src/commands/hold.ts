@@ -17,7 +17,7 @@ export interface HoldOptions {
   readonly end?: boolean;
 }
 
-/** What is asked for, before anything is looked up. */
+/** Reads what is asked for, before anything is looked up. */
 function readWish({ until, reason, end }: HoldOptions): { end: TimeFromNow; why: string } | 'end' {
   const why = reasonOf(reason) ?? '';
   if (end === true) {

@@ -10,7 +10,7 @@ const onlyOption = [
 
 const collect = (value: string, all: readonly string[] = []) => [...all, ...value.split(',')];
 
-/** Each of them says who decides. */
+/** Each of them has an option for who decides. */
 function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Adding<C>, 'add' | 'json'>): void {
   json(
     add(
@@ -92,7 +92,7 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, json, group 
     .option(...waitOption);
 }
 
-/** What is there where something went wrong. */
+/** The commands for the case that something went wrong. */
 export function addReturningCommands<C extends WithOptions<C>>({ add, json, group }: Adding<C>): void {
   group('Go back');
   json(

@@ -20,7 +20,7 @@ import { withMirror } from './setup.ts';
 import { codeOfSettled, printSettled, settledWaitMs } from './show-settled.ts';
 import { importInJson, printImported, printPreview, sayGuard } from './show-import.ts';
 
-/** How the file is read. */
+/** The options for reading the file. */
 export interface FileOptions {
   readonly format?: string;
   readonly map?: readonly string[];
@@ -56,13 +56,13 @@ export async function readRequest(
   return { table: await readTable(await readBytes(file, signal), format, { isRead, signal }), ...rest };
 }
 
-/** Why nothing is written, and what the command ends with. */
+/** The reason why nothing is written, with the exit code. */
 interface Stay {
   readonly code: ExitCode;
   readonly why: string;
 }
 
-/** What keeps the import from being done, or `undefined` if nothing does. */
+/** The reason why the import is not done, or `undefined` if there is none. */
 function whyNot(
   { rows, matched, problems, hash, changes }: ImportPreview,
   { skipErrors, expect }: ImportOptions,
@@ -78,14 +78,14 @@ function whyNot(
   return changes.length === 0 ? { code: exitCode.ok, why: 'nothing is to be changed' } : undefined;
 }
 
-/** What is said of an import that is only looked at. */
+/** The reason for an import that is only looked at. */
 export const lookOnly = (preview: ImportPreview, options: ImportOptions): Stay =>
   whyNot(preview, options) ?? {
     code: exitCode.ok,
     why: `nothing is written yet; this import is ${preview.hash}`,
   };
 
-/** Corrects many users at once from a file: shows it first, and does what it has shown. */
+/** Corrects many users at once from a file. It shows the changes first, and then makes exactly these. */
 export async function importCommand(
   context: Context,
   options: ImportOptions,

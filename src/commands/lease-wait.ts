@@ -5,10 +5,10 @@ import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 import { plural } from '../model/in-words.ts';
 
-/** How long the command of a person waits unless told otherwise. */
+/** The default for how long a person's command waits. */
 export const patienceMs = 60_000;
 
-/** Says once, in one line on stderr, for whom a command waits. It says nothing if nobody is looking. */
+/** Says once, in one line on stderr, which run a command waits for. It says nothing if nobody is looking. */
 export function tellOfWait({ err }: Pick<Context, 'err'>, waitMs: number): (who: string) => void {
   return (who) => {
     if (err.isTTY !== true) return;

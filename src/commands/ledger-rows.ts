@@ -1,4 +1,4 @@
-/** Rows of the ledger, as `changes` and `why` show them. */
+/** Rows of the ledger in the form of `changes` and `why`. */
 import type { LedgerRow } from '../runs/read-ledger.ts';
 import { showTime, showValue } from '../model/field-values.ts';
 

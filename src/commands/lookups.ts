@@ -39,7 +39,10 @@ export async function addLookupsCommand(context: Context, file: string): Promise
   });
 }
 
-/** The mirror refuses longer addresses, and phone numbers that are even shorter than this. */
+/**
+ * The longest address and the shortest phone number to look for. The mirror refuses longer addresses, and numbers that
+ * are even shorter.
+ */
 const longestAddress = 320;
 const longestPhone = 40;
 
@@ -48,7 +51,7 @@ function isPhone(cell: string): boolean {
   return /^\+?[0-9 ()./-]+$/.test(cell) && length >= 3 && length <= longestPhone;
 }
 
-/** The addresses of a file, read in turns with others until the signal. */
+/** The addresses of a file, parsed in turns with other work until the signal. */
 export async function parseLookups(text: string, signal: AbortSignal) {
   const lookups: Lookup[] = [];
   const unusable: { line: number; text: string }[] = [];

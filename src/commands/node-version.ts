@@ -1,4 +1,4 @@
-/** Read by Nodes that are too old for the rest: this file and `main.ts` use nothing new and import nothing else. */
+/** Old versions of Node read this file and `main.ts`, which therefore use nothing new and import nothing else. */
 
 const oldest = 24;
 

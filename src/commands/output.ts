@@ -1,4 +1,4 @@
-/** How data is shown: words, coloured on a terminal, or JSON on request. */
+/** Output of data: words, coloured on a terminal, or JSON on request. */
 import { styleText } from 'node:util';
 import { printable } from '../model/in-words.ts';
 import { toJson } from '../model/json.ts';
@@ -7,8 +7,8 @@ import type { Context, Stream } from './context.ts';
 import { type ErrorCode, MusterdError } from '../errors.ts';
 
 /**
- * Text of others in Markdown: as code, in which no link, image or mention comes to life. A bar would end the cell
- * of a table, and behind a backslash also one that is escaped.
+ * Other people's text in Markdown: as code, in which no link, image or mention works. A bar would end the cell of a
+ * table, and after a backslash an escaped bar would, too.
  */
 export function inMarkdown(text: string): string {
   const shown = printable(text).replaceAll('|', '¦').trim();
@@ -20,14 +20,14 @@ export function inMarkdown(text: string): string {
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan';
 
-/** Text is coloured or bold on a terminal, unless NO_COLOR (https://no-color.org) is set. Elsewhere it is plain. */
+/** Text on a terminal is coloured or bold, unless NO_COLOR (https://no-color.org) is set. Elsewhere it is plain. */
 export function paint({ out, env }: Pick<Context, 'out' | 'env'>, style: Style, text: string): string {
   if (out.isTTY !== true || (env['NO_COLOR'] ?? '') !== '') return text;
   return styleText(style, text, { validateStream: false });
 }
 
 export function printJson({ out }: Pick<Context, 'out'>, value: unknown): void {
-  // Line by line: only what parts the lines is a control character that means something to JSON.
+  // It is made printable line by line, because line breaks are the only control characters that mean something to JSON.
   const lines = toJson(value, 2).split('\n');
   out.write(`${lines.map(escapeUnprintable).join('\n')}\n`);
 }
@@ -36,15 +36,15 @@ export function printLine(stream: Stream, text: string): void {
   stream.write(`${text}\n`);
 }
 
-/** For a bar, which only asks whether it is a terminal, and writes. */
+/** A progress bar only asks whether the stream is a terminal, and writes to it. */
 export const asTerminal = (stream: Stream): NodeJS.WritableStream => stream as NodeJS.WriteStream;
 
-/** What a script reads of an error, under `--json`. */
+/** An error as scripts read it under `--json`. */
 interface ErrorInJson {
-  /** `unexpected`: an error that nobody foresaw. */
+  /** `unexpected` is an error that nobody foresaw. */
   readonly code: ErrorCode | 'unexpected';
   readonly message: string;
-  /** The next step, where there is one to name. */
+  /** The next step, if there is one to name. */
   readonly hint: string | null;
 }
 

@@ -5,7 +5,7 @@ import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
 import { importInJson, printPreview, printPreviewInMarkdown, sayGuard } from './show-import.ts';
 
-/** What an import of the file would come to, as "import --dry-run" finds it. The service is not asked. */
+/** Shows what an import of the file would change, like "import --dry-run". It does not ask the service. */
 export async function planFromCommand(
   context: Context,
   options: FileOptions & { readonly exitCode?: boolean; readonly markdown?: boolean },

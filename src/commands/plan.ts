@@ -16,7 +16,7 @@ import { inMarkdown, printJson, printLine } from './output.ts';
 import { needsService, withMirror } from './setup.ts';
 import { printChangesInMarkdown, printUserChanges } from './show-user-changes.ts';
 
-/** Shows what a run would do now. Nothing is written on either side. */
+/** Shows what a run would do now, and writes nothing on either side. */
 export async function planCommand(
   context: Context,
   options: { readonly exitCode?: boolean; readonly markdown?: boolean; readonly out?: string },
@@ -46,7 +46,10 @@ export async function planCommand(
   );
 }
 
-/** The hash names what a run would send. If it would send nothing before people agree, it names what they agree to. */
+/**
+ * The hash of what a run would send. If it would send nothing before people agree, the hash is that of what they agree
+ * to.
+ */
 const hashOfPlan = (report: PlanReport): string => report.replaced?.hash ?? planHash(report);
 
 async function writePlan(
@@ -93,12 +96,12 @@ function waitingChange({ userId, name, hold }: WaitingField, edit: EditedField |
   };
 }
 
-/** Why a run would not do all of this, or nothing of it. */
+/** The reasons why a run would not do all of this, or nothing of it. */
 function refusedBy({ replaced, users }: PlanReport): readonly string[] {
   return [...(replaced === null ? [] : [sayReplaced(replaced)]), ...users.verdict.refused];
 }
 
-/** What "musterd approve" is given, the newest last. */
+/** The hashes for "musterd approve", the newest last. */
 const batchesOf = ({ replaced, users }: PlanReport): readonly string[] =>
   replaced === null ? users.verdict.batches : [replaced.hash];
 
@@ -159,7 +162,7 @@ function printRefusal(context: Pick<Context, 'out' | 'env'>, report: PlanReport)
     printLine(context.out, `A run holds this as batch ${hash}; then: musterd approve ${hash} --reason …`);
 }
 
-/** The plan as Markdown, a section per user, for a ticket or a chat. */
+/** Prints the plan as Markdown, with a section per user, for a ticket or a chat. */
 function printMarkdown(context: Context, report: PlanReport, changes: readonly PlannedChange[]): void {
   const { team } = report;
   const line = (text: string) => printLine(context.out, text);

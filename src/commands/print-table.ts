@@ -8,10 +8,10 @@ type Cell = string | number | bigint | null | undefined;
 
 const show = (cell: Cell) => (cell === null || cell === undefined ? '' : printable(String(cell)));
 
-/** In columns of a terminal: some letters take two. */
+/** The width in columns of a terminal, of which some letters take two. */
 const widthOf = (text: string) => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text));
 
-/** Rows are written as they come, after one look at all of them: so many lines are so much work. */
+/** Looks at all rows once for their widths, then writes row by row. */
 export function printTable(
   context: Pick<Context, 'out' | 'env'>,
   head: readonly string[],

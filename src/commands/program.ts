@@ -1,4 +1,4 @@
-/** The commands, their arguments and their options. What happens when one is called is handed in. */
+/** The commands with their arguments and options. What they do is passed in. */
 import { Argument, Command } from 'commander';
 import { MusterdError } from '../errors.ts';
 import { type Action, type Adding, waitOption } from './add-commands.ts';
@@ -41,7 +41,7 @@ function addEmulatorOptions(command: Command): Command {
     .option('--list', 'list the variants and faults, and which requests a fault can be played on');
 }
 
-/** Loads a command that plays the service: the image is built without what it needs. */
+/** Loads a command that plays the service, which the image is built without. */
 async function loadEmulated<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();
@@ -52,12 +52,12 @@ async function loadEmulated<Module>(load: () => Promise<Module>): Promise<Module
   }
 }
 
-/** The commands that need neither a service nor a mirror of yours. */
+/** Commands that need neither a service nor a mirror of your own. */
 function addRehearsal({ add, group }: Adding<Command>): void {
   group('Rehearse');
   addEmulatorOptions(
     add('emulator', 'emulate the service on this machine, for rehearsals', async (context, options) =>
-      // Its --team is the id of a team; the option of that name for all commands takes it away.
+      // Its --team is the id of a team, but the option for all commands has the same name and takes the value.
       (await loadEmulated(() => import('./emulator.ts'))).emulatorCommand(context, {
         ...options,
         team: context.team ?? options['team'],
@@ -89,7 +89,7 @@ function addPlan({ add, json }: Adding<Command>): void {
   withFileOptions<Command>(plan, collect);
 }
 
-/** The commands that look at the service itself. */
+/** Commands that look at the service itself. */
 function addServiceCommands({ add, json, group }: Adding<Command>): void {
   group('Look');
   const api = add(
@@ -123,10 +123,10 @@ function addServiceCommands({ add, json, group }: Adding<Command>): void {
 export interface ProgramOptions {
   /** The version of musterd. */
   readonly version: string;
-  /** Where help and words about wrong usage go. */
+  /** The stream for help and messages about wrong usage. */
   readonly out: Stream;
   readonly err: Stream;
-  /** Lets a command do what it is for when it is called. */
+  /** Makes a command do its work when it is called. */
   readonly wire: (command: Command, action: Action) => void;
 }
 

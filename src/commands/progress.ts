@@ -57,7 +57,7 @@ export function createProgress({
 
 const silentMs = 1_000;
 
-/** For work that is mostly over within a second: shown only after that. */
+/** Progress of work that is mostly over within a second, so it is shown only after that. */
 export function createLateProgress(context: Parameters<typeof createProgress>[0], step: string) {
   const progress = createProgress(context);
   const beganMs = performance.now();
@@ -68,7 +68,10 @@ export function createLateProgress(context: Parameters<typeof createProgress>[0]
   return { show, close: progress.close };
 }
 
-/** Runs something while its progress is shown, and waits for a run under way before that. @param patience how long, in ms */
+/**
+ * Runs something with a progress bar, after waiting for a current run to end.
+ * @param patience how long to wait, in ms
+ */
 export async function watched<R>(
   context: Pick<Context, 'err' | 'signal' | 'waitMs' | 'json' | 'showItself'>,
   log: Log,

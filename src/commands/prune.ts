@@ -9,7 +9,7 @@ import { printJson, printLine } from './output.ts';
 import { createProgress } from './progress.ts';
 import { withMirrorOf } from './setup.ts';
 
-/** Removes the rows of each team that are older than the settings keep them, or says how many these are. */
+/** Removes the rows of each team that are older than the retention in the settings, or says how many these are. */
 export async function pruneCommand(
   context: Context,
   { dryRun: isDry = false }: { readonly dryRun?: boolean },

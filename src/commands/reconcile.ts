@@ -31,8 +31,8 @@ export async function reconcileCommand(context: Context): Promise<ExitCode> {
 }
 
 /**
- * 4: people are to be told of what waits for an approval, for the first time or again. Later runs with it end with 3, and
- * so do runs of a mirror that is somewhere else than it was. In a copy nothing waits for anybody.
+ * It is 4 if people are to be told of what waits for an approval, for the first time or again. Later runs end with 3,
+ * and so do runs of a mirror that has moved. In a copy nothing waits for anybody.
  */
 export function exitCodeOf({
   outcome,
@@ -118,7 +118,7 @@ function printRefusal(
   { batches, reasons, users, stopped, what: kind, isReview }: NonNullable<RunReport['refusal']>,
 ): void {
   const line = (text: string) => printLine(context.out, `  ${text}`);
-  // What an earlier run had sent was read back before, and may be among the counts.
+  // What an earlier run had sent was read back before, and may be included in the counts.
   const what = stopped
     ? 'the run ended there: nothing was pulled, and nothing new was sent'
     : 'the run went on with everything else';

@@ -28,7 +28,8 @@ export interface ResolveOptions extends SeenOptions {
 
 /**
  * Decides a held field; the next run carries out what follows from it.
- * @param ask asks a person who sees it first. If it is `undefined`, nobody is there, and the command line says what was seen.
+ * @param ask asks the person who sees it first; `undefined` if nobody is there, so that the command line has to say
+ * what was seen
  */
 export async function resolveCommand(
   context: Context,
@@ -50,7 +51,7 @@ export async function resolveCommand(
     options,
   );
   return withMirror(context, async (setup) => {
-    // A value says what the person means. A side has another value as soon as somebody edits it.
+    // A given value is clear by itself, but a side has another value as soon as somebody edits it.
     const seen =
       named ?? (typeof take === 'object' ? undefined : await look(context, setup, ask, [who, take, field]));
     if (seen === 'no') {
@@ -68,7 +69,7 @@ export async function resolveCommand(
   });
 }
 
-/** Decides about all fields of a hash, which says by itself what was seen. */
+/** Decides about all fields of a hash, which identifies what was seen. */
 async function resolveTogether(
   context: Context,
   options: ResolveOptions,
@@ -109,7 +110,10 @@ const questions = {
   service: 'Give the mirror what the service has, and end this edit?',
 } as const;
 
-/** Shows what is there and asks. @throws MusterdError `usage` where nobody can be asked */
+/**
+ * Shows what is there and asks.
+ * @throws MusterdError `usage` if nobody can be asked
+ */
 async function look(
   context: Context,
   setup: Setup,

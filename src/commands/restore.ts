@@ -11,7 +11,7 @@ import { printJson, printLine } from './output.ts';
 import { createLateProgress } from './progress.ts';
 import { withMirrorOf } from './setup.ts';
 
-/** Unpacks a packed file. The bytes of any other file stay as they are. */
+/** Unpacks a packed file, and passes on the bytes of any other. */
 async function* open(file: string, signal: AbortSignal): AsyncGenerator<Buffer> {
   const bytes = createReadStream(file, { signal });
   const gunzip = createGunzip();
@@ -19,7 +19,7 @@ async function* open(file: string, signal: AbortSignal): AsyncGenerator<Buffer> 
   yield* bytes.pipe(gunzip) as AsyncIterable<Buffer>;
 }
 
-/** Puts a dump into an empty database. */
+/** Loads a dump into an empty database. */
 export async function restoreCommand(context: Context, file: string): Promise<ExitCode> {
   await access(file, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
     throw new MusterdError('usage', `${file} cannot be read (${error.code})`);

@@ -10,7 +10,7 @@ import { exitCodeOf } from './reconcile.ts';
 import { printUserChanges } from './show-user-changes.ts';
 import { needsService, withMirror } from './setup.ts';
 
-/** Takes all users from the service; edits of the mirror that are not there yet wait for a person. */
+/** Takes all users from the service. Edits of the mirror that have not arrived there wait for a person. */
 export async function resyncCommand(
   context: Context,
   options: { readonly adoptService?: boolean; readonly apply?: boolean },
@@ -25,7 +25,7 @@ export async function resyncCommand(
     async ({ config, log, mirror }) => {
       const work = options.apply === true ? runResync : planResync;
       const report = await watched(context, log, (watch) => work(mirror.db, config, watch));
-      // Nothing is concluded here from whoever is missing.
+      // Missing users prove nothing here.
       const changes = report.plans
         .filter((plan) => plan.case !== 'missing')
         .flatMap((plan) => changesOf(plan, nameIn(report.roster, plan.id)));

@@ -1,4 +1,4 @@
-/** Most commands begin by opening settings, log and mirror. They are closed again in any case. */
+/** Opens settings, log and mirror for a command, and closes them again in any case. */
 import type { Config } from '../config/config.ts';
 import { type Configuration, loadConfiguration, onlyTeam, selectTeam, teamAsked } from '../config/load.ts';
 import { mistakesIn } from '../daemon/config-checks.ts';
@@ -8,7 +8,7 @@ import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 
 interface Read {
-  /** All teams, or the one that was asked for. */
+  /** All teams, or the one that is named. */
   readonly configuration: Configuration;
   readonly log: Log;
   /** Reads the settings again, and lets the log know of new secrets. @throws MusterdError `configuration` */
@@ -19,7 +19,7 @@ export interface SetupOfTeams extends Read {
   readonly mirror: Mirror;
 }
 
-/** @throws MusterdError `configuration`; `usage` for a team that is not there */
+/** @throws MusterdError `configuration`; `usage` if the named team does not exist */
 function readConfiguration(context: Context): Read {
   const read = () =>
     selectTeam(
@@ -45,16 +45,16 @@ function readConfiguration(context: Context): Read {
   return { configuration, log, reread };
 }
 
-/** @throws MusterdError `usage` where there are several teams and none of them is named */
+/** @throws MusterdError `usage` if there are several teams and none is named */
 export function readSettings(context: Context): { readonly config: Config; readonly log: Log } {
   const { configuration, log } = readConfiguration(context);
   return { config: onlyTeam(configuration), log };
 }
 
-/** What can be said before a mirror is opened, or made. */
+/** Checks that are possible before a mirror is opened, or made. */
 type Before = (read: Read) => Promise<void>;
 
-/** For what cannot be done without the service. */
+/** The check for commands that cannot work without the service. */
 export const needsService: Before = async ({ configuration: { teams }, log }) => {
   const { requireService } = await import('../runs/open-service.ts');
   const errors = await Promise.all(
@@ -88,7 +88,7 @@ async function withOpenMirror<R>(
   }
 }
 
-/** For what is done for one team. */
+/** Opens the mirror for work on one team. */
 export async function withMirror<R>(
   context: Context,
   work: (setup: Setup) => Promise<R>,
@@ -101,7 +101,7 @@ export async function withMirror<R>(
   return withOpenMirror(context, { config, log }, async (mirror) => work({ config, log, mirror }));
 }
 
-/** For what is done for all teams, unless one of them is asked for. They share one database. */
+/** Opens the mirror for work on all teams, or on the named one. They share one database. */
 export async function withMirrorOf<R>(
   context: Context,
   work: (setup: SetupOfTeams) => Promise<R>,

@@ -1,4 +1,4 @@
-/** Shows what statements are answered with: as a table, or in a format for programs. Page by page. */
+/** Shows the answers of statements page by page, as a table or in a format for programs. */
 import { type AnswerFormat, createAnswersWriter, wordsOf } from '../files/write-answers.ts';
 import { plural, printable } from '../model/in-words.ts';
 import type { AnswerSink, SqlColumn, SqlRow } from '../runs/open-sql.ts';
@@ -10,17 +10,20 @@ import { createBulkWriter } from './stream-write.ts';
 
 export interface Answers {
   begin(): Promise<void>;
-  /** Shows one answer. @param ask hands over what comes, and returns the words for what it came to */
+  /**
+   * Shows one answer.
+   * @param ask passes its rows to the sink and returns its command tag
+   */
   show(ask: (sink: AnswerSink) => Promise<string>): Promise<void>;
   end(): Promise<void>;
 }
 
 type Shown = Pick<Context, 'out' | 'err' | 'env' | 'signal'>;
 
-/** Nobody reads more rows than this, and a table has to know all its rows before the first one is drawn. */
+/** Nobody reads more rows than this, and a table has to know all its rows before it draws the first one. */
 const tableRows = 1_000;
 
-/** On a terminal a table, elsewhere lines as they come, parted by tabs. */
+/** Draws a table on a terminal, and writes lines with tabs elsewhere, as they come. */
 function createTableAnswers(context: Shown): Answers {
   const { out, err, signal } = context;
   const { write, flush } = createBulkWriter(out, signal);
@@ -71,7 +74,7 @@ export function createAnswers(context: Shown, format: AnswerFormat, isOne: boole
   const { out, err, signal } = context;
   const { write, flush } = createBulkWriter(out, signal);
   const writer = createAnswersWriter(format, isOne);
-  // Line by line: what parts the lines is no part of a value.
+  // It is made safe line by line, because line breaks are no part of a value.
   const safe = (text: string) =>
     format === 'csv' ? text : text.split('\n').map(escapeUnprintable).join('\n');
   return {

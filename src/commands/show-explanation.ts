@@ -1,4 +1,4 @@
-/** How `musterd why` shows what it found out. */
+/** The words in which `musterd why` shows what it found. */
 import { columnOf, type Field, fields } from '../model/fields.ts';
 import type { UserState } from '../model/user-state.ts';
 import { joinName } from '../model/name.ts';
@@ -11,7 +11,7 @@ import { paint, printJson, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 import { printable } from '../model/in-words.ts';
 
-/** The name to show: the service's, or what is left of it here. */
+/** The name to show: the service's, or the last known one. */
 function nameOf({ service, mirror, base }: UserState): string {
   return (
     readable(service?.name) ??

@@ -1,4 +1,4 @@
-/** How an import is shown: what cannot be used, what it changes, and what will become of it. */
+/** The words about an import: what cannot be used, what it changes, and what will become of it. */
 import type { Config } from '../config/config.ts';
 import { columnOf } from '../model/fields.ts';
 import { plural, printable } from '../model/in-words.ts';
@@ -11,7 +11,7 @@ import { inMarkdown, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 import { printChangesInMarkdown, printUserChanges } from './show-user-changes.ts';
 
-/** As the plan of the next run would show it, with its line. */
+/** The change as the plan of the next run would show it, with its line. */
 const plannedOf = ({ line, userId, name, field, from, to, base, isGuess }: ImportChange): PlannedChange => ({
   user_id: userId,
   name,
@@ -26,7 +26,10 @@ const plannedOf = ({ line, userId, name, field, from, to, base, isGuess }: Impor
   reason: `line ${line}${isGuess ? '; where the first name ends is a guess' : ''}`,
 });
 
-/** What the guard will say of it, a line each. @param why `undefined`: no reason is given, or not yet */
+/**
+ * Says what the guard will do, one line each.
+ * @param why `undefined` if there is no reason, or not yet
+ */
 export function sayGuard(
   { refused, limited }: Pick<ImportPreview, 'refused' | 'limited'>,
   { push }: Pick<Config, 'push'>,
@@ -47,10 +50,10 @@ export function sayGuard(
   ];
 }
 
-/** As many rows that cannot be used are named to people, and to programs: a file may have a million of them. */
+/** The most unusable rows that are named, to people and to programs. A file may have a million of them. */
 export const mostNamed = { inWords: 200, inJson: 10_000 } as const;
 
-/** What is said of those that are not named. */
+/** The sentence about those that are not named. */
 export const sayUnnamed = (all: number): readonly string[] =>
   all > mostNamed.inWords ? [`and ${all - mostNamed.inWords} more that cannot be used`] : [];
 
@@ -83,8 +86,8 @@ export function printPreview(context: Context, preview: ImportPreview, guard: re
 }
 
 /**
- * The same as Markdown, for a pull request. The first line has the hash and nothing that others wrote: whatever reads
- * the hash can rely on it.
+ * Prints the same as Markdown, for a pull request. The first line has the hash and nothing that others wrote, so that
+ * programs can rely on it.
  */
 export function printPreviewInMarkdown(
   { out }: Pick<Context, 'out'>,

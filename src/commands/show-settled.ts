@@ -1,9 +1,9 @@
-/** What became of edits, for the commands that wait for it. */
+/** Words about what became of edits, for the commands that wait for it. */
 import type { SettledEdit } from '../runs/import/import-users.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printTable } from './print-table.ts';
 
-/** How long a writer waits for the answer unless told otherwise. */
+/** The default for how long a writing command waits for the outcome. */
 export const settledWaitMs = 10_000;
 
 export function printSettled(context: Context, edits: readonly SettledEdit[]): void {
@@ -14,7 +14,10 @@ export function printSettled(context: Context, edits: readonly SettledEdit[]): v
   );
 }
 
-/** 0: all is on the service. 1: of some nobody knows yet. 3: a person has to decide, or nothing of it is sent. */
+/**
+ * It is 0 if all is on the service, 1 if the outcome of some is not known yet, and 3 if a person has to decide, or
+ * nothing is sent.
+ */
 export function codeOfSettled(states: readonly string[]): ExitCode {
   if (states.some((state) => state === 'unknown' || state === 'waiting')) return exitCode.partial;
   return states.every((state) => state === 'confirmed') ? exitCode.ok : exitCode.waiting;

@@ -1,11 +1,11 @@
-/** How what a plan changes is shown: what moves, from where to where, and why not. */
+/** The words about changes of a plan: the field, the two values, and why it is not done. */
 import { showValue } from '../model/field-values.ts';
 import type { PlannedChange } from '../model/user-changes.ts';
 import type { Context } from './context.ts';
 import { inMarkdown, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 
-/** A settled field has been moved to the same place on both sides: both values are the new one. */
+/** For a settled field, which has moved to the same value on both sides, both values are the new one. */
 function fromTo({ change, base, mirror, service }: PlannedChange): readonly [string, string] {
   if (change === 'push' || change === 'refused' || change === 'review')
     return [showValue(service), showValue(mirror)];
@@ -21,7 +21,7 @@ export function printUserChanges(
   printTable(context, ['user', 'name', 'change', 'field', 'from', 'to', 'why'], cells);
 }
 
-/** As Markdown, a section per user. */
+/** Prints them as Markdown, with a section per user. */
 export function printChangesInMarkdown(
   { out }: Pick<Context, 'out'>,
   changes: readonly PlannedChange[],

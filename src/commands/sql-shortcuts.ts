@@ -1,4 +1,4 @@
-/** `\d`, as in psql. */
+/** The command `\d`, as in psql. */
 import { MusterdError } from '../errors.ts';
 import { printable } from '../model/in-words.ts';
 import type { Mirror } from '../runs/open.ts';
@@ -8,7 +8,7 @@ import { printLine } from './output.ts';
 
 export const isShortcut = (text: string) => text.trimStart().startsWith('\\');
 
-/** Without a frame: what things mean is longer than a line. */
+/** There is no frame, because the comments are longer than a line. */
 function printColumns({ out }: Pick<Context, 'out'>, rows: readonly (readonly string[])[]): void {
   const widths = (rows[0] ?? [])
     .slice(0, -1)
@@ -17,7 +17,7 @@ function printColumns({ out }: Pick<Context, 'out'>, rows: readonly (readonly st
     printLine(out, printable(row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ')).trimEnd());
 }
 
-/** @throws MusterdError `usage` for one that is not there */
+/** @throws MusterdError `usage` if there is no such view or table */
 export async function runShortcut(
   context: Pick<Context, 'out'>,
   mirror: Pick<Mirror, 'db'>,

@@ -29,7 +29,7 @@ function readAnswerFormat({ format, json }: SqlOptions): AnswerFormat {
   throw new MusterdError('usage', `--format "${asked}": use one of ${answerFormats.join(', ')}`);
 }
 
-/** The query, the file's text, or what is piped. */
+/** Reads the query, the file, or what is piped in. */
 async function readSql(query: string | undefined, file: string | undefined): Promise<string> {
   if (query !== undefined && file !== undefined)
     throw new MusterdError('usage', 'There is a query, and a file as well', { hint: 'Give one of them.' });
@@ -50,7 +50,7 @@ const begin: SqlStatement = { text: 'begin', line: 1, keyword: 'begin' };
 const commit: SqlStatement = { text: 'commit', line: 1, keyword: 'commit' };
 const nothing = { begin: async () => {}, take: async () => true };
 
-/** All or nothing where several statements write, unless they say themselves where transactions begin and end. */
+/** Runs several writing statements in one transaction, unless they contain their own transactions. */
 async function runStatements(
   session: SqlSession,
   statements: readonly SqlStatement[],
@@ -78,7 +78,7 @@ async function runStatements(
   return codeOfSettled(states);
 }
 
-/** What a session that has written asks in the end, in a transaction of its own. */
+/** The last question of a session that has written, in a transaction of its own. */
 const settledOf = (waitMs: number): SqlStatement => ({
   text: 'select user_id, field, state, detail, request_id from sync.settled(timeout => make_interval(secs => $1::float8))',
   values: [String(waitMs / 1_000)],
@@ -86,7 +86,10 @@ const settledOf = (waitMs: number): SqlStatement => ({
   keyword: 'select',
 });
 
-/** Shows what became of the edits. @returns their states */
+/**
+ * Shows what became of the edits.
+ * @returns their states
+ */
 async function showSettled(
   session: SqlSession,
   answers: Answers,
@@ -105,7 +108,7 @@ async function showSettled(
   return states;
 }
 
-/** @throws MusterdError `usage` where there is nothing to wait for */
+/** @throws MusterdError `usage` if there is nothing to wait for */
 function readWaits({ write, wait }: SqlOptions): boolean {
   if (wait !== undefined && write !== true)
     throw new MusterdError('usage', '--wait is for statements that write', {
@@ -117,7 +120,7 @@ function readWaits({ write, wait }: SqlOptions): boolean {
 const beyondTables =
   'DATABASE_URL names a superuser, or a role that may use programs or files of the server: a statement that only reads reaches those as well. Use a member of musterd_reader for SQL that you did not write.';
 
-/** SQL on the mirror: a query, a file, or what is piped. */
+/** Runs SQL on the mirror, from a query, a file, or what is piped in. */
 export async function sqlCommand(
   context: Context,
   options: SqlOptions,

@@ -10,7 +10,7 @@ import { printJson, printLine } from './output.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { withMirrorOf } from './setup.ts';
 
-/** How the mirror stands, read from the mirror alone. */
+/** Shows the state of the mirror, read from the mirror alone. */
 export async function statusCommand(context: Context): Promise<ExitCode> {
   return withMirrorOf(context, async ({ configuration: { teams }, mirror }) => {
     const names = teams.map(({ team }) => team);
@@ -64,7 +64,7 @@ function when(date: Date | null | undefined): string {
 const withheldLine = ({ resource, reason, hash }: TeamStatus['withheld'][number]) =>
   `${resource.replace('_', ' ')}: ${reason}; musterd approve ${hash} --reason …`;
 
-/** What the guard stopped, and what to do about it. */
+/** Says what the guard stopped, and what to do about it. */
 function batchLines({ hash, reasons, users, since }: HeldBatch): readonly string[] {
   const what = users === 0 ? 'this waits' : `pushes to ${plural(users, 'user')} wait`;
   return [`${what} since ${when(since)}; musterd approve ${hash} --reason …`, ...reasons];
@@ -75,7 +75,7 @@ function tally(counts: Readonly<Record<string, number>>): string {
   return parts.length === 0 ? 'none' : parts.join(', ');
 }
 
-/** In a large team only users with a noted edit are compared, so the command cannot say that nothing waits. */
+/** In a large team only users with a recorded edit are compared, so the command cannot say that nothing waits. */
 export function pendingLines({
   pending,
   isNotedOnly,
@@ -107,7 +107,7 @@ function printPlace(context: Context, placing: Placing): void {
   if (advice !== '') printField(context, '', advice);
 }
 
-/** The last runs of the team, and the one that goes on. */
+/** Shows the last runs of the team, and the current one. */
 function printRuns(context: Context, { lastAttempt, lastSuccess, running }: TeamStatus): void {
   const line = (what: string, value: string) => printField(context, what, value);
   line(

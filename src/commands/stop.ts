@@ -1,6 +1,6 @@
 /**
- * SIGTERM and SIGINT: the first asks for an orderly end, another one later ends at once. An error that nobody
- * caught asks for an orderly end as well, so that the lease is given back, and makes it a failure.
+ * SIGTERM and SIGINT. The first one asks for an orderly end, another one later ends the process at once. An error that
+ * nobody caught also asks for an orderly end, so that the lease is given back, and makes it a failure.
  */
 
 export interface Stop {
@@ -13,19 +13,19 @@ export interface Stop {
 }
 
 export interface StopOptions {
-  /** What waiting work is rejected with. */
+  /** The error that waiting work is rejected with. */
   readonly reason: Error;
   /** Called at the second signal, and when an orderly end takes too long. */
   readonly leaveAtOnce: () => void;
-  /** Told of an error that nobody caught. */
+  /** Called with an error that nobody caught. */
   readonly onCrash: (error: unknown) => void;
   readonly monotonicMs?: () => number;
 }
 
-/** npm hands on the Ctrl-C that a terminal has sent to every process: what comes within this time is one signal. */
+/** npm passes on the Ctrl-C that a terminal has sent to every process, so signals within this time count as one. */
 const oneSignalMs = 500;
 
-/** Ms for an orderly end, in which a database that hangs is given up; what is under way can be taken up again. */
+/** Ms for an orderly end, after which a hanging database is given up. Unfinished work can be taken up again. */
 const longestEndMs = 60_000;
 /** Ms for an orderly end after a crash. */
 const crashGraceMs = 20_000;

@@ -1,4 +1,4 @@
-/** Writes as fast as somebody reads. */
+/** Writes no faster than somebody reads. */
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import { printableLines } from '../model/in-words.ts';
@@ -21,26 +21,26 @@ export async function waitForRoom(out: Stream, signal: AbortSignal): Promise<boo
   }
 }
 
-/** Waits for who reads, so that nothing piles up here. */
+/** Waits for the reader, so that nothing piles up here. */
 export function createStreamWrite(out: Stream, signal: AbortSignal): Write {
-  // Names are written by others, and a terminal obeys what some of them hold.
+  // Other people write names, and a terminal would obey some of the characters in them.
   const show = out.isTTY === true ? printableLines : (text: string) => text;
   return async (text) => {
     if (out.write(show(text)) === false) await waitForRoom(out, signal);
   };
 }
 
-/** A stream that has taken this much says that it is full, and then whether somebody still reads. */
+/** After this much text a stream says that it is full, and then whether somebody still reads. */
 const bulk = 65_536;
 
 export interface BulkWriter {
   /** @returns whether somebody still reads */
   readonly write: (text: string) => Promise<boolean>;
-  /** Writes what was gathered. */
+  /** Writes the gathered text. */
   readonly flush: () => Promise<boolean>;
 }
 
-/** For much text in small pieces, of which a reader may have had enough. */
+/** Gathers much text in small pieces, for a reader who may have had enough. */
 export function createBulkWriter(out: Stream, signal: AbortSignal): BulkWriter {
   const show = out.isTTY === true ? printableLines : (text: string) => text;
   let gathered = '';

@@ -4,15 +4,18 @@ import type { Stream } from './context.ts';
 import { asTerminal } from './output.ts';
 
 export interface UnderWay {
-  /** The same stream. What is written to it takes the place of the sign. */
+  /** The same stream, which removes the sign before it writes. */
   readonly aside: (stream: Stream) => Stream;
-  /** The command says itself how far it is, or asks something. */
+  /** Ends the sign, because the command itself shows its progress, or asks something. */
   readonly close: () => void;
 }
 
 const silentMs = 1_000;
 
-/** Nothing where nobody is looking. @param what such as "musterd check" */
+/**
+ * Shows nothing if nobody is looking.
+ * @param what for example "musterd check"
+ */
 export function showUnderWay(err: Stream, what: string): UnderWay {
   if (err.isTTY !== true) return { aside: (stream) => stream, close: () => {} };
   let bar: SingleBar | undefined;

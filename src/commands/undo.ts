@@ -27,7 +27,7 @@ function readUndone(run: string | undefined, decision: string | undefined): Undo
   return { of, number: read };
 }
 
-/** Shows what undoing a run or a decision would do. With `--apply` it is done, and the next run sends what was edited. */
+/** Shows what undoing a run or a decision would do. With `--apply` it does that, and the next run sends the edits. */
 export async function undoCommand(
   context: Context,
   options: {

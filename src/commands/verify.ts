@@ -9,8 +9,8 @@ import { plural, printable } from '../model/in-words.ts';
 import { needsService, withMirror } from './setup.ts';
 
 /**
- * Service against mirror, by code of its own. Takes no lease, writes nothing on either side; its requests take
- * their places in the shared pace. Contact counts are left out, since they move by themselves, and so are the
+ * Compares service and mirror by code of its own. It takes no lease and writes nothing on either side, and its requests
+ * take their places in the shared pace. Contact counts are left out, since they move by themselves, and so are the
  * `raw` columns.
  */
 export async function verifyCommand(context: Context): Promise<ExitCode> {

@@ -6,7 +6,7 @@ import { printLine } from './output.ts';
 import { needsService, withMirror } from './setup.ts';
 import { showExplanation } from './show-explanation.ts';
 
-/** Why a user stands as it does. Writes nothing on either side. */
+/** Explains the state of a user, and writes nothing on either side. */
 export async function whyCommand(context: Context, who: string): Promise<ExitCode> {
   return withMirror(
     context,
