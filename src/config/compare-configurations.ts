@@ -1,14 +1,13 @@
-/** What differs between two readings of the settings, as after SIGHUP. */
+/** Compares two readings of the settings, as after SIGHUP. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, teamSections } from './config.ts';
 
 export interface ConfigurationChange {
-  /** Names of teams. */
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Teams in both readings with other settings of their own. What all teams share does not count. */
+  /** The teams in both readings whose own settings differ. What all teams share does not count. */
   readonly changed: readonly string[];
-  /** Settings of the process that differ, such as `database.url`: they count from its next start on. */
+  /** Settings of the process that differ, such as `database.url`. They apply from its next start. */
   readonly needsRestart: readonly string[];
 }
 
@@ -20,7 +19,7 @@ function ownOf(config: Config): object {
   return Object.fromEntries(Object.entries(config).filter(([section]) => teamSections.has(section)));
 }
 
-/** What all teams share: database, daemon, status server, log. */
+/** The settings that all teams share: database, daemon, status server, log. */
 function sharedOf([config]: Teams['teams']): ReadonlyMap<string, unknown> {
   const sections = Object.entries(config).filter(([name]) => name !== 'team' && !teamSections.has(name));
   return new Map(

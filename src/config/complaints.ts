@@ -1,10 +1,10 @@
-/** What is wrong with the settings, and where it was written. */
+/** Complaints about the settings, with the place of each. */
 import type { z } from 'zod';
 import { MusterdError } from '../errors.ts';
 import { suggestion } from './nearest.ts';
 import { isSection, type Path, type RawSettings } from './raw-settings.ts';
 
-/** Settings of earlier versions, and what there is in their place: the complaint about one says it. */
+/** Settings of earlier versions, with what replaces them. A complaint about one says it. */
 export const goneSettings: Readonly<Record<string, string>> = {
   'edits.debounceMs': 'the daemon waits 50 ms for more edits',
   'push.maxTries': 'a field is held after 3 tries',
@@ -32,16 +32,16 @@ export interface Assignment {
   readonly value: unknown;
   /** The variable that holds it, or that names its file. */
   readonly name: string;
-  /** Set for one team alone. */
+  /** Present if it is set for one team alone. */
   readonly team?: string | undefined;
 }
 
 export interface Complaint {
   /** A place in the file, or the name of a variable. */
   readonly where: string;
-  /** The setting that stands there, with dots. It is absent for a variable, whose name says it. */
+  /** The setting at that place, with dots. It is absent for a variable, whose name says it. */
   readonly setting?: string;
-  /** The team that it is about, where the file names teams. */
+  /** The team that it is about, if the file names teams. */
   readonly team?: string | undefined;
   readonly message: string;
 }
@@ -50,14 +50,14 @@ export interface Complaint {
 export interface Origins {
   /** Its name under `teams`, or `undefined` if the file names no teams. */
   readonly team: string | undefined;
-  /** What the file says at its top level, and below the name of the team. */
+  /** The settings at the top level of the file, and those below the name of the team. */
   readonly common: RawSettings;
   readonly own: RawSettings;
   /** The sections that can differ from team to team. */
   readonly teamSections: ReadonlySet<string>;
-  /** What the environment says. The last one counts. */
+  /** The values of the environment. The last one counts. */
   readonly assigned: readonly Assignment[];
-  /** Line and column of a path of the file, or of what is nearest to it. */
+  /** The line and column of a path in the file, or of the nearest one. */
   readonly locate: (path: Path) => string;
 }
 
@@ -67,7 +67,7 @@ export function invalid(message: string, hint?: string): MusterdError {
 
 const dotted = (path: Path) => path.map(String).join('.');
 
-/** Whether what counts at a path stands below the team's name. Lists and scalars replace what is common. */
+/** Whether the value at a path comes from below the team's name. Lists and scalars replace the common ones. */
 function isOwn(own: unknown, common: unknown, path: Path): boolean {
   const [first, ...rest] = path.map(String);
   if (first === undefined || !isSection(own)) return true;
@@ -104,16 +104,16 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
-/** Words for an issue whose schema does not say what it expects. The value is not shown. */
+/** Words for an issue whose schema does not say what it expects. They do not show the value. */
 export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
   const kind = issue.code === 'invalid_type' ? kinds[issue.expected] : undefined;
   return kind === undefined ? undefined : `${kind} is expected`;
 }
 
 /**
- * One complaint per unknown key, each where that key was set.
+ * One complaint per unknown key, with the place where it was set.
  *
- * @param settings all that there are, such as `push.batchSize`
+ * @param settings all settings, such as `push.batchSize`
  */
 export function complaintsOf(
   issue: z.core.$ZodIssue,
@@ -134,7 +134,7 @@ export function complaintsOf(
   });
 }
 
-/** A line for each complaint. What several teams inherit from one place is said once. */
+/** One line for each complaint. What several teams inherit from one place is said once. */
 export function complaintsInWords(complaints: readonly Complaint[]): readonly string[] {
   const groups = Map.groupBy(complaints, ({ where, setting, message }) =>
     JSON.stringify([where, setting, message]),

@@ -15,10 +15,9 @@ function variablesIn(text: string): readonly string[] {
 }
 
 /**
- * `${NAME}` is the variable, `${NAME:-default}` the default where it is not set or empty, `$${` a literal
- * `${`. What is put in is not looked at again.
- *
- * @param onComplaint told what is wrong, never with a part of the text: it may be a secret
+ * Replaces `${NAME}` by the variable, `${NAME:-default}` by the default if it is not set or empty, and `$${` by a
+ * literal `${`. Values are not expanded again.
+ * @param onComplaint called with what is wrong, and never with a part of the text, which may be a secret
  */
 function substitute(text: string, env: Environment, onComplaint: (message: string) => void): string {
   return text.replace(marks, (mark, inner?: string) => {

@@ -228,7 +228,7 @@ export const settingPaths: readonly string[] = Object.entries(configSchema.shape
   },
 );
 
-/** The sections that can differ from team to team. The others belong to the process: database, status server, log. */
+/** The sections that can differ from team to team. The others belong to the process: database, status server and log. */
 const teamSchema = configSchema.omit({ team: true, database: true, log: true, daemon: true, status: true });
 
 /** The names of the sections that a team may have. */

@@ -1,4 +1,4 @@
-/** What the environment says of the settings. */
+/** Reads settings from the environment. */
 import { readFileSync } from 'node:fs';
 import { type Assignment, type Complaint, invalid } from './complaints.ts';
 import { suggestion } from './nearest.ts';
@@ -31,7 +31,7 @@ const ownNames: readonly string[] = [
   ...others,
 ];
 
-/** Kubernetes and container links tell of a service called `musterd` or `musterd-…` by such variables. */
+/** Kubernetes and container links set such variables for a service called `musterd` or `musterd-…`. */
 function isOfService(name: string, value: string): boolean {
   return (
     /_SERVICE_(HOST|PORT(_\w+)?)$/.test(name) ||
@@ -41,9 +41,8 @@ function isOfService(name: string, value: string): boolean {
 }
 
 /**
- * Variables that look like ours and mean nothing: somebody relies on what is not set.
- *
- * @param inFile those that the settings file refers to
+ * Variables that look like ours but mean nothing, so that somebody relies on a setting that is not set.
+ * @param inFile the variables that the settings file refers to
  * @param settings all settings, such as `push.batchSize`
  */
 export function strangersAmong(
@@ -68,13 +67,13 @@ export function readText(path: string, what: string): string {
   }
 }
 
-/** Lists and objects are written as JSON. Everything else is taken as it stands. */
+/** Lists and objects are written as JSON. Everything else is taken literally. */
 function parseValue(name: string, text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
     return JSON.parse(text);
   } catch {
-    // The error's own words repeat the text, which may be a secret.
+    // The error's own message repeats the text, which may be a secret.
     throw invalid(`${name}: begins like a list or a mapping, and is not JSON`);
   }
 }
@@ -89,7 +88,7 @@ const secrets = [
   'MUSTERD_NOTIFY_SECRET',
 ];
 
-/** What others may do to the files of secrets that variables name, and to the settings file, where it has some. */
+/** Checks what others may do to the files of secrets that variables name, and to the settings file if it contains secrets. */
 export function openFilesOf(
   env: Environment,
   settings: string | undefined,
@@ -101,7 +100,7 @@ export function openFilesOf(
   });
 }
 
-/** Whole teams, given as JSON, section by section. */
+/** Splits whole teams, given as JSON, into sections. */
 function bySection({ path, value, name }: Assignment): readonly Assignment[] {
   if (path[0] !== 'teams' || path.length > 2) return [{ path, value, name }];
   if (!isSection(value)) throw invalid(`${name}: a mapping of settings is expected, as JSON`);
@@ -110,7 +109,10 @@ function bySection({ path, value, name }: Assignment): readonly Assignment[] {
   );
 }
 
-/** All that it says, the stronger later. @throws MusterdError `configuration` */
+/**
+ * All values of the environment, in the order of their strength, the strongest last.
+ * @throws MusterdError `configuration`
+ */
 export function readEnvironment(env: Environment): readonly Assignment[] {
   const general = Object.entries(env).flatMap(([name, text]) => {
     if (text === undefined || !name.startsWith(prefix)) return [];

@@ -1,9 +1,9 @@
-/** The last line of defence: what is configured as secret stands in no error, no matter who made its words. */
+/** The last line of defence: no error contains a configured secret, wherever its words come from. */
 import type { Environment } from './raw-settings.ts';
 import { blotOut, type Secret } from '../secret.ts';
 
 export interface KnownSecrets {
-  /** The list is looked at again each time: there may be more by then. */
+  /** Adds a list that is read again each time, because it may have grown. */
   add(secrets: readonly Pick<Secret, 'reveal'>[]): void;
   /** Hides them, whole or in parts of 8 characters and more. */
   blot(text: string): string;
@@ -12,7 +12,7 @@ export interface KnownSecrets {
 const names =
   /^(?:DATABASE_URL|PGPASSWORD|MUSTERD_(?:NEXT_)?SECRET_KEY|MUSTERD_API_KEY|MUSTERD_NOTIFY_(?:URL|SECRET)|MUSTERD__.*(?:secretKey|nextSecretKey|apiKey|token|password|url|secret))$/;
 
-/** What of an address is secret: the password, also where a `/` in it makes it no address, or else the path. */
+/** The secret parts of an address: the password, even if a `/` in it makes it no address, or else the path. */
 function secretsInAddress(text: string): readonly string[] {
   const [, password] =
     /^\w+:\/\/[^@/?#:]*:([^/?#]*)@/.exec(text) ?? /^\w+:\/\/[^@/?#:]*:(.*)@/s.exec(text) ?? [];
@@ -24,7 +24,7 @@ function secretsInAddress(text: string): readonly string[] {
 const decoded = (text: string) =>
   text.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString());
 
-/** Whether a setting whose last word this is has something secret for a value. */
+/** Whether a setting whose name ends with this word has a secret value. */
 export const isSecret = (word: string, value: string): boolean =>
   names.test(`MUSTERD__${word}`) &&
   (/^\w+:\/\//.test(value) ? secretsInAddress(value) : [value]).some((part) => part !== '');

@@ -33,11 +33,11 @@ import {
 } from './teams.ts';
 
 export interface Configuration {
-  /** In the order of the file. */
+  /** The teams in the order of the file. */
   readonly teams: readonly [Config, ...(readonly Config[])];
   /** The settings file, if there is one. */
   readonly file: string | undefined;
-  /** What does not stop anything but should be seen to. */
+  /** Complaints that stop nothing but should be looked at. */
   readonly warnings: readonly string[];
 }
 
@@ -51,7 +51,7 @@ interface Settled {
 const given = (assigned: readonly Assignment[]) =>
   assigned.reduce<RawSettings>((all, { path, value }) => withSetting(all, path, value), {});
 
-/** Something that is wrong with a value of the right kind. */
+/** A complaint about a value of the right kind. */
 export interface Mistake {
   readonly path: Path;
   readonly message: string;
@@ -64,7 +64,7 @@ interface Surroundings {
   readonly check: (config: Config) => readonly Mistake[];
 }
 
-/** The settings of one team: the file's, its own above them, and the environment's above these. */
+/** The settings of one team: the file's, overridden by the team's own, and these by the environment's. */
 function settleTeam(origins: Origins, { folder, env, check }: Surroundings): Settled {
   const { team, common, own, assigned } = origins;
   const written = mergeSettings(withoutRivals(common, own), own);
@@ -74,12 +74,12 @@ function settleTeam(origins: Origins, { folder, env, check }: Surroundings): Set
     team === undefined ? written : { ...written, team },
   );
   const secrets = readSecretFiles(merged, origins, { folder, env });
-  // Compiling the schema takes longer than reading one configuration does without.
+  // Compiling the schema takes longer than it saves for one configuration.
   const parsed = configSchema.safeParse(secrets.settings, { error: wordsFor, jitless: true });
   const issues = (parsed.error?.issues ?? []).flatMap((issue) =>
     complaintsOf({ ...issue, path: [...settingOf(issue.path, merged)] }, origins, settingPaths),
   );
-  // One source may not say the same twice. If two sources do, their order decides.
+  // One source must not give the same value twice. If two sources do, their order decides.
   const [general, special] = [true, false].map((forAll) =>
     given(assigned.filter((one) => (one.team === undefined) === forAll)),
   );
@@ -97,7 +97,7 @@ function settleTeam(origins: Origins, { folder, env, check }: Surroundings): Set
 
 /**
  * @param file the YAML file, if any, otherwise the one that MUSTERD_CONFIG names
- * @param check what is wrong with the values of one team's settings, which are of the right kind
+ * @param check finds mistakes in one team's settings, whose values are of the right kind
  * @throws MusterdError `configuration`, with file, line and column or the variable's name
  */
 export function loadConfiguration(
@@ -143,7 +143,10 @@ export function loadConfiguration(
   };
 }
 
-/** The teams that are asked for: all of them, or the one of this name. @throws MusterdError `usage` */
+/**
+ * All teams, or the one of this name.
+ * @throws MusterdError `usage`
+ */
 export function selectTeam(configuration: Configuration, name: string | undefined): Configuration {
   if (name === undefined) return configuration;
   const found = configuration.teams.find(({ team }) => team === name);
@@ -153,7 +156,10 @@ export function selectTeam(configuration: Configuration, name: string | undefine
   });
 }
 
-/** The only team. @throws MusterdError `usage` where there are several */
+/**
+ * The only team.
+ * @throws MusterdError `usage` if there are several
+ */
 export function onlyTeam({ teams }: Configuration): Config {
   const [config, ...others] = teams;
   if (others.length === 0) return config;
@@ -162,7 +168,7 @@ export function onlyTeam({ teams }: Configuration): Config {
   });
 }
 
-/** The team that is asked for by name or by MUSTERD_TEAM. */
+/** The name of the team from the command line or MUSTERD_TEAM. */
 export function teamAsked(env: Environment, name?: string): string | undefined {
   return name ?? (env['MUSTERD_TEAM'] || undefined);
 }

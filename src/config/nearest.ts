@@ -1,9 +1,9 @@
-/** What somebody probably meant who wrote a name that is none. */
+/** Guesses what somebody meant by an unknown name. */
 
-/** Names are often right but for their case and what stands between their words. */
+/** Wrong names often differ only in case and in the signs between words. */
 const plain = (name: string) => name.toLowerCase().replaceAll(/^musterd_|[^a-z0-9]/g, '');
 
-/** How many letters have to be put in, left out or replaced to get from one to the other. */
+/** The number of letters to insert, remove or replace to get from one to the other. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 0; i < a.length; i += 1) {
@@ -27,7 +27,7 @@ export function nearest(name: string, names: readonly string[]): string | undefi
   return best?.known;
 }
 
-/** To be put behind what is wrong with the name. */
+/** A suggestion to append to a complaint about the name. */
 export function suggestion(name: string, names: readonly string[]): string {
   const known = nearest(name, names);
   return known === undefined ? '' : `; did you mean ${known}?`;

@@ -1,4 +1,4 @@
-/** Settings as somebody wrote them, before anybody asked what they mean. */
+/** Settings as they were written, before they are checked. */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type Path = readonly PropertyKey[];

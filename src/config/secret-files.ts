@@ -1,4 +1,4 @@
-/** Secrets that a setting does not hold itself but names the file of. */
+/** Reads secrets from the files that settings name. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { type Complaint, complain, type Origins } from './complaints.ts';
@@ -14,7 +14,7 @@ import {
 
 interface Pair {
   readonly value: Path;
-  /** The setting that names its file. */
+  /** The setting that names the file. */
   readonly file: Path;
 }
 
@@ -26,7 +26,7 @@ const pairs: readonly Pair[] = [
   ['status', 'token'],
 ].map(([section = '', key = '']) => ({ value: [section, key], file: [section, `${key}File`] }));
 
-/** Anyone who sets a value or its file sets the other one aside, too, where it was set before. */
+/** Removes rivals: to set a value or its file overrides the other one from a weaker source. */
 export function withoutRivals(below: RawSettings, above: RawSettings): RawSettings {
   return pairs.reduce(
     (settings, { value, file }) =>
@@ -37,7 +37,7 @@ export function withoutRivals(below: RawSettings, above: RawSettings): RawSettin
   );
 }
 
-/** Values that one source gives in two ways, by the setting that names the file. */
+/** Values that one source gives in both ways, each by the setting that names the file. */
 export function rivalsIn(
   settings: RawSettings,
 ): readonly { readonly path: Path; readonly message: string }[] {
@@ -49,19 +49,19 @@ export function rivalsIn(
     }));
 }
 
-/** A path that is about a value which came from a file is about the setting that names the file. */
+/** For a value that came from a file, the setting that names the file. */
 export function settingOf(path: Path, settings: RawSettings): Path {
   const pair = pairs.find(({ value }) => value.every((key, at) => key === path[at]));
   return pair !== undefined && hasSetting(settings, pair.file) ? pair.file : path;
 }
 
 export interface SecretPlaces {
-  /** The folder that a relative path begins at. */
+  /** The folder to which relative paths refer. */
   readonly folder: string;
   readonly env: Environment;
 }
 
-/** systemd's `LoadCredential=` puts files there, for this unit alone. Otherwise they are beside the settings. */
+/** systemd's `LoadCredential=` puts files there for this unit alone. Otherwise they lie beside the settings. */
 function lookUp(name: string, { folder, env }: SecretPlaces): string {
   const credentials = env['CREDENTIALS_DIRECTORY'];
   if (isAbsolute(name)) return name;
@@ -69,15 +69,16 @@ function lookUp(name: string, { folder, env }: SecretPlaces): string {
   return given !== undefined && existsSync(given) ? given : resolve(folder, name);
 }
 
-/** systemd hands them over as root's, with mode 0440, in a mount that nobody else can see into. */
+/** systemd provides them with root as the owner and mode 0440, in a mount that nobody else can see into. */
 function isFromSystemd(path: string, env: Environment): boolean {
   const credentials = env['CREDENTIALS_DIRECTORY'];
   return credentials ? relative(resolve(credentials), dirname(path)) === '' : false;
 }
 
 /**
- * Says what others may do to the file of a secret. If they can write to it, they choose what is trusted, so the file is
- * refused. If they can read or replace it, or another account owns it, there is a warning: a container may have it so.
+ * Judges what others may do to the file of a secret. If they can write to it, they choose what is trusted, so the file
+ * is refused. If they can read or replace it, or another account owns it, there is a warning, because a container may
+ * have it so.
  */
 export function judgeMode(
   path: string,
@@ -109,7 +110,7 @@ export function judgeMode(
 export interface WithSecrets {
   readonly settings: RawSettings;
   readonly complaints: readonly Complaint[];
-  /** These are of the same kind, and no reason to stop. */
+  /** Complaints of the same kind that are no reason to stop. */
   readonly warnings: readonly Complaint[];
 }
 

@@ -1,24 +1,24 @@
-/** What is particular about several teams in one configuration. */
+/** Checks for several teams in one configuration. */
 
 import { type Assignment, type Complaint, complain, type Origins } from './complaints.ts';
 import { isSection, type Path, type RawSettings } from './raw-settings.ts';
 import { settingOf } from './secret-files.ts';
 import { type Config, configSchema, teamSections } from './config.ts';
 
-/** What the file says. */
+/** The content of the settings file. */
 export interface FromFile {
   readonly settings: RawSettings;
   /** The names under `teams`, in their order there. */
   readonly teams: readonly string[];
   /** The environment variables that it refers to. */
   readonly variables: ReadonlySet<string>;
-  /** A secret stands in the file itself. */
+  /** Whether there are secrets in the file itself. */
   readonly hasSecrets: boolean;
-  /** Line and column of a path, or of what is nearest to it. */
+  /** The line and column of a path, or of the nearest one. */
   readonly locate: (path: Path) => string;
 }
 
-/** The file names the teams. If it names none, the environment may. */
+/** The teams are those that the file names. If it names none, the environment may. */
 export function namesOfTeams(inFile: readonly string[], assigned: readonly Assignment[]): readonly string[] {
   if (inFile.length > 0) return [...new Set(inFile)];
   const named = assigned.flatMap(({ path: [first, name] }) => (first === 'teams' ? [String(name)] : []));
@@ -35,14 +35,14 @@ const credentialSettings: readonly string[] = [
   'apiKey',
 ];
 
-/** Whether an assignment for all teams holds what only one of them can have. */
+/** Whether an assignment for all teams contains what only one of them can have. */
 function isCredential({ path: [section, key], value }: Assignment): boolean {
   if (section !== 'service') return false;
   const keys = key === undefined ? Object.keys(isSection(value) ? value : {}) : [String(key)];
   return keys.some((name) => credentialSettings.includes(name));
 }
 
-/** What the file and the environment say of teams as such. */
+/** Complaints about teams in the file and the environment. */
 export function complaintsAboutTeams(
   { settings, teams, locate }: FromFile,
   assigned: readonly Assignment[],
@@ -87,7 +87,7 @@ export function complaintsAboutTeams(
   ];
 }
 
-/** What is set for one team, and cannot differ from team to team. Other strangers are unknown altogether. */
+/** Settings of one team that cannot differ from team to team. Other unknown settings are unknown everywhere. */
 export function strangersIn(origins: Origins): readonly Complaint[] {
   const { own, assigned } = origins;
   const special = assigned.flatMap(({ team, path: [first] }) => (team === undefined ? [] : [String(first)]));
@@ -106,7 +106,7 @@ function addressOf(baseUrl: string | undefined): string {
   return baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).href : (baseUrl ?? '');
 }
 
-/** What no other team may have. */
+/** Values that no other team may have. */
 function claimsOf({ service, hooks }: Config): readonly Claim[] {
   const address = addressOf(service.baseUrl);
   const claims = [
@@ -120,7 +120,7 @@ function claimsOf({ service, hooks }: Config): readonly Claim[] {
   );
 }
 
-/** Two teams with one credential would be one team twice, and two with one token could not be told apart. */
+/** Two teams with the same credential would be one team twice, and two with the same token could not be distinguished. */
 export function sharedCredentials(
   settled: readonly { readonly config: Config | undefined; readonly origins: Origins }[],
 ): readonly Complaint[] {

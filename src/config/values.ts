@@ -1,7 +1,7 @@
 /** The kinds of values that a setting can have. */
 import { z } from 'zod';
 
-/** A value as a complaint shows it. */
+/** A value for a complaint. */
 function shown(value: unknown): string {
   if (value === undefined || value === null || value === '') return 'nothing';
   if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a mapping';
@@ -9,18 +9,17 @@ function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }
 
-/** What is expected, and what is there instead: not for values that may be secret. */
+/** The expected and the given value, except for values that may be secret. */
 export const instead = (expected: string, value: unknown) => `${expected}, not ${shown(value)}`;
 const expecting = (expected: string) => (issue: { readonly input?: unknown }) =>
   instead(expected, issue.input);
 
-/** One of these words. */
 export const oneOf = <const Words extends readonly [string, ...string[]]>(...words: Words) =>
   z.enum(words, { error: expecting(`one of ${words.join(', ')}`) });
 
 export const conflictPolicy = oneOf('hold', 'service-wins', 'mirror-wins');
 
-/** In the environment numbers are text. No other text passes for a number, and the empty text least of all. */
+/** In the environment numbers are text. No other text counts as a number, and least of all the empty one. */
 const numeric = (error: ReturnType<typeof expecting>) =>
   z.union(
     [
@@ -65,7 +64,7 @@ export const days = z.union(
   { error: expecting('a number of days such as 90, 90d or "90 days", or forever') },
 );
 
-/** A part of a whole. */
+/** A share of a whole. */
 function shareUpTo(most: number) {
   const error = expecting(`a number from 0 to ${most}`);
   return numeric(expecting('a number')).pipe(z.number().min(0, { error }).max(most, { error }));
@@ -76,21 +75,21 @@ export const someShare = numeric(expecting('a number')).pipe(
   z.number().gt(0, { error: someError }).max(1, { error: someError }),
 );
 
-/** A number would lose its leading zeros and, past 2^53, its last digits. */
+/** It must not be a number, which would lose its leading zeros and, past 2^53, its last digits. */
 export const secret = z
   .string('text is expected: write it in quotes')
   .trim()
   .min(1, 'text is expected, and there is nothing');
-/** One that nobody guesses. */
+/** A secret that nobody can guess. */
 export const longSecret = secret.pipe(z.string().min(16, 'at least 16 characters'));
 export const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')], {
   error: expecting('true or false'),
 });
 export const text = z.string('text is expected').trim().min(1, 'text is expected, and there is nothing');
-/** A person writes numbers and words alike. */
+/** People write words that look like numbers without quotes. */
 export const word = z.union([text, z.number().transform(String)], { error: expecting('text') });
 
-/** interface.md, Shared pagination body. Nothing is sent that it does not name. */
+/** interface.md, Shared pagination body. Only fields that it names are sent. */
 export const paginationBody = z.strictObject({
   archived: z.boolean().optional(),
   ascending: z.boolean().optional(),

@@ -10,7 +10,7 @@ import { readConnectionUrl } from '../mirror/db/database-url.ts';
 import { scheduledGroups } from '../model/run-group.ts';
 import { checkBaseUrl } from '../service/base-url.ts';
 
-/** The mistake that reading a value reports, if any. */
+/** The mistake that reading a value reports, or none. */
 function refusalOf(
   path: Path,
   value: string | undefined,

@@ -1,10 +1,10 @@
-/** Finds the teams that are due by their schedules, and decides when to look again. */
+/** Makes the next look query the store, because something may be due sooner than was known. */
 import type { LoopStore, WorkEnd } from './run-due.ts';
 
 export interface DueTeams {
   /** Something may be due sooner than was known: the next look queries the store. */
   wake(): void;
-  /** The team was worked on. A run of edits alone does not change what is due. */
+  /** Notes that the team was worked on. A run of edits alone does not change what is due. */
   done(team: string, end: WorkEnd): void;
   /** Offers the due teams, if it is time to query. @returns ms until the next query; rejects as the store does */
   look(): Promise<number>;

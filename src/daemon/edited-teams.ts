@@ -2,13 +2,16 @@
 import { editsWaitMs, type LoopStore, type LoopTeam } from './run-due.ts';
 
 export interface EditedTeams {
-  /** Users of this team were edited. */
+  /** Notes that users of this team were edited. */
   note(team: string): void;
-  /** Notifications may have been lost: the next look checks all teams for edits. */
+  /** Makes the next look check all teams for edits, because notifications may have been lost. */
   noteAny(): void;
-  /** This process works on the team: until that is done, it is neither checked nor offered. */
+  /** Notes that this process works on the team. Until that is done, it neither checks nor offers the team. */
   begun(team: string): void;
-  /** A run of this team is over. @param isSeenTo whether it handled all edits made before it */
+  /**
+   * Notes that a run of this team is over.
+   * @param isSeenTo whether it handled all edits made before it
+   */
   done(team: string, isSeenTo: boolean): void;
   /** Offers the teams whose time has come. @returns ms until the next team's time; rejects as the store does */
   look(): Promise<number>;
@@ -17,12 +20,12 @@ export interface EditedTeams {
 export interface EditedTeamsOptions {
   readonly teams: () => ReadonlyMap<string, LoopTeam>;
   readonly store: Pick<LoopStore, 'readFreshEdits'>;
-  /** @returns whether the queue took it: not during a run of the team, which may have begun before the edit */
+  /** @returns whether the queue took it, which it does not during a run of the team that may have begun before the edit */
   readonly offer: (team: string) => Promise<boolean>;
   readonly monotonicMs: () => number;
 }
 
-/** How long more edits are waited for after the first one. */
+/** How long to wait for more edits after the first one. */
 const debounceMs = 50;
 
 /** Delay until an offered team is checked again: a run that began before its edits may still be going on. */
@@ -65,7 +68,7 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
     atMs.set(name, now + againMs);
     if (await offer(name)) return;
     heard.add(name);
-    // The run because of which it was refused can be over by now.
+    // The run that was the reason for that may be over by now.
     if (!atMs.has(name)) atMs.set(name, monotonicMs());
   };
   const readFresh = async (ready: readonly string[]) => {
@@ -108,7 +111,7 @@ export function createEditedTeams({ teams, store, offer, monotonicMs }: EditedTe
         const waitMs = editsWaitMs(edits, team.edits.everyMs);
         if (waitMs === 0) await offerNow(edits.team);
         else {
-          // It was edited or decided about during the question, which may not have seen that.
+          // The team was edited or decided about during the query, which may not have seen that.
           if (!atMs.has(edits.team)) atMs.set(edits.team, monotonicMs() + waitMs);
           // A run that ends before that has not handled them.
           heard.add(edits.team);

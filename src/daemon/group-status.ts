@@ -1,4 +1,4 @@
-/** The state of the groups. While the database is away: the last state read, aged by the time since. */
+/** The state of the groups. While the database is away, it is the last state that was read, aged by the time since. */
 import type { Clock } from '../clock.ts';
 import { ageStandings } from '../model/freshness.ts';
 import type { GroupStatus } from '../model/run-group.ts';

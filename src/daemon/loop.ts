@@ -23,9 +23,9 @@ export interface LoopOptions {
 }
 
 export interface Loop {
-  /** Users of this team were edited in the mirror. Without a team it may be any. */
+  /** Notes that users of this team were edited in the mirror. Without a team it may be any. */
   edited(team?: string): void;
-  /** A caller says that the service may have changed: the team's users become due soon. */
+  /** Makes the team's users due soon, because a caller says that the service may have changed. */
   hint(team: string): Promise<void>;
   /**
    * Prepares for other teams and schedules. @returns a function that switches to them; current work goes on

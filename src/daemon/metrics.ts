@@ -50,7 +50,7 @@ export interface Metrics {
   onRunEvent(team: string, event: MeteredRunEvent): void;
   onRun(team: string, run: MeteredRun): void;
   onQuery(ms: number): void;
-  /** A notice was posted, and was accepted or not. */
+  /** Counts a notice that was posted, and accepted or not. */
   onTold(team: string, outcome: 'accepted' | 'failed'): void;
   /**
    * Sets the current teams. Counters of other teams are removed. All counters of these teams begin with 0, because

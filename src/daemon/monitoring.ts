@@ -115,7 +115,7 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
     },
     onEvent: (team, event) => metrics.onRunEvent(team, event),
     onRun: ({ team }, report) => {
-      // A run can be complete while a plan waits for people: that is an alarm all the same.
+      // A run can be complete while a plan waits for people, and that is an alarm nevertheless.
       metrics.onRun(team, report.refusal?.isNews === true ? { ...report, outcome: 'refused' } : report);
       void now.ping.onRun(team, report);
       teller.wake();
@@ -129,12 +129,15 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
     watch,
     port: server?.port ?? null,
     onQuery: (ms: number) => metrics.onQuery(ms),
-    /** The loop has started. */
+    /** Called when the loop has started. */
     ready: async (ofLoop: (team: string) => Promise<void>) => {
       hint = ofLoop;
       await systemd.ready();
     },
-    /** @returns a function that applies the new settings @throws MusterdError `configuration`: nothing has changed */
+    /**
+     * @returns a function that applies the new settings
+     * @throws MusterdError `configuration`, in which case nothing has changed
+     */
     prepare: (next: readonly Config[]) => {
       const prepared = settingsOf(next, log);
       return async () => {
@@ -146,7 +149,7 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
       };
     },
     systemd,
-    /** The daemon cannot go on: notifies people, if there is something to tell. */
+    /** Notifies people, if there is something to tell, because the daemon cannot go on. */
     tellLast: () => teller.finish(),
     close: async () => {
       await server?.close();

@@ -17,7 +17,7 @@ export interface TeamFacts {
   readonly placing: Placing;
 }
 
-/** Only with `notify.details`. */
+/** Present only with `notify.details`. */
 export interface NoticeDetails {
   /** The first waiting fields, with their values. */
   readonly fields?: readonly HeldDetail[];
@@ -31,7 +31,7 @@ export interface NoticeFields {
   readonly event: TeamEvent | 'recovered' | 'test';
   readonly team: string;
   readonly text: string;
-  /** What to do about it, or `null` if there is nothing to do. */
+  /** The command to deal with it, or `null` if there is nothing to do. */
   readonly command: string | null;
   readonly details?: NoticeDetails;
   readonly [fact: string]: unknown;
@@ -41,7 +41,7 @@ const showMoment = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/,
 const commandOf = (team: string, words: string) => `musterd --team ${quoted(team)} ${words}`;
 const list = (words: readonly string[]) => words.join(', ');
 
-/** One event: its message, details, and what to do. */
+/** The message of one event, with its details and what to do. */
 interface Described {
   readonly text: string;
   readonly facts: Readonly<Record<string, unknown>>;

@@ -16,8 +16,8 @@ export interface PingOptions {
 
 export interface Ping {
   /**
-   * A run of these groups has ended. Calls `ping.url` if the run was complete; resolves after the call, at the latest
-   * after its timeout, and never rejects. Need not be awaited. A team has at most one call at a time.
+   * Calls `ping.url` if a run of these groups was complete. It resolves after the call, at the latest after its
+   * timeout, and never rejects. It need not be awaited. A team has at most one call at a time.
    */
   onRun(team: string, run: { readonly groups: readonly RunGroup[]; readonly outcome: string }): Promise<void>;
   /** Aborts the current calls and waits for their end. */

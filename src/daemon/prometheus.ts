@@ -9,7 +9,7 @@ const briefly = seconds(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 const waits = seconds(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900);
 const runs = seconds(0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600);
 
-/** Sums over the label `type`. They have the same name without the ending `_total`, which is for counters. */
+/** Sums over the label `type`. Their names must not end in `_total`, which is for counters. */
 const misnamed = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',

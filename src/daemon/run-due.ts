@@ -44,13 +44,14 @@ export interface LoopStore {
 }
 
 /**
- * `busy`: another process has the team's lease. `stopped`: the process was asked to stop, and everything is still
- * due. `postponed`: complete or refused, and some edits are left to the next run. A run reports its own errors.
+ * It is `busy` if another process has the team's lease, `stopped` if the process was asked to stop and everything is
+ * still due, and `postponed` if it is complete or refused and some edits are left to the next run. A run reports its
+ * own errors.
  */
 export type RunEnd = RunOutcome | 'busy' | 'stopped' | 'postponed';
 export type Run = (team: string, groups: readonly RunGroup[]) => Promise<RunEnd>;
 
-/** `idle`: nothing was due. `edits`: no group was due, and edits were pushed. */
+/** It is `idle` if nothing was due, and `edits` if no group was due and edits were pushed. */
 export type WorkEnd = 'idle' | 'edits' | RunEnd;
 
 const longestBackOffMs = 3_600_000;
@@ -76,14 +77,14 @@ export interface LoopContext {
   readonly monotonicMs: () => number;
 }
 
-/** What one run of a team does of its work. */
+/** The part of the work that one run of a team does. */
 function runOf({ due: groupsDue, edits }: TeamWorkload, everyMs: number) {
   const due = groupsDue.flatMap(({ group, dueAt }) => (isScheduled(group) ? [{ group, dueAt }] : []));
   const hasUsers = due.some(({ group }) => group === 'users');
   const pushes = edits?.isFresh === true && editsWaitMs(edits, everyMs) === 0;
   const groups = [...due.map(({ group }) => group), ...(pushes && !hasUsers ? (['edits'] as const) : [])];
   const hasNews = edits !== undefined && (edits.isFresh || !edits.isMarked);
-  // The edits that it sets out with, if any of them may be new.
+  // The edits with which it begins, if any of them may be new.
   return { due, groups, news: hasNews && (pushes || hasUsers) ? edits : undefined };
 }
 

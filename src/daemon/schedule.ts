@@ -1,10 +1,8 @@
-/** When to run, by cron expressions. The only file that uses node-cron. */
+/** Finds when to run, by cron expressions. This is the only file that uses node-cron. */
 import { createTask, parse, validateDetailed } from 'node-cron';
 
 export interface Schedule {
-  /** The next time. */
   next(): Date | null;
-  /** The next times. */
   upcoming(count: number): readonly Date[];
   close(): Promise<void>;
 }
@@ -68,9 +66,9 @@ const timezone = 'UTC';
 const gaps = new Map<string, number>();
 
 /**
- * The longest time between two fires in ms; of `0-59/5 9-17 * * 1-5` a weekend. Gaps within a day are computed; gaps
- * between days are found by going through the coming days, so the number of fires per day does not matter. `Infinity`: it
- * never fires.
+ * The longest time between two fires in ms, such as a weekend for `0-59/5 9-17 * * 1-5`, and `Infinity` if it never
+ * fires. Gaps within a day are computed; gaps between days are found by going through the coming days, so the number of
+ * fires per day does not matter.
  */
 export function longestGapMs(expression: string): number {
   const gap = gaps.get(expression) ?? reckonGapMs(expression);

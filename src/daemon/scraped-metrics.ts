@@ -82,7 +82,7 @@ export function createScrape(
   };
 }
 
-/** 0 where nothing waits: a missing metric means that it was not read. */
+/** The value is 0 if nothing waits, because a missing metric means that it was not read. */
 function showWaiting(
   { held: ofHeld, refused: ofRefused }: Meters,
   teams: readonly string[],

@@ -35,7 +35,7 @@ export interface RunWatch {
   readonly onServiceEvent?: (team: string, event: ServiceEvent) => void;
   readonly onEvent?: (team: string, event: RunEvent) => void;
   readonly onRun?: (config: Config, report: RunReport) => void;
-  /** A run ended without a report. */
+  /** Called when a run ended without a report. */
   readonly onFailure?: (config: Config, groups: readonly RunGroup[], error: unknown) => void;
 }
 
@@ -44,13 +44,13 @@ export interface ServeOptions {
   /** One or more configurations; global settings are the same in all. */
   readonly configs: readonly Config[];
   readonly log: Log;
-  /** Asks to stop; running runs see it, too. */
+  /** Aborted when somebody asks to stop, which current runs see, too. */
   readonly signal: AbortSignal;
   readonly watch?: RunWatch;
 }
 
 export interface Serving extends Pick<Loop, 'hint'> {
-  /** The configurations that it serves now. */
+  /** The names of the teams that it serves now. */
   readonly teams: () => readonly string[];
   /**
    * Prepares for other teams and settings of teams. @returns a function that switches to them; current work goes on
@@ -167,7 +167,7 @@ function createRun(
       // The database was away: nothing was done or recorded.
       if (!begun) return 'busy';
       watch.onFailure?.(config, groups, error);
-      // Only while a person is watching the start, and only if no other team would suffer.
+      // This ends the daemon only while a person watches the start, and only if no other team would suffer.
       if (first && isFinal(error)) end(error);
       // An unforeseen error ends the run, not the daemon: the next run may well succeed.
       else if (!(error instanceof MusterdError)) log.error({ err: error }, 'run failed unexpectedly');
@@ -177,7 +177,7 @@ function createRun(
   };
 }
 
-/** Least time between lookups of unknown team keys: anybody who may connect can send a notification. */
+/** Least time between lookups of unknown team keys, because anybody who may connect can send a notification. */
 const lookUpEveryMs = 5_000;
 
 /** Maps a notified key to its team. Teams that are still unknown are found by the poll. */
@@ -196,7 +196,7 @@ function followEdits(db: Database, edited: (team: string) => void): (editKey: st
           const found = read.get(editKey);
           if (found !== undefined) edited(found);
         },
-        // The database is away: the edits are found when it is back.
+        // While the database is away, nothing can be done. The edits are found when it is back.
         () => undefined,
       );
     }

@@ -1,4 +1,4 @@
-/** The queue that several daemons on one database share. The only file that uses pg-boss. */
+/** The queue that several daemons on one database share. This is the only file that uses pg-boss. */
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { type JobInsert, PgBoss } from 'pg-boss';
@@ -32,8 +32,8 @@ export interface SharedQueueOptions {
 }
 
 /**
- * The locks of pg-boss are advisory: anybody who connects could take them, and stop all daemons. On databases that have
- * no such locks it does without, and it has no other word for that here.
+ * The locks of pg-boss are advisory, so anybody who connects could take them and stop all daemons. pg-boss does without
+ * them on databases that have no such locks, and this option is its only way to say so.
  */
 const withoutNamedLocks = { __test__noAdvisoryLocks: true };
 
@@ -117,7 +117,7 @@ export async function createSharedQueue(options: SharedQueueOptions): Promise<Te
       { pollingIntervalSeconds: lookEverySeconds },
       async (jobs) => {
         for (const { data } of jobs) await work(data.team);
-        // On its own it would take only one job between two looks.
+        // Without this it would take only one job between two looks.
         boss.notifyWorker(workers[at] ?? '');
       },
     );

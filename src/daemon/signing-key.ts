@@ -1,4 +1,4 @@
-/** `notify.secret`. Apart from `webhook.ts`: each command checks it, few sign with it. */
+/** Checks `notify.secret`. It is apart from `webhook.ts`, because each command checks it and few sign with it. */
 import { MusterdError } from '../errors.ts';
 
 const marked = 'whsec_';

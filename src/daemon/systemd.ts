@@ -21,10 +21,10 @@ export interface SystemdOptions {
 /** Each resolves when systemd has been notified, and never rejects. */
 export interface Systemd {
   ready(): Promise<void>;
-  /** To be followed by `ready`. */
+  /** It has to be followed by `ready`. */
   reloading(): Promise<void>;
   stopping(): Promise<void>;
-  /** One line, for `systemctl status`. */
+  /** Sets the line for `systemctl status`. */
   status(text: string): Promise<void>;
   /** Ends the signs of life, and waits for pending notifications. */
   close(): Promise<void>;
@@ -67,7 +67,7 @@ export function createSystemd(options: SystemdOptions): Systemd {
     isMissing = code === 'ENOENT' || code === 'EACCES';
     complain(isMissing ? 'it cannot be run' : `it ended with ${String(code)}`);
   };
-  /** One after the other: concurrent notifications could arrive in any order. */
+  /** Notifications are sent one after the other, because concurrent ones could arrive in any order. */
   const say = (...variables: readonly string[]): Promise<void> => {
     last = last.then(() => run(variables));
     return last;

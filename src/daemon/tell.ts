@@ -36,7 +36,7 @@ import type { Metrics } from './metrics.ts';
 import { describeNotice, type NoticeDetails, type TeamFacts, writeBody } from './notice-body.ts';
 import { post } from './webhook.ts';
 
-/** Where the notices of a team are sent. */
+/** The address that the notices of a team are sent to. */
 export interface Target {
   readonly url: URL;
   readonly format: 'json' | 'slack';
@@ -63,11 +63,11 @@ export interface TellerOptions {
 }
 
 export interface Teller {
-  /** A run has ended, so there may be something to tell. */
+  /** Looks soon, because a run has ended and there may be something to tell. */
   wake(): void;
-  /** The daemon cannot go on: sends what is pending, and stops. Never rejects. */
+  /** Sends what is pending and stops, because the daemon cannot go on. It never rejects. */
   finish(): Promise<void>;
-  /** Aborts the current calls; the next daemon sends those notices. */
+  /** Aborts the current calls. The next daemon sends those notices. */
   close(): Promise<void>;
 }
 
@@ -119,7 +119,7 @@ interface TeamStep extends NoticeStep, Pick<ToldNotice, 'team' | 'event'> {
   readonly facts: TeamFacts;
 }
 
-/** What to do, given everything that was read. */
+/** Finds what to do from everything that was read. */
 export function stepsOf(
   read: TeamsNow,
   freshness: readonly TeamFreshness[],

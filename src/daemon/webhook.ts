@@ -1,7 +1,6 @@
 /**
- * One POST of a notice, signed as in Standard Webhooks. `webhook-id` is the same in all attempts;
- * `webhook-signature` covers the id, the `webhook-timestamp` and the body. So the receiver can refuse forged, old and
- * repeated notices.
+ * Posts a notice, signed as in Standard Webhooks. `webhook-id` is the same in all attempts; `webhook-signature` covers
+ * the id, the `webhook-timestamp` and the body. So the receiver can refuse forged, old and repeated notices.
  */
 import { createHmac } from 'node:crypto';
 import { callOut } from './call-out.ts';
