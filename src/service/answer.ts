@@ -1,4 +1,4 @@
-/** From status, headers and bytes to an outcome. Pure. */
+/** Turns status, headers and bytes into an outcome. Pure. */
 import { blotOut } from '../secret.ts';
 import type { Body } from './body.ts';
 import { isObject } from './json-object.ts';
@@ -43,7 +43,7 @@ function hasLength(head: Head): boolean {
   return chunked || header(head, 'content-length') !== null;
 }
 
-/** The `Content-Length` in bytes; `null`: absent or invalid. */
+/** The `Content-Length` in bytes; `null` if it is absent or invalid. */
 export function lengthOf(head: Head): number | null {
   const length = header(head, 'content-length');
   return length !== null && /^\d{1,15}$/.test(length) ? Number(length) : null;
@@ -58,7 +58,7 @@ function redirectHost(location: string | null): string {
   return location !== null && URL.canParse(location) ? new URL(location).host : 'the same host';
 }
 
-/** The failure that status and headers alone show; `null`: none. */
+/** The failure that status and headers alone show; `null` if there is none. */
 export function judgeHead(head: Head, anyContentType: boolean): Failure | null {
   if (head.status >= 400) return null;
   if (head.status >= 300) {
@@ -79,8 +79,8 @@ export function judgeHead(head: Head, anyContentType: boolean): Failure | null {
 const maxExcerptLength = 1_000;
 
 /**
- * The service's word for what went wrong, a JSON string or an object's `message` or `error`, and the beginning
- * of the body where that says more.
+ * The service's words for what went wrong, a JSON string or an object's `message` or `error`, and the beginning of the
+ * body if that says more.
  */
 function readRefusal(
   head: Head,
@@ -89,7 +89,7 @@ function readRefusal(
 ): Pick<Refusal, 'label' | 'excerpt'> {
   if (isEncoded(head) || !hasLength(head)) return { label: null, excerpt: undefined };
   const bytes = body.take();
-  // Four bytes a character at most; the rest would be cut.
+  // A character has four bytes at most, and the rest would be cut.
   const text = new TextDecoder().decode(bytes.subarray(0, 4 * maxExcerptLength)).trim();
   const read = readJson({ take: () => bytes }, maxBytes);
   const said = read !== null && 'value' in read ? read.value : null;

@@ -6,7 +6,7 @@ function refuse(why: string, hint: string): never {
   throw new MusterdError('configuration', `The service's base URL ${why}`, { hint });
 }
 
-/** The service's address, without a slash at its end, such as `https://host/path`. */
+/** The service's address without a slash at its end, for example `https://host/path`. */
 export interface BaseUrl {
   readonly origin: string;
   /** The path between the origin and `/v1`; mostly empty. */

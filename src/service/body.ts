@@ -10,7 +10,7 @@ export interface Body {
 
 const firstBytes = 65_536;
 
-/** @param expectedBytes the announced length; `null`: unknown */
+/** @param expectedBytes the announced length; `null` if it is unknown */
 export function createBody(maxBytes: number, expectedBytes: number | null): Body {
   let held = Buffer.allocUnsafeSlow(Math.min(maxBytes, expectedBytes ?? firstBytes));
   let size = 0;

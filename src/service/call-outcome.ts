@@ -30,14 +30,14 @@ export interface Refusal extends Answered {
 }
 
 export type FailureReason =
-  /** The name was not resolved, nothing listens there, or no connection came up in time. */
+  /** The name was not resolved, nothing listens there, or the connection took too long. */
   | 'unreachable'
   /** The certificate is not valid for this host, or TLS could not be agreed on. */
   | 'tls'
   /** The connection broke, or what came over it was not HTTP. */
   | 'broken'
   | 'timeout'
-  /** Neither a length nor chunks mark the end of the body: a cut would look like the end. */
+  /** Neither a length nor chunks mark the end of the body, so that a cut would look like the end. */
   | 'unframed'
   | 'encoded'
   | 'not-json'

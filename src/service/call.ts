@@ -14,13 +14,13 @@ import type { Authorization, CredentialName, Remedy, Tokens } from './token.ts';
 
 export interface Call {
   readonly operation: Operation;
-  /** The path with ids filled in; the operation's own where it has none. */
+  /** The path with ids filled in; if absent, the operation's own. */
   readonly path?: string;
-  /** What to send as JSON; `undefined` sends no body. */
+  /** The value to send as JSON; `undefined` sends no body. */
   readonly body?: unknown;
   /** The list expected in the answer. */
   readonly list?: ListAsked;
-  /** Uses this credential and no other, no matter what the answer is. */
+  /** Uses this credential and no other, whatever the answer is. */
   readonly credential?: CredentialName;
   /** Awaited right before each attempt, after all other waiting; an error ends the call. */
   readonly beforeSend?: () => Promise<void>;
@@ -62,7 +62,7 @@ interface Attempt {
   readonly authorization: Authorization;
 }
 
-/** One request: waits for its turn, token and place in the rate, and reports its answer to all of them. */
+/** Makes one request: it waits for its turn, a token and a place in the rate, and reports the answer to all of them. */
 async function attempt(parts: Parts, call: Call, number: number): Promise<Attempt> {
   const { clock, tokens, rate, skew, onEvent } = parts;
   const operation = nameOperation(call.operation);
@@ -126,12 +126,12 @@ async function settle(
     }
   } else if (outcome.kind !== 'failure') {
     rate.accepted(slot);
-    // A deliberate check does not count as use.
+    // A deliberate check of a credential does not count as use.
     if (outcome.status !== 401 && call.credential === undefined) tokens.accepted(used);
   }
 }
 
-/** Makes calls: in order, within the rate, with a token; repeats them where that is safe. */
+/** Makes calls in order, within the rate, with a token, and repeats them if that is safe. */
 export function createCall(parts: Parts): MakeCall {
   const { clock, tokens, retry, random, signal, onEvent } = parts;
   const limit = pLimit(parts.concurrency);
@@ -174,14 +174,14 @@ export function createCall(parts: Parts): MakeCall {
   };
 }
 
-/** An answer that was left unread because it is the same as before: then it was read before. */
+/** Reads an answer that was left unread because it is the same as an earlier one. */
 export async function readLeft(reply: Reply): Promise<Reply> {
   const body = await reply.body.read?.();
   if (body === undefined || body === null) throw new Error('what could be read before cannot be read');
   return { ...reply, body };
 }
 
-/** `null` for a 404. */
+/** The result, or `null` if the service says 404. */
 export async function nullIfMissing<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask();

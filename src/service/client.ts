@@ -18,10 +18,10 @@ import { createRosterEndpoints, type RosterEndpoints } from './roster-endpoints.
 import { type Credentials, createTokens } from './token.ts';
 
 export interface ClientOptions {
-  /** Such as `https://host`; plain http for loopback addresses only. */
+  /** For example `https://host`; plain http only for loopback addresses. */
   readonly baseUrl: string;
   readonly credentials: Credentials;
-  /** `read-only`: every write is refused before anything is sent. */
+  /** `read-only` refuses every write before anything is sent. */
   readonly mode: 'read-only' | 'read-write';
   readonly http?: Partial<HttpSettings>;
   /** Connections that other clients use as well. */
@@ -29,10 +29,10 @@ export interface ClientOptions {
   readonly rate?: Partial<RateSettings>;
   readonly retry?: Partial<RetrySettings>;
   readonly clockSkew?: Partial<ClockSkewSettings>;
-  /** Longest listing in pages; the rest is not read. */
+  /** The longest listing in pages, after which the rest is not read. */
   readonly maxPages?: number;
   readonly clock: Clock;
-  /** Asks to stop: ends waits, refuses further requests, and lets those in flight finish for a while. */
+  /** When aborted, ends waits, refuses further requests, and lets those in flight finish for a while. */
   readonly signal?: AbortSignal | undefined;
   /** How long to wait for requests in flight after that, in ms. */
   readonly graceMs?: number;
@@ -53,7 +53,7 @@ export interface Client
     CredentialCheck {
   /** The current rate, to be passed to the next client as `rate.learned`. */
   rateLesson(): LearnedRate;
-  /** The longest answer so far in bytes, of those that grow with the team; `null`: there was none. */
+  /** The longest answer so far in bytes, of those that grow with the team; `null` before the first. */
   longestAnswer(): LongestAnswer | null;
   /** The service's clock minus ours in ms, as last measured; `null` before the first answer. */
   clockOffsetMs(): number | null;

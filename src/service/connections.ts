@@ -11,7 +11,6 @@ export interface ConnectionSettings {
   readonly totalDeadlineMs: number;
   /** Requests in parallel, each on its own connection. */
   readonly concurrency: number;
-  /** A PEM file of certificate authorities to trust in addition to the built-in ones. */
   readonly caFile: string | undefined;
 }
 

@@ -8,8 +8,8 @@ interface CredentialReport {
   readonly credential: CredentialName;
   readonly inUse: boolean;
   /**
-   * When a call last succeeded with it, in ms since 1970; `null`: not since this client was made. Calls
-   * that only check it do not count: an old secret that has not been used for a while can be revoked.
+   * When a call last succeeded with it, in ms since 1970; `null` if none has since this client was made. Calls that
+   * only check it do not count, so that an old secret that has not been used for a while can be revoked.
    */
   readonly lastNeededMs: number | null;
 }

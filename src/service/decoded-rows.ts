@@ -1,6 +1,6 @@
 /**
- * The rows of a long list: parsed, judged and decoded some at a time, so that neither its text nor what it parses to
- * is held, and others have their turn meanwhile.
+ * The rows of a long list. They are parsed, judged and decoded in parts, so that neither the text nor the parsed values
+ * of all of it are held, and other work has its turn meanwhile.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
@@ -11,28 +11,27 @@ import { cutRows, findList } from './long-list.ts';
 import { countRows, type DecodeRows, type LongList, type Page, type RowSieve } from './page.ts';
 import { isSuspicious } from './row-flaws.ts';
 
-/** What stands for the list in the value of an answer. */
+/** The value of an answer in which a list was decoded. */
 export interface DecodedRows {
-  /** The rows that were kept. */
   readonly page: Page<unknown>;
-  /** How many there are. */
+  /** The number of all rows. */
   readonly length: number;
   readonly sieve: RowSieve | undefined;
 }
 
-/** What is left of an answer without its list, in whose place stands `mark`. */
+/** The rest of an answer, with `mark` in place of its list. */
 export interface Frame {
   readonly text: string;
   readonly mark: string;
 }
 
-/** More rows than any team can sensibly have. */
+/** No team can sensibly have more rows. */
 export const maxRows = 250_000;
-/** An answer of no more than this takes little room, no matter how it is kept. */
+/** An answer of at most this length takes little memory, in whatever form it is kept. */
 const shortBytes = 262_144;
-/** Bytes that are parsed before others have their turn. */
+/** Bytes to parse before other work has its turn. */
 const bytesPerTurn = 131_072;
-/** The rest of an answer fits in here; then it takes little room, no matter what it says. */
+/** If the rest of an answer is no longer than this, it takes little memory, whatever it contains. */
 const longestFrame = 262_144;
 
 const known = new WeakSet<object>();
@@ -41,7 +40,10 @@ export function isDecoded(value: unknown): value is DecodedRows {
   return typeof value === 'object' && value !== null && known.has(value);
 }
 
-/** Decodes pieces of a list; `null`: a text is not rows alone. */
+/**
+ * Decodes pieces of a list.
+ * @returns `null` for a text that is not rows alone
+ */
 function createDecoder(decode: DecodeRows<unknown>, isLong: boolean, rejected: readonly RejectedRow[]) {
   let isExact = false;
   const parse = (list: string): readonly unknown[] | null => {
@@ -60,7 +62,7 @@ function createDecoder(decode: DecodeRows<unknown>, isLong: boolean, rejected: r
     const rows = parse(list);
     if (rows === null) return null;
     const page = decodePiece(rows);
-    // Looking for long numbers beforehand takes half as long as parsing, and hardly any answer has one.
+    // Searching for long numbers beforehand takes half as long as parsing, and hardly any answer has one.
     if (isExact || page.rejected.length === 0) return page;
     isExact = true;
     return decodePiece(parse(list) ?? rows);
@@ -69,7 +71,7 @@ function createDecoder(decode: DecodeRows<unknown>, isLong: boolean, rejected: r
 
 /**
  * Decodes the list of this property piece by piece.
- * @returns `null` where it cannot be cut into pieces, or is too long
+ * @returns `null` if it cannot be cut into pieces, or is too long
  */
 export async function decodeLongList(
   bytes: Buffer,

@@ -3,7 +3,7 @@ import type { Phase } from '../errors.ts';
 /** A request has ended, with any outcome. */
 export interface RequestEvent {
   readonly kind: 'request';
-  /** Such as `POST /v1/tags`, without ids. */
+  /** The name without ids, for example `POST /v1/tags`. */
   readonly operation: string;
   /** 1 for the first attempt of a call. */
   readonly attempt: number;

@@ -28,7 +28,7 @@ interface HttpRequest {
   readonly operation: Operation;
   /** The path as sent, with ids filled in. */
   readonly path: string;
-  /** JSON. A GET can have one as well: `GET /v1/users/get` needs it (interface.md, Endpoints, note 1). */
+  /** The JSON. A GET can have one as well: `GET /v1/users/get` needs it (interface.md, Endpoints, note 1). */
   readonly body: string | undefined;
   /** The list expected in the answer. */
   readonly list?: ListAsked | undefined;
@@ -50,7 +50,8 @@ export interface Http {
   /**
    * Sends one request, once. Never follows a redirect, never inflates, never tries again.
    *
-   * @throws ServiceError `not-sent` for a write in read-only mode; what `atStart` throws; all else is an outcome.
+   * @throws ServiceError `not-sent` for a write in read-only mode; whatever `atStart` throws; everything else is an
+   * outcome
    */
   exchange(request: HttpRequest): Promise<Outcome>;
   /** The longest complete one; `null` before the first. */

@@ -55,15 +55,14 @@ function isWhole(bytes: Uint8Array, start: number, end: number): boolean {
   return at === end;
 }
 
-/** The result of the checks. */
 interface Inspection {
-  /** Which bound is exceeded; `null`: none. */
+  /** The bound that is exceeded; `null` if there is none. */
   readonly excess: string | null;
   /** Start and end positions of whole numbers that may exceed 2^53, alternating. */
   readonly longNumbers: readonly number[];
 }
 
-/** What a byte outside of texts and numbers begins or ends. All others count for nothing: white space, commas. */
+/** The kinds of bytes outside of texts and numbers, by what they begin or end. White space and commas do not matter. */
 const beginsText = 1;
 const beginsContainer = 2;
 const endsContainer = 3;
@@ -85,18 +84,17 @@ function meaningOf(byte: number): number {
 
 const meanings = Uint8Array.from({ length: 256 }, (_, byte) => meaningOf(byte));
 
-/** What was counted in the bytes so far. */
 const createCounts = () => ({
   values: 0,
   containers: 0,
   keys: 0,
-  /** Keys of objects that have plenty of them. */
+  /** The number of keys in objects that have plenty of them. */
   keysBeyond: 0,
   depth: 0,
   deepest: 0,
-  /** Keys of the object that is open at each depth; those of deeper ones do not matter, because the answer is refused. */
+  /** The number of keys of the open object at each depth. Deeper ones do not matter, because the answer is refused. */
   keysAt: new Uint32Array(maxDepth + 1),
-  /** Start and end of each, alternating. */
+  /** The start and end of each, alternating. */
   longNumbers: [] as number[],
   longestText: 0,
   longestNumber: 0,
@@ -104,7 +102,7 @@ const createCounts = () => ({
 });
 type Counts = ReturnType<typeof createCounts>;
 
-/** The first bound that is exceeded, in words; `null`: none. */
+/** The first bound that is exceeded, in words; `null` if there is none. */
 function excessOf(counts: Counts, maxBytes: number): string | null {
   const values = Math.floor(maxBytes / bytesPerValue);
   const containers = Math.floor(values / valuesPerContainer);
@@ -127,7 +125,7 @@ function excessOf(counts: Counts, maxBytes: number): string | null {
   return bounds.find(([found, atMost]) => found > atMost)?.[2] ?? null;
 }
 
-/** Bytes after which the bounds are looked at: of a hostile answer no more than this is read in vain. */
+/** The bounds are checked after this many bytes, so that no more of a hostile answer is read in vain. */
 const stride = 65_536;
 
 /**
@@ -145,7 +143,10 @@ export function inspectJson(bytes: Uint8Array, maxBytes: number): Inspection {
   return { excess: null, longNumbers: counts.longNumbers };
 }
 
-/** Counts from one position to another, or to the end of what has begun before it. @returns where it ended */
+/**
+ * Counts from one position to another, or to the end of what had begun before it.
+ * @returns where it ended
+ */
 function count(bytes: Uint8Array, from: number, to: number, counts: Counts): number {
   const { keysAt, longNumbers } = counts;
   let at = from;

@@ -1,7 +1,7 @@
 /** Learns the service's limit from 429s, and computes the pauses. */
 import { choosePauseMs } from './retry.ts';
 
-/** What was learned, as a value that is kept between runs. */
+/** The result of learning, which is kept between runs. */
 export interface LearnedRate {
   /** Calls that may leave at once, without spacing. */
   readonly burst: number;
@@ -76,7 +76,11 @@ export function createLearner(fullRate: number, start: LearnedRate, startMs: num
       periodMs: (minuteMs / lesson.perMinute) * (now < calmUntil ? 2 : 1),
     }),
     pausedMs: (now: number) => Math.max(0, pausedUntil - now),
-    /** Handles a 429; `null` if its pause has already begun. @param order of the last released call */
+    /**
+     * Handles a 429.
+     * @param order the last released call
+     * @returns `null` if its pause has already begun
+     */
     refused: (refused: Refused429, order: number, now: number): Pause | null => {
       if (refused.place.order <= pausedAfter) return null;
       inARow += 1;
@@ -89,7 +93,7 @@ export function createLearner(fullRate: number, start: LearnedRate, startMs: num
       lessonAt = pausedUntil;
       return { pauseMs, inARow, lowered: lesson !== before };
     },
-    /** Any other answer. */
+    /** Handles any other answer. */
     accepted: (place: Place, now: number): void => {
       if (place.order <= pausedAfter) return;
       inARow = 0;

@@ -24,7 +24,7 @@ import { decodeSurvey, type Survey } from './messages/wire-survey.ts';
 export interface ListingEndpoints {
   /** `POST /v1/tags` (interface.md, Endpoints; Tag): all pages. */
   tags(options: ListingOptions<Tag>): Promise<Listing<Tag>>;
-  /** `GET /v1/tag/{id}`; `null`: the service says 404. */
+  /** `GET /v1/tag/{id}`; `null` if the service says 404. */
   tag(id: Id): Promise<Tag | null>;
   /** `POST /v1/contact-fields` (interface.md, Endpoints; Contact field): all pages. */
   contactFields(options: ListingOptions<ContactField>): Promise<Listing<ContactField>>;
@@ -32,7 +32,7 @@ export interface ListingEndpoints {
   contactCount(body: PaginationBody): Promise<bigint>;
   /** `POST /v1/surveys` with `{limit, page}` (interface.md, Endpoints; Survey): all pages. */
   surveys(options: ListingOptions<Survey>): Promise<Listing<Survey>>;
-  /** `GET /v1/survey/{id}`; `null`: the service says 404. */
+  /** `GET /v1/survey/{id}`; `null` if the service says 404. */
   survey(id: Id): Promise<Survey | null>;
 }
 

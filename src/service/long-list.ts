@@ -1,18 +1,18 @@
 /**
- * A list of objects, cut in its bytes into pieces of some rows each. No parser of our own looks for their ends:
- * a piece that is JSON between brackets is rows and nothing else, and where all pieces are, so is the list.
+ * Cuts a list of objects into pieces of some rows each, without parsing it. No parser of our own looks for the ends of
+ * rows: if a piece is JSON between brackets, it is rows and nothing else, and if all pieces are, so is the list.
  */
 
-/** A piece has about so many bytes: some thirty users. */
+/** The length of a piece, which is some thirty users. */
 const pieceBytes = 8_192;
 
-/** What is tried before a list counts as one that cannot be cut. */
+/** A list counts as one that cannot be cut if no piece up to this length works. */
 const longestPiece = 262_144;
 
 export interface Piece<Rows> {
   readonly to: number;
   readonly rows: Rows;
-  /** Whether the list is over behind it: its bracket stands at `to`. */
+  /** Whether the list ends after it, with its bracket at `to`. */
   readonly isLast: boolean;
 }
 
@@ -33,7 +33,10 @@ function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** The position of the bracket with which this property, or the answer itself, opens a list. `null`: it opens none. */
+/**
+ * The position of the bracket with which the list in this property, or in the answer itself, begins; `null` if there is
+ * no list.
+ */
 export function findList(bytes: Buffer, property: string | null): number | null {
   if (property === null) {
     const first = skipSpace(bytes, 0);
@@ -47,7 +50,7 @@ export function findList(bytes: Buffer, property: string | null): number | null 
   return bytes[colon] === 0x3a && bytes[at] === openBracket ? at : null;
 }
 
-/** How the row begins, up to the end of its first key; `null`: it is no object, or has none. */
+/** The beginning of the row, up to the end of its first key; `null` if it is no object, or has no key. */
 function beginningOf(bytes: Buffer, row: number): Buffer | null {
   const key = skipSpace(bytes, row + 1);
   if (bytes[row] !== openBrace || bytes[key] !== quote) return null;
@@ -85,9 +88,8 @@ function endOfString(bytes: Buffer, start: number): number {
 }
 
 /**
- * The pieces of the list whose bracket stands at `at`, one after another. Where the list cannot be cut, none is the
- * last.
- * @param take what stands between these places; `null`: that is not rows alone
+ * The pieces of the list whose bracket is at `at`, one after another. If the list cannot be cut, none is the last.
+ * @param take reads what is between two places; `null` if that is not rows alone
  */
 export function* cutRows<Rows>(
   bytes: Buffer,
@@ -98,7 +100,7 @@ export function* cutRows<Rows>(
   const beginning = beginningOf(bytes, from);
   while (beginning !== null) {
     let piece: Piece<Rows> | null = null;
-    // What begins like a row may stand within one: then a longer piece is tried.
+    // What looks like the beginning of a row may be within one. Then a longer piece is tried.
     for (let size = pieceBytes; piece === null && size <= longestPiece; size *= 2) {
       const to = commaFrom(bytes, beginning, from + size);
       if (to === null || to - from > longestPiece) break;

@@ -2,10 +2,7 @@
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
-/**
- * `read`: may be repeated, also with the method POST. `write`: repeated only if it certainly
- * had no effect.
- */
+/** `read` may be repeated, also with the method POST. `write` is repeated only if it certainly had no effect. */
 export type Effect = 'read' | 'write';
 
 export interface Operation {
@@ -13,7 +10,7 @@ export interface Operation {
   /** As the interface spells it, with `{id}` in place of an id. */
   readonly path: string;
   readonly effect: Effect;
-  /** Longest answer in bytes; absent: `http.maxResponseBytes` applies. */
+  /** Longest answer in bytes; if absent, `http.maxResponseBytes` applies. */
   readonly maxAnswerBytes?: number;
 }
 
@@ -43,7 +40,7 @@ export const operations = {
   cancelSchedule: { method: 'DELETE', path: '/v1/schedule/{id}', effect: 'write', ...word },
 } as const satisfies Record<string, Operation>;
 
-/** The name of an operation in errors and events, such as `POST /v1/tags`. */
+/** The name of an operation in errors and events, for example `POST /v1/tags`. */
 export function nameOperation(operation: Operation): string {
   return `${operation.method} ${operation.path}`;
 }

@@ -3,14 +3,13 @@ import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { ServiceUser } from '../model/user.ts';
 
-/** Which rows to ask for. `page` and `date` are those of the shared pagination body. */
+/** The rows to ask for. `page` and `date` are those of the shared pagination body. */
 export interface PageQuery {
   readonly limit: number;
   readonly page?: number;
   readonly date?: string;
 }
 
-/** The answer to one query. */
 export interface Page<Row> {
   readonly rows: readonly Row[];
   readonly rejected: readonly RejectedRow[];
@@ -18,20 +17,20 @@ export interface Page<Row> {
   readonly digest?: string | undefined;
   /** Length of the answer in bytes. */
   readonly bytes?: number | undefined;
-  /** Only for an answer with a known digest, which has not been parsed: parses it. */
+  /** Parses the page. It is present only if the digest of the answer was known, so that it has not been parsed. */
   readonly read?: () => Promise<Page<Row>>;
 }
 
-/** What there is to know of rows before they are decoded. */
+/** Facts about rows before they are decoded. */
 export interface RowsLook {
-  /** Whether strings have to be looked at for a NUL or a lone surrogate. */
+  /** Whether strings may contain a NUL or a lone surrogate. */
   readonly suspicious: boolean;
-  /** Set if the rows are a piece of a long list. `undefined`: they are all of it. */
+  /** Set if the rows are a piece of a long list; `undefined` if they are all of it. */
   readonly piece:
     | {
         /** Whether long numbers were kept as they were written. */
         readonly isExact: boolean;
-        /** Whether the list takes so much room that what is seldom asked for is kept as text. */
+        /** Whether the list takes so much memory that rarely used values are kept as text. */
         readonly isLong: boolean;
         /** How many rows before them were rejected. */
         readonly rejected: number;
@@ -41,20 +40,20 @@ export interface RowsLook {
 
 export type DecodeRows<Row> = (rows: readonly unknown[], look: RowsLook) => Page<Row>;
 
-/** Hashes the users of a list while they are decoded, and lets go of those whom nobody needs. */
+/** Hashes the users of a list while they are decoded, and drops those whom nobody needs. */
 export interface RowSieve {
-  /** @returns which of the next users are kept */
+  /** @returns those of the next users that are kept */
   keep(users: readonly ServiceUser[]): readonly ServiceUser[];
   /** The hashes of all users so far. */
   packed(): Buffer;
 }
 
-/** A property of an answer that is a list, perhaps a long one, and how its rows are read. */
+/** A property of an answer that is a list, perhaps a long one, and how to read its rows. */
 export interface LongList<Row = unknown> {
-  /** `null`: the answer itself is the list. */
+  /** `null` if the answer itself is the list. */
   readonly property: string | null;
   readonly decode: DecodeRows<Row>;
-  /** Left out: all of its rows are kept. */
+  /** If absent, all of its rows are kept. */
   readonly sieve?: RowSieve | undefined;
 }
 

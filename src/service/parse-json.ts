@@ -1,4 +1,4 @@
-/** JSON as the service writes it, and what there is to know of it before it is decoded. */
+/** Parses the service's JSON, and collects facts about it before it is decoded. */
 import { fromJson } from '../model/json.ts';
 import type { Body } from './body.ts';
 import { inspectJson, markNumbers, restoreNumbers } from './json-bounds.ts';
@@ -12,7 +12,10 @@ import { setImmediate } from 'node:timers/promises';
 /** Bytes to hash before the event loop gets a turn: a few milliseconds. */
 const bytesPerTurn = 4_194_304;
 
-/** Stands for the bytes of an answer. How they are read is told by the version of the program, which records keep as well. */
+/**
+ * A digest of the bytes of an answer. Records keep the version of the program, too, which determines how the bytes are
+ * read.
+ */
 async function digestOf(bytes: Uint8Array): Promise<string> {
   const hash = createHash('sha256');
   for (let from = 0; from < bytes.length; from += bytesPerTurn) {
@@ -23,19 +26,22 @@ async function digestOf(bytes: Uint8Array): Promise<string> {
 }
 
 export interface ParsedJson {
-  /** Integers past 2^53 are `bigint`, all other numbers `number`. A long list that was asked for is `DecodedRows`. */
+  /**
+   * The value, in which integers past 2^53 are `bigint` and all other numbers `number`. A long list that was asked for
+   * is `DecodedRows`.
+   */
   readonly value: unknown;
-  /** How a value that is neither a list nor an object was spelled; of those the text is let go. */
+  /** The spelling of a value that is neither a list nor an object. The text of lists and objects is dropped. */
   readonly spelling: string | null;
-  /** Whether a string may hold a NUL or a lone surrogate; if not, no string needs to be looked at. */
+  /** Whether a string may contain a NUL or a lone surrogate. If not, no string needs a check. */
   readonly suspicious: boolean;
-  /** Stands for the bytes; only of an answer that is asked for as a list. */
+  /** A digest of the bytes, present only if the answer was asked for as a list. */
   readonly digest?: string;
-  /** How many bytes it has, where it has a digest. */
+  /** The number of bytes, present with the digest. */
   readonly bytes?: number;
   /**
-   * Reads an answer that was left unread: nothing of it is in `value`. That takes the bytes: it works once.
-   * @param sieve what is kept of its list
+   * Reads an answer that was left unread, of which `value` has nothing. It uses the bytes up, so it works once.
+   * @param sieve chooses what is kept of its list
    * @returns `null` if it cannot be read
    */
   readonly read?: (sieve?: RowSieve) => Promise<ParsedJson | null>;
@@ -43,13 +49,13 @@ export interface ParsedJson {
 
 /** An answer with a list in it. */
 export interface ListAsked {
-  /** Left out: the answer itself is the list. */
+  /** If absent, the answer itself is the list. */
   readonly long?: LongList;
-  /** Whether an answer with this digest is left unread until that is asked for. */
+  /** Whether an answer with this digest is left unread until somebody asks for it. */
   readonly isLeft?: ((digest: string) => boolean) | undefined;
 }
 
-/** @throws SyntaxError (no JSON) or RangeError (nested too deep to be read). */
+/** @throws SyntaxError if it is no JSON, or RangeError if it is nested too deep to be read */
 export function parseJson(text: string): ParsedJson {
   return parseText({ text, wellFormed: true, parse: fromJson });
 }
@@ -66,7 +72,7 @@ function parseText({ text, wellFormed, parse }: JsonText): ParsedJson {
   return { value, spelling: isWord ? text.trim() : null, suspicious };
 }
 
-/** What fits in here takes little room, no matter what it says. */
+/** A text of at most this length takes little memory, whatever it contains. */
 const harmlessBytes = 262_144;
 
 function readText(bytes: Uint8Array, maxBytes: number): JsonText | { readonly excess: string } {
@@ -74,8 +80,8 @@ function readText(bytes: Uint8Array, maxBytes: number): JsonText | { readonly ex
   const { excess, longNumbers } = inspectJson(bytes, maxBytes);
   if (excess !== null) return { excess };
   if (longNumbers.length === 0) return { ...decodeUtf8(bytes), parse: JSON.parse };
-  // A reviver would keep the source of every value: 32 MB with one long number in them took over 512 MB.
-  // No answer says beforehand what a string in it has to begin with to be taken for a number.
+  // A reviver would keep the source of every value: 32 MB with one long number in them took over 512 MB. No answer can
+  // know the mark that turns a string into a number.
   const mark = `${Math.random().toString(36).slice(2)}:`;
   const marked = markNumbers(bytes, longNumbers, mark);
   letGo(bytes);
@@ -84,24 +90,25 @@ function readText(bytes: Uint8Array, maxBytes: number): JsonText | { readonly ex
   return { ...decoded, parse: (text) => restoreNumbers(JSON.parse(text), mark) };
 }
 
-/** Frees the room of bytes that nobody reads any more now, not when the next collection comes by. */
+/** Frees the memory of bytes that nobody reads any more now, instead of at the next garbage collection. */
 function letGo(bytes: Uint8Array): void {
   if (bytes.buffer instanceof ArrayBuffer && !bytes.buffer.detached) bytes.buffer.transfer(0);
 }
 
-/** UTF-8. */
+/** The byte order mark of UTF-8. */
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 
-/** The bytes of an answer, without the mark that some programs put before them. */
+/** The bytes of an answer without the byte order mark, which some programs put before them. */
 function takeBytes(body: Pick<Body, 'take'>): Buffer {
   const bytes = body.take();
   return byteOrderMark.every((byte, at) => bytes[at] === byte) ? bytes.subarray(byteOrderMark.length) : bytes;
 }
 
 /**
- * Bytes that say they are JSON; `null`: they are not. What parsing them would take too much room for is not parsed.
+ * Reads bytes that claim to be JSON.
  * @param body is empty afterwards
- * @param maxBytes how long it might have been
+ * @param maxBytes the longest allowed answer
+ * @returns `null` if they are not JSON; they are not parsed if that would take too much memory
  */
 export function readJson(
   body: Pick<Body, 'take'>,
@@ -127,9 +134,9 @@ export interface Decoded {
 }
 
 /**
- * The text of an answer. Bytes that are not UTF-8 become lone surrogates, so that only the rows that hold
- * them are rejected: a replacement character would be stored as if the service had said it.
- * @throws TypeError for long ones: their text takes four times the room
+ * The text of an answer. Bytes that are not UTF-8 become lone surrogates, so that only the rows with them are rejected.
+ * A replacement character would be stored as if the service had sent it.
+ * @throws TypeError for long ones, whose text would take four times the memory
  */
 export function decodeUtf8(bytes: Uint8Array): Decoded {
   try {
@@ -141,7 +148,7 @@ export function decodeUtf8(bytes: Uint8Array): Decoded {
     if (bytes.length > mostBrokenBytes) throw error;
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     const pieces: string[] = [];
-    // Piece by piece, since every step takes room of its own.
+    // Piece by piece, because each step takes memory of its own.
     for (let from = 0; from < bytes.length; from += pieceBytes) {
       pieces.push(markBroken(decoder.decode(bytes.subarray(from, from + pieceBytes), { stream: true })));
     }
@@ -150,7 +157,7 @@ export function decodeUtf8(bytes: Uint8Array): Decoded {
   }
 }
 
-/** A lone surrogate for each replacement character. `replaceAll` takes 30 times as much room, and minutes. */
+/** Puts a lone surrogate in place of each replacement character. `replaceAll` takes 30 times as much memory, and minutes. */
 function markBroken(text: string): string {
   const utf16 = Buffer.from(text, 'utf16le');
   const units = new Uint16Array(utf16.buffer, utf16.byteOffset, text.length);
@@ -161,7 +168,7 @@ function markBroken(text: string): string {
 const pieceBytes = 65_536;
 const mostBrokenBytes = 8_388_608;
 
-/** The answer without its list, in whose place stands `list`; `null` if that stands elsewhere. */
+/** The answer with `list` in place of its list; `null` if the mark is elsewhere. */
 function parseFrame({ text, mark }: Frame, property: string | null, list: unknown): ParsedJson | null {
   const parsed = parseJson(text);
   const { value } = parsed;
@@ -172,14 +179,14 @@ function parseFrame({ text, mark }: Frame, property: string | null, list: unknow
     : null;
 }
 
-/** The same, with the rows of its long list decoded; `null` if it has none that can be. */
+/** The same with the rows of its long list decoded; `null` if it has none that can be decoded. */
 async function readLong(bytes: Buffer, long: LongList | undefined): Promise<ParsedJson | null> {
   const decoded = long === undefined ? null : await decodeLongList(bytes, long);
   return decoded === null ? null : parseFrame(decoded.frame, long?.property ?? null, decoded.rows);
 }
 
 /**
- * {@link readJson} of an answer with a list.
+ * Like {@link readJson}, for an answer with a list.
  * @param body is empty afterwards
  */
 export async function readList(

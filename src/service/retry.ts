@@ -71,13 +71,13 @@ interface RequestTries {
 export type Step =
   | { readonly kind: 'done' }
   | { readonly kind: 'give-up' }
-  /** `costs`: whether it is taken from the client's retry budget. */
+  /** `costs` says whether it is taken from the client's retry budget. */
   | { readonly kind: 'retry'; readonly afterMs: number; readonly because: string; readonly costs: boolean }
   | { readonly kind: 'reauthorize' };
 
 const giveUp: Step = { kind: 'give-up' };
 
-/** Failures that may be temporary, such as a proxy's error page. The others are due to settings. */
+/** Whether a failure may be temporary, such as a proxy's error page. The others are due to settings. */
 function isPassing(failure: Failure): boolean {
   switch (failure.reason) {
     case 'unreachable':

@@ -31,16 +31,19 @@ interface InboxesAnswer {
 }
 
 export interface RosterEndpoints {
-  /** `GET /v1/team` (interface.md, Endpoints; Team): the team of the credentials and who is in it. */
+  /** `GET /v1/team` (interface.md, Endpoints; Team): the team of the credentials and its members. */
   team(): Promise<Team>;
-  /** The same. @param known a team that was read before: the same answer is read only when that is asked for */
+  /**
+   * Asks for the same.
+   * @param known an earlier team; if the answer is the same, it is read only on request
+   */
   askTeam(known?: TeamHead): Promise<TeamAnswer>;
   /**
    * `GET /v1/users/get` with a JSON body (interface.md, Endpoints, note 1): "returns the team's users
    * matching the given phones or emails". The answer to an empty filter is not documented.
    */
   users(filter: UserFilter): Promise<UsersAnswer>;
-  /** The same with an empty filter, whose answer is everybody where the deployment gives one. */
+  /** The same with an empty filter, to which some deployments answer with everybody. */
   askEverybody(): Promise<UnreadUsers>;
   /**
    * `POST /v1/users/update` (interface.md, Endpoints, note 2): at most 25 users, by our own rule. A write:
@@ -84,7 +87,7 @@ async function askEverybody(call: MakeCall): Promise<UnreadUsers> {
   const list = { long: memberships, isLeft: () => true };
   const reply = await call({ operation: operations.users, body: {}, list });
   const { digest = '', read: readBody } = reply.body;
-  /** `null`: it cannot be read. Then it is asked for again, and is an error as it is with any other answer. */
+  /** @returns `null` if it cannot be read; it is then asked for again, and that is an error as for any other answer */
   const read = async (sieve: NewsSieve): Promise<Everybody | null> => {
     const body = await readBody?.(sieve);
     return body ? takeEverybody({ ...reply, body }) : null;
@@ -93,7 +96,7 @@ async function askEverybody(call: MakeCall): Promise<UnreadUsers> {
     const news = createRowSieve(before);
     const answer = await read(news);
     if (answer === null) return await readEverybody(call);
-    // A list that could not be cut into rows is there as a whole.
+    // Without hashes the list could not be cut into rows, so it was read as a whole.
     if (answer.mark.hashes === null) return answer;
     const changed = answer.rejected.length === 0 ? news.changed() : null;
     return changed === null ? await readEverybody(call) : { ...answer, how: 'some', changed };

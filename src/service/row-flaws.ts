@@ -57,8 +57,7 @@ function findTextFlaw(text: string, suspicious: boolean): string | null {
 }
 
 /**
- * Why a value cannot be stored, or `null`.
- *
+ * The reason why a value cannot be stored, or `null`.
  * @param suspicious whether strings have to be checked for a NUL or a lone surrogate
  * @param isExact whether long numbers were kept as they were written
  */
@@ -80,7 +79,7 @@ export function findFlaw(value: unknown, suspicious: boolean, isExact = true, de
   return null;
 }
 
-/** The id of a row, and why it cannot be accepted, if so. */
+/** The id of a row, and the reason why the row cannot be accepted, if there is one. */
 interface RowHead {
   readonly id: Id | null;
   readonly flaw: string | null;

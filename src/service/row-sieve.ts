@@ -1,10 +1,10 @@
 /**
- * One hash for each user of an answer, by which the next run lets go of those whose values are the same.
+ * One hash for each user of an answer, by which the next run drops those whose values are the same.
  *
- * It is 8 bytes of the SHA-256 of the decoded values. A changed user is overlooked if both hashes are the same by chance,
- * which is once in 2^64 (1.8e19) changes, and only until the user changes again or everybody is compared, a day later at
- * most. Packed, a user is the id and the hash in two words of 64 bits, in the order of the answer. Words are as the
- * processor has them: on one with another order of bytes, nobody is known again.
+ * It is 8 bytes of the SHA-256 of the decoded values. A changed user is overlooked if both hashes are the same by
+ * chance, which is once in 2^64 (1.8e19) changes, and only until the user changes again or everybody is compared, a day
+ * later at most. Packed, a user is the id and the hash in two words of 64 bits, in the order of the answer. Words are
+ * as the processor has them: on one with another order of bytes, nobody is known again.
  */
 import { hash } from 'node:crypto';
 import type { Id } from '../model/id.ts';
@@ -14,7 +14,7 @@ import type { RowSieve } from './page.ts';
 import { textOfUser } from './wire-user.ts';
 
 export interface NewsSieve extends RowSieve {
-  /** The users who have other values than before. `null` unless these are the same users, each once. */
+  /** The users who have other values than before; `null` unless these are the same users, each once. */
   changed(): ReadonlySet<Id> | null;
 }
 
@@ -29,7 +29,10 @@ function hashesOf(users: readonly ServiceUser[]): BigInt64Array {
   return words;
 }
 
-/** Finds the hash of a user, once. Most answers have the users in the same order as before: then no index is made. */
+/**
+ * Finds the hash of a user, which works once for each. Most answers have the users in the same order as before, so that
+ * no index has to be made.
+ */
 function createFinder(packed: Buffer) {
   const words = new BigInt64Array(new Uint8Array(packed).buffer);
   const isFound = new Uint8Array(words.length / 2);
@@ -53,7 +56,7 @@ function createFinder(packed: Buffer) {
   };
 }
 
-/** @param before absent: nothing is known, and everybody is kept */
+/** @param before if absent, nothing is known, and everybody is kept */
 export function createRowSieve(before?: RowsBefore): NewsSieve {
   const pieces: BigInt64Array[] = [];
   const changed = new Set<Id>();

@@ -21,11 +21,11 @@ export interface Authorization {
   /** The value of the `Authorization` header. Never to be logged. */
   readonly header: string;
   readonly credential: CredentialName;
-  /** Rises with each new token, so that the refusal of an older token is recognised. */
+  /** Increases with each new token, so that the refusal of an older one is recognised. */
   readonly serial: number;
 }
 
-/** What to do after a 401. */
+/** The step after a 401. */
 export type Remedy = 'again' | 'fresh-token' | 'other-secret' | 'none';
 
 export interface Tokens {

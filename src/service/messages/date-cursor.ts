@@ -16,7 +16,7 @@ import { countRows, type Fetched, type FetchPage, fetchOrRefused, type Page } fr
 /** Largest page size. */
 const largestLimit = 5_000;
 
-/** A row's `updated`, as the service wrote it; `null`: it has none. */
+/** A row's `updated`, as the service wrote it; `null` if it has none. */
 export type DateRow<Row> = (row: Row) => string | null;
 
 interface DateWalk<Row> {
@@ -79,7 +79,7 @@ interface Position {
 
 type Next = { readonly to: Position; readonly flaw: string | undefined } | { readonly end: string | null };
 
-/** Why the walk cannot go on after this page; `null`: all rows were read; `undefined`: it can go on. */
+/** @returns why the walk cannot go on after this page; `null` if all rows were read; `undefined` if it can go on */
 function endAt<Row>(
   { date, strict, again }: Position,
   page: Page<Row>,
@@ -105,7 +105,7 @@ function move<Row>(from: Position, page: Page<Row>, fresh: number, updatedOf: Da
   if (crowded && !capped && from.limit < largestLimit) {
     return { to: { ...from, limit: from.limit * 2, again: rows, largest, edge }, flaw: undefined };
   }
-  // Nothing new among the rows with the last date, or they cannot be requested: go on past it.
+  // If there is nothing new among the rows with the last date, or they cannot be requested, the walk goes on past it.
   const strict = fresh === 0 || edge.newer === null;
   const date = strict ? edge.last : (edge.newer ?? edge.last);
   const to = { date, limit: from.limit, strict, again: null, capped, largest, edge };
@@ -113,7 +113,7 @@ function move<Row>(from: Position, page: Page<Row>, fresh: number, updatedOf: Da
   return { to, flaw: crowded ? flaw : undefined };
 }
 
-/** @throws ServiceError if a page cannot be read; 400s are part of the result */
+/** @throws ServiceError if a page cannot be read, except for 400s, which are part of the result */
 export async function walkDates<Row extends { readonly id: Id }>(
   options: DateWalkOptions<Row>,
 ): Promise<DateWalk<Row>> {

@@ -35,7 +35,7 @@ export interface MessageEndpoints {
    * @returns the write result and the `local_id` that was sent: the one given, or a new one
    */
   createSchedule(request: ScheduleRequest): Promise<WriteResult & { readonly localId: string }>;
-  /** `GET /v1/schedule/{id}`; `null`: the service says 404. */
+  /** `GET /v1/schedule/{id}`; `null` if the service says 404. */
   schedule(id: Id): Promise<ScheduledMessage | null>;
   /** `PUT /v1/schedule/{id}`, with the same checks. */
   replaceSchedule(id: Id, request: ScheduleRequest): Promise<WriteResult>;
