@@ -1,0 +1,174 @@
+/** One column of a user changes, and no other: whatever compares users, or keeps something of them, goes by each of them. */
+import { CompiledQuery, sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sqlColumnsOf } from '../../src/mirror/db/field-sql.ts';
+import { writeHolds } from '../../src/mirror/users/holds.ts';
+import { readDifferingUsers } from '../../src/mirror/users/users-compare.ts';
+import { readUserState } from '../../src/mirror/users/users-read.ts';
+import { applyUsers } from '../../src/mirror/users/users-write.ts';
+import { columnOf, type Field, fields } from '../../src/model/fields.ts';
+import type { ServiceUser } from '../../src/model/user.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { decisions } from '../support/decisions.ts';
+
+const teamId = 41n;
+const agreed = {
+  first_name: 'Anne',
+  last_name: 'Berg',
+  email: 'anne@example.com',
+  phone: '15550100',
+  role_id: 3n,
+};
+const other = {
+  first_name: 'Eva',
+  last_name: 'Dahl',
+  email: 'eva@example.com',
+  phone: '15550200',
+  role_id: 4n,
+};
+type Column = keyof typeof agreed;
+const inSql = (value: string | bigint) => (typeof value === 'string' ? `'${value}'` : String(value));
+
+let database: TestDatabase;
+const query = async (text: string) =>
+  (await database.db.kysely.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text))).rows;
+/** As musterd writes, in run 7. */
+const write = <R>(work: Parameters<typeof database.db.transaction<R>>[0]) =>
+  database.db.transaction(async (tx) => {
+    await sql`select set_config('musterd.writing', 'on', true), set_config('musterd.run', '7', true)`.execute(tx);
+    return await work(tx);
+  });
+const force = (text: string) => write((tx) => tx.executeQuery(CompiledQuery.raw(text)));
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await query(`insert into sync.teams (team, team_id) values ('north', 41)`);
+  await force(`insert into mirror.teams (team_id, name) values (41, 'North')`);
+  await query(`insert into sync.runs (run_id, team, team_id, command, outcome, groups, finished_at) overriding system value
+    values (6, 'north', 41, 'reconcile', 'complete', '{users}', now()), (7, 'north', 41, 'reconcile', 'running', '{users}', null)`);
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  await force(`delete from mirror.users; truncate sync.user_base, sync.edits, sync.held_fields, sync.user_periods;
+    insert into mirror.users (team_id, id, name, first_name, last_name, name_split, email, phone, role_id, resolved)
+      values (41, 1, 'Anne Berg', 'Anne', 'Berg', 'known', 'anne@example.com', '15550100', 3, true);
+    insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+      values (41, 1, 'Anne Berg', 'Anne', 'Berg', 'anne@example.com', '15550100', 3)`);
+});
+
+const valuesIn = (side: 'mirror.users' | 'sync.user_base') =>
+  query(`select first_name, last_name, email, phone, role_id from ${side}`);
+const periods = () =>
+  query('select first_name, last_name, email, phone, role_id, side from sync.user_periods order by valid_from');
+/** What the roster's history tells of a column; the joined name is a column of its own. */
+const told = (column: Column) =>
+  query(`select old_value, new_value, side from report.roster_changes
+    where field = '${column}' order by changed_at`);
+const text = (value: string | bigint) => String(value);
+
+describe.each(fields.flatMap((field) => sqlColumnsOf(field).map((column) => [column as Column, field] as const)))(
+  '%s, where nothing else changes',
+  (column: Column, field: Field) => {
+    const edited = { ...agreed, [column]: other[column] };
+    const name = `${edited.first_name} ${edited.last_name}`;
+    const valueIn = (row: typeof agreed) =>
+      field === 'name' ? { first: row.first_name, last: row.last_name } : row[column];
+    const [before, after] = [valueIn(agreed), valueIn(edited)];
+    const shown = (row: typeof agreed): ServiceUser => ({
+      id: 1n,
+      name: `${row.first_name} ${row.last_name}`,
+      email: row.email,
+      phone: row.phone,
+      roleId: row.role_id,
+      raw: {},
+    });
+    const edit = (row: typeof agreed) => query(`update mirror.users set ${column} = ${inSql(row[column])}`);
+    const differing = async (row: typeof agreed) =>
+      (await readDifferingUsers(database.db, teamId, [shown(row)], new Map())).map(({ id }) => id);
+
+    it('is noticed, whichever side it changes on, though the service says nothing of when', async () => {
+      expect(await differing(agreed)).toEqual([]);
+      expect(await differing(edited)).toEqual([1n]);
+      await edit(edited);
+      expect(await differing(agreed)).toEqual([1n]);
+      await force(`update sync.user_base set name = '${name}', ${column} = ${inSql(other[column])};
+        update mirror.users set name = '${name}'`);
+      expect(await differing(edited)).toEqual([]);
+    });
+
+    it('arrives in mirror, base and history', async () => {
+      const { mirror, base } = await readUserState(database.db.kysely, teamId, 1n);
+      if (mirror === undefined || base === undefined) throw new Error('no such user');
+      const values = { [field]: typeof after === 'object' ? after : other[column] };
+      const plan = {
+        id: 1n,
+        case: 'merge',
+        fields: decisions(),
+        write: {
+          id: 1n,
+          expected: mirror,
+          mirror: { ...mirror, ...values },
+          base: { ...base, ...values, joined: name },
+          observed: { name, role: null, resolved: true, details: null },
+        },
+      } as const;
+      expect(await write((tx) => applyUsers(tx, { teamId, runId: 7n }, [plan]))).toEqual([]);
+      for (const side of ['mirror.users', 'sync.user_base'] as const)
+        expect(await valuesIn(side)).toEqual([edited]);
+      expect(await periods()).toEqual([
+        { ...agreed, side: 'service' },
+        { ...edited, side: 'service' },
+      ]);
+      expect(await told(column)).toEqual([
+        { old_value: text(agreed[column]), new_value: text(other[column]), side: 'service' },
+      ]);
+    });
+
+    it('is an edit with a history until both sides agree, or it is taken back', async () => {
+      const edits = () => query('select field, old_value, new_value, ended_how from sync.edits order by edit_id');
+      const plain = (value: typeof before) => (typeof value === 'bigint' ? Number(value) : value);
+      const one = { field: columnOf(field), old_value: plain(before), new_value: plain(after) };
+      await edit(edited);
+      expect(await edits()).toEqual([{ ...one, ended_how: null }]);
+      expect(await query('select edited_by = session_user as ours from mirror.users')).toEqual([{ ours: true }]);
+      expect(await query('select field, base_value, mirror_value, state from report.pending')).toEqual([
+        { field: one.field, base_value: one.old_value, mirror_value: one.new_value, state: 'waiting' },
+      ]);
+      expect(await periods()).toEqual([
+        { ...agreed, side: 'service' },
+        { ...edited, side: 'mirror' },
+      ]);
+      expect(await told(column)).toMatchObject([{ new_value: text(other[column]), side: 'mirror' }]);
+      await edit(agreed);
+      expect((await edits()).map(({ ended_how: how }) => how)).toEqual(['withdrawn', 'withdrawn']);
+      await query('truncate sync.edits');
+      await edit(edited);
+      await force(`update sync.user_base set ${column} = ${inSql(other[column])}`);
+      expect(await edits()).toEqual([{ ...one, ended_how: 'agreed' }]);
+    });
+
+    it('is held with the values of all sides, as the edit that it is', async () => {
+      await edit(edited);
+      const hold = { field, reason: 'refused', base: before, mirror: after, service: before, detail: '' } as const;
+      const service = field === 'name' ? 'Anne Berg' : before;
+      await write((tx) =>
+        writeHolds(tx, { teamId, runId: 7n }, [{ id: 1n, hold: { ...hold, service: service as string } }]),
+      );
+      const plain = (value: unknown) => (typeof value === 'bigint' ? Number(value) : value);
+      expect(
+        await query(`select h.field, h.base_value, h.mirror_value, h.service_value, e.new_value
+          from report.held h join sync.edits e using (edit_id)`),
+      ).toEqual([
+        {
+          field: columnOf(field),
+          base_value: plain(before),
+          mirror_value: plain(after),
+          service_value: plain(service),
+          new_value: plain(after),
+        },
+      ]);
+      await edit(agreed);
+      expect(await query('select field from report.held')).toEqual([]);
+    });
+  },
+);
