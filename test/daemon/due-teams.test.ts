@@ -11,9 +11,11 @@ describe('teams of which something is due', () => {
   let nextMs: number | null = null;
   let offers: { readonly team: string; readonly taken: () => void }[] = [];
   let isAway = false;
+  /** Something becomes due while they are looked at, once. */
+  let isWoken = false;
   let teams: DueTeams;
   beforeEach(() => {
-    [now, lookMs, looks, due, nextMs, offers, isAway] = [100_000, 10, 0, [], null, [], false];
+    [now, lookMs, looks, due, nextMs, offers, isAway, isWoken] = [100_000, 10, 0, [], null, [], false, false];
     const group: readonly DueGroup[] = [{ group: 'users', dueAt: 'now' }];
     teams = createDueTeams({
       names: () => names,
@@ -21,6 +23,8 @@ describe('teams of which something is due', () => {
         readNextDueMs: () => {
           looks += 1;
           now += lookMs;
+          if (isWoken) teams.wake();
+          isWoken = false;
           return isAway ? Promise.reject(new Error('away')) : Promise.resolve(nextMs);
         },
         readDue: () => Promise.resolve(new Map(due.map((team) => [team, group]))),
@@ -62,6 +66,14 @@ describe('teams of which something is due', () => {
     await teams.look();
     teams.done('team 1', 'complete');
     expect(await teams.look()).toBe(1_000);
+  });
+
+  it('are looked at once more after what woke them while they were looked at', async () => {
+    isWoken = true;
+    expect(await teams.look()).toBe(20 * lookMs);
+    expect(await teams.look()).toBe(20 * lookMs);
+    now += 20 * lookMs;
+    expect(await teams.look()).toBe(longestSleepMs - lookMs);
   });
 
   it('are looked at when the next is due, and again after a look that failed', async () => {

@@ -35,7 +35,9 @@ const query = async (text: string) =>
 /** As musterd writes, in run 7. */
 const write = <R>(work: Parameters<typeof database.db.transaction<R>>[0]) =>
   database.db.transaction(async (tx) => {
-    await sql`select set_config('musterd.writing', 'on', true), set_config('musterd.run', '7', true)`.execute(tx);
+    await sql`select set_config('musterd.writing', 'on', true), set_config('musterd.run', '7', true)`.execute(
+      tx,
+    );
     return await work(tx);
   });
 const force = (text: string) => write((tx) => tx.executeQuery(CompiledQuery.raw(text)));
@@ -59,116 +61,127 @@ beforeEach(async () => {
 const valuesIn = (side: 'mirror.users' | 'sync.user_base') =>
   query(`select first_name, last_name, email, phone, role_id from ${side}`);
 const periods = () =>
-  query('select first_name, last_name, email, phone, role_id, side from sync.user_periods order by valid_from');
+  query(
+    'select first_name, last_name, email, phone, role_id, side from sync.user_periods order by valid_from',
+  );
 /** What the roster's history tells of a column; the joined name is a column of its own. */
 const told = (column: Column) =>
   query(`select old_value, new_value, side from report.roster_changes
     where field = '${column}' order by changed_at`);
 const text = (value: string | bigint) => String(value);
 
-describe.each(fields.flatMap((field) => sqlColumnsOf(field).map((column) => [column as Column, field] as const)))(
-  '%s, where nothing else changes',
-  (column: Column, field: Field) => {
-    const edited = { ...agreed, [column]: other[column] };
-    const name = `${edited.first_name} ${edited.last_name}`;
-    const valueIn = (row: typeof agreed) =>
-      field === 'name' ? { first: row.first_name, last: row.last_name } : row[column];
-    const [before, after] = [valueIn(agreed), valueIn(edited)];
-    const shown = (row: typeof agreed): ServiceUser => ({
-      id: 1n,
-      name: `${row.first_name} ${row.last_name}`,
-      email: row.email,
-      phone: row.phone,
-      roleId: row.role_id,
-      raw: {},
-    });
-    const edit = (row: typeof agreed) => query(`update mirror.users set ${column} = ${inSql(row[column])}`);
-    const differing = async (row: typeof agreed) =>
-      (await readDifferingUsers(database.db, teamId, [shown(row)], new Map())).map(({ id }) => id);
+describe.each(
+  fields.flatMap((field) => sqlColumnsOf(field).map((column) => [column as Column, field] as const)),
+)('%s, where nothing else changes', (column: Column, field: Field) => {
+  const edited = { ...agreed, [column]: other[column] };
+  const name = `${edited.first_name} ${edited.last_name}`;
+  const valueIn = (row: typeof agreed) =>
+    field === 'name' ? { first: row.first_name, last: row.last_name } : row[column];
+  const [before, after] = [valueIn(agreed), valueIn(edited)];
+  const shown = (row: typeof agreed): ServiceUser => ({
+    id: 1n,
+    name: `${row.first_name} ${row.last_name}`,
+    email: row.email,
+    phone: row.phone,
+    roleId: row.role_id,
+    raw: {},
+  });
+  const edit = (row: typeof agreed) => query(`update mirror.users set ${column} = ${inSql(row[column])}`);
+  const differing = async (row: typeof agreed) =>
+    (await readDifferingUsers(database.db, teamId, [shown(row)], new Map())).map(({ id }) => id);
 
-    it('is noticed, whichever side it changes on, though the service says nothing of when', async () => {
-      expect(await differing(agreed)).toEqual([]);
-      expect(await differing(edited)).toEqual([1n]);
-      await edit(edited);
-      expect(await differing(agreed)).toEqual([1n]);
-      await force(`update sync.user_base set name = '${name}', ${column} = ${inSql(other[column])};
+  it('is noticed, whichever side it changes on, though the service says nothing of when', async () => {
+    expect(await differing(agreed)).toEqual([]);
+    expect(await differing(edited)).toEqual([1n]);
+    await edit(edited);
+    expect(await differing(agreed)).toEqual([1n]);
+    await force(`update sync.user_base set name = '${name}', ${column} = ${inSql(other[column])};
         update mirror.users set name = '${name}'`);
-      expect(await differing(edited)).toEqual([]);
-    });
+    expect(await differing(edited)).toEqual([]);
+  });
 
-    it('arrives in mirror, base and history', async () => {
-      const { mirror, base } = await readUserState(database.db.kysely, teamId, 1n);
-      if (mirror === undefined || base === undefined) throw new Error('no such user');
-      const values = { [field]: typeof after === 'object' ? after : other[column] };
-      const plan = {
+  it('arrives in mirror, base and history', async () => {
+    const { mirror, base } = await readUserState(database.db.kysely, teamId, 1n);
+    if (mirror === undefined || base === undefined) throw new Error('no such user');
+    const values = { [field]: typeof after === 'object' ? after : other[column] };
+    const plan = {
+      id: 1n,
+      case: 'merge',
+      fields: decisions(),
+      write: {
         id: 1n,
-        case: 'merge',
-        fields: decisions(),
-        write: {
-          id: 1n,
-          expected: mirror,
-          mirror: { ...mirror, ...values },
-          base: { ...base, ...values, joined: name },
-          observed: { name, role: null, resolved: true, details: null },
-        },
-      } as const;
-      expect(await write((tx) => applyUsers(tx, { teamId, runId: 7n }, [plan]))).toEqual([]);
-      for (const side of ['mirror.users', 'sync.user_base'] as const)
-        expect(await valuesIn(side)).toEqual([edited]);
-      expect(await periods()).toEqual([
-        { ...agreed, side: 'service' },
-        { ...edited, side: 'service' },
-      ]);
-      expect(await told(column)).toEqual([
-        { old_value: text(agreed[column]), new_value: text(other[column]), side: 'service' },
-      ]);
-    });
+        expected: mirror,
+        mirror: { ...mirror, ...values },
+        base: { ...base, ...values, joined: name },
+        observed: { name, role: null, resolved: true, details: null },
+      },
+    } as const;
+    expect(await write((tx) => applyUsers(tx, { teamId, runId: 7n }, [plan]))).toEqual([]);
+    for (const side of ['mirror.users', 'sync.user_base'] as const)
+      expect(await valuesIn(side)).toEqual([edited]);
+    expect(await periods()).toEqual([
+      { ...agreed, side: 'service' },
+      { ...edited, side: 'service' },
+    ]);
+    expect(await told(column)).toEqual([
+      { old_value: text(agreed[column]), new_value: text(other[column]), side: 'service' },
+    ]);
+  });
 
-    it('is an edit with a history until both sides agree, or it is taken back', async () => {
-      const edits = () => query('select field, old_value, new_value, ended_how from sync.edits order by edit_id');
-      const plain = (value: typeof before) => (typeof value === 'bigint' ? Number(value) : value);
-      const one = { field: columnOf(field), old_value: plain(before), new_value: plain(after) };
-      await edit(edited);
-      expect(await edits()).toEqual([{ ...one, ended_how: null }]);
-      expect(await query('select edited_by = session_user as ours from mirror.users')).toEqual([{ ours: true }]);
-      expect(await query('select field, base_value, mirror_value, state from report.pending')).toEqual([
-        { field: one.field, base_value: one.old_value, mirror_value: one.new_value, state: 'waiting' },
-      ]);
-      expect(await periods()).toEqual([
-        { ...agreed, side: 'service' },
-        { ...edited, side: 'mirror' },
-      ]);
-      expect(await told(column)).toMatchObject([{ new_value: text(other[column]), side: 'mirror' }]);
-      await edit(agreed);
-      expect((await edits()).map(({ ended_how: how }) => how)).toEqual(['withdrawn', 'withdrawn']);
-      await query('truncate sync.edits');
-      await edit(edited);
-      await force(`update sync.user_base set ${column} = ${inSql(other[column])}`);
-      expect(await edits()).toEqual([{ ...one, ended_how: 'agreed' }]);
-    });
+  it('is an edit with a history until both sides agree, or it is taken back', async () => {
+    const edits = () =>
+      query('select field, old_value, new_value, ended_how from sync.edits order by edit_id');
+    const plain = (value: typeof before) => (typeof value === 'bigint' ? Number(value) : value);
+    const one = { field: columnOf(field), old_value: plain(before), new_value: plain(after) };
+    await edit(edited);
+    expect(await edits()).toEqual([{ ...one, ended_how: null }]);
+    expect(await query('select edited_by = session_user as ours from mirror.users')).toEqual([
+      { ours: true },
+    ]);
+    expect(await query('select field, base_value, mirror_value, state from report.pending')).toEqual([
+      { field: one.field, base_value: one.old_value, mirror_value: one.new_value, state: 'waiting' },
+    ]);
+    expect(await periods()).toEqual([
+      { ...agreed, side: 'service' },
+      { ...edited, side: 'mirror' },
+    ]);
+    expect(await told(column)).toMatchObject([{ new_value: text(other[column]), side: 'mirror' }]);
+    await edit(agreed);
+    expect((await edits()).map(({ ended_how: how }) => how)).toEqual(['withdrawn', 'withdrawn']);
+    await query('truncate sync.edits');
+    await edit(edited);
+    await force(`update sync.user_base set ${column} = ${inSql(other[column])}`);
+    expect(await edits()).toEqual([{ ...one, ended_how: 'agreed' }]);
+  });
 
-    it('is held with the values of all sides, as the edit that it is', async () => {
-      await edit(edited);
-      const hold = { field, reason: 'refused', base: before, mirror: after, service: before, detail: '' } as const;
-      const service = field === 'name' ? 'Anne Berg' : before;
-      await write((tx) =>
-        writeHolds(tx, { teamId, runId: 7n }, [{ id: 1n, hold: { ...hold, service: service as string } }]),
-      );
-      const plain = (value: unknown) => (typeof value === 'bigint' ? Number(value) : value);
-      expect(
-        await query(`select h.field, h.base_value, h.mirror_value, h.service_value, e.new_value
+  it('is held with the values of all sides, as the edit that it is', async () => {
+    await edit(edited);
+    const hold = {
+      field,
+      reason: 'refused',
+      base: before,
+      mirror: after,
+      service: before,
+      detail: '',
+    } as const;
+    const service = field === 'name' ? 'Anne Berg' : before;
+    await write((tx) =>
+      writeHolds(tx, { teamId, runId: 7n }, [{ id: 1n, hold: { ...hold, service: service as string } }]),
+    );
+    const plain = (value: unknown) => (typeof value === 'bigint' ? Number(value) : value);
+    expect(
+      await query(`select h.field, h.base_value, h.mirror_value, h.service_value, e.new_value
           from report.held h join sync.edits e using (edit_id)`),
-      ).toEqual([
-        {
-          field: columnOf(field),
-          base_value: plain(before),
-          mirror_value: plain(after),
-          service_value: plain(service),
-          new_value: plain(after),
-        },
-      ]);
-      await edit(agreed);
-      expect(await query('select field from report.held')).toEqual([]);
-    });
-  },
-);
+    ).toEqual([
+      {
+        field: columnOf(field),
+        base_value: plain(before),
+        mirror_value: plain(after),
+        service_value: plain(service),
+        new_value: plain(after),
+      },
+    ]);
+    await edit(agreed);
+    expect(await query('select field from report.held')).toEqual([]);
+  });
+});

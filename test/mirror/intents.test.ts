@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { applyResults } from '../../src/mirror/users/apply-results.ts';
 import { markSent, openIntents, readIntents } from '../../src/mirror/users/intents.ts';
+import { ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import { type Field, fields, type FieldValue } from '../../src/model/fields.ts';
 import type { Hold, UserPlan } from '../../src/model/user-plan.ts';
 import type { Intent, IntentResult } from '../../src/model/intent.ts';
@@ -463,6 +464,22 @@ describe('what is about to be sent', () => {
       { count: 1 },
     ]);
   });
+});
+
+it('what a run moved is known to be on its way, to whoever would undo it', async () => {
+  const pulled = `'pull', '{"phone": "15550100"}', '{"phone": "15550177"}'`;
+  await query(`insert into sync.changes (team_id, user_id, run_id, kind, old, new) values
+    (41, 1, ${runId}, ${pulled}), (41, 2, ${runId}, ${pulled}), (41, 3, ${runId}, ${pulled})`);
+  await open([planOf({ email: robin().email })]);
+  await query(
+    `insert into sync.changes (team_id, user_id, kind, state, new) values (42, 2, 'push', 'open', '{"phone": "1"}')`,
+  );
+  const moved = await readMovedFields(database.db.kysely, teamId, ofRun(runId));
+  expect(moved.map(({ userId, hasOpenIntent }) => [userId, hasOpenIntent])).toEqual([
+    [1n, true],
+    [2n, false],
+    [3n, false],
+  ]);
 });
 
 /** What the service shows of these values, in bytes of its own. */

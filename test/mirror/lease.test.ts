@@ -247,6 +247,21 @@ describe.each(servers())('the lease on $name', (server) => {
     await second.release();
   });
 
+  it('that ran out lets nothing be written, though nobody has taken it', async () => {
+    const lease = await takeLease(database.db, 'idle', { ttlMs });
+    await sql`update sync.leases set expires_at = clock_timestamp() - interval '1 s' where team = 'idle'`.execute(
+      other.kysely,
+    );
+    let written = false;
+    const write = () => {
+      written = true;
+      return Promise.resolve();
+    };
+    await expect(fenced(database.db, lease, write)).rejects.toMatchObject({ code: 'lease-lost' });
+    expect(written).toBe(false);
+    await lease.release();
+  });
+
   it('is taken at once from a process of this host that no longer runs', async () => {
     const first = await takeLease(database.db, 'dead', { ttlMs });
     await sql`update sync.leases set process = '1', pid = 4194304 where team = 'dead'`.execute(other.kysely);

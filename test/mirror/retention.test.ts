@@ -172,6 +172,15 @@ describe('what is removed', () => {
     expect(await left('state from sync.changes order by change_id')).toEqual(['open', 'closed', 'closed']);
   });
 
+  it('of changes is none whose value a change within the time replaced: undoing that looks at it', async () => {
+    await force(`
+      insert into sync.changes (team_id, user_id, kind, new, outcome, opened_at)
+      select 41, 1, v.kind, '{"email": "b@example.com"}', '{"email": "confirmed"}', clock_timestamp() - v.days * interval '1 day'
+      from (values ('pull', 60), ('push', 40), ('pull', 10)) v (kind, days)`);
+    expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 1 });
+    expect(await left('kind from sync.changes order by change_id')).toEqual(['push', 'pull']);
+  });
+
   it('of changes is no push of a role since all users were last read', async () => {
     const read = (days: number) =>
       force(`insert into sync.runs (team, team_id, command, started_at, finished_at, outcome)

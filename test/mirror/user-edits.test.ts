@@ -4,12 +4,14 @@ import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { editUsers } from '../../src/mirror/users/edits.ts';
 import { noteEdits, readEditedUsers, readFreshEdits } from '../../src/mirror/users/fresh-edits.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
+import { createListener } from '../../src/mirror/team/listen.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
 import { beginRun } from '../../src/mirror/runs/runs.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { everyEdit } from '../../src/model/run-group.ts';
 import type { RunGroup } from '../../src/model/run-group.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { servers } from '../support/servers.ts';
 import { rowsLookedAt, watchStatements } from '../support/watched-statements.ts';
 
@@ -131,6 +133,27 @@ describe.each(servers())('edits on $name', (server) => {
         ['a form', 'Kim of HR', true, true, 1n],
         ['musterd test', null, true, true, 2n],
       ]);
+    });
+
+    it('and told of to those who listen, by the key of each team that was edited, and of no other', async () => {
+      const heard: string[] = [];
+      const listening = Promise.withResolvers<void>();
+      const listener = createListener({
+        url: database.url,
+        onEdit: (key) => heard.push(key),
+        onListening: listening.resolve,
+        onLost: listening.reject,
+      });
+      onTestFinished(() => listener.close());
+      await listening.promise;
+      const keyOf = async (team: number) =>
+        (await sql(`select edit_key::text from sync.teams where team_id = ${team}`)).flat()[0];
+      const [north, south] = [await keyOf(41), await keyOf(42)];
+      await sql(`update mirror.users set phone = '15550100' where id = 1 and team_id = 41`);
+      await sql(`update mirror.users set phone = '15550100' where id = 99`);
+      await sql(`update mirror.users set phone = '15550101' where id = 1`);
+      await eventually('all are heard of', () => heard.length >= 3);
+      expect(heard.toSorted()).toEqual([north, north, south].toSorted());
     });
 
     it('not when musterd brings what the service has, and when a command edits for a person', async () => {

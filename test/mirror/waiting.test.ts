@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { writeStopped } from '../../src/mirror/users/held-batches.ts';
 import { readLastEdits } from '../../src/mirror/users/last-edits.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -346,6 +347,20 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
       await run(`select h.reason, h.decision, h.until, c.kind, c.new, c.decided_why
         from sync.held_fields h, sync.changes c where h.user_id is null and c.user_id is null`),
     ).toEqual([['limit', 'approved', null, 'approve', { phone: null }, 'so be it']]);
+  });
+
+  it('ends what was held since the users lacked a field, and no user’s hold of that field', async () => {
+    await run(`insert into sync.held_fields (team_id, field, reason, batch) values
+      (41, 'email', 'limit', 'cccccccccccc'), (41, 'phone', 'limit', 'cccccccccccc'), (42, 'email', 'limit', 'dddddddddddd')`);
+    const stopped = { holds: [], lacking: [], ended: ['email'], isNews: false } as const;
+    await database.db.transaction((tx) => writeStopped(tx, { teamId: 41n, runId: 1n }, stopped));
+    expect(await run('select team_id, field from sync.held_fields where user_id is null order by 1')).toEqual(
+      [
+        [41n, 'phone'],
+        [42n, 'email'],
+      ],
+    );
+    expect((await held()).filter(([id]) => id !== null)).toEqual([...untouched, other]);
   });
 
   it.each([

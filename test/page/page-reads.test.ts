@@ -367,6 +367,25 @@ describe('one person', () => {
     expect((await read(id)).next).toBe(expected);
   });
 
+  it('has nothing of the user of another team with the same id', async () => {
+    const before = await read('7');
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on';
+       insert into mirror.users (team_id, id, name, first_name, last_name, email, resolved)
+       values (48, 7, 'Eva Dahl', 'Eva', 'Dahl', 'eva@example.com', true);
+       insert into sync.user_base (team_id, id, name, first_name, last_name, email)
+       select team_id, id, name, first_name, last_name, email from mirror.users where team_id = 48;
+       insert into mirror.roles (team_id, role_id, name, members) values (48, 2, 'owner', 1);
+       set local musterd.writing = 'off';
+       update mirror.users set email = 'other@example.com' where team_id = 48;
+       insert into sync.held_fields (team_id, user_id, field, reason) values (48, 7, 'phone', 'conflict');
+       insert into sync.changes (team_id, user_id, kind, state, new) values (48, 7, 'push', 'open', '{"email": "other@example.com"}');
+       commit`,
+    );
+    expect(await read('7')).toEqual(before);
+  });
+
   it.each(['0', 'x', '9'.repeat(30), '1; drop'])('%s is nobody', async (id) => {
     expect(await readPerson(readerOf(41n), id)).toBe(null);
   });

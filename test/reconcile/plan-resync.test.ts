@@ -75,6 +75,15 @@ describe('taking everything from the service', () => {
     }
   });
 
+  it.each(fields)('holds an edit of %s anew that a person let pass before', (field) => {
+    for (const decision of ['approved', 'resolved'] as const) {
+      const state = makeState({ mirror: { [field]: here[field] }, held: [holdOf(field, { decision })] });
+      const { holds } = resync(state);
+      expect(holds).toMatchObject([{ field, reason: 'conflict', mirror: here[field] }]);
+      expect(holds[0]?.decision).toBeUndefined();
+    }
+  });
+
   it.each(fields)('ends a hold of %s that was asked for and is over', (field) => {
     const held = [holdOf(field, { reason: 'asked', endsInMs: 0 })];
     expect(resync(makeState({ held }))).toMatchObject({

@@ -844,6 +844,15 @@ describe('a batch that is refused', () => {
     expect(service.updates).toEqual([new Map([[2n, { roleId: 5n }]])]);
   });
 
+  it('leaves no half open that was not sent since the other one ended the run', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 4 });
+    for (const id of ids) mirror.edit(id, { roleId: 9n });
+    service.fault = (_, request) => ({ kind: 'status', status: request === 1 ? 400 : 401 });
+    expect((await run()).error).toMatchObject({ status: 401 });
+    expect(sentIds(service.updates)).toEqual([ids, ids.slice(0, 2)]);
+    expect([...mirror.intents.keys()]).toEqual([]);
+  });
+
   it('of one bad user stops nobody', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
@@ -1195,6 +1204,33 @@ describe('a push that nobody answered', () => {
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
     expect(notes.reasons).toEqual(['a push was not answered: no answer']);
   });
+
+  it.each([
+    ['email', 'agreed on'],
+    ['email', 'shown before'],
+    ['phone', 'agreed on'],
+    ['phone', 'shown before'],
+  ] as const)(
+    'is looked up by the %s that was %s, where the user has no other address',
+    async (field, old) => {
+      const policy: Policy = { ...holdAll, [field]: 'mirror-wins' };
+      const { service, mirror, run, show } = createStage({ policy });
+      const agreed = { email: null, phone: null, [field]: addressesOf(1n)[field === 'email' ? 0 : 1] };
+      const before =
+        old === 'agreed on'
+          ? agreed
+          : { ...agreed, [field]: { email: 'b@example.com', phone: '15550199' }[field] };
+      service.held.set(1n, makeUser(1n, before));
+      mirror.states.set(1n, { ...makeState({ base: agreed, mirror: agreed, service: null }), id: 1n });
+      mirror.edit(1n, { [field]: robin[field] });
+      service.fault = () => ({ kind: 'lost', applied: false });
+      await run();
+      service.fault = () => ({ kind: 'nothing' });
+      mirror.age(600_000);
+      expect((await run()).notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
+      expect(show(1n)).toMatchObject({ service: { [field]: taken[field] }, open: undefined });
+    },
+  );
 
   it('and had no effect stays open, is not sent again before it is quiet, and then is', async () => {
     const { service, mirror, run, show } = lostStage(false);

@@ -229,6 +229,29 @@ describe('rate', () => {
     expect(paused).toEqual([5_000]);
   });
 
+  test.each([
+    ['in hand', 1, 2],
+    ['being reserved', 8, 3],
+  ])('places that are %s when a pause begins are not used after it', async (_, inUse, reservations) => {
+    const clock = createVirtualClock();
+    let taken = 0;
+    const take = async () => {
+      taken += 1;
+      await clock.sleep(10);
+      return 0;
+    };
+    const places: Places = { take, pause: () => Promise.resolve() };
+    const rate = createRate({ ...defaultRateSettings, places }, clock, { random: () => 0 });
+    const [slot] = await clock.run(Promise.all(Array.from({ length: inUse }, () => rate.acquire())));
+    if (slot === undefined) throw new Error('no place');
+    const next = rate.acquire();
+    await Promise.resolve();
+    await rate.throttled(slot, '1', null);
+    await clock.run(next);
+    await clock.run(rate.acquire());
+    expect(taken).toBe(reservations);
+  });
+
   test('a shared limit that fails ends that call and no other', async () => {
     const clock = createVirtualClock();
     let calls = 0;

@@ -1,0 +1,82 @@
+/** The loop over a stand-in for its store: what is due and edited is what a test says. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createLoop, type LoopOptions } from '../../src/daemon/loop.ts';
+import { createProcessQueue, type TeamWork } from '../../src/daemon/queue.ts';
+import type { LoopStore, LoopTeam } from '../../src/daemon/run-due.ts';
+import { eventually } from '../support/eventually.ts';
+
+const teamOf = (name: string): LoopTeam => ({
+  name,
+  schedule: { users: '0 0 1 1 *', listings: '0 0 1 1 *', counts: '0 0 1 1 *' },
+  edits: { everyMs: 0, pollMs: 3_600_000 },
+});
+
+/** Nothing is due; these teams have edits that no run has seen. */
+async function createStage(given: Partial<LoopOptions> = {}) {
+  const edited = new Set<string>();
+  const runs: string[] = [];
+  const edits = (team: string) => ({
+    team,
+    isFresh: edited.has(team),
+    mark: 'now',
+    isMarked: true,
+    triedForMs: null,
+    failures: 0,
+  });
+  const store: LoopStore = {
+    registerGroups: () => Promise.resolve(),
+    readDue: () => Promise.resolve(new Map()),
+    readNextDueMs: () => Promise.resolve(null),
+    readFailures: () => Promise.resolve(new Map()),
+    readWork: (team) => Promise.resolve({ due: [], edits: edits(team) }),
+    setNextTime: () => Promise.resolve(),
+    runSooner: () => Promise.resolve(),
+    readFreshEdits: (teams) => Promise.resolve(teams.map(edits)),
+    noteEdits: (team) => Promise.resolve(void edited.delete(team)),
+  };
+  const loop = await createLoop({
+    teams: [teamOf('north')],
+    store,
+    createQueue: (work) => Promise.resolve(createProcessQueue(2, work)),
+    run: (team) => {
+      runs.push(team);
+      return Promise.resolve('complete');
+    },
+    firstRunNow: false,
+    monotonicMs: () => performance.now(),
+    onTrouble: (error) => {
+      throw error;
+    },
+    ...given,
+  });
+  onTestFinished(() => loop.close());
+  return { loop, edited, runs };
+}
+
+describe('the loop', () => {
+  it('looks for edits of a team that new settings bring, which nobody has told of', async () => {
+    const { loop, edited, runs } = await createStage();
+    edited.add('north');
+    loop.edited('north');
+    await eventually('it has looked at everything', () => runs.length === 1);
+    edited.add('south');
+    const take = await loop.prepare([teamOf('north'), teamOf('south')]);
+    take();
+    await eventually('the new team has its run', () => runs.includes('south'));
+    expect(runs).toEqual(['north', 'south']);
+  });
+
+  it('begins no run of a team whose turn comes while it stops', async () => {
+    let work: TeamWork = () => Promise.resolve();
+    const createQueue: LoopOptions['createQueue'] = (given) => {
+      work = given;
+      return Promise.resolve({ offer: () => Promise.resolve(true), close: () => work('north') });
+    };
+    const { loop, edited, runs } = await createStage({ createQueue });
+    edited.add('north');
+    await work('north');
+    edited.add('north');
+    await loop.close();
+    expect(runs).toEqual(['north']);
+  });
+});

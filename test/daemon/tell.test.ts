@@ -1,0 +1,64 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { sql } from 'kysely';
+import { expect, it, onTestFinished } from 'vitest';
+import { createTeller, type Teller } from '../../src/daemon/tell.ts';
+import { createLog } from '../../src/log.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+
+it('one of several daemons sends what all of them have read at once', async () => {
+  const posted: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    posted.push(request.url);
+    request.resume();
+    response.writeHead(204).end();
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const database = await createTestDatabase();
+  const { db } = database;
+  const tellers: Teller[] = [];
+  onTestFinished(async () => {
+    for (const teller of tellers) await teller.close();
+    await database.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  await sql`insert into sync.teams (team, team_id) values ('north', 41)`.execute(db.kysely);
+  const group = { group: 'users', fresh: false, ageMs: 3_600_000, limitMs: 1, never: false } as const;
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const outcomes: string[] = [];
+  const start = () =>
+    tellers.push(
+      createTeller({
+        db,
+        targets: () => new Map([['north', { url, format: 'json', secret: undefined, details: false }]]),
+        judge: () => [{ team: 'north', fresh: false, groups: [group] }],
+        log: createLog({ level: 'silent' }),
+        metrics: { onTold: (_, outcome) => outcomes.push(outcome) },
+      }),
+    );
+  const waiting = async () => {
+    const { rows } = await sql`select pid from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%sync.learned%'`.execute(
+      db.asTyped,
+    );
+    return rows.length;
+  };
+  // Whoever claims the notice waits until all have read that there is none.
+  await db
+    .transaction(async (tx) => {
+      await sql`insert into sync.learned (team, topic, value) values ('north', 'notice stale', '{}')`.execute(
+        tx,
+      );
+      for (let daemon = 0; daemon < 3; daemon += 1) start();
+      await eventually('all have read it', async () => (await waiting()) === 3);
+      throw new Error('taken back');
+    })
+    .catch(() => undefined);
+  await eventually('it is sent', () => outcomes.length > 0);
+  for (const teller of tellers) await teller.finish();
+  expect([posted.length, outcomes]).toEqual([1, ['accepted']]);
+});
