@@ -15,6 +15,8 @@ const teamOf = (name: string): LoopTeam => ({
 async function createStage(given: Partial<LoopOptions> = {}) {
   const edited = new Set<string>();
   const runs: string[] = [];
+  const asked: string[] = [];
+  let looks = 0;
   const edits = (team: string) => ({
     team,
     isFresh: edited.has(team),
@@ -26,12 +28,18 @@ async function createStage(given: Partial<LoopOptions> = {}) {
   const store: LoopStore = {
     registerGroups: () => Promise.resolve(),
     readDue: () => Promise.resolve(new Map()),
-    readNextDueMs: () => Promise.resolve(null),
+    readNextDueMs: () => {
+      looks += 1;
+      return Promise.resolve(null);
+    },
     readFailures: () => Promise.resolve(new Map()),
     readWork: (team) => Promise.resolve({ due: [], edits: edits(team) }),
     setNextTime: () => Promise.resolve(),
     runSooner: () => Promise.resolve(),
-    readFreshEdits: (teams) => Promise.resolve(teams.map(edits)),
+    readFreshEdits: (teams) => {
+      asked.push(...teams);
+      return Promise.resolve(teams.map(edits));
+    },
     noteEdits: (team) => Promise.resolve(void edited.delete(team)),
   };
   const loop = await createLoop({
@@ -50,19 +58,21 @@ async function createStage(given: Partial<LoopOptions> = {}) {
     ...given,
   });
   onTestFinished(() => loop.close());
-  return { loop, edited, runs };
+  return { loop, edited, runs, asked, looks: () => looks };
 }
 
 describe('the loop', () => {
   it('looks for edits of a team that new settings bring, which nobody has told of', async () => {
-    const { loop, edited, runs } = await createStage();
+    const { loop, edited, runs, asked, looks } = await createStage();
     edited.add('north');
     loop.edited('north');
     await eventually('it has looked at everything', () => runs.length === 1);
     edited.add('south');
     const take = await loop.prepare([teamOf('north'), teamOf('south')]);
     take();
-    await eventually('the new team has its run', () => runs.includes('south'));
+    const before = looks();
+    await eventually('it has looked again', () => looks() > before);
+    await eventually('the runs are over', () => asked.includes('south') === runs.includes('south'));
     expect(runs).toEqual(['north', 'south']);
   });
 

@@ -54,7 +54,7 @@ it('one of several daemons sends what all of them have read at once', async () =
         tx,
       );
       for (let daemon = 0; daemon < 3; daemon += 1) start();
-      await eventually('all have read it', async () => (await waiting()) === 3);
+      await eventually('all have read it', async () => (await waiting()) === 3 || outcomes.length > 0);
       throw new Error('taken back');
     })
     .catch(() => undefined);

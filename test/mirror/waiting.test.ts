@@ -435,20 +435,34 @@ describe.each(servers())('deciding about a batch on $name', (server) => {
     expect(await held()).toEqual([...untouched, other]);
   });
 
-  it('of two at once the first is done, and the other sees it', async () => {
-    const second = connect(approver);
+  const seen = `select jsonb_agg(jsonb_build_object('user_id', user_id, 'field', field, 'edit_id', edit_id, 'base', base_value,
+    'mirror', mirror_value, 'service', service_value)) from sync.held_fields where team_id = 41`;
+  it.each([
+    ['a batch is approved', `sync.approve('aaaaaaaaaaaa')`, [null, 'approved', 'approved']],
+    [
+      'edits are approved',
+      `sync.decide_edits('approve', 41, (${seen}), 'so')`,
+      ['held', 'approved', 'approved'],
+    ],
+    [
+      'a decision is taken back',
+      'sync.undecide((select max(decision_id) from sync.changes))',
+      ['moved', 'undecided', 'undecided'],
+    ],
+  ])('of two at once the first is done, and the other sees it: %s', async (_, call, outcomes) => {
+    const second = createDatabase({ url: database.url, maxConnections: 1 });
+    if (call.startsWith('sync.undecide')) await approve(asApprover, `'aaaaaaaaaaaa'`);
     const waiting = () =>
       run(`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
     let ended: Promise<unknown> | undefined;
     try {
       await run(`begin; select sync.reject('aaaaaaaaaaaa', '{1}', 'no')`, asApprover);
-      ended = approve(second, `'aaaaaaaaaaaa'`);
+      ended = run(`select user_id, field, outcome from ${call}`, second);
       await eventually('the second waits', async () => (await waiting()).length > 0);
       await run('commit', asApprover);
-      expect(await ended).toEqual([
-        [2n, 'email', 'approved'],
-        [3n, 'email', 'approved'],
-      ]);
+      expect(await ended).toEqual(
+        outcomes.flatMap((outcome, at) => (outcome === null ? [] : [[BigInt(at + 1), 'email', outcome]])),
+      );
       expect((await held())[0]?.[1]).toBe('rejected');
     } finally {
       await ended?.catch(() => {});

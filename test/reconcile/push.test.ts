@@ -1226,6 +1226,7 @@ describe('a push that nobody answered', () => {
       service.fault = () => ({ kind: 'lost', applied: false });
       await run();
       service.fault = () => ({ kind: 'nothing' });
+      service.unfiltered = 'none';
       mirror.age(600_000);
       expect((await run()).notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
       expect(show(1n)).toMatchObject({ service: { [field]: taken[field] }, open: undefined });
