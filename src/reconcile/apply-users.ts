@@ -33,7 +33,7 @@ export interface WritingContext extends RunContext {
 /** Rows per transaction: small enough not to block editors for long, large enough to need few statements. */
 const usersPerTransaction = 5000;
 
-/** A user that is new here: written as `planUser` would plan it, because there is nothing to decide. */
+/** A new user is written as `planUser` would plan it, because there is nothing to decide. */
 export function takeNew(service: ServiceUser, role: string | null): UserWrite {
   const values = takeValues(service, emptyValues);
   const joined = readable(service.name) ?? '';
@@ -58,7 +58,7 @@ async function overlapping<T>(items: readonly T[], work: (item: T) => Promise<vo
   try {
     for (const item of items) {
       const mine = work(item);
-      // A rejection is passed on below.
+      // The rejection is passed on below.
       mine.catch(() => {});
       underWay.push(mine);
       await underWay.at(-2);
@@ -69,7 +69,7 @@ async function overlapping<T>(items: readonly T[], work: (item: T) => Promise<vo
   }
 }
 
-/** One after another, to keep memory low. */
+/** Yields one after another, to keep memory low. */
 function* takeEach(ids: readonly Id[], users: Roster['users'], roles: WholePlan['roles']) {
   for (const id of ids) {
     const user = users.get(id);
@@ -78,8 +78,8 @@ function* takeEach(ids: readonly Id[], users: Roster['users'], roles: WholePlan[
 }
 
 /**
- * Writes what the service changed, and takes the users of whom nothing is known here. A row that an editor has locked is
- * skipped and waits for the next run.
+ * Writes what the service changed, and takes the users that are new here. A row that an editor has locked is skipped
+ * and waits for the next run.
  * @returns the users that wait
  */
 export async function applyPulls(
@@ -116,7 +116,7 @@ export async function applyPulls(
   return deferred;
 }
 
-/** Writes down whose rows were odd: those that could not be taken, that came twice, or that were older than before. */
+/** Records rows with oddities: those that could not be taken, that came twice, or that were older than before. */
 export async function applyOddities(
   { mirror }: WritingContext,
   { roster: { rejected, repeated, shown }, stale, movedAlone }: WholePlan,

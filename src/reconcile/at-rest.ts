@@ -1,7 +1,7 @@
 /**
- * What a run need not look at. The last complete run has recorded a state: the hash of each row of the answer, a mark of
- * the database, and who was not equal everywhere. Whoever is not among those, has the same hash, and was not written
- * since the mark is equal everywhere still.
+ * Finds what a run need not look at. The last complete run has recorded a state: the hash of each row of the answer, a
+ * mark of the database, and the users who were not equal everywhere. All others are still equal everywhere if they have
+ * the same hash and were not written since the mark.
  *
  * | team, settings       | users present, with a base | answer about the users | not at rest | what is read   |
  * |----------------------|----------------------------|------------------------|-------------|----------------|
@@ -12,8 +12,8 @@
  * | the same             | others                     | ·                      | ·           | everybody      |
  * | any other            | ·                          | ·                      | ·           | everybody      |
  *
- * Not at rest is who was planned in the last run, was written since, or is held, being pushed, missing or stale. All of it
- * counts for a day since everybody was compared.
+ * A user is not at rest who was planned in the last run, was written since, or is held, being pushed, missing or stale.
+ * The record counts for a day after everybody was compared.
  */
 import { createHash } from 'node:crypto';
 import type { Id } from '../model/id.ts';
@@ -25,19 +25,22 @@ import type { MirrorPort, MirrorWriter } from './ports.ts';
 import { askEverybody } from './read/ask.ts';
 import type { HowRead } from './run-notes.ts';
 
-/** If more users than this, and more than an eighth, are to be looked at, all are compared: one by one takes longer. */
+/**
+ * If more users than this, and more than an eighth, are to be looked at, everybody is compared, because one by one
+ * takes longer.
+ */
 const mostLookedAt = 1_000;
 
-/** Stands for whatever decides which users differ, besides the two answers. */
+/** Identifies all that decides which users differ, besides the two answers. */
 export function standFor({ schema }: Pick<Mark, 'schema'>, settings: unknown): string {
   return createHash('sha256')
     .update(toJson([schema, settings]))
     .digest('base64url');
 }
 
-/** The users who are looked at even if the service shows the same. `null`: everybody is. */
+/** The users who are looked at even if the service shows the same; `null` for everybody. */
 function restlessOf(known: RestingUsers, rest: WrittenSince, settings: unknown): ReadonlySet<Id> | null {
-  // What another version of the program has kept may have another form: nothing else of it is read before this.
+  // A record of another version of the program may have another form, so nothing else of it is read before this check.
   if (rest.since !== known.mark || known.under !== standFor(rest, settings)) return null;
   const open = new Set([...known.planned.map(BigInt), ...rest.written]);
   const restless = open.union(new Set(rest.noted));
@@ -45,7 +48,7 @@ function restlessOf(known: RestingUsers, rest: WrittenSince, settings: unknown):
   return isMuch || rest.present !== known.shown - open.size ? null : restless;
 }
 
-/** Asks for everybody, if what was recorded may still count; the database is looked at meanwhile. */
+/** Asks for everybody, if the record may still count, and looks at the database meanwhile. */
 export async function lookForNews(
   { service, mirror, notes }: RunContext,
   team: TeamHead,
@@ -67,18 +70,18 @@ export async function lookForNews(
   const answer = await unread.readNew({ hashes, besides: restless });
   if (answer.how === 'everybody') return { how: 'everybody', rest, answer };
   const isOfTeam = answer.users.every(({ teamId }) => (teamId ?? team.id) === team.id);
-  // Somebody is of another team by now, or is known here and not shown: everybody is asked for once more.
+  // Somebody belongs to another team by now, or is known here and not shown, so everybody is asked for once more.
   if (!isOfTeam || !restless.isSubsetOf(new Set(answer.users.map(({ id }) => id))))
     return { how: 'unasked', rest };
   return { how: 'some', rest, answer, only: answer.changed.union(restless), shown };
 }
 
-/** How much of the answer about the users is read, in the words of logs and metrics. */
+/** How much of the answer about the users is read, as logs and metrics say it. */
 export function howRead({ how }: UsersToCompare): HowRead {
   return how === 'unasked' || how === 'everybody' ? 'all' : how;
 }
 
-/** Whether nobody was known here: all that is here now is what the service says. */
+/** Whether nobody was known here before, so that the mirror has only what the service says. */
 const isFirst = ({ roster, plans, unknown }: WholePlan): boolean =>
   plans.length === 0 && unknown.length === roster.shown;
 
@@ -89,14 +92,14 @@ function isComplete({ roster, absent, stale }: WholePlan): boolean {
   return !isOdd && shown === members.size;
 }
 
-/** What there is to record: the plan, and what was looked at for it. */
+/** The facts to record: the plan, and what was looked at for it. */
 export interface Learnable extends WholePlan {
   readonly look: Exclude<UsersToCompare, { how: 'nothing' }>;
 }
 
 /**
- * Records the state in which a complete run has compared the users. Who was planned in it is looked at again the next
- * time, and so is whoever was written since the mark, which is older than the comparison.
+ * Records the state in which a complete run has compared the users. Those who were planned in it are looked at again
+ * next time, and so are those written since the mark, which is older than the comparison.
  */
 export async function learnRest(
   mirror: MirrorPort & MirrorWriter,

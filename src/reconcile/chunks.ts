@@ -1,4 +1,3 @@
-/** Cuts a list into pieces of at most `size`. */
 export function chunks<T>(list: readonly T[], size: number): readonly (readonly T[])[] {
   return Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
     list.slice(index * size, (index + 1) * size),

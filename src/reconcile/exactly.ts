@@ -69,7 +69,7 @@ const versionsSince = ({ versions }: UserState): Pick<UserState, 'versions'> =>
     ? {}
     : { versions: { ...versions, isNewer: true, changedMs: Math.floor(versions.changedMs) } };
 
-/** @param rows those that a person may approve: whether the service is as it was seen is found as for any approval */
+/** @param rows those that a person may approve; as for any approval, the service has to be as it was seen */
 export function exactly(rows: readonly BatchRow[]): Exactly {
   const known = new Set(rows.map(rowKey));
   const ofUser = Map.groupBy(rows, ({ userId }) => userId);
@@ -94,7 +94,7 @@ export function exactly(rows: readonly BatchRow[]): Exactly {
   };
 }
 
-/** Why this row is not sent although a person may approve it. */
+/** The reason why this row is not sent although a person may approve it. */
 function whyLeft({ field }: BatchRow, state: UserState | undefined, plan: UserPlan | undefined): string {
   const { mirror, service } = state ?? {};
   if (state === undefined || mirror === undefined || service === undefined || mirror.gone)
@@ -110,7 +110,7 @@ function whyLeft({ field }: BatchRow, state: UserState | undefined, plan: UserPl
 
 /**
  * The rows that the service has changed since, or that something else holds.
- * @param states as if the rows were approved
+ * @param states the states as if the rows were approved
  */
 export function leftOf(
   rows: readonly BatchRow[],

@@ -1,4 +1,4 @@
-/** When a row that is missing from a complete listing may be marked as gone. */
+/** Decides when a row that is missing from a complete listing may be marked as gone. */
 import { createHash } from 'node:crypto';
 import type {
   AbsenceGrounds,
@@ -28,9 +28,9 @@ interface AbsenceJudgement {
   readonly due: readonly Id[];
   /** Rows that exist although the listing leaves them out; least recently checked first. */
   readonly found: readonly Id[];
-  /** The rows that may not be marked as gone now, and why. */
+  /** The rows that may not be marked as gone now, and the reason. */
   readonly withheld: WithheldAbsence | null;
-  /** Whether only rows are withheld that a person left out. */
+  /** Whether the only withheld rows are those that a person left out. */
   readonly scopeIsUsual: boolean;
 }
 
@@ -56,11 +56,11 @@ interface Missing {
 }
 
 const share = ({ missing, population }: Missing) => `${missing} of ${population} rows are missing`;
-/** If more rows are missing than the greater of these two, it is taken for an accident. */
+/** If more rows are missing than the greater of these two, it counts as an accident. */
 const [mostMissing, mostShareMissing] = [3, 0.1];
 const limitOf = ({ population }: Missing) => Math.max(mostMissing, Math.floor(population * mostShareMissing));
 
-/** Why a run does not mark rows as gone by itself, the gravest first. `musterd approve` resolves each of them. */
+/** The reasons why a run does not mark rows as gone by itself, the gravest first. `musterd approve` resolves each of them. */
 export const absenceDoubts = {
   empty: (of) =>
     of.population > 0 && of.missing >= of.population ? `${share(of)}: an empty list proves nothing` : null,
@@ -79,7 +79,7 @@ function doubtAbout(of: Missing): string | null {
   return null;
 }
 
-/** The message for people, with what to do. */
+/** The message for people, and what to do. */
 export function sayWithheld(resource: MirroredResource, { reason, hash }: WithheldAbsence): string {
   return `${resource}: ${reason}; none of them is called gone before somebody says "musterd approve ${hash} --reason …"`;
 }

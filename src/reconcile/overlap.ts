@@ -1,5 +1,5 @@
 /**
- * Whether the service lists the same people as the mirror. The id of the team was compared before (`pinTeam`). Then:
+ * Decides whether the service lists the same people as the mirror. The id of the team was compared before (`pinTeam`).
  *
  * | of the smaller side in common           | name of the team       | what happens                        |
  * |-----------------------------------------|------------------------|-------------------------------------|
@@ -21,7 +21,7 @@ import type { MirrorPort } from './ports.ts';
 const tooFew = 3;
 
 /**
- * @returns the users that are no longer listed, if too few of the others are known; `null`: the run may go on
+ * @returns the users that are no longer listed, if too few of the others are known; `null` if the run may go on
  * @throws MusterdError `wrong-team`
  */
 export async function judgeOverlap(
@@ -46,7 +46,7 @@ export async function judgeOverlap(
   return { hash: absenceHash('users', unlisted), reason: counts, ids: unlisted };
 }
 
-/** The message for people, with what to do. */
+/** The message for people, and what to do. */
 export function sayReplaced({ reason, hash, ids }: WithheldAbsence): string {
   return `${reason}: if these are the right credentials and database, ${ids.length} users have left; agree to it with "musterd approve ${hash} --reason …"`;
 }

@@ -100,17 +100,17 @@ function rosterOf({ users, rejected, repeated, refusedLookups }: UserLookup, mem
   return { users, shown: users.size, members, rejected, repeated, refusedLookups, ...whole };
 }
 
-/** The plan of users who were asked for by name. */
+/** The plan of users who were chosen one by one. */
 export interface EditedPlan extends UsersPlan {
   readonly kind: 'edited';
   readonly fresh: FreshRead;
-  /** What is known of those who were planned. */
+  /** The states of the planned users. */
   readonly states: readonly UserState[];
-  /** How many users are present: nobody comes or goes by this plan. */
+  /** The number of present users, which this plan does not change. */
   readonly population: number;
 }
 
-/** @param exact plan only these pushes instead of all edits */
+/** @param exact if present, the only pushes to plan, instead of all edits */
 export async function planEdited(
   { service, mirror, notes, monotonicMs, recalled }: RunContext,
   team: Team,

@@ -1,4 +1,4 @@
-/** What one run makes of the users: roster, differences, merge, guard. Reads only. */
+/** Plans what one run does to the users: roster, differences, merge, guard. It only reads. */
 import { type Field, fields } from '../model/fields.ts';
 import type { AbsentRow } from '../model/absence.ts';
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
@@ -30,37 +30,36 @@ export interface RunContext {
   readonly mirror: MirrorPort;
   readonly notes: RunNotes;
   readonly monotonicMs: () => number;
-  /** Why nothing may be sent; absent: it may. */
+  /** The reason why nothing may be sent; absent if it may. */
   readonly still?: Still | undefined;
-  /** Set if a run of the last minute has read the team and compared it with the mirror. Its users may be counted since. */
+  /** Set if a run of the last minute has read the team and compared it with the mirror. It may have counted the users. */
   readonly recalled?: { readonly population: number | undefined } | undefined;
 }
 
-/** What one run makes of its users, whether they are all or some. */
+/** The plan of one run for its users, whether they are all or some. */
 export interface UsersPlan {
   readonly roster: Roster;
   readonly roles: RoleNames;
-  /** As the guard leaves them. */
+  /** The plans after the guard. */
   readonly plans: readonly UserPlan[];
-  /** Shown older than they were before. */
+  /** Users who are shown with an older version than before. */
   readonly stale: readonly Id[];
   readonly verdict: GuardVerdict;
-  /** What was read a moment ago and need not be read again before a push; `null`: all of it is read again. */
+  /** What was read a moment ago and need not be read again before a push; `null` if all has to be read again. */
   readonly fresh: FreshRead | null;
 }
 
-/** The plan of all users of a team. */
 export interface WholePlan extends UsersPlan {
   readonly kind: 'all';
-  /** Users of whom nothing is known here: they are taken as they are. */
+  /** Users that are new here, who are taken as they are. */
   readonly unknown: readonly Id[];
   /** Users in no listing of this pass. */
   readonly absent: readonly AbsentRow[];
-  /** How many users are shown with a newer version, and nothing else new. */
+  /** The number of users who are shown with a newer version and without another change. */
   readonly movedAlone: number;
 }
 
-/** What the roster as a whole says of this pass. */
+/** Notes what the roster as a whole says about this pass. */
 export async function noteRoster(
   { users, shown, members, rejected, repeated, unresolved }: Roster,
   notes: RunNotes,
@@ -83,7 +82,7 @@ export async function noteRoster(
   }
 }
 
-/** The roster: all users, or those that there are to look at. */
+/** Reads the roster: all users, or only those who have to be looked at. */
 async function rosterFor(
   { service, mirror, notes }: RunContext,
   team: Team,
@@ -122,8 +121,8 @@ export async function planUsers(
 }
 
 /**
- * The roster beside mirror and base, merged and looked at by the guard.
- * @param only those alone who can differ; `null`: anybody
+ * Compares the roster with mirror and base, merges it, and lets the guard check it.
+ * @param only the only users who can differ; `null` if all can
  */
 async function planRoster(
   mirror: SnapshotPort,
@@ -156,7 +155,7 @@ async function planRoster(
   const { maxDrift } = settings.guard;
   const unread = await readUnreadNotes(mirror, differing, { population: shown, maxDrift });
   const stale = differing.filter((state) => state.stale === true).map(({ id }) => id);
-  // All who are at rest are shown; nobody is counted by who is pushed.
+  // All users at rest are shown, so their number will do unless somebody is pushed.
   const isCounted = only === null || merged.some(isPush);
   const population = isCounted ? await mirror.countPresentUsers() : shown;
   const { plans, said } = keepResolved(merged, states, population);
@@ -170,14 +169,14 @@ async function planRoster(
   return { plans: verdict.plans, unknown, absent, stale, movedAlone, verdict, unread, said };
 }
 
-/** The same plan with somebody decided about in it of whom nothing is known here. */
+/** Plans the users who are new here. */
 export function planUnknown(plan: WholePlan, policy: Policy): readonly UserPlan[] {
   const { users, members } = plan.roster;
   const adopted = plan.unknown.map((id) => planUser(unknownUser(id, users.get(id)), members.get(id), policy));
   return [...plan.plans, ...adopted].toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Users whose version is newer though nothing of them has changed on either side. */
+/** Counts users whose version is newer although nothing of them has changed on either side. */
 export function countMovedAlone(states: readonly UserState[]): number {
   return states.filter((state) => {
     const { versions, service, mirror, base, hasOpenIntent, stale } = state;
@@ -187,7 +186,10 @@ export function countMovedAlone(states: readonly UserState[]): number {
   }).length;
 }
 
-/** Whether so many users have moved alone that versions tell nothing: in one pass here, over some days in SQL (`versions.ts`). */
+/**
+ * Whether so many users have moved alone that versions tell nothing. This is about one pass; SQL looks at several days
+ * (`versions.ts`).
+ */
 export function tellNothing(movedAlone: number, shown: number): boolean {
   return movedAlone >= Math.max(3, shown * 0.05);
 }
@@ -200,7 +202,7 @@ function judgedBy(states: readonly UserState[], movedAlone: number, shown: numbe
   );
 }
 
-/** What the guard says of these plans. */
+/** Lets the guard check these plans. */
 async function reviewPlans(
   mirror: SnapshotPort,
   view: Omit<GuardView, 'history' | 'present' | 'open' | 'edits'>,
@@ -211,7 +213,7 @@ async function reviewPlans(
   return guard({ ...view, history, ...(await readKnown(mirror, view.plans, settings)) }, settings);
 }
 
-/** Whether a limit on single fields has to know of everybody: a name is nobody's alone. */
+/** Whether a limit on single fields needs to know of other users, which it does not for a name. */
 export const concernsOthers = (plan: UserPlan): boolean =>
   decisionsOf(plan, 'push').some(([field]) => field !== 'name');
 
@@ -227,8 +229,8 @@ export function concernOf(plans: readonly UserPlan[], adminRoleIds: readonly Id[
 }
 
 /**
- * What the guard has to know of those who do not differ, and who edited those who do: asked for only where something
- * would be pushed, and by whom it was edited only where a person sees each push first.
+ * Reads what the guard needs to know about users who do not differ, and who edited the others. It is read only if
+ * something would be pushed, and the editors only if a person sees each push first.
  */
 export async function readKnown(
   mirror: SnapshotPort,
@@ -245,14 +247,14 @@ export async function readKnown(
   };
 }
 
-/** Nothing is pulled; what is held from now on stays so. */
+/** Nothing is pulled, and what is held stays so. */
 function leaveAlone(plan: UserPlan): UserPlan {
   const decide = (field: Field) =>
     plan.fields[field].kind === 'hold' ? plan.fields[field] : ({ kind: 'wait' } as const);
   return { ...plan, fields: decideEach(decide), write: null };
 }
 
-/** Many users at once whom no lookup answers any more: that is the lookup's doing, and nothing is noted of it. */
+/** Changes nothing if many users at once are no longer answered by any lookup, because that is a fault of the lookup. */
 export function keepResolved(
   plans: readonly UserPlan[],
   states: readonly UserState[],
@@ -270,7 +272,7 @@ export function keepResolved(
   };
 }
 
-/** Somebody of whom nothing is known here. */
+/** The state of a user who is new here. */
 export const unknownUser = (id: Id, service?: ServiceUser): UserState => ({
   id,
   service,

@@ -1,4 +1,4 @@
-/** What reconciling needs of the two sides. Implemented by `service/client.ts` and `mirror/mirror.ts`. */
+/** What reconciling needs of the two sides. `service/client.ts` and `mirror/mirror.ts` implement it. */
 import type {
   AbsenceDecision,
   AbsenceGrounds,
@@ -46,7 +46,7 @@ export interface ServicePort {
   /** At most 25 users, by our own rule. The client itself repeats it only after a 401. */
   updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
   tags(options: ListingOptions<Tag>): Promise<Listing<Tag>>;
-  /** `null`: the service answers 404. */
+  /** `null` if the service says 404. */
   tag(id: Id): Promise<Tag | null>;
   contactFields(options: ListingOptions<ContactField>): Promise<Listing<ContactField>>;
   contactCount(body: PaginationBody): Promise<bigint>;
@@ -62,7 +62,7 @@ export type GatheredListing = GatheredRows<Tag | ContactField>;
 export interface MirrorPort {
   /** Users whose three versions differ, byte for byte; users that are equal everywhere are left out. */
   readDifferingUsers(users: readonly ServiceUser[], roles: RoleNames): Promise<readonly UserState[]>;
-  /** As `readDifferingUsers`, for all users, including those that the service does not show. */
+  /** Like `readDifferingUsers`, for all users, including those that the service does not show. */
   compareShownUsers(shown: ShownUsers): Promise<ComparedUsers>;
   /** Users in mirror or base that are not gone and not in `seen`; listed members even if they are gone. */
   readUnseenUsers(seen: readonly Id[], listed: readonly Id[]): Promise<readonly UserState[]>;
@@ -70,22 +70,22 @@ export interface MirrorPort {
   readEditedUsers(): Promise<readonly EditedUser[]>;
   /** All addresses to look these users up by: those in mirror and base, held and sent ones. */
   readAddresses(ids: readonly Id[]): Promise<readonly Addresses[]>;
-  /** `mirror.user_lookups`. */
+  /** Reads `mirror.user_lookups`. */
   readLookups(): Promise<{ readonly emails: readonly string[]; readonly phones: readonly string[] }>;
   countPresentUsers(): Promise<number>;
   /** The concerned users that are not gone, with their base; may include users that are not concerned. */
   readPresentUsers(concern: Concern): Promise<readonly PresentUser[]>;
   readIntents(): Promise<readonly Intent[]>;
   readGuardHistory(): Promise<GuardHistory>;
-  /** For these users, field by field. */
+  /** Reads who last edited the fields of these users. */
   readLastEdits(ids: readonly Id[]): Promise<readonly EditedField[]>;
   readOverlap(listed: readonly Id[], scope: string): Promise<Overlap>;
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
-  /** Which users are not at rest, as the database tells it. */
+  /** Reads which users are not at rest, as far as the database can tell. */
   readRest(): Promise<WrittenSince>;
-  /** The hashes kept with this record; `null`: there is another record by now. */
+  /** The hashes kept with this record; `null` if there is another record by now. */
   readRowHashes(of: RestingUsers): Promise<Buffer | null>;
-  /** The record of the last complete pass; `null`: there is none, or it is too old. */
+  /** The record of the last complete pass; `null` if there is none, or it is too old. */
   readRestingUsers(): Promise<RestingUsers | null>;
   readKnownListing(resource: ListedResource): Promise<KnownListing>;
   /** Collects the rows of a listing, to be compared or applied. */
@@ -126,7 +126,7 @@ export interface MirrorWriter {
   /** Deletes the bookkeeping of users that exist nowhere any more. */
   forgetUsers(ids: readonly Id[]): Promise<void>;
   /**
-   * Writes down what is about to be sent, without users that were edited meanwhile, are busy or have an open intent.
+   * Records what is about to be sent, without users that were edited meanwhile, are busy or have an open intent.
    * @param approved users for whom a person approved everything that is sent
    */
   openIntents(plans: readonly UserPlan[], approved: ReadonlySet<Id>): Promise<OpenedIntents>;
@@ -134,7 +134,8 @@ export interface MirrorWriter {
   applyStopped(stopped: Stopped): Promise<void>;
   /**
    * Marks these users' open intents as sent. Called right before each write to the service.
-   * @returns the users of whom an edit was taken back, replaced or rejected meanwhile: nothing is marked, nothing may leave
+   * @returns the users of whom an edit was taken back, replaced or rejected meanwhile; if there are any, nothing is
+   * marked and nothing may leave
    */
   markSent(ids: readonly Id[]): Promise<readonly Id[]>;
   /** Throws `lease-lost` if the run's lease may have expired by the clock. Needs no query. */
@@ -143,11 +144,11 @@ export interface MirrorWriter {
   applyResults(results: readonly IntentResult[]): Promise<readonly Id[]>;
   /** How often these values were pushed in a row without effect, by user and field. */
   countIneffective(intents: readonly Intent[]): Promise<ReadonlyMap<Id, PushTries>>;
-  /** The state after a first run has taken everybody, and whose rows are not as it took them. */
+  /** Reads the state that a first run left, and the users whose rows are not as it took them. */
   readTaken(): Promise<Pick<Mark, 'mark'> & { readonly written: readonly Id[] }>;
   /**
-   * @param hashes of the rows of the answer; `null`: those that are kept are still right
-   * @param isWhole whether everybody was compared: only then the day begins anew
+   * @param hashes the hashes of the rows of the answer; `null` if those that are kept are still right
+   * @param isWhole whether everybody was compared, which alone begins the day anew
    */
   applyRestingUsers(users: RestingUsers, hashes: Buffer | null, isWhole: boolean): Promise<void>;
   applyRestingListing(resource: ListedResource, listing: RestingListing): Promise<void>;

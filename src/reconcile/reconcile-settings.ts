@@ -1,4 +1,4 @@
-/** What a run is told by the configuration. */
+/** The settings of a run. */
 import type { Segment } from '../model/contact-count.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import type { Policy } from './merge/merge-field.ts';

@@ -24,25 +24,24 @@ import { settleIntents } from './push/settle-intents.ts';
 import { indexMembers } from './read/members.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
 
-/** How the users of a run end. */
 type UsersDone =
   /** Something waits for a person, and nothing else is done until they have decided. */
   | { readonly kind: 'stopped' }
-  /** @property learn what can be recorded for the next run; `null`: nothing, or not of everybody */
+  /** @property learn what can be recorded for the next run; `null` if there is nothing, or not everybody was compared */
   | { readonly kind: 'done'; readonly learn: Learnable | null };
 
 const stopped: UsersDone = { kind: 'stopped' };
-/** Nothing was done that the next run could be spared. */
+/** The end of a run that recorded nothing to spare the next one. */
 export const unlearned: UsersDone = { kind: 'done', learn: null };
 
-/** A run that has users to look at: those of `look`; `null`: those who were edited in the mirror. */
+/** A run that has users to look at: those of `look`, or, if it is `null`, those who were edited in the mirror. */
 interface Begun {
   readonly kind: 'begun';
   readonly team: Team;
   readonly look: Exclude<UsersToCompare, { how: 'nothing' }> | null;
 }
 
-/** Finds out whether there is anything to look at, and whether it is the same team still. */
+/** Finds out whether there is anything to look at, and whether it is still the same team. */
 async function begin(
   places: WritingContext,
   answer: TeamAnswer,
@@ -60,7 +59,7 @@ async function begin(
   return { kind: 'begun', team, look };
 }
 
-/** Nothing is new: neither side is looked at any further. */
+/** Ends the run, because nothing is new and neither side has to be looked at any further. */
 async function leaveAtRest(
   { mirror, notes, keepTeam, keepPopulation }: WritingContext,
   answer: TeamAnswer,
@@ -98,13 +97,16 @@ async function planBegun(
   return { ...users, look };
 }
 
-/** Writes down and tells what the guard holds. @returns whether the run ends here */
+/**
+ * Stores and reports what the guard holds.
+ * @returns whether the run ends here
+ */
 async function stopsAtGuard(
   { mirror, notes, still }: WritingContext,
   { plans, verdict }: UsersPlan,
 ): Promise<boolean> {
   const { refused, reviewed, waiting, batches, isNews, writes, postponed } = verdict;
-  // If nothing may be sent, the batches wait like all else, and there is nothing to stop for.
+  // If nothing may be sent, the batches wait like everything else, and there is no reason to stop.
   const isStopped = verdict.stopped && still === undefined;
   if (isNews || writes.holds.length + writes.lacking.length + writes.ended.length > 0)
     await mirror.applyStopped(writes);
@@ -120,7 +122,7 @@ async function stopsAtGuard(
       what: 'pushes',
     });
   notePostponed(postponed, notes);
-  // What people agreed to is left to the next run, which nothing stops any more.
+  // What people approved is left to the next run, which nothing stops any more.
   if (isStopped) notes.count('postponed', plans.filter(isPush).length);
   return isStopped;
 }
@@ -150,7 +152,7 @@ async function pull(
   return deferred;
 }
 
-/** Pushes what is planned, but for deferred users: nothing was written for them, not even holds. */
+/** Pushes what is planned, except for deferred users, for whom nothing was written, not even holds. */
 async function push(
   context: PushContext,
   { push: settings, policy }: ReconcileSettings,

@@ -34,8 +34,8 @@ interface ListingsPlan {
 }
 
 /**
- * A part of the run that the others do not need: if it gets no answer, the run is partial and goes on.
- * @returns what the work does; `undefined`: it got no answer
+ * A part of the run that the others do not need. If it gets no answer, the run is partial and goes on.
+ * @returns the result of the work; `undefined` if it got no answer
  */
 async function attempt<R>(notes: RunNotes, part: string, work: () => Promise<R>): Promise<R | undefined> {
   try {
@@ -67,12 +67,12 @@ async function costOf(
 }
 
 export interface Planned {
-  /** Too few people in common: until a person agrees, a run would end before all of this. */
+  /** Set if too few people are in common, so that a run would end before all of this until a person agrees. */
   readonly replaced: WithheldAbsence | null;
   readonly users: WholePlan;
   readonly listings: readonly ListingsPlan[];
   readonly cost: PushCost;
-  /** Who made the edits that wait in batches. */
+  /** The edits that wait in batches, with the people who made them. */
   readonly edits: readonly EditedField[];
 }
 

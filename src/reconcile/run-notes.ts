@@ -52,7 +52,7 @@ export type RunEvent =
 
 /** What the guard refused in this run. */
 interface GuardRefusal {
-  /** The hash for "musterd approve"; `null`: there is nothing to approve. */
+  /** The hash for "musterd approve"; `null` if there is nothing to approve. */
   readonly hash: string | null;
   /** All waiting batches, the newest last. */
   readonly batches: readonly string[];
@@ -63,7 +63,7 @@ interface GuardRefusal {
   readonly users: number;
   /** Whether the run ended here: the first run with refused pushes does nothing more; later ones go on without them. */
   readonly stopped: boolean;
-  /** The guard refused nothing: the pushes only wait for a review. */
+  /** Whether the guard refused nothing, and the pushes only wait for a review. */
   readonly isReview: boolean;
   /** Whether to notify people: the first time, for another mass change, or again after a day. */
   readonly isNews: boolean;
@@ -79,7 +79,7 @@ export interface RunNotes {
   count(kind: CountKind, by?: number): void;
   /** Records the window of one batch: from its last read to its answer. */
   pushWindow(windowMs: number): void;
-  /** The longest window in ms, in which an edit on the service could be overwritten. `null`: nothing was pushed. */
+  /** The longest window in ms, in which an edit on the service could be overwritten; `null` if nothing was pushed. */
   readonly longestPushMs: number | null;
   event(event: RunEvent): void;
   requestId(requestId: string | null): void;
@@ -169,7 +169,7 @@ export function warnOfTwice(notes: RunNotes, resource: MirroredResource, ids: re
   );
 }
 
-/** The record of it that people find beside the rows that could not be taken. */
+/** The record of such an id, which people find beside the rows that could not be taken. */
 export const givenTwice = (resource: MirroredResource, id: Id): RejectedRow => ({
   resource,
   id,
@@ -177,7 +177,10 @@ export const givenTwice = (resource: MirroredResource, id: Id): RejectedRow => (
   excerpt: '',
 });
 
-/** Nothing was written or sent for these users: somebody has an open transaction about them, and the next run looks again. */
+/**
+ * Notes users for whom nothing was written or sent, because somebody has an open transaction about them. The next run
+ * looks again.
+ */
 export function noteDeferred(notes: RunNotes, users: number): void {
   notes.count('deferred', users);
   if (users > 0) notes.partial(`${users} users were being edited and wait for the next run`);

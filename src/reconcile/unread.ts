@@ -70,7 +70,7 @@ export function unreadNotes(
   });
 }
 
-/** As `unreadNotes`, with the approvals, which are read only if something is unreadable. */
+/** Like `unreadNotes`, with the approvals, which are read only if something is unreadable. */
 export async function readUnreadNotes(
   mirror: Pick<MirrorPort, 'readGuardHistory'>,
   states: readonly UserState[],

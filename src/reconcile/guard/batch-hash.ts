@@ -8,13 +8,13 @@ import { canonicalService, type Values } from '../../model/user-plan.ts';
 export interface BatchRow {
   readonly userId: Id;
   readonly field: Field;
-  /** Absent: it is not on record yet, and its values alone stand for it. */
+  /** Absent if it is not on record yet and only its values identify it. */
   readonly edit?: Id | undefined;
   readonly madeMs?: number | undefined;
-  /** The version of the service that was seen with it: ms, by its clock. Absent: versions tell nothing. */
+  /** The version of the service that was seen with it, in ms by its clock; absent if versions tell nothing. */
   readonly seenMs?: number | undefined;
   readonly values: Values;
-  /** What else was shown with it, and has to be so still. */
+  /** Anything else that was shown with it and has to be unchanged. */
   readonly shown?: unknown;
 }
 

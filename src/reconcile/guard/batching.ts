@@ -1,4 +1,4 @@
-/** Which fields are held together, and why. */
+/** Decides which fields are held together, and why. */
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import type { EditedField } from '../../model/waiting.ts';
@@ -12,7 +12,6 @@ export interface Batching {
   readonly groupOf: (userId: Id, field: Field) => string;
 }
 
-/** Groups by the transaction of the edit, as far as it is known. */
 function byTransaction(edits: readonly EditedField[]): Batching['groupOf'] {
   const known = new Map(edits.map(({ userId, field, transaction }) => [`${userId} ${field}`, transaction]));
   return (userId, field) => known.get(`${userId} ${field}`) ?? '';

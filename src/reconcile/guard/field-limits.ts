@@ -22,11 +22,10 @@ import type { PresentUser } from '../../model/plan.ts';
 import { canonicalShown, canonicalValue, readable, type ServiceUser } from '../../model/user.ts';
 import { type Hold, holdField, pushOf, type UserPlan } from '../../model/user-plan.ts';
 
-/** The users, and the values that are on their way to them. */
 export interface Population {
-  /** The users that were read. The service shows all others as was last agreed on. */
+  /** The users that were read. For all others the service counts as unchanged since both sides agreed. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** How many users the service shows. */
+  /** The number of users that the service shows. */
   readonly shown: number;
   /** The users that differ from base; for the others `present` has the same values. */
   readonly differing: Iterable<Id>;
@@ -77,7 +76,7 @@ type Addressed = ReadonlyMap<string, readonly Id[]>;
 
 const addressed = new WeakMap<Population['members'], Readonly<Record<'email' | 'phone', Addressed>>>();
 
-/** Users by listed address. Computed once per listing, which is long and serves many runs of edits. */
+/** Users by listed address. This is computed once per listing, which is long and serves many runs of edits. */
 function addressesOf(members: Population['members']): Readonly<Record<'email' | 'phone', Addressed>> {
   const known = addressed.get(members);
   if (known !== undefined) return known;
@@ -110,7 +109,7 @@ function createAddressed() {
 
 type Owners = ReadonlyMap<string, ReadonlySet<Id>>;
 
-/** By pushed address: who has it on the service or in base, and who is to get it. */
+/** By pushed address: the users who have it on the service or in base, and those who are to get it. */
 function ownersOf(
   field: 'email' | 'phone',
   pushes: readonly ReviewedFields[],
@@ -161,13 +160,13 @@ export function tooManyRoles(pushes: readonly ReviewedFields[], maxRoleChanges: 
   return joinLimits(changes.map((push) => limitField(push, 'roleId', detail)));
 }
 
-/** Which run a demotion waits for: the next one, or the next that reads all users. */
+/** The run that a demotion waits for: the next one, or the next that reads all users. */
 export type Until = 'next' | 'whole';
 
 /** The result for demotions that would leave no administrator. */
 export interface LastAdministrators {
   readonly fieldLimits: FieldLimits;
-  /** Left out of this run: neither sent nor held. */
+  /** Demotions that are left out of this run, neither sent nor held. */
   readonly postponed: ReadonlyMap<Id, Until>;
 }
 

@@ -16,8 +16,8 @@
  *
  * With `isReviewed` the limits on the number of pushes do not apply.
  *
- * Shares apply from `minPopulation` users on. Only pushes count, not adoptions, pulls or settled fields.
- * Fields that are held together are a batch. For each field that would be pushed:
+ * Shares apply from `minPopulation` users on. Only pushes count, not adoptions, pulls or settled fields. Fields that
+ * are held together are a batch. For each field that would be pushed:
  *
  * | beyond a field limit | resolved | approved | refused or in a batch before | the field             |
  * |----------------------|----------|----------|------------------------------|-----------------------|
@@ -27,12 +27,12 @@
  * | no                   | no       | no       | yes                          | is held in this batch |
  * | no                   | no       | no       | no                           | is sent               |
  *
- * A name that only gets back what an update of ours cleared is not counted, and is sent whatever the number of pushes: nobody
- * edited it, and the user is without it until then. A review holds it as it holds all else.
+ * A name that only gets back what an update of ours cleared is not counted, and is sent whatever the number of pushes,
+ * because nobody edited it, and the user has no name until then. A review holds it like everything else.
  *
- * A field is resolved or approved if a person agreed to this edit over what the service shows. An edit that was in a batch
- * before does not count again against the limits; another edit of the same field does, and needs its own approval. So a
- * waiting batch does not keep anything else from being sent.
+ * A field is resolved or approved if a person agreed to this edit over what the service shows. An edit that was in a
+ * batch before does not count again against the limits; another edit of the same field does, and needs its own
+ * approval. A waiting batch therefore stops nothing else from being sent.
  *
  * Whether people are told (exit code 4), and whether the run goes on:
  *
@@ -86,7 +86,7 @@ import { sayLacking, sayLeft, sayLimited, sayReviewed } from './refusal-words.ts
 
 export interface GuardView extends Population {
   readonly states: readonly UserState[];
-  /** Every plan of the run, pushes or not. */
+  /** All plans of the run, with or without pushes. */
   readonly plans: readonly UserPlan[];
   /** Users present in the mirror. */
   readonly population: number;
@@ -96,7 +96,7 @@ export interface GuardView extends Population {
 }
 
 export interface GuardVerdict {
-  /** Why some pushes may not be sent; empty if all may. */
+  /** The reasons why some pushes may not be sent; empty if all may. */
   readonly refused: readonly string[];
   /** The reasons of pushes that only wait for a review; people are not told that the guard refused them. */
   readonly reviewed: readonly string[];
@@ -114,7 +114,7 @@ export interface GuardVerdict {
   readonly batches: readonly string[];
   /** Demotions that are left out of this run, but not held, and until when. */
   readonly postponed: ReadonlyMap<Id, Until>;
-  /** Fields that many users no longer have; this waits for a person. */
+  /** Fields that many users no longer have, and that wait for a person. */
   readonly lacking: readonly Field[];
   /** What to write to the database. */
   readonly writes: Stopped;
@@ -125,13 +125,13 @@ interface ReviewedPush {
   readonly plan: UserPlan;
   readonly pushed: readonly (readonly [Field, Values])[];
   readonly resolved: readonly Field[];
-  /** Approved or resolved. */
+  /** The fields that are approved or resolved. */
   readonly approved: readonly Field[];
   /** Fields that were in a batch before and are not approved. */
   readonly again: readonly Field[];
   /** The fields among them that have the same edit, never approved. */
   readonly left: readonly Field[];
-  /** What is void about those of them that were approved, in words. */
+  /** The reasons, in words, why approvals of these are void. */
   readonly voids: ReadonlyMap<Field, string | undefined>;
 }
 
@@ -190,7 +190,7 @@ function reviewDrift(view: GuardView, settings: GuardSettings) {
   return {
     open,
     news: open.filter(({ field }) => !fieldsOf(waiting).includes(field)),
-    /** Waits, although this run cannot tell whether it still applies. */
+    /** These wait, although this run cannot tell whether they still apply. */
     unseen: isJudged ? [] : waiting,
     left: waiting.filter(({ field }) => !isOver(field)),
     ended: [...fieldsOf(waiting), ...accepted].filter(isOver),
@@ -250,7 +250,7 @@ function holdBack(
   return { hashes: [...batches.values()], waiting, plans: mapped };
 }
 
-/** What is written of a field that many users no longer have. */
+/** The hold of a field that many users no longer have. */
 function holdLacking(drift: Drift, users: number, batch: string | undefined): Hold {
   const none = { base: undefined, mirror: undefined, service: undefined };
   const hold: Hold = { field: drift.field, reason: 'limit', ...none, detail: sayDrift(drift, users) };

@@ -1,4 +1,4 @@
-/** What still waits for a person once a plan is carried out. */
+/** Finds what still waits for a person once a plan is carried out. */
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { type Decision, holdsOf, type UserPlan } from '../../model/user-plan.ts';
@@ -21,7 +21,10 @@ export function stayingOf<Held>(
   });
 }
 
-/** How many single fields wait for a person once this is done: those that it holds, and those held before that it leaves so. */
+/**
+ * The number of single fields that wait for a person after this: those that it holds, and those held before that it
+ * leaves.
+ */
 export function countHeld(
   plans: readonly UserPlan[],
   before: readonly { readonly userId: Id; readonly field: Field }[],

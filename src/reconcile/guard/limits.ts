@@ -8,16 +8,16 @@ import { isUnread } from '../unread.ts';
 
 export interface GuardSettings {
   readonly maxRows: number;
-  /** 0 to 1, as a share of the users present. */
+  /** A share of the users present, from 0 to 1. */
   readonly maxShare: number;
   readonly maxSharePerDay: number;
   readonly minPopulation: number;
   readonly maxRoleChanges: number;
-  /** Share of the rows in which a field that they had may now be absent or unreadable. */
+  /** The share of the rows in which a field that they had may now be absent or unreadable. */
   readonly maxDrift: number;
   /** Role ids of administrators. */
   readonly adminRoleIds: readonly Id[];
-  /** A person reviews each push first. */
+  /** Whether a person reviews each push first. */
   readonly isReviewed: boolean;
 }
 

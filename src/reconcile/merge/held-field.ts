@@ -54,28 +54,36 @@ type Known = Pick<UserState, 'edits' | 'versions'>;
 export const holdOn = (field: Field, { held }: Pick<UserState, 'held'>): Hold | undefined =>
   held.find((hold) => hold.field === field);
 
-/** Whether the field has the edit now that is held, and not another one, of the same value or not. */
+/** Whether the field still has the held edit, and not another one, even of the same value. */
 export const isSameEdit = (
   { field, edit }: Pick<Hold, 'field' | 'edit'>,
   { edits }: Pick<Known, 'edits'>,
 ): boolean => edit === edits[field]?.id;
 
-/** Whether edit and service are as they were seen: the same edit, value and base, and no later version that tells something. */
+/**
+ * Whether edit and service are as they were seen: the same edit, value and base, and no later version that proves a
+ * change.
+ */
 export const isAsSeen = (hold: Hold, values: Values, known: Known): boolean =>
   isSameEdit(hold, known) && samePush(hold.field, hold, values) && !isLater(hold, known);
 
-/** Whether the service shows a later version than was seen: in the mirror's row, or by the run that stopped it and wrote no row. */
+/**
+ * Whether the service shows a later version than was seen, either in the mirror's row or by the run that stopped it and
+ * wrote no row.
+ */
 function isLater({ seenMs }: Pick<Hold, 'seenMs'>, { versions }: Pick<Known, 'versions'>): boolean {
   if (versions?.isNewer !== true || !versions.isTelling) return false;
   const { changedMs } = versions;
   return seenMs === undefined || changedMs === undefined || changedMs > seenMs;
 }
 
-/** Whether a person approved this edit over what the service shows. */
 export const isApproved = (hold: Hold | undefined, values: Values, known: Known): boolean =>
   hold?.decision !== undefined && isAsSeen(hold, values, known);
 
-/** If a person decided about this edit and the service has moved since: what is void, in words, with both versions if known. */
+/**
+ * The reason, in words, why a person's decision about this edit is void: the service has moved since. It has both
+ * versions if they are known.
+ */
 export function voidDetail(hold: Hold | undefined, values: Values, known: Known): string | undefined {
   if (hold?.decision === undefined || !isSameEdit(hold, known)) return undefined;
   if (!sameValue(hold.field, hold.mirror, values.mirror) || isAsSeen(hold, values, known)) return undefined;

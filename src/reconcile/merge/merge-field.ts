@@ -49,7 +49,7 @@ export function canonicalBase(field: Field, base: BaseUser): string {
   return field === 'name' ? canonicalName(base.joined) : canonicalValue(field, base);
 }
 
-/** Why it is unknown whether the service has moved a field; `undefined` if it is known. */
+/** The reason why it is unknown whether the service has moved a field; `undefined` if it is known. */
 export function unreadOf(
   field: Field,
   base: BaseUser | undefined,
@@ -80,7 +80,10 @@ export function mergeField(
 export type ConflictPolicy = 'hold' | 'service-wins' | 'mirror-wins';
 
 export interface Policy extends Readonly<Record<Field, ConflictPolicy>> {
-  /** What is sent may need somebody's approval: an editor's word for the split of a name does not send its halves along. */
+  /**
+   * Whether all that is sent may need an approval. Then an editor's word for the split of a name does not send its
+   * halves along.
+   */
   readonly approvesSplits?: boolean;
 }
 

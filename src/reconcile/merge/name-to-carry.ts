@@ -1,10 +1,10 @@
-/** Which name can go along with an update of other fields, where an update without the name would clear it. */
+/** Finds the name that can go along with an update of other fields, if an update without it would clear the name. */
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
 import type { Policy } from './merge-field.ts';
 import { type BaseUser, type MirrorUser, readable, type ServiceUser } from '../../model/user.ts';
 
 /**
- * The service's name in halves. Both who holds a field because no name can go along and who keeps such a hold ask this.
+ * The service's name in halves. It is asked both to hold a field because no name can go along, and to keep such a hold.
  *
  * | the name on the service                                        | `approvesSplits` | what goes along                 |
  * |----------------------------------------------------------------|------------------|---------------------------------|

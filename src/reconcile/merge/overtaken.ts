@@ -34,7 +34,7 @@ export function isOvertaken({ isNewer, isTelling }: Versions, isSince: boolean, 
   return isNewer && isTelling && !isSince && !moved;
 }
 
-/** No name at all is stored as an empty one, and an empty address as none. */
+/** A missing name is stored as an empty one, and an empty address as none. */
 function asStored(field: Field, value: ServiceValue): ServiceValue {
   return field === 'name' ? (value ?? '') : storedValue(value ?? null);
 }

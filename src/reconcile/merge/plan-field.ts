@@ -30,7 +30,7 @@ import { overtakenDetail } from './overtaken.ts';
 import { agreedOf } from './service-values.ts';
 import { isTooLong, longestText } from '../../model/longest-text.ts';
 
-/** Why a value cannot be sent, in words; `undefined` if it can. */
+/** The reason why a value cannot be sent, in words; `undefined` if it can. */
 export function unsendable(field: Field, mirror: MirrorUser, base: BaseUser): string | undefined {
   const value = field === 'name' ? `${mirror.name.first} ${mirror.name.last}` : mirror[field];
   if (typeof value === 'string' && isTooLong(value))
@@ -53,7 +53,10 @@ function unsendableName(mirror: MirrorUser, base: BaseUser): string | undefined 
   return `the split of "${base.joined}" is a guess: set ${other} too, or name_split = 'known'`;
 }
 
-/** A rejected edit, or one from before the user left, waits for a person whatever the service does meanwhile. */
+/**
+ * Whether a hold waits for a person whatever the service does, which a rejected edit does, and one from before the user
+ * left.
+ */
 export const standsByMirror = ({ reason }: Pick<Hold, 'reason'>): boolean =>
   reason === 'gone' || reason === 'rejected';
 
@@ -108,7 +111,7 @@ export const versionsOf = (field: Field, { base, mirror, service }: Seen): Value
   service: serviceValue(service, field),
 });
 
-/** Stays held; the service's current value is recorded. */
+/** The field stays held, and the service's current value is recorded. */
 export const stillHeld = (field: Field, service: ServiceUser): Decision => ({
   kind: 'held',
   shown: serviceValue(service, field),
@@ -134,9 +137,9 @@ interface Differing {
   readonly state: Seen;
   readonly values: Values;
   readonly base: BaseUser;
-  /** What the merge and the policy make of it, if no hold says otherwise. */
+  /** The result of merge and policy, if no hold says otherwise. */
   readonly decided: 'pull' | 'push' | 'conflict';
-  /** A push is not held because of what the service says meanwhile. */
+  /** Whether a push is not held whatever the service says meanwhile. */
   readonly mirrorWins: boolean;
 }
 
@@ -145,7 +148,7 @@ function toPush({ field, state: { edits, versions }, values }: Differing, ends: 
   return { kind: 'push', values, edit: edits[field]?.id, seenMs, ends };
 }
 
-/** What the hold of a differing field still says; `undefined`: nothing, and the field is decided about anew. */
+/** The decision of the hold of a differing field; `undefined` if the hold is over and the field is decided about anew. */
 function underHold(hold: Hold, differing: Differing, policy: Policy, hasName: boolean): Decision | undefined {
   const { field, state, values, base, decided, mirrorWins } = differing;
   const isDecided = hold.decision !== undefined;
@@ -154,7 +157,7 @@ function underHold(hold: Hold, differing: Differing, policy: Policy, hasName: bo
     if (isDecided) return toPush(differing, false);
     if (isInBatch) return { kind: 'held', shown: hold.service };
   }
-  // A decision that is void leaves nothing behind of what held the field before.
+  // A void decision leaves nothing of what held the field before.
   if (!isSameEdit(hold, state)) return undefined;
   if (isInBatch) {
     // It waits for a person again, whatever the limits are (`guard.ts`).
@@ -166,7 +169,7 @@ function underHold(hold: Hold, differing: Differing, policy: Policy, hasName: bo
   return detail === undefined ? undefined : holdField(field, 'conflict', detail, values);
 }
 
-/** Why a differing field is held from now on; `undefined`: nothing speaks against what was decided. */
+/** The reason why a differing field is held from now on; `undefined` if there is none. */
 function reasonToHold(
   { field, state: { mirror, service }, base, decided, mirrorWins }: Differing,
   isLate: boolean,

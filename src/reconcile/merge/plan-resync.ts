@@ -27,10 +27,10 @@ import { takeValues, writeOf } from './service-values.ts';
 
 const detail = 'resync: this edit had not reached the service';
 
-/** As for a user who comes back, but each value taken is a separate change, and each edit a conflict. */
+/** Decides as for a user who comes back, but each value taken is a separate change, and each edit a conflict. */
 function resyncField(field: Field, state: Seen): Decision {
   const { base, mirror, service } = state;
-  // An earlier approval no longer counts: it was given in another situation.
+  // An earlier approval no longer counts, because it was given in another situation.
   const stays = (hold: Hold) =>
     hold.reason === 'asked'
       ? isAsked(hold)
@@ -68,8 +68,8 @@ export function planResyncOf(read: UserState, member: TeamMember | undefined, po
 }
 
 /**
- * A held field for which a person chose one side's value; the mirror's is sent to the service.
- * @param staysHeld base takes what the service shows, and the field stays held
+ * Carries out a choice of one side's value for a held field. The mirror's value is sent to the service.
+ * @param staysHeld whether base takes the service's value and the field stays held
  */
 export function planResolved(
   state: UserState & { readonly mirror: MirrorRow; readonly base: BaseUser },

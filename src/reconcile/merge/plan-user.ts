@@ -46,7 +46,7 @@ function decideMerge(state: Seen, policy: Policy): Decisions {
   const isLate = (field: Field) =>
     versions !== undefined && isOvertaken(versions, state.edits[field]?.isSince === true, moved);
   const name = planField('name', state, policy, isLate('name'));
-  // Settled now, the halves that somebody gave it are those of both sides.
+  // If the name settles now, the halves that somebody gave it are those of both sides.
   const hasName = name.kind === 'push' || (name.kind === 'settle' && state.mirror.split === 'known');
   return decideEach((field) =>
     field === 'name' ? name : planField(field, state, policy, isLate(field), hasName),
@@ -95,7 +95,7 @@ export function takeField(field: Field, state: Seen, stays: (hold: Hold) => bool
   return holdField(field, 'conflict', emptiedDetail, versionsOf(field, state));
 }
 
-/** A new user; or the row was lost here, and is restored from base. */
+/** A user that is new, or whose row was lost here and is restored from base. */
 function decideAdopt(state: UserState, service: ServiceUser): Decisions {
   const row = state.base ?? takeValues(service, emptyValues);
   const seen: Seen = { ...state, service, mirror: { ...row, split: 'guessed' } };
@@ -128,7 +128,7 @@ function planListed(field: Field, state: UserState, listed: ServiceUser): Decisi
   return isKept ? { kind: 'hold', hold: holdOfGone(field, mirror, base, state) } : { kind: 'wait' };
 }
 
-/** Neither pulled nor pushed: name and role follow the listing as long as nothing else is known of the member. */
+/** The user is neither pulled nor pushed: name and role follow the listing as long as nothing else is known of the member. */
 function planUnresolved(state: UserState, member: TeamMember): Pick<UserPlan, 'fields' | 'write'> {
   const { id, base, mirror } = state;
   const follows = isListedName(state, member);
@@ -145,7 +145,7 @@ function planUnresolved(state: UserState, member: TeamMember): Pick<UserPlan, 'f
   return { fields, write: unlessSame(state, writeOf(state, listed, fields, observed)) };
 }
 
-/** Exists only in the mirror: the interface cannot create users, so all fields wait. */
+/** The user exists only in the mirror. The interface cannot create users, so all fields wait. */
 function decideStranger({ mirror, held }: UserState): Decisions {
   const detail = 'the interface gives no way to create users';
   const values = { base: undefined, mirror: mirror?.name, service: undefined };

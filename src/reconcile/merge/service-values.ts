@@ -35,13 +35,13 @@ export function takeValues(service: ServiceUser, fallback: UserValues): UserValu
   };
 }
 
-/** The service's own name, in its own bytes. */
+/** The service's own name, byte for byte. */
 const joinedOf = (service: ServiceUser, fallback: string) => {
   const said = readable(service.name);
   return said === undefined ? fallback : (said ?? '');
 };
 
-/** The base; without one, the service's values. */
+/** The base, or the service's values if there is none. */
 export function agreedOf(base: BaseUser | undefined, mirror: UserValues, service: ServiceUser): BaseUser {
   return base ?? { ...takeValues(service, mirror), joined: joinedOf(service, joinName(mirror.name)) };
 }
@@ -81,14 +81,14 @@ export function writeOf(
   const joined = agrees(fields.name) ? joinedOf(service, agreed.joined) : agreed.joined;
   const base = { ...agreed, ...valuesOf(agrees), joined };
   const after = { ...old, ...valuesOf(takes) };
-  // Whoever gives up an edit of the name has the halves of before back, with what was known of them.
+  // A user whose edit of the name is given up gets the earlier halves back, with what was known of them.
   const isGivenBack = before !== undefined && samePair(after.name, before.name);
   const split = (isGivenBack ? state.edits.name?.split : undefined) ?? 'guessed';
   const mirror = samePair(after.name, old.name) ? after : { ...after, split };
   return { id, expected: row ?? null, mirror, observed: observe(joined), base };
 }
 
-/** Writes nothing if nothing has changed: the mirror never moves without the base. */
+/** Writes nothing if nothing has changed, because the mirror never moves without the base. */
 export function unlessSame({ base, observedDiffers }: UserState, write: UserWrite): UserWrite | null {
   const { expected: row, observed } = write;
   const isSame =

@@ -16,9 +16,9 @@ export interface Pushable {
 
 export interface Batch<P> {
   readonly plans: readonly P[];
-  /** Sent to learn what an update without a name does to the name. */
+  /** Whether it is sent to learn what an update without a name does to the name. */
   readonly isProbe: boolean;
-  /** An earlier push of this user got no answer. */
+  /** Whether an earlier push of this user got no answer. */
   readonly isTroubled: boolean;
   /** Whether no update can harm a name: each contains one, or the service is known to keep names. */
   readonly keepsNames: boolean;
@@ -45,11 +45,11 @@ export async function readLessons(mirror: SnapshotPort, plans: readonly Pushable
 }
 
 /**
- * A user whose earlier push got no answer goes alone and last, so that one bad user does not affect
- * others. The first update without a name goes alone and first: some deployments clear the name then. If one is
- * known to do so, updates carry the name (`carry-name.ts`).
+ * A user whose earlier push got no answer goes alone and last, so that one bad user does not affect others. The first
+ * update without a name goes alone and first: some deployments clear the name then. If one is known to do so, updates
+ * carry the name (`carry-name.ts`).
  *
- * @param choose which of those without a name goes first; `undefined`: none may
+ * @param choose picks the one without a name that goes first; `undefined` if none may
  */
 export function arrangeBatches<P extends Pushable>(
   plans: readonly P[],

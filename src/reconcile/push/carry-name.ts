@@ -1,6 +1,6 @@
 /**
- * The name that an update of other fields carries, on a deployment that clears the name if an
- * update leaves it out. If nobody knows its halves, nothing is sent, and the fields are held.
+ * Decides which name an update of other fields carries, on a deployment that clears the name if an update leaves it
+ * out. If nobody knows the halves of the name, nothing is sent, and the fields are held.
  */
 import { holdField, mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { NameSafety } from '../../model/intent.ts';
@@ -26,9 +26,9 @@ export function isOtherName(along: NamePair | undefined, user: ServiceUser): boo
   return along !== undefined && said !== 'left out' && !says(said, joinName(along));
 }
 
-/** What to do with an update without a name, if that is known to clear the name. */
+/** The decision about an update without a name, if such updates are known to clear the name. */
 type Carried =
-  /** The name to carry; `undefined`: there is none to lose. */
+  /** The name to carry; `undefined` if there is none to lose. */
   | { readonly along: NamePair | undefined }
   /** An unreadable name must not be cleared or overwritten. */
   | 'unread'
@@ -54,7 +54,7 @@ function carryName(plan: UserPlan, state: UserState, policy: Policy): Carried {
   };
 }
 
-/** Whether a person let a field of it pass that was held with these words, which say what goes along. */
+/** Whether a person let a field pass that was held with these words, which say what goes along. */
 const isAgreedTo = (held: string, { fields }: UserPlan, state: UserState): boolean =>
   state.held.some(
     ({ field, reason, detail, decision }) =>
@@ -69,11 +69,10 @@ interface NamedPlans {
 }
 
 /**
- * Adds the name to the plans without one, or holds them, if the name would be cleared. If that is unknown,
- * only probes go without a name.
- * @param policy whether a split of a name needs somebody's approval
- * @param mayLack whether this plan may serve as a probe: it was scheduled as one, and its name
- * is not edited
+ * Adds the name to the plans without one, or holds them, if the name would be cleared. If that is unknown, only probes
+ * go without a name.
+ * @param policy says whether a split of a name needs an approval
+ * @param mayLack whether this plan may serve as a probe: it was scheduled as one, and its name is not edited
  */
 export function nameAlong(
   plans: readonly UserPlan[],

@@ -76,7 +76,7 @@ function isProof(field: Field, sent: UserPatch, before: UserValues, seen: Servic
   return sameHalves && seen?.name === [name.first, name.last].filter((half) => half !== '').join(' ');
 }
 
-/** As `judge`, for pushes that were refused or not sent: without proof the push is still to be sent. */
+/** Like `judge`, for pushes that were refused or not sent. Without proof the push is still to be sent. */
 export function judgeUnsent(sent: UserPatch, before: UserValues, seen: ServiceUser | null): FieldOutcomes {
   const outcomes = judge(sent, before, seen);
   const again = (field: Field): PushOutcome => {
@@ -104,9 +104,8 @@ export function nameWasTouched(
 }
 
 /**
- * As `judge`, for an intent without an answer, read back `ageMs` after it was written down. Values that
- * show are confirmed at once. All others, and those without proof, may still be on their way until
- * the quiet period is over.
+ * Like `judge`, for an intent without an answer that is read back `ageMs` after it was written down. Values that show
+ * are confirmed at once. All others, and those without proof, may still be on their way until the quiet period is over.
  */
 export function judgeLate(
   sent: UserPatch,

@@ -1,4 +1,3 @@
-/** Prepares updates: reads the users again, merges again, and writes down what is still to be sent. */
 import { decideEach, decisionsOf, holdsOf, isPush, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
@@ -18,13 +17,14 @@ import { patchedFields } from './outcome.ts';
 /** The intents of the next updates, and the data they are based on. */
 export interface Prepared extends Pick<PushContext, 'users'> {
   readonly intents: readonly Intent[];
-  /** The deadline counts from here. */
+  /** The time from which the deadline counts. */
   readonly readAtMs: number;
 }
 
 /**
- * Whether something would be sent that the guard let pass as approved, or that was approved since, and is not: the service has
- * changed the user since. That counts for all of the user, also if another part of an update sends that field, or none.
+ * Whether something that the guard let pass as approved, or that was approved since, is not sent because the service
+ * has changed the user. This counts for the whole user, even if another part of an update sends that field, or none
+ * does.
  */
 function isVoid(plan: UserPlan, state: UserState, { approved }: Pick<PushContext, 'approved'>): boolean {
   return decisionsOf(plan, 'push').some(([field, { values }]) => {
@@ -34,7 +34,7 @@ function isVoid(plan: UserPlan, state: UserState, { approved }: Pick<PushContext
   });
 }
 
-/** Nothing is written of what was seen either: the next run finds it, and what follows from it. */
+/** What was seen is not written either, because the next run finds it, and what follows from it. */
 const leaveAll = (plan: UserPlan): UserPlan => ({
   ...plan,
   fields: decideEach(() => ({ kind: 'wait' })),

@@ -42,16 +42,16 @@ async function arrange(
 /** How often a batch is prepared and sent if a 429 or a long wait keeps stopping it. */
 const maxRounds = 3;
 
-/** `refused`: all of several users were refused. `nothing`: only one was, or none was left to send. */
+/** `refused` means that all of several users were refused, `nothing` that only one was, or that none was left to send. */
 type Pushed = 'taken' | 'refused' | 'nothing' | 'late';
 
 /** The outcome of a batch, and the users that the service refused individually. */
 interface SentBatch {
   readonly pushed: Pushed;
   readonly refused: readonly Intent[];
-  /** Why nothing of it was sent; it may be prepared and sent again. `null`: it is not put off. */
+  /** The reason why nothing of it was sent, so that it may be prepared and sent again; `null` if it is not put off. */
   readonly putOff: Error | null;
-  /** The batch was prepared more than once. */
+  /** Whether the batch was prepared more than once. */
   readonly wasPutOff: boolean;
 }
 

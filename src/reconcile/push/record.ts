@@ -16,9 +16,9 @@ import { readBack } from '../read/ask.ts';
 import type { RunNotes } from '../run-notes.ts';
 import { type Answered, resultOf } from './result.ts';
 
-/** What was read for a plan, as far as a push can use it. */
+/** The data that was read for a plan, as far as a push can use it. */
 export interface FreshRead {
-  /** When the users were asked for, by `monotonicMs`. */
+  /** The time at which the users were asked for, by `monotonicMs`. */
   readonly readAtMs: number;
   /** What earlier pushes have shown. */
   readonly lessons: PushLessons;
@@ -32,15 +32,14 @@ export interface PushContext {
   readonly roles: RoleNames;
   /** The users as the service showed them just before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** What the plan has read a moment ago; `null`: the users must be read again in any case. */
+  /** What the plan has read a moment ago; `null` if the users must be read again in any case. */
   readonly fresh: FreshRead | null;
   /** The fields that a person approved or resolved, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
-  /** Why nothing may be sent; absent: it may. */
+  /** The reason why nothing may be sent; absent if it may. */
   readonly still?: Still | undefined;
-  /** The monotonic clock in ms. */
   readonly monotonicMs: () => number;
-  /** By that clock: the latest time at which the prepared updates may leave. */
+  /** The latest time, by that clock, at which the prepared updates may leave. */
   readonly sendByMs: number;
   /** Opened when an update has harmed a name: nothing more is pushed in this run. */
   readonly breaker: {
@@ -80,7 +79,7 @@ export function createPushContext(
   };
 }
 
-/** What a push is told by the configuration. */
+/** The settings of pushing. */
 export interface PushSettings {
   readonly batchSize: number;
   readonly quietPeriodMs: number;
@@ -94,8 +93,8 @@ export interface PushSettings {
 }
 
 /**
- * Old and new addresses: after a push of a new email, a lookup by the old one finds nothing. If the mirror won a
- * conflict, the address on the service may be a third one.
+ * The old and the new addresses, because after a push of a new email a lookup by the old one finds nothing. If the
+ * mirror won a conflict, the address on the service may be a third one.
  */
 function addressesOf(intents: readonly Intent[]) {
   return {
@@ -112,7 +111,7 @@ export async function readBackIntents(
   return readBack(places.service, addressesOf(intents), ids);
 }
 
-/** A name that was not sent has changed: nothing more is pushed in this run, and the next one puts the name back. */
+/** Stops all pushes of this run, because a name that was not sent has changed. The next run puts the name back. */
 function stopPushing({ breaker, notes }: PushContext, userId: Id): void {
   breaker.open = true;
   notes.partial(

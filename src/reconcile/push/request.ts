@@ -38,7 +38,7 @@ export async function sendRequest(places: PushContext, patches: ReadonlyMap<Id, 
   }
 }
 
-/** The users were just read and merged again: the deadline starts again. */
+/** Starts the deadline again, because the users were just read and merged again. */
 export function withNewDeadline(places: PushContext, { sendDeadlineMs }: PushSettings): PushContext {
   return { ...places, sendByMs: places.monotonicMs() + sendDeadlineMs };
 }

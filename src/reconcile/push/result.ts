@@ -1,4 +1,4 @@
-/** What follows from the outcome of a push: values to store, fields to hold. */
+/** Finds what follows from the outcome of a push: values to store, and fields to hold. */
 import type { ServiceError } from '../../errors.ts';
 import type { Field, UserValues } from '../../model/fields.ts';
 import type { FieldOutcomes, Intent, IntentResult, PushTries } from '../../model/intent.ts';
@@ -16,7 +16,10 @@ export interface Answered {
   /** The user right before the push; unknown if an earlier run sent it. */
   readonly before?: ServiceUser | undefined;
   readonly outcomes: FieldOutcomes;
-  /** The answer to the update itself shows the user; absent: it was read back, and others may have changed it between. */
+  /**
+   * Whether the answer to the update itself shows the user. Otherwise the user was read back, and others may have
+   * changed it in between.
+   */
   readonly isDirect?: boolean;
   readonly requestId: string | null;
   /** The service's message when it refused. */
@@ -28,7 +31,7 @@ function takeAnswer(intent: Intent, seen: ServiceUser | null): UserValues {
   return seen === null ? sent : takeValues(seen, sent);
 }
 
-/** Whether the service has changed the user since the push was written down: by it, or by somebody else. */
+/** Whether the service has changed the user since the push was recorded, because of it or of somebody else. */
 function hasChanged({ versions }: Intent, seen: ServiceUser | null): boolean {
   const isLater = (text: string | null | undefined, known: number | null | undefined) =>
     typeof known === 'number' && Date.parse(text ?? '') > known;
@@ -38,8 +41,8 @@ function hasChanged({ versions }: Intent, seen: ServiceUser | null): boolean {
 }
 
 /**
- * Why a field is to be held after this outcome, if at all. The intent was opened under a person's decision, or needed none;
- * a decision is spent by that, and comes back only where this says so (`giveDecisionsBack`):
+ * The hold of a field after this outcome, if it is to be held. The intent was opened under a person's decision, or
+ * needed none; a decision is spent by that, and comes back only where this says so (`giveDecisionsBack`):
  *
  * | outcome     | the service has moved | no decision              | under a decision                     |
  * |-------------|-----------------------|--------------------------|--------------------------------------|
@@ -53,7 +56,7 @@ function hasChanged({ versions }: Intent, seen: ServiceUser | null): boolean {
  * | unsent      | ·                     | is sent by the next run  | comes back                           |
  * | unknown     | ·                     | is read back             | is read back, and stays spent        |
  *
- * † if the merge still says so; after the last of so many tries in a row it is held: ineffective.
+ * † if the merge still says so; after too many tries in a row it is held: ineffective.
  */
 function holdOf(
   field: Field,
@@ -96,7 +99,7 @@ function holdOf(
   }
 }
 
-/** Why a push to no effect is not tried again; `undefined`: it is. */
+/** The reason why a push without effect is not tried again; `undefined` if it is. */
 function whyInVain(field: Field, { intent, outcomes }: Answered, count: number, maxTries: number) {
   if (outcomes[field] === 'ineffective' && intent.decided.includes(field))
     return 'it was sent once, as somebody agreed to, and had no effect';
@@ -133,7 +136,7 @@ export function resultOf(
   const holds = patchedFields(intent.sent).flatMap(
     (field) => holdOf(field, answered, tries.get(intent.userId), maxTries) ?? [],
   );
-  // Nobody edited what is left of the name: it goes to base, so that the name in the mirror counts as an edit of it.
+  // Nobody edited what is left of the name. It goes to base, so that the name in the mirror counts as an edit of it.
   const harmed = nameWasTouched(patchOf(intent), intent.base, seen, answered.before);
   const taken = takeAnswer(intent, seen);
   const joined = readable(seen?.name) ?? '';

@@ -16,11 +16,11 @@ interface SendDeadline {
   readonly mirror: Pick<MirrorWriter, 'markSent' | 'requireLease'>;
   readonly monotonicMs: () => number;
   readonly sendByMs: number;
-  /** Open: an update that left meanwhile has harmed a name. */
+  /** It is open if an update that left meanwhile has harmed a name. */
   readonly breaker: { readonly open: boolean };
 }
 
-/** Not as it was prepared any more: it was not sent, and has to be read and merged again. */
+/** The error of a push that is no longer as it was prepared. It was not sent, and has to be read and merged again. */
 export class LateError extends ServiceError {
   constructor(why = 'it had waited for too long since it was prepared') {
     super(`${operation} was not sent: ${why}`, {

@@ -12,7 +12,7 @@ import { judgeAnswer, neverLeft, noteUnanswered, sendRequest, withNewDeadline } 
 import type { Answered } from './result.ts';
 import { judgeLate, judgeUnsent, patchedFields, patchOf } from './outcome.ts';
 
-/** Applied all the same, changed by somebody else meanwhile, or not to be sent without reading again. */
+/** Whether it was applied nevertheless, was changed by somebody else meanwhile, or must not be sent without reading again. */
 function isSettled({ outcomes }: Answered): boolean {
   const all = Object.values(outcomes);
   return all.every((outcome) => outcome === 'confirmed') || all.includes('changed') || all.includes('unsent');
@@ -27,7 +27,10 @@ function closeSettled(answer: Answered): Answered {
   return { ...answer, outcomes: Object.fromEntries(outcomes) };
 }
 
-/** Reads refused users back and records those that are done. @returns those that are still to be sent */
+/**
+ * Reads refused users back and records those that are done.
+ * @returns those that are still to be sent
+ */
 async function readRefused(
   places: PushContext,
   settings: PushSettings,
@@ -38,7 +41,7 @@ async function readRefused(
   const unread = intents.filter(({ userId }) => !seen.has(userId)).length;
   if (unread > 0) places.notes.partial(`${unread} users could not be read again before a push`);
   const states = await places.mirror.readDifferingUsers([...seen.values()], places.roles);
-  // Somebody may have changed it there and back: the next run sees whether what was decided still holds.
+  // Somebody may have changed it there and back, so the next run checks whether what was decided still holds.
   const isLater = ({ versions }: UserState) => versions?.isNewer === true && versions.isTelling;
   const later = new Set(states.filter(isLater).map(({ id }) => id));
   const judged = intents.map((intent): Answered => {
@@ -90,7 +93,7 @@ async function bisect(
   const sendHalf = async (some: readonly Intent[]) =>
     some.length === 0 ? [] : await sendIntents(withNewDeadline(places, settings), settings, some);
   const refused = await sendHalf(rest.slice(0, half)).catch(async (stop: unknown) => {
-    // Refused in the middle: the other half was not sent and need not wait for the quiet period.
+    // It was refused in the middle. The other half was not sent and need not wait for the quiet period.
     await record(places, settings, waiting.map(neverLeft));
     throw stop;
   });

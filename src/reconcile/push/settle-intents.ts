@@ -1,4 +1,3 @@
-/** Pushes of earlier runs with an unknown outcome. */
 import type { Intent } from '../../model/intent.ts';
 import { chunks } from '../chunks.ts';
 import { judgeLate } from './outcome.ts';

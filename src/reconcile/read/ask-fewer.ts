@@ -1,8 +1,8 @@
 /**
- * Some deployments answer for so many addresses at once and leave the others out. Whoever is still wanted after all
- * addresses were asked for is asked for again, with fewer addresses at a time, down to one. Only what nobody found has
- * is asked for; where the first two requests of a kind, emails or phones, bring nobody, nobody was left out: members
- * whom no lookup knows cost four requests a run at most.
+ * Some deployments answer for a limited number of addresses and leave the others out. Users who are missing after all
+ * addresses were asked for are asked for again, with fewer addresses at a time, down to one. Only addresses of nobody
+ * who was found are asked for. If the first two requests of a kind, emails or phones, bring nobody, nobody was left
+ * out, so that members whom no lookup knows cost at most four requests a run.
  */
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import { readable, type ServiceUser } from '../../model/user.ts';
@@ -10,7 +10,7 @@ import { chunks } from '../chunks.ts';
 
 type Kind = 'emails' | 'phones';
 
-/** Requests of a kind that may bring nobody before anybody is brought. */
+/** Requests of a kind that may bring nobody before the first one brings somebody. */
 const maxIdle = 2;
 
 const formOf = { emails: canonicalEmail, phones: canonicalPhone };
@@ -23,8 +23,8 @@ function openOf(kind: Kind, addresses: readonly string[], users: Iterable<Servic
 }
 
 /**
- * @param addresses as they were asked for, at most `size` at once
- * @param ask one request; whoever it brings is in `users` afterwards
+ * @param addresses those that were asked for, at most `size` at once
+ * @param ask makes one request, after which `users` has everybody whom it found
  */
 export async function askForFewer(
   kind: Kind,

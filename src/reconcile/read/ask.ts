@@ -1,4 +1,4 @@
-/** `GET /v1/users/get`: everybody in one request, or some by their addresses, as few requests as that takes. */
+/** `GET /v1/users/get`: everybody in one request, or some users by their addresses, in as few requests as possible. */
 import { ServiceError } from '../../errors.ts';
 import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
@@ -7,10 +7,10 @@ import type { ServiceUser } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
 import type { ServicePort } from '../ports.ts';
 
-/** Addresses asked for in one request; the largest body that the service takes is not documented. */
+/** Addresses in one request. The largest body that the service takes is not documented. */
 export const addressesPerRequest = 100;
 
-/** Whether the service turned the request itself down, as opposed to us or to the moment. */
+/** Whether the service refused the request itself, and not our credentials or the moment. */
 export function isRefusal(error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError) || error.status === undefined) return false;
   return (
@@ -18,10 +18,9 @@ export function isRefusal(error: unknown): error is ServiceError {
   );
 }
 
-/** What a lookup by addresses needs of the service. */
 export type Lookup = Pick<ServicePort, 'users'>;
 
-/** As they are known here; `null`: none. */
+/** The addresses as they are known here; `null` if there is none. */
 export interface Asked {
   readonly emails: readonly (string | null)[];
   readonly phones: readonly (string | null)[];
@@ -29,7 +28,7 @@ export interface Asked {
 
 export const noUsers: UsersAnswer = { users: [], rejected: [], requestId: null };
 
-/** Asks for addresses of one kind; one that the service turns down costs the others nothing. */
+/** Asks for addresses of one kind. One that the service refuses does not affect the others. */
 export async function askFor(
   service: Lookup,
   filter: UserFilter,
@@ -57,7 +56,7 @@ function halve({ emails, phones }: UserFilter): readonly UserFilter[] {
   ];
 }
 
-/** Each form once. */
+/** Keeps each canonical form once. */
 function distinct(
   values: readonly (string | null)[],
   canonical: (value: string) => string,
@@ -69,7 +68,10 @@ function distinct(
   return [...byForm.values()];
 }
 
-/** Tells whether one of them is not among the users yet, who only ever become more: nobody is looked for twice. */
+/**
+ * Makes a function that tells whether one of them is not among the users yet. `users` only grows, so nobody is looked
+ * for twice.
+ */
 export function someMissing(wanted: readonly Id[], users: ReadonlyMap<Id, unknown>): () => boolean {
   let found = 0;
   return () => {
@@ -78,9 +80,9 @@ export function someMissing(wanted: readonly Id[], users: ReadonlyMap<Id, unknow
   };
 }
 
-/** One request each: emails first. */
+/** One request for each address, emails first. */
 export function filtersOf(addresses: Asked): readonly UserFilter[] {
-  // Every spelling of an email is asked for: not every deployment finds it in another case than its own.
+  // Every spelling of an email is asked for, because not every deployment ignores case.
   const emails = distinct(addresses.emails, (email) => email.trim());
   const phones = distinct(addresses.phones, canonicalPhone).map(canonicalPhone);
   return [
@@ -89,7 +91,7 @@ export function filtersOf(addresses: Asked): readonly UserFilter[] {
   ];
 }
 
-/** How many requests `readBack` takes to find these users, where each is answered for by its addresses. */
+/** The number of requests in which `readBack` finds these users, if each is found by its addresses. */
 export function countLookups(
   users: readonly { readonly email: string | null; readonly phone: string | null }[],
 ): number {
@@ -110,7 +112,7 @@ export function countLookups(
   return wanted.length === 0 ? requests : requests + 1;
 }
 
-/** Looks users up by address, emails first, until everyone wanted is found. */
+/** Looks users up by address, emails first, until everybody wanted is found. */
 export async function lookUp(
   service: Lookup,
   wanted: () => boolean,
@@ -124,7 +126,7 @@ export async function lookUp(
   }
 }
 
-/** Everyone at once, left unread; `null`: the deployment does not answer that. */
+/** Asks for everybody at once and leaves the answer unread; `null` if the deployment does not answer that. */
 export async function askEverybody(service: ServicePort): Promise<UnreadUsers | null> {
   try {
     return await service.askEverybody();
@@ -134,12 +136,12 @@ export async function askEverybody(service: ServicePort): Promise<UnreadUsers | 
   }
 }
 
-/** The same, read. */
+/** The same, but read. */
 export async function readEverybody(service: ServicePort): Promise<Everybody | null> {
   return (await (await askEverybody(service))?.readAll()) ?? null;
 }
 
-/** The users with these addresses, by id. */
+/** Reads the users with these addresses, by id. */
 export async function readBack(
   service: ServicePort,
   addresses: Asked,

@@ -8,19 +8,19 @@ import { type Asked, type Lookup, lookUp, noUsers, readEverybody, someMissing } 
 import { createTaking } from './roster.ts';
 
 export interface UserLookup {
-  /** All users who were answered so far, also those who were not asked for. */
+  /** All users in the answers so far, including those who were not asked for. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
   readonly rejected: readonly RejectedRow[];
   readonly repeated: ReadonlyMap<Id, boolean>;
-  /** Addresses that the service would not look up. */
+  /** The number of addresses that the service refused to look up. */
   readonly refusedLookups: number;
-  /** Asks by these addresses until these users are found, and in the end without any. */
+  /** Asks by these addresses until these users are found. */
   find(wanted: readonly Id[], addresses: Asked): Promise<void>;
-  /** Asks by all of these addresses: whoever has one is seen. */
+  /** Asks by all of these addresses, and so finds everybody who has one. */
   askAll(addresses: Asked): Promise<void>;
 }
 
-/** No address is asked for twice, but where a request was turned down and is cut in two. */
+/** No address is asked for twice, unless a request was refused and is cut in two. */
 export function createUserLookup(service: ServicePort, teamId: Id): UserLookup {
   const { users, rejected, repeated, take } = createTaking(teamId, []);
   const asked = new Set<string>();

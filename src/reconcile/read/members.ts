@@ -1,4 +1,7 @@
-/** An index of the team's members, made once for each answer of the service: a run of one edit looks at no more. */
+/**
+ * An index of the team's members, made once for each answer of the service, because a run of one edit looks at few of
+ * them.
+ */
 import type { TeamMember } from '../../model/team-member.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
@@ -18,7 +21,7 @@ export function membersOf({ members }: Pick<Team, 'members'>): Members {
   return byId;
 }
 
-/** Makes that index of a long answer ahead of need, and lets others have their turn meanwhile. */
+/** Makes that index of a long answer ahead of need, in turns with other work. */
 export async function indexMembers({ members }: Pick<Team, 'members'>): Promise<void> {
   if (byAnswer.has(members)) return;
   const byId = new Map<Id, TeamMember>();
@@ -26,7 +29,7 @@ export async function indexMembers({ members }: Pick<Team, 'members'>): Promise<
   byAnswer.set(members, byId);
 }
 
-/** The names of their roles, each read when it is asked for. */
+/** The names of the members' roles, each read on demand. */
 export function rolesOf(members: Members): RoleNames {
   return { get: (id) => members.get(id)?.role ?? undefined };
 }

@@ -1,7 +1,7 @@
 /**
- * The roster: `GET /v1/team` says who exists, `GET /v1/users/get` what they look like. That endpoint has
- * no listing of its own (interface.md, Endpoints, note 1): it is asked without a filter once, which not
- * every deployment answers, and then by address for whoever it left out.
+ * The roster: `GET /v1/team` says who exists, `GET /v1/users/get` what they look like. That endpoint has no listing of
+ * its own (interface.md, Endpoints, note 1): it is asked without a filter once, which not every deployment answers, and
+ * then by address for those that it left out.
  */
 
 import type { Addresses } from '../../model/plan.ts';
@@ -30,36 +30,36 @@ import { askForFewer } from './ask-fewer.ts';
 import { indexMembers, membersOf } from './members.ts';
 
 export interface Roster {
-  /** The users who were read: everybody, or those who can differ from what is known of them. */
+  /** The users who were read: everybody, or only those who can differ from what is known. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** How many are shown. */
+  /** The number of users that are shown. */
   readonly shown: number;
-  /** Stands for the answer if everybody was in one. `null`: nobody knows what others would have said. */
+  /** Identifies the answer if everybody was in one; else `null`. */
   readonly mark: AnswerMark | null;
   readonly members: ReadonlyMap<Id, TeamMember>;
   readonly rejected: readonly RejectedRow[];
-  /** The users who came twice, and whether with different values. Lookups by address may answer with the same row again. */
+  /** The users who came twice, and whether with different values. Lookups by address may return the same row again. */
   readonly repeated: ReadonlyMap<Id, boolean>;
   /** Members whom no lookup answered. */
   readonly unresolved: readonly Id[];
-  /** Addresses that the service would not look up. */
+  /** The number of addresses that the service refused to look up. */
   readonly refusedLookups: number;
-  /** Users with such an address, who were not found by another: they may be there all the same. */
+  /** Users with such an address who were not found by another. They may exist nevertheless. */
   readonly unproven: ReadonlySet<Id>;
 }
 
-/** The users whose rows differ: the last row counts. */
+/** The users whose rows differed. The last row counts. */
 export const differingOf = (repeated: Roster['repeated']): readonly Id[] =>
   [...repeated].flatMap(([id, differs]) => (differs ? [id] : []));
 
-/** The name under which people are shown a user. */
+/** The name under which a user is shown to people. */
 export function nameIn({ users, members }: Pick<Roster, 'users' | 'members'>, id: Id): string {
   return readable(users.get(id)?.name) ?? members.get(id)?.name ?? '';
 }
 
 /**
- * Takes the users of answers. Rows of other teams are set aside with those that cannot be read; of a user who comes twice
- * the last row counts.
+ * Collects the users of answers. Rows of other teams are set aside with those that cannot be read. If a user comes
+ * twice, the last row counts.
  */
 export function createTaking(teamId: Id, before: readonly RejectedRow[]) {
   const users = new Map<Id, ServiceUser>();
@@ -87,7 +87,7 @@ export function noteRefused(addresses: number, notes: RunNotes): void {
     notes.warn(`the service does not take ${addresses} of the addresses to look users up by`);
 }
 
-/** Whether one of these addresses, each a filter of its own, is the user's. */
+/** Whether the user has one of these addresses, each of which is a filter of its own. */
 function hasOneOf({ emails, phones }: Addresses, each: readonly UserFilter[]): boolean {
   const among = new Set(each.flatMap((one) => [...one.emails, ...one.phones]));
   return (
@@ -96,7 +96,7 @@ function hasOneOf({ emails, phones }: Addresses, each: readonly UserFilter[]): b
   );
 }
 
-/** Asks for fewer addresses at a time before anybody is called unresolved or missing. */
+/** Asks for fewer addresses at a time, before anybody counts as unresolved or missing. */
 async function findLeftOut(
   service: Lookup,
   tried: readonly Asked[],
@@ -121,13 +121,16 @@ async function findLeftOut(
   }
 }
 
-/** A long answer, so that others have their turn meanwhile. */
+/** Takes a long answer in turns with other work. */
 async function takeInTurns(answer: UsersAnswer, take: (answer: UsersAnswer) => void): Promise<void> {
   take({ ...answer, users: [] });
   await inTurns(chunks(answer.users, 100), (users) => take({ ...answer, users, rejected: [] }));
 }
 
-/** The roster if only those were read who can differ. @param shown how many users are shown */
+/**
+ * The roster if only those were read who can differ.
+ * @param shown the number of users that are shown
+ */
 export function rosterOfSome(
   team: Team,
   answer: UsersAnswer,
@@ -148,7 +151,7 @@ export function rosterOfSome(
   };
 }
 
-/** @param everybody `null`: the service does not answer for all at once */
+/** @param everybody `null` if the service does not answer for all at once */
 export async function readRoster(
   service: ServicePort,
   mirror: MirrorPort,
