@@ -7,7 +7,7 @@ export interface PaginationBody {
   readonly assigned?: Id | number | undefined;
   readonly date?: string | undefined;
   readonly filter?: string | undefined;
-  /** Specific to what is listed. */
+  /** The fields that are specific to the listed resource. */
   readonly filters?: Readonly<Record<string, unknown>> | undefined;
   readonly id?: Id | number | undefined;
   readonly limit?: number | undefined;
@@ -16,7 +16,7 @@ export interface PaginationBody {
   readonly parent_id?: Id | number | undefined;
 }
 
-/** A named question about the contacts: how many answer to this pagination body? */
+/** A named question about the contacts: the number of those that match this pagination body. */
 export interface Segment {
   readonly name: string;
   readonly body: PaginationBody;

@@ -1,26 +1,26 @@
-/** The daemons that serve teams, as far as they say so. */
+/** The daemons that serve teams, as far as they report it. */
 
-/** `asked`: somebody asked it to stop. `failed`: it gave up. */
+/** The end is `asked` if somebody asked the daemon to stop, and `failed` if it gave up. */
 export type DaemonEnd = 'asked' | 'failed';
 
 export interface SeenDaemon {
-  /** A process that serves several teams is there once for each. */
+  /** A process that serves several teams is listed once for each. */
   readonly team: string;
   readonly host: string;
   readonly pid: bigint;
   readonly bySystemd: boolean;
   readonly startedAt: Date;
-  /** When it last said that it runs. */
+  /** The last time at which it reported. */
   readonly seenAt: Date;
   readonly endedAt: Date | null;
-  /** `null`: it runs, or ended without a word. */
+  /** `null` if it runs, or ended without a report. */
   readonly how: DaemonEnd | null;
 }
 
-/** How often a daemon says that it runs. */
+/** How often a daemon reports. */
 export const sayEveryMs = 60_000;
 
-/** Two of these may be lost or late. */
+/** Two reports in a row may be lost or late. */
 export const silentAfterMs = 3 * sayEveryMs;
 
 export const isUp = ({ seenAt, endedAt }: Pick<SeenDaemon, 'seenAt' | 'endedAt'>, now: Date): boolean =>
@@ -30,9 +30,9 @@ export const lastSign = ({ seenAt, endedAt }: Pick<SeenDaemon, 'seenAt' | 'ended
   endedAt ?? seenAt;
 
 /**
- * The daemon that was the last of a team, where none runs:
+ * The last daemon of a team of which none runs:
  *
- * | of the team                      | said                             |
+ * | the team's daemons               | result                           |
  * |----------------------------------|----------------------------------|
  * | none has ever said that it runs  | nothing: somebody may run it     |
  * | one or more run                  | nothing                          |

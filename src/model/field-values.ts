@@ -1,7 +1,7 @@
-/** How a field's value is shown to a person. */
+/** Shows the value of a field to a person. */
 import type { NamePair } from './name.ts';
 
-/** Two halves are told apart by a bar; no value is a dash, and so is an empty text. */
+/** A bar separates the two halves of a name. A dash stands for no value and for an empty text. */
 export function showValue(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
   if (typeof value === 'object') {

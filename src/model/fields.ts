@@ -1,6 +1,6 @@
 /**
- * The fields of a user that can be written to the service. Whatever reads, stores, compares, sends or shows them goes by
- * this table: another field is a row here and a migration that adds its column.
+ * The fields of a user that can be written to the service. All code that reads, stores, compares, sends or shows them
+ * uses this table. To add a field takes a row here and a migration for its column.
  */
 import { canonicalEmail, canonicalPhone, canonicalRoleId, stored } from './canonical.ts';
 import type { Id } from './id.ts';
@@ -11,20 +11,20 @@ interface ValueOf {
   readonly bigint: Id | null;
 }
 
-/** A field of one value. An empty text counts as none. */
+/** A field with a single value. An empty text counts as none. */
 interface SingleField<Type extends keyof ValueOf = keyof ValueOf> {
-  /** What SQL, JSON and the service call it. */
+  /** The field's name in SQL, in JSON and on the service. */
   readonly column: string;
   readonly type: Type;
-  /** What a person calls it. */
+  /** The field's name for people. */
   readonly noun: string;
-  /** Whether the service lets a value be removed. */
+  /** Whether the service allows removing the value. */
   readonly canBeEmptied: boolean;
-  /** The form in which it is compared with the service. */
+  /** The canonical form, in which it is compared with the service. */
   canonical(this: void, value: ValueOf[Type]): string;
-  /** Why a value that is not empty cannot be sent, in words. */
+  /** The reason why a value that is not empty cannot be sent, in words. */
   flaw(this: void, value: NonNullable<ValueOf[Type]>): string | undefined;
-  /** The value as the service takes it. */
+  /** The value in the form that is sent. */
   encode(this: void, value: ValueOf[Type]): ValueOf[Type];
 }
 
@@ -52,7 +52,7 @@ const singleFields = {
     canBeEmptied: true,
     canonical: canonicalPhone,
     flaw: (phone) => (/[0-9]/.test(phone) ? undefined : 'the phone number has no digits'),
-    /** Digits "in E.164 form without the plus sign"; none is sent as the empty string (interface.md, Endpoints, note 2). */
+    /** Digits "in E.164 form without the plus sign"; the empty string for none (interface.md, Endpoints, note 2). */
     encode: canonicalPhone,
   }),
   roleId: number({
@@ -69,49 +69,48 @@ type Singles = typeof singleFields;
 export type SingleName = keyof Singles;
 export type Field = 'name' | SingleName;
 
-/** The values of the fields of one value each. */
+/** The values of the fields with a single value. */
 export type SingleValues = { readonly [F in SingleName]: ValueOf[Singles[F]['type']] };
 
-/** The values of a user that can be written to the service. The name is one value of two halves. */
+/** The values of a user that can be written to the service. The name is one value with two halves. */
 export interface UserValues extends SingleValues {
   readonly name: NamePair;
 }
 
-/** Any one value of a user. */
+/** The value of any field. */
 export type FieldValue = UserValues[Field];
 export type SingleValue = SingleValues[SingleName];
 
 export const singleNames = Object.keys(singleFields) as readonly SingleName[];
 export const fields: readonly Field[] = ['name', ...singleNames];
 
-/** What is to be known of a field of one value. */
+/** The properties of a field with a single value. */
 export const single = (field: SingleName): SingleField => singleFields[field];
 
 export const isText = (field: SingleName): boolean => single(field).type === 'text';
 
-/** A value for each field of one value. */
+/** Makes a value for each field with a single value. */
 export function eachSingle<T>(of: (field: SingleName) => T): Readonly<Record<SingleName, T>> {
   return Object.fromEntries(singleNames.map((field) => [field, of(field)])) as Record<SingleName, T>;
 }
 
-/** The values of the fields of one value each, as they are found under their own names. */
+/** Finds the values of the fields with a single value by their names. */
 export const singlesOf = (find: (field: SingleName) => SingleValue): SingleValues =>
   eachSingle(find) as SingleValues;
 
-/** The name of a field in SQL and JSON; that of the name stands for both of its columns. */
+/** The name of a field in SQL and JSON. For the name it stands for both columns. */
 export const columnOf = (field: Field): string => (field === 'name' ? field : single(field).column);
 
-/** The names of all fields in SQL and JSON. */
 export const fieldColumns: readonly string[] = fields.map(columnOf);
 
-/** @throws Error for a column that is no field's */
+/** @throws Error if no field has this column */
 export function fieldOf(column: string): Field {
   const field = fields.find((one) => columnOf(one) === column);
   if (field === undefined) throw new Error(`no field is called ${column}`);
   return field;
 }
 
-/** A user about whom nothing is known. */
+/** The values of a user about whom nothing is known. */
 export const emptyValues: UserValues = { name: { first: '', last: '' }, ...singlesOf(() => null) };
 
 /** The values in a row of SQL, whose columns may have a prefix. */
@@ -123,11 +122,11 @@ export function valuesIn(row: object, prefix = ''): UserValues {
   };
 }
 
-/** A value as mirror and base store it. */
+/** The value as mirror and base store it. */
 export const storedValue = (value: SingleValue): SingleValue =>
   typeof value === 'string' ? stored(value) : value;
 
-/** Why the value of a field of one value cannot be sent, in words; `undefined` if it can. */
+/** The reason why a single value cannot be sent, in words; `undefined` if it can. */
 export function flawOf(field: SingleName, value: SingleValue): string | undefined {
   const { noun, canBeEmptied, flaw } = single(field);
   const known = storedValue(value);

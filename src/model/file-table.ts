@@ -1,9 +1,9 @@
-/** A file of rows as people's tools write it: nothing in it has been understood yet. */
+/** A file of rows, as people's tools write it, before its content is interpreted. */
 
 export interface FileTableRow {
   /** The line of the file in which it begins; the first one is 1. */
   readonly line: number;
-  /** By the place of their column; empty: the row says nothing there. */
+  /** The cells by column. An empty one means nothing. */
   readonly cells: readonly string[];
 }
 
@@ -18,6 +18,6 @@ export interface FileTable {
   readonly columns: readonly string[];
   readonly rows: readonly FileTableRow[];
   readonly problems: readonly RowProblem[];
-  /** What is to be known of how it was read, in words. */
+  /** Sentences about how it was read. */
   readonly notes: readonly string[];
 }

@@ -4,16 +4,16 @@
  */
 import { type ScheduledGroup, type GroupStatus, scheduledGroups } from './run-group.ts';
 
-/** Longest time between two runs of each group, by team: the teams and groups that are judged. */
+/** The longest time between two runs of each group, by team. Only these teams and groups are judged. */
 export type Intervals = ReadonlyMap<string, Readonly<Partial<Record<ScheduledGroup, number>>>>;
 
 export interface GroupFreshness {
   readonly group: ScheduledGroup;
   readonly fresh: boolean;
-  /** Since the last complete run; where there was none, since the group became known. */
+  /** The time since the last complete run, or, if there was none, since the group became known. */
   readonly ageMs: number;
   readonly limitMs: number;
-  /** There was no complete run so far. */
+  /** Whether there was no complete run so far. */
   readonly never: boolean;
 }
 
@@ -23,11 +23,11 @@ export interface TeamFreshness {
   readonly groups: readonly GroupFreshness[];
 }
 
-/** Three intervals may pass without a complete run. */
+/** The time after which a group is stale: three intervals without a complete run. */
 export const staleAfterMs = (intervalMs: number): number => 3 * intervalMs;
 
 /**
- * One group:
+ * Judges one group:
  *
  * | complete | known    | its age is the time since                               |
  * |----------|----------|---------------------------------------------------------|
@@ -35,9 +35,9 @@ export const staleAfterMs = (intervalMs: number): number => 3 * intervalMs;
  * | never    | yes      | it became known, by the database                        |
  * | –        | not yet  | this process started, which is about to make it known   |
  *
- * and it is stale when that is more than three intervals. The start of the process excuses nothing that is
- * known: a daemon that ends and is started over and over would otherwise look fresh for ever. `edits` have
- * no schedule and are not judged.
+ * It is stale if that is more than three intervals. The start of the process excuses nothing that is known: a daemon
+ * that ends and is started over and over would otherwise look fresh for ever. `edits` have no schedule and are not
+ * judged.
  */
 export function judgeFreshness(
   standings: readonly GroupStatus[],
@@ -56,7 +56,7 @@ export function judgeFreshness(
   });
 }
 
-/** Clocks of database and daemon may part by this much. */
+/** The clocks of database and daemon may differ by this much. */
 const futureMs = 60_000;
 
 function judgeGroup(
@@ -66,13 +66,13 @@ function judgeGroup(
   upForMs: number,
 ): GroupFreshness {
   const said = standing?.completeForMs ?? null;
-  // A run that was complete in the future was so before the clock was set back: it tells nothing any more.
+  // A complete run in the future was recorded before the clock was set back, and no longer tells anything.
   const completeForMs = said !== null && said < -futureMs ? null : said;
   const ageMs = Math.max(0, completeForMs ?? standing?.knownForMs ?? upForMs);
   return { group, fresh: ageMs <= limitMs, ageMs, limitMs, never: said === null };
 }
 
-/** What was read a while ago, as it stands now if nothing has happened since. */
+/** Standings that were read a while ago, aged as if nothing had happened since. */
 export function ageStandings(standings: readonly GroupStatus[], byMs: number): readonly GroupStatus[] {
   return standings.map((standing) => ({
     ...standing,
@@ -82,10 +82,10 @@ export function ageStandings(standings: readonly GroupStatus[], byMs: number): r
 }
 
 /**
- * Whether the process is doing its job, for a watchdog that would start it again. It is not when every team is
- * stale and has been so for as long as this process had time to mend it. A mirror that was stale at the start
- * gets that time first, or the watchdog would end each process before its first run; and one team that can
- * not be reconciled does not cost the others their daemon.
+ * Whether the process does its job, for a watchdog that would restart it. It does not if every team is stale and has
+ * been for as long as this process had time to change that. A mirror that was stale at the start gets that time first,
+ * or the watchdog would end each process before its first run. One team that cannot be reconciled does not cost the
+ * others their daemon.
  */
 export function isAtWork(teams: readonly TeamFreshness[], upForMs: number): boolean {
   const isStuck = ({ groups }: TeamFreshness) =>

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** For so long one piece of work may keep the event loop to itself. */
+/** The longest that one piece of work may keep the event loop to itself. */
 const turnMs = 10;
-/** The clock is not asked for each of a hundred thousand. */
+/** The clock is read only once for this many items, because there may be a hundred thousand. */
 const perLook = 32;
 
-/** Does this for all of them, one after another, and lets others have their turn meanwhile. */
+/** Does this for all items, one after another, in turns with other work. */
 export async function inTurns<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   let sinceMs = performance.now();
   let done = 0;

@@ -1,11 +1,11 @@
-/** Numbers and texts in sentences and commands for people. */
+/** Numbers and texts for sentences and commands that people read. */
 
-/** Takes out what moves, hides or reorders text on a terminal: names are written by others. */
+/** Removes characters that move, hide or reorder text on a terminal, because other people write names. */
 export function printable(text: string): string {
   return text.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
 }
 
-/** Each line for itself. */
+/** The same for each line of a text. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
@@ -19,7 +19,7 @@ export function seconds(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** A word as a shell takes it, no matter what is in it. */
+/** A word quoted for a shell, whatever is in it. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

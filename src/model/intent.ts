@@ -1,11 +1,11 @@
-/** Pushes that are written down before they are sent, and what became of them. */
+/** Pushes that are recorded before they are sent, and their outcomes. */
 import type { Field, UserValues } from './fields.ts';
 import type { Id } from './id.ts';
 import type { NamePair } from './name.ts';
 import type { BaseUser, ServiceUser, UserPatch } from './user.ts';
 import type { Hold } from './user-plan.ts';
 
-/** What became of one field of a push. */
+/** The outcome of a push for one field. */
 export const pushOutcomes = [
   /** The service shows what was sent. */
   'confirmed',
@@ -13,21 +13,21 @@ export const pushOutcomes = [
   'ineffective',
   /** The service shows a third value. */
   'changed',
-  /** The answer does not have the user or the field. */
+  /** The answer lacks the user or the field. */
   'missing',
-  /** The service said that it does not take the value. */
+  /** The service refused the value. */
   'refused',
   /** It never left, or was turned away before it could have an effect. */
   'unsent',
-  /** It was sent, nobody answered, and after the quiet period it shows no effect. */
+  /** It was sent without an answer, and after the quiet period the service shows no effect. */
   'unanswered',
-  /** Nobody knows. */
+  /** Nobody knows yet. */
   'unknown',
 ] as const;
 export type PushOutcome = (typeof pushOutcomes)[number];
 export type FieldOutcomes = Readonly<Partial<Record<Field, PushOutcome>>>;
 
-/** What an update without a name does to the name on this deployment, as far as it was seen. */
+/** What an update without a name does to the name on this deployment, as far as it is known. */
 export type NameSafety = 'unknown' | 'keeps' | 'clears';
 
 export const namesInWords: Readonly<Record<NameSafety, string>> = {
@@ -36,54 +36,57 @@ export const namesInWords: Readonly<Record<NameSafety, string>> = {
   clears: 'an update without the name clears it: the name goes along with every update',
 };
 
-/** A push that is written down before it is sent, and open until its outcome is known. */
+/** A push that is recorded before it is sent, and open until its outcome is known. */
 export interface Intent {
   readonly changeId: Id;
   readonly userId: Id;
   readonly sent: UserPatch;
-  /** The user's last agreed values, and the service's own name then. */
+  /** The last agreed values of the user, with the service's own name at that time. */
   readonly base: BaseUser;
-  /** What the service showed right before the push. */
+  /** The values that the service showed right before the push. */
   readonly before: UserValues;
-  /** The service's own name, unedited, that goes along since an update without it would clear it. */
+  /** The service's own name, unedited, which goes along because an update without it would clear it. */
   readonly along?: NamePair;
-  /** The service's versions of the user as they were known before it was sent, in ms; absent: they tell nothing. */
+  /** The service's versions of the user before it was sent, in ms; absent if they tell nothing. */
   readonly versions?:
     | { readonly updatedMs: number | null; readonly userUpdatedMs: number | null }
     | undefined;
   /** The fields that it was opened for under a person's decision, which is spent by that. */
   readonly decided: readonly Field[];
-  /** Whether it may have left: that is noted right before, by whoever holds the lease then. */
+  /** Whether it may have left, which the holder of the lease records right before. */
   readonly hasLeft: boolean;
-  /** Ms since it last left, or was written down if it never did, by the database's clock. */
+  /** The time since it last left, or since it was recorded if it never did, in ms by the database's clock. */
   readonly ageMs: number;
 }
 
-/** What was written down to be sent. */
+/** The pushes that were recorded. */
 export interface OpenedIntents {
   readonly intents: readonly Intent[];
-  /** Users whom somebody is editing or deciding about in a transaction that is still open: they are left out. */
+  /** Users who are left out because somebody is editing them, or deciding about them, in a transaction that is still open. */
   readonly busy: readonly Id[];
 }
 
-/** What the verdict on one open intent changes. */
+/** The consequences of the verdict on one open intent. */
 export interface IntentResult {
   readonly intent: Intent;
   readonly outcomes: FieldOutcomes;
   /** The user as the service showed it, or `null` if it did not. */
   readonly seen: ServiceUser | null;
-  /** The service's own values, to be taken for the confirmed fields; `joined` is its name. */
+  /** The service's own values, to be taken for the confirmed fields. `joined` is its name. */
   readonly taken: UserValues;
   readonly joined: string;
   readonly holds: readonly Hold[];
-  /** The update took of a name that it did not hold: base takes what it left, which `taken` and `joined` have. */
+  /**
+   * Whether the update harmed a name that it did not contain. Base then takes what it left, which is in `taken` and
+   * `joined`.
+   */
   readonly harmed: boolean;
-  /** `false`: something is still unknown, and the intent stays open. */
+  /** `false` if something is still unknown, so that the intent stays open. */
   readonly closed: boolean;
-  /** Whether `seen` is of the answer to the update itself, with nobody's change in between. */
+  /** Whether `seen` comes from the answer to the update itself, so that nobody's change is in between. */
   readonly isDirect: boolean;
   readonly requestId: string | null;
 }
 
-/** Earlier tries to no effect, by field. */
+/** The number of earlier tries without effect, by field. */
 export type PushTries = Readonly<Partial<Record<Field, number>>>;

@@ -1,6 +1,6 @@
 /** JSON in which integers past 2^53 stay exact, in both directions: they are `bigint` on our side. */
 
-/** It is in Node 24, and not yet in the compiler's library. */
+/** Node 24 has it, but the compiler's library does not yet. */
 const exactJson = JSON as typeof JSON & { rawJSON(text: string): unknown };
 
 /** A number with fewer digits than this is exact as a JavaScript number. */
@@ -19,7 +19,10 @@ function isDigit(text: string, index: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** Whether so many digits stand in a row that a number may be past 2^53. Every run of 16 covers a 16th place. */
+/**
+ * Whether so many digits follow each other that a number may be past 2^53. Any 16 characters in a row include a 16th
+ * place.
+ */
 function hasLongNumber(text: string): boolean {
   for (let at = longDigits - 1; at < text.length; at += longDigits) {
     if (!isDigit(text, at)) continue;
@@ -39,8 +42,8 @@ function keepExact(_key: string, value: unknown, context?: { readonly source?: s
 }
 
 /**
- * Integers past 2^53 come out as `bigint`, all other numbers as `number`.
- * @throws SyntaxError (no JSON) or RangeError (nested too deep to be read)
+ * Reads JSON with integers past 2^53 as `bigint` and all other numbers as `number`.
+ * @throws SyntaxError if it is no JSON, or RangeError if it is nested too deep to be read
  */
 export function fromJson(text: string): unknown {
   return hasLongNumber(text) ? JSON.parse(text, keepExact) : JSON.parse(text);

@@ -1,4 +1,4 @@
-/** What the ledger calls what moved. */
+/** The words of the ledger for what moved. */
 
 export const ledgerKinds = [
   'adopt',
@@ -17,11 +17,11 @@ export const ledgerKinds = [
 ] as const;
 export type ChangeKind = (typeof ledgerKinds)[number];
 
-/** In which direction something moved, as people filter by it. */
+/** The directions in which something can move, by which people filter. */
 export const directions = ['pushed', 'pulled', 'held', 'decided', 'other'] as const;
 export type Direction = (typeof directions)[number];
 
-/** What the ledger calls what went in a direction. */
+/** The kinds of changes in each direction. */
 export const kindsOf = {
   pushed: ['push'],
   pulled: ['pull', 'adopt', 'return'],

@@ -1,8 +1,10 @@
-/** How many characters a text of the service may have: a row with more is not taken, and more is not sent. An editor may write
- * far fewer (`mirror.check_user_edit`). */
+/**
+ * The longest text of the service in characters. A row with a longer one is not taken, and nothing longer is sent. An
+ * editor may write much less (`mirror.check_user_edit`).
+ */
 export const longestText = 262_144;
 
-/** How many an editor may write of an email, and of each half of a name. */
+/** The longest email, and half of a name, that an editor may write. */
 export const longestWritten = { email: 320, half: 300 } as const;
 
 /** Characters as Postgres counts them, not the halves of surrogate pairs. */

@@ -1,6 +1,6 @@
 import type { Id } from './id.ts';
 
-/** A user of the mirror with all that `musterd verify` compares. */
+/** A user of the mirror with everything that `musterd verify` compares. */
 export interface MirroredUser {
   readonly id: Id;
   /** The joined name. */
@@ -19,7 +19,7 @@ export interface MirroredUser {
   readonly user_updated_at: Date | null;
   /** Whether both sides ever agreed on it. */
   readonly agreed: boolean;
-  /** Missed by complete passes since then, and not yet proven gone. */
+  /** The first complete pass that missed the user, if the absence is not proven yet. */
   readonly missing_since: Date | null;
   /** By field, such as `role_id`: the pending edit, open push or hold that explains a difference. */
   readonly expected: Readonly<Record<string, string>>;

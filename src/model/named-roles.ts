@@ -1,10 +1,10 @@
-/** The names of roles, which people know rather than their ids. */
+/** The names of roles, because people do not know their ids. */
 import type { Id } from './id.ts';
 
-/** By team and id. */
+/** The names by team and id. */
 export type NamedRoles = ReadonlyMap<string, string>;
 
-/** The value of a field as people know it: a role with its name, `1 admin`. */
+/** The value of a field as people know it. A role has its name: `1 admin`. */
 export function withRoleName(
   names: NamedRoles,
   teamId: Id | null,

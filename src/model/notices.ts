@@ -1,11 +1,11 @@
 /**
- * What people are told of, and when: once, and not at each run. `eventsOf` says what there is to tell of a team,
- * `nextNotice` compares that with what was told before.
+ * Decides which notices people get, and when: once, and not at each run. `eventsOf` finds the events of a team, and
+ * `nextNotice` compares them with the earlier notices.
  */
 import type { Still } from './place.ts';
 import type { RunGroup } from './run-group.ts';
 
-/** What can stand with a team until somebody or something ends it. */
+/** States of a team that last until somebody or something ends them. */
 export const teamEvents = [
   'failing',
   'stale',
@@ -16,35 +16,35 @@ export const teamEvents = [
 ] as const;
 export type TeamEvent = (typeof teamEvents)[number];
 
-/** A scheduled group, judged, with what its last run came to. */
+/** A scheduled group with its freshness, and the result of its last run. */
 export interface GroupStanding {
   readonly group: RunGroup;
   readonly fresh: boolean;
-  /** The end of its last complete run; where there was none, since when it is known. */
+  /** The end of its last complete run, or, if there was none, the time since which it is known. */
   readonly sinceMs: number;
   readonly outcome: string | null;
 }
 
-/** How many of something there are, and since when. */
+/** A number of things, and since when there are any. */
 export interface Backlog {
   readonly count: number;
   readonly sinceMs: number;
 }
 
-/** How one team stands; `null`: there is nothing of that. Moments are of the database's clock. */
+/** The state of one team, with `null` where there is nothing of that kind. Moments are by the database's clock. */
 export interface TeamStanding {
   readonly groups: readonly GroupStanding[];
-  /** When the first of the runs ended that the service refused the credentials of, one after another. */
+  /** The end of the first of the latest runs that all had their credentials refused. */
   readonly refusedSinceMs: number | null;
   /** Users and missing rows that wait for an approval. */
   readonly waiting: Backlog | null;
-  /** Held fields that wait for a person, each by itself. */
+  /** Single held fields that wait for a person. */
   readonly held: Backlog | null;
-  /** Why nothing is sent, and since when. */
+  /** The reason why nothing is sent, and since when. */
   readonly still: { readonly why: Still; readonly sinceMs: number } | null;
 }
 
-/** It stands, it is over, or (`covered`) something else says why, and nobody can tell whether this is over. */
+/** An event stands, is over, or is `covered`: another event explains it, and nobody can tell whether it is over. */
 export type EventState = Backlog | 'covered' | 'over';
 
 const second = 1_000;
@@ -59,8 +59,8 @@ const groupState = (groups: readonly GroupStanding[]): EventState => ({
 });
 
 /**
- * Each group is fresh, or has had no complete run for longer than its schedule tolerates (`judgeFreshness`). Of the
- * first three events one at most is told at a time:
+ * Each group is fresh, or has had no complete run for longer than its schedule tolerates (`judgeFreshness`). At most
+ * one of the first three events is reported at a time:
  *
  * | credentials | a stale group whose last run failed or was partial | another stale group | credentials-refused | failing | stale   |
  * |-------------|----------------------------------------------------|---------------------|---------------------|---------|---------|
@@ -69,7 +69,7 @@ const groupState = (groups: readonly GroupStanding[]): EventState => ({
  * | taken       | no                                                 | yes                 | over                | covered | stands  |
  * | taken       | no                                                 | no                  | over                | over    | over    |
  *
- * A batch that waits and fields that are held stand for as long as there are any, where somebody can decide about them:
+ * A waiting batch and held fields stand as long as there are any, and if somebody can decide about them:
  *
  * | the mirror is    | elsewhere | batch-waits, fields-held |
  * |------------------|-----------|--------------------------|
@@ -97,37 +97,37 @@ export function eventsOf(standing: TeamStanding): Readonly<Record<TeamEvent, Eve
     : { ...taken, failing: 'covered', stale: groupState(stale) };
 }
 
-/** What a team's people were told of one event last, or are to be told. */
+/** The last notice of one event of a team, sent or to be sent. */
 export interface Notice {
-  /** `false`: it is over. */
+  /** `false` if the event is over. */
   readonly stands: boolean;
-  /** Stays the same however often it is sent. */
+  /** It stays the same however often the notice is sent. */
   readonly id: string;
   readonly reminder: boolean;
-  /** Since when the event stands, or stood. */
+  /** The time since which the event stands, or stood. */
   readonly sinceMs: number;
-  /** How many, as last told. */
+  /** The number in the last notice. */
   readonly count: number;
-  /** When there was reason for it. */
+  /** The time at which there was a reason for it. */
   readonly madeAtMs: number;
-  /** When it was accepted, or given up; `null`: it has to be sent still. */
+  /** The time at which it was accepted or given up; `null` as long as it has to be sent. */
   readonly doneAtMs: number | null;
-  /** Not to be sent before: somebody is sending it, or it failed a while ago. */
+  /** It must not be sent earlier, because somebody is sending it, or it failed a while ago. */
   readonly nextTryMs: number;
   readonly tries: number;
 }
 
 export interface NoticeStep {
-  /** What is to be written down in place of what was. */
+  /** The notice that replaces the recorded one. */
   readonly notice: Notice;
-  /** Whether whoever has written it down sends it. */
+  /** Whether the process that has recorded it sends it. */
   readonly send: boolean;
 }
 
 const reminderMs = day;
-/** The end of something is told for so long. */
+/** For how long to try to report the end of something. */
 const patienceMs = day;
-/** Longer than a call may take: whoever sends it has ended, if nothing is known of it by then. */
+/** Longer than a call may take. If there is no result by then, its sender has ended. */
 const claimMs = 30 * second;
 const firstBackOffMs = 5 * second;
 const longestBackOffMs = 15 * minute;
@@ -168,20 +168,7 @@ function end(last: Notice, made: Made): Notice {
   return isVain ? { ...last, doneAtMs: nowMs } : last;
 }
 
-/**
- * What is to be done about one event.
- *
- * | it      | last notice                          | what happens                                                |
- * |---------|--------------------------------------|-------------------------------------------------------------|
- * | covered | ·                                    | nothing                                                     |
- * | stands  | none, or that it is over             | a notice is made and sent                                   |
- * | stands  | that it stands, not accepted yet     | it is sent when its time has come                           |
- * | stands  | that it stands, a day ago            | a reminder is made and sent                                 |
- * | over    | none, or that it is over             | nothing                                                     |
- * | over    | that it stands, never tried          | it is dropped: nobody knows of it                           |
- * | over    | that it stands                       | a notice is made and sent: it has recovered                 |
- * | over    | that it is over, not accepted yet    | it is sent when its time has come; given up after a day     |
- */
+/** Decides what to do about one event. */
 export function nextNotice(state: EventState, last: Notice | undefined, made: Made): NoticeStep | null {
   if (state === 'covered') return null;
   const isOver = state === 'over';
@@ -200,7 +187,7 @@ export function nextNotice(state: EventState, last: Notice | undefined, made: Ma
 
 export const accepted = (notice: Notice, nowMs: number): Notice => ({ ...notice, doneAtMs: nowMs });
 
-/** @param chance from 0 to 1: many that failed together do not come back together */
+/** @param chance from 0 to 1, so that many that failed together do not try again together */
 export function failed(notice: Notice, nowMs: number, chance: number): Notice {
   const backOffMs = Math.min(longestBackOffMs, firstBackOffMs * 2 ** (notice.tries - 1));
   return { ...notice, nextTryMs: nowMs + backOffMs * (0.5 + chance / 2) };

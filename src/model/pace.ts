@@ -1,19 +1,19 @@
-/** How fast calls may leave for one team, and what those who call ask of each other. */
+/** The pace of calls for one team, and what callers ask of each other. */
 
 export interface PaceSettings {
   /** The service's limit. */
   readonly perMinute: number;
-  /** The part of it that is ours (0 to 1). */
+  /** Our part of it, from 0 to 1. */
   readonly share: number;
-  /** Calls that may leave at once after a quiet time; where left out, the usual number. */
+  /** The number of calls that may leave at once after a quiet time; if absent, the usual one. */
   readonly burst?: number;
 }
 
-/** The part of the limit that a steady flow takes; the rest is for the burst before it. */
+/** The part of the limit for a steady flow. The rest is for the burst before it. */
 const steadyPart = 0.99;
 const usualBurst = 20;
 
-/** How many calls count at most in any 60 s, and at which pace they leave. */
+/** The most calls that count in any 60 s, and the pace at which they leave. */
 export function paceOf({ perMinute, share, burst = usualBurst }: PaceSettings) {
   const steady = perMinute * share * steadyPart;
   return {
@@ -32,24 +32,24 @@ export interface Pace {
 
 /** Places for the next calls of one process. */
 export interface PlacesWanted extends Pace {
-  /** Less than none gives so many back. */
+  /** The number of places. A negative one gives places back. */
   readonly places: number;
-  /** How many may count at once. */
+  /** The number of places that may count at once. */
   readonly capacity: number;
   /**
-   * What counts of this process, by a key of its own: how many places, and for how many ms from now. The first
-   * are those in hand and in flight, these places included, and they count longest.
+   * The places of this process that count, by a key of its own: their number, and for how many ms from now. The first
+   * entry has those in hand and in flight, including these, and counts longest.
    */
   readonly counted: Readonly<Record<string, readonly [places: number, forMs: number]>>;
 }
 
-/** Keeps the places for one team, for one process or for several. */
+/** The places for one team, for one process or for several. */
 export interface Places {
   /**
-   * Takes places. The first is due at an even pace in so many ms, the others one period after another; each may
-   * leave a burst earlier, and not before now.
+   * Takes places. The result is the time in ms after which the first is due at an even pace; each further one is due
+   * one period later. Each may leave a burst earlier, but not before now.
    */
   take(wanted: PlacesWanted): Promise<number>;
-  /** After a 429: nobody takes a place for that long. */
+  /** After a 429, lets nobody take a place for this time. */
   pause(pauseMs: number, after: Pace): Promise<void>;
 }

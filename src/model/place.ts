@@ -1,46 +1,51 @@
-/** The place at which a mirror is at home. Only there is anything sent; a copy of it, wherever it is opened, reads. */
+/**
+ * The place at which a mirror is at home. Anything is sent only there. A copy of it, wherever somebody opens it, only
+ * reads.
+ */
 
-/** How the settings name a database. */
+/** The address of a database in the settings. */
 export interface Address {
-  /** Such as `db.example.net:5432/muster` or `folder /var/lib/musterd`. */
+  /** For example `db.example.net:5432/muster` or `folder /var/lib/musterd`. */
   readonly at: string;
-  /** A digest of the machine's id, if each machine has its own of these, as loopback and folders. `null`: any, or not known. */
+  /**
+   * A digest of the machine's id for addresses that each machine has of its own, such as loopback and folders; `null`
+   * for others, or if it is not known.
+   */
   readonly machine: string | null;
 }
 
-/** The database that this process is connected to. */
 export interface Here {
-  /** The server's system identifier (`pg_control_system()`); `null`: whoever owns the tables may not ask for it. */
+  /** The server's system identifier (`pg_control_system()`); `null` if the owner of the tables may not read it. */
   readonly identifier: string | null;
-  /** Its oid. */
+  /** The oid of the database. */
   readonly database: string;
   readonly address: Address;
 }
 
-/** What is on record. */
+/** The recorded place. */
 interface PlaceOnRecord {
   readonly identifier: string | null;
-  /** `null`: it was restored from a dump that does not say where it was. */
+  /** `null` if it was restored from a dump that does not say where it was. */
   readonly database: string | null;
-  /** All under which it may be reached; none before the first run. */
+  /** All addresses that lead to it; empty before the first run. */
   readonly addresses: readonly Address[];
-  /** ISO 8601. */
+  /** In ISO 8601. */
   readonly since: string;
-  /** Who said so, and why; `null`: nobody had to. */
+  /** The person who said so; `null` if nobody had to. */
   readonly by: string | null;
   readonly why: string | null;
-  /** The end of the last run there, as the first one elsewhere found it. */
+  /** The end of the last run there, as the first run elsewhere found it. */
   readonly left?: string;
 }
 
-/** `copy`: a person said that it is meant as one. */
+/** It is `copy` if a person said that it is meant as one. */
 export type KnownPlace = PlaceOnRecord & { readonly kind: 'home' | 'copy' };
 
-/** Why nothing is sent. */
+/** The reason why nothing is sent. */
 export type Still = 'elsewhere' | 'copy';
 export type PlaceVerdict = 'here' | 'unrecorded' | Still;
 
-/** What is on record, beside what is found. */
+/** The recorded place and the present one. */
 export interface Placing {
   readonly verdict: PlaceVerdict;
   readonly known: KnownPlace | null;
@@ -49,14 +54,14 @@ export interface Placing {
   readonly until: Date | null;
 }
 
-/** What is not known is not another one. */
+/** An unknown value does not count as another one. */
 const isOther = (one: string | null, other: string | null): boolean =>
   one !== null && other !== null && one !== other;
 
 export const isSameAddress = (one: Address, other: Address): boolean =>
   one.at === other.at && !isOther(one.machine, other.machine);
 
-/** Whether it can be one and the same database. A copy of the disk can be, too. */
+/** Whether both can be the same database, which a copy of the disk can be, too. */
 export const isSameDatabase = (
   known: Pick<KnownPlace, 'identifier' | 'database'>,
   here: Pick<Here, 'identifier' | 'database'>,
@@ -73,9 +78,9 @@ export const isSameDatabase = (
  * | home      | same, or not known on one side | same                | one of those known    | here       |
  * | copy      | same, or not known on one side | same                | one of those known    | copy       |
  *
- * An address is one of those known if its text is, on the same machine, or on one whose id is not known. Where the
- * identifier is not known, oid and address alone decide. A copy that has moved on is elsewhere: what was said of it was
- * said of another place.
+ * An address is known if its text is, on the same machine or on one whose id is not known. If the identifier is not
+ * known, oid and address alone decide. A copy that has moved is elsewhere, because what was said about it was about
+ * another place.
  */
 export function judgePlace(known: KnownPlace | null, here: Here): PlaceVerdict {
   if (known === null) return 'unrecorded';
@@ -85,7 +90,7 @@ export function judgePlace(known: KnownPlace | null, here: Here): PlaceVerdict {
   return known.kind === 'copy' ? 'copy' : 'here';
 }
 
-/** Why nothing is sent; `undefined`: it is. */
+/** The reason why nothing is sent; `undefined` if things are sent. */
 export const stillOf = ({ verdict }: Pick<Placing, 'verdict'>): Still | undefined =>
   verdict === 'elsewhere' || verdict === 'copy' ? verdict : undefined;
 
@@ -96,7 +101,7 @@ export function addressesInWords({ addresses }: Pick<KnownPlace, 'addresses'>): 
   return names.length === 1 ? String(names[0]) : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 }
 
-/** How the present place differs where its name does not tell. */
+/** Says how the present place differs from one with the same name. */
 function namesake(known: KnownPlace, here: Here): string {
   const same = known.addresses.find(({ at }) => at === here.address.at);
   if (same === undefined) return '';
@@ -107,27 +112,27 @@ function namesake(known: KnownPlace, here: Here): string {
 
 const toTheSecond = (date: Date): string => date.toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** Says where it was and where it is, as the middle of a sentence. */
+/** Says where it was and where it is, for the middle of a sentence. */
 function whereaboutsOf({ known, here, until }: Placing): string {
   if (known === null) return `is at ${here.address.at}`;
   const last = until === null ? '' : ` until ${toTheSecond(until)}`;
   return `was at ${addressesInWords(known)}${last}, and is at ${here.address.at}${namesake(known, here)} now`;
 }
 
-/** Says who put on record that it is so, and when. */
+/** Says who recorded it, and when. */
 function saidInWords({ by, why, since }: Pick<KnownPlace, 'by' | 'why' | 'since'>): string {
   const when = toTheSecond(new Date(since));
   return by === null ? `since ${when}` : `said by ${by} at ${when}${why === null ? '' : `: ${why}`}`;
 }
 
-/** Whether it may only be another address of the database that is on record. */
+/** Whether it may be just another address of the recorded database. */
 export const maybeAlso = ({ known, here }: Pick<Placing, 'known' | 'here'>): boolean =>
   known !== null && isSameDatabase(known, here) && !here.address.at.startsWith(folderPrefix);
 
-/** An address that begins so is the folder of an embedded server. */
+/** The prefix of the address of an embedded server, which is its folder. */
 export const folderPrefix = 'folder ';
 
-/** What is to be done where nothing is sent; empty where it is. */
+/** What to do if nothing is sent; empty if things are sent. */
 export function adviceOn(placing: Placing): string {
   if (placing.verdict === 'copy') return 'If it is to send: musterd adopt --reason …';
   if (placing.verdict !== 'elsewhere') return '';

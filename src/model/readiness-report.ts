@@ -1,13 +1,13 @@
-/** `unknown`: nobody has asked yet, which keeps nobody from working. */
+/** It is `unknown` as long as nobody has asked, which stops nobody from working. */
 export type CheckState = 'ok' | 'failing' | 'unknown';
 
-/** What a daemon needs to work. */
+/** The conditions for a daemon to work. */
 export interface ReadyChecks {
-  /** The database answers. */
+  /** Whether the database answers. */
   readonly database: CheckState;
-  /** The schema is as this version of musterd needs it. */
+  /** Whether the schema is the one of this version of musterd. */
   readonly migrations: CheckState;
-  /** The service takes the credentials. Failing: of no team that it was asked for. */
+  /** Whether the service accepts the credentials. It is failing if it accepts those of no team. */
   readonly credentials: CheckState;
 }
 

@@ -1,52 +1,55 @@
-/** What a run need not look at: what the last complete run recorded, and what the database says of the time since. */
+/**
+ * Types for what a run need not look at: the record of the last complete run, and what the database knows of the time
+ * since.
+ */
 import type { Id } from './id.ts';
 import type { ListingMemory } from './listing.ts';
 import type { Everybody, SomeUsers } from './service-request.ts';
 
-/** A state of the database, as it tells of it. */
+/** A state of the database. */
 export interface Mark {
-  /** Names the state: by it the database tells which rows were written later. */
+  /** The name of the state, by which the database tells which rows were written later. */
   readonly mark: string;
   /** The newest migration. */
   readonly schema: string;
 }
 
-/** What was written of the users since the record was made, whatever the service shows. */
+/** What was written about users since the record was made, whatever the service shows. */
 export interface WrittenSince extends Mark {
-  /** The mark of the record; `null`: there is none, or it is of another database. */
+  /** The mark of the record; `null` if there is none, or it belongs to another database. */
   readonly since: string | null;
   /** Users whose row in mirror or base was written since. */
   readonly written: readonly Id[];
   /** Users who are held, being pushed, missing or stale. */
   readonly noted: readonly Id[];
-  /** How many other users are present and have a base, but for those that the record leaves open. */
+  /** The number of other users who are present and have a base, without those that the record leaves open. */
   readonly present: number;
 }
 
 /**
- * The record of a complete run: in the state `mark`, each user of this answer was equal everywhere, but for those who
- * were planned.
+ * The record of a complete run. In the state `mark`, each user of this answer was equal everywhere, except for those
+ * who were planned.
  */
 export interface RestingUsers {
   readonly mark: string;
-  /** Stands for the settings, the version of the program, and the schema of the database. */
+  /** Identifies the settings, the version of the program, and the schema of the database. */
   readonly under: string;
-  /** What the answer about the team said besides who is in it. */
+  /** The answer about the team, apart from its members. */
   readonly name: string | null;
   readonly listSize: string | null;
-  /** Stand for the two answers. The hashes of the rows are kept beside the record. */
+  /** The digests of the two answers. The hashes of the rows are kept beside the record. */
   readonly team: string;
   readonly users: string;
-  /** How many users were shown. */
+  /** The number of users that were shown. */
   readonly shown: number;
-  /** Users who were not equal everywhere, or not known. They are text, because no JSON has numbers of that size. */
+  /** Users who were not equal everywhere, or not known. They are text, because JSON has no numbers of that size. */
   readonly planned: readonly string[];
 }
 
-/** The same of a listing. */
+/** The same for a listing. */
 export interface ListingRest extends Mark {
   readonly since: string | null;
-  /** How many rows are present; `null`: one was written since the record was made. */
+  /** The number of present rows; `null` if one was written since the record was made. */
   readonly present: number | null;
   /** Whether rows are missing, and have to be looked for. */
   readonly isLacking: boolean;
@@ -58,25 +61,31 @@ export interface RestingListing {
   readonly under: string;
   /** The digests of its pages. */
   readonly digests: readonly string[];
-  /** How many rows it had. */
+  /** The number of rows that it had. */
   readonly shown: number;
 }
 
-/** What is known of a listing before it is read. */
+/** The known facts about a listing before it is read. */
 export interface KnownListing {
   readonly memory: ListingMemory;
   readonly rest: ListingRest;
-  /** The record of the listing when it was equal to the mirror; `null`: there is none, or it is too old. */
+  /** The record of the listing when it was equal to the mirror; `null` if there is none, or it is too old. */
   readonly resting: RestingListing | null;
 }
 
-/** Which users there are to look at. */
+/** The users that have to be looked at. */
 export type UsersToCompare =
-  /** Everybody; nobody has been asked for yet. */
+  /** Everybody, and the service has not been asked yet. */
   | { readonly how: 'unasked'; readonly rest: WrittenSince }
-  /** Everybody. @property answer `null`: the service does not answer for all at once */
+  /**
+   * Everybody.
+   * @property answer `null` if the service does not answer for all at once
+   */
   | { readonly how: 'everybody'; readonly rest: WrittenSince; readonly answer: Everybody | null }
-  /** Only the users who can differ. @property shown how many users are shown */
+  /**
+   * Only the users who can differ.
+   * @property shown the number of users that are shown
+   */
   | {
       readonly how: 'some';
       readonly rest: WrittenSince;
@@ -84,5 +93,5 @@ export type UsersToCompare =
       readonly only: ReadonlySet<Id>;
       readonly shown: number;
     }
-  /** Nobody: both answers are the same, and nothing was written since. */
+  /** Nobody, because both answers are the same and nothing was written since. */
   | { readonly how: 'nothing'; readonly shown: number };

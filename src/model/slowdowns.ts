@@ -1,10 +1,10 @@
-/** What makes each run of a team read everything, although nothing has changed, and what to do about it. */
+/** The causes why each run of a team reads everything although nothing has changed, and what to do about them. */
 import type { Id } from './id.ts';
 import { plural } from './in-words.ts';
 import type { RejectedRow } from './rejected-row.ts';
 
 export interface Slowdowns {
-  /** Members whom no lookup answers. */
+  /** Members whom no lookup finds. */
   readonly unresolved: readonly Id[];
   /** Rows that could not be taken, or whose id came twice. */
   readonly rows: readonly Pick<RejectedRow, 'resource' | 'id' | 'reason'>[];

@@ -1,24 +1,24 @@
-/** Cuts SQL as a person wrote it into its statements, as psql does. */
+/** Cuts SQL that a person wrote into statements, like psql. */
 
 export interface SqlStatement {
-  /** From its first word to the semicolon, without that. */
+  /** The text from the first word up to the semicolon. */
   readonly text: string;
-  /** In which line of the whole it begins; the first is 1. */
+  /** The line of the whole text in which it begins; the first is 1. */
   readonly line: number;
-  /** Its first word in lower case; empty where it begins with a sign. */
+  /** Its first word in lower case; empty if it begins with a sign. */
   readonly keyword: string;
-  /** The parameters of a statement of ours. */
+  /** The parameters of a statement that we wrote. */
   readonly values?: readonly string[];
 }
 
 export interface SplitSql {
   /** The statements that a semicolon ends. */
   readonly statements: readonly SqlStatement[];
-  /** What comes after the last of them, where that is more than blanks and comments. */
+  /** The text after the last of them, if it is more than blanks and comments. */
   readonly rest: SqlStatement | null;
 }
 
-/** What a semicolon can stand in without ending anything; an end that is missing is the end of the text. */
+/** The parts in which a semicolon ends nothing. A missing end is the end of the text. */
 const tokens = new RegExp(
   [
     String.raw`(?<comment>--[^\n]*|\/\*)`,
@@ -31,7 +31,10 @@ const tokens = new RegExp(
   'y',
 );
 
-/** Comments stand within one another. @returns where it ends; undefined: nowhere */
+/**
+ * Comments can be nested.
+ * @returns where it ends, or `undefined` if it does not
+ */
 function endOfComment(sql: string, from: number): number | undefined {
   let depth = 0;
   const marks = /\/\*|\*\//g;
@@ -43,7 +46,7 @@ function endOfComment(sql: string, from: number): number | undefined {
   return undefined;
 }
 
-/** How deep a place is within brackets, and within the body of a routine in plain SQL (`begin atomic … end`). */
+/** The depth of a place within brackets, and within the body of a routine in plain SQL (`begin atomic … end`). */
 interface Depth {
   readonly note: (word: string) => void;
   readonly open: (sign: string) => void;
@@ -97,7 +100,8 @@ export function splitSql(sql: string): SplitSql {
       if (token !== '/*') continue;
       const end = endOfComment(sql, start);
       at = end ?? sql.length;
-      // One that is never closed is more than a comment: there is something to come, or to complain of.
+      // A comment without an end counts as a statement, because more will come, or there is something to complain
+      // about.
       if (end === undefined) from ??= start;
       continue;
     }

@@ -1,10 +1,10 @@
-/** How the two sides of a user stand to each other, and how a roster is sorted by it. */
+/** The states of a user between the two sides, by which a roster is sorted. */
 
-/** The worst first. Each user of the mirror is in one of them. */
+/** The states, the worst first. Each user of the mirror is in one of them. */
 export const standings = ['waits', 'moving', 'unresolved', 'rejected', 'asked', 'equal', 'left'] as const;
 export type UserStanding = (typeof standings)[number];
 
-/** `present`: all but who left. */
+/** `present` are all who have not left. */
 export type PeopleState = UserStanding | 'present';
 
 export const peopleSorts = ['state', 'name', 'role', 'email', 'phone', 'id', 'changed'] as const;
@@ -12,7 +12,7 @@ export type PeopleSort = (typeof peopleSorts)[number];
 
 /**
  * The worst of the fields that are not equal counts.
- * @param reasons why each is held; `null`: it is not, and goes by itself
+ * @param reasons why each is held; `null` if it is not and will be sent by itself
  */
 export function standingOf(reasons: readonly (string | null)[], isResolved: boolean): UserStanding {
   const waits = (reason: string | null) => reason !== null && reason !== 'asked' && reason !== 'rejected';

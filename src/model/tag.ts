@@ -7,7 +7,7 @@ export interface Tag {
   readonly tag: string | null;
   readonly color: string | null;
   readonly rev: Id | null;
-  /** As the service wrote them: the timestamp format of tags is not documented. */
+  /** Kept as the service wrote them, because the timestamp format of tags is not documented. */
   readonly created: string | null;
   readonly updated: string | null;
   readonly raw: Readonly<Record<string, unknown>>;

@@ -1,12 +1,12 @@
 import type { Id } from './id.ts';
 
-/** One entry of the team object's `members`: who exists. What they look like, `users/get` says. */
+/** One entry of the team object's `members`, which says who exists. `users/get` has the users themselves. */
 export interface TeamMember {
   readonly id: Id;
   readonly name: string | null;
-  /** The role's name; the user object has its id, and no mapping between the two is documented. */
+  /** The name of the role. The user object has its id, and no mapping between the two is documented. */
   readonly role: string | null;
-  /** Undocumented extras that some deployments send, used as addresses to look up, never as values. */
+  /** Undocumented fields that some deployments send. They are used as addresses to look up, never as values. */
   readonly email: string | null;
   readonly phone: string | null;
 }

@@ -2,12 +2,12 @@ import type { Id } from './id.ts';
 import type { RejectedRow } from './rejected-row.ts';
 import type { TeamMember } from './team-member.ts';
 
-/** The team without those who are in it. */
+/** The team without its members. */
 export interface TeamHead {
   readonly id: Id;
   readonly name: string | null;
   readonly listSize: Id | null;
-  /** Stands for the answer; `null`: nobody knows. */
+  /** A digest of the answer; `null` if there is none. */
   readonly digest: string | null;
 }
 
@@ -19,12 +19,12 @@ export interface Team extends TeamHead {
 }
 
 /**
- * The answer about a team. If it is the one that was known before, it is read when that is asked for: a large team takes
- * as long to read as all the rest of a run in which nothing is new.
+ * The answer about a team. If it is the known one, it is read only on demand, because reading a large team takes as
+ * long as all the rest of a run in which nothing is new.
  */
 export interface TeamAnswer {
   readonly head: TeamHead;
-  /** Reads it once, however often it is asked for. */
+  /** Reads it once, however often it is called. */
   readTeam(): Promise<Team>;
 }
 

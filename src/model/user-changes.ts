@@ -1,4 +1,4 @@
-/** What a plan changes of a user, one by one: as `plan`, `resync` and `why` show it, and as `--json` gives it. */
+/** The changes of a plan to a user, one by one, as `plan`, `resync` and `why` show them, and in `--json`. */
 import { columnOf, fields as allFields } from './fields.ts';
 import type { Id } from './id.ts';
 import {
@@ -11,7 +11,6 @@ import {
   type Values,
 } from './user-plan.ts';
 
-/** One thing that happens to one user. */
 export interface PlannedChange {
   readonly user_id: Id;
   readonly name: string;
@@ -26,7 +25,7 @@ export interface PlannedChange {
     | 'forget'
     | 'refused'
     | 'review';
-  /** `null`: it happens to the user as a whole. */
+  /** `null` if it happens to the user as a whole. */
   readonly field: string | null;
   readonly base: unknown;
   readonly mirror: unknown;
@@ -44,7 +43,7 @@ const orNull = ({ base, mirror, service }: Values) => ({
   service: service ?? null,
 });
 
-/** Why a field is held, in words. */
+/** The words for why a field is held. */
 export const sayHold = ({ reason, detail }: { readonly reason: string; readonly detail: string }): string =>
   detail === '' ? reason : `${reason}: ${detail}`;
 
@@ -53,7 +52,7 @@ function wholeChange({ case: userCase, write }: UserPlan): PlannedChange['change
   return (userCase === 'adopt' || userCase === 'return') && write !== null ? userCase : null;
 }
 
-/** What happens to the user: as a whole first, then what moves, then what is held. */
+/** The changes to a user: to the whole user first, then what moves, then what is held. */
 export function changesOf(plan: UserPlan, name: string): readonly PlannedChange[] {
   const common = { user_id: plan.id, name, reason: null, batch: null, edited_by: null, edited_at: null };
   const none = { field: null, base: null, mirror: null, service: null };
@@ -70,7 +69,7 @@ export function changesOf(plan: UserPlan, name: string): readonly PlannedChange[
   return [...(whole === null ? [] : [{ ...common, ...none, change: whole }]), ...moved, ...held];
 }
 
-/** What becomes of one field, in a word. */
+/** The decision about one field, as a word. */
 export type DecisionWord = Exclude<Decision['kind'], 'same'> | 'nothing' | 'release';
 
 export function wordOf(decision: Decision): DecisionWord {
@@ -78,7 +77,7 @@ export function wordOf(decision: Decision): DecisionWord {
   return decision.ends ? 'release' : 'nothing';
 }
 
-/** The name of the role, where it follows the team listing: all that is known of the role of such a member. */
+/** The role's name if it follows the team listing, which is all that is known about the role of such a member. */
 export function roleMove(
   write: UserWrite | null,
 ): { readonly old: string | null; readonly new: string | null } | undefined {
@@ -87,7 +86,7 @@ export function roleMove(
   return old === role ? undefined : { old, new: role };
 }
 
-/** Whether a run has seen another value of the service since. */
+/** Whether a later run has seen another value of the service. */
 export const hasMovedSince = (hold: Hold): boolean =>
   hold.shown !== undefined &&
   canonicalService(hold.field, { ...hold, service: hold.shown }) !== canonicalService(hold.field, hold);

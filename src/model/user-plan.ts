@@ -1,6 +1,6 @@
 /**
- * What one run makes of one user: a decision for each field, and what is to be written. Nothing in it has been
- * done yet. What is sent, moved, held and no longer held can be read off the decisions.
+ * The plan of one run for one user: a decision for each field, and what to write. Nothing in it has been done yet. The
+ * decisions show what is sent, moved, held and no longer held.
  */
 import { type Field, fields as allFields, type FieldValue } from './fields.ts';
 import type { Id } from './id.ts';
@@ -16,15 +16,15 @@ import {
   sameValue,
 } from './user.ts';
 
-/** One field as the three versions have it. */
+/** The three versions of one field. */
 export interface Values {
-  /** `undefined`: nothing was agreed on before. */
+  /** `undefined` if nothing was agreed on before. */
   readonly base: FieldValue | undefined;
   readonly mirror: FieldValue | undefined;
   readonly service: ServiceValue;
 }
 
-/** Why a field waits for a person. */
+/** The reasons why a field waits for a person. */
 export type HoldReason =
   | 'conflict'
   | 'refused'
@@ -40,69 +40,78 @@ export type HoldReason =
   /** A person decided that it is not sent. */
   | 'rejected';
 
-/** A field that is left alone on both sides until one of its two values changes; see also `holdStands`. */
+/** A field that is left alone on both sides until one of its two values changes (`holdStands`). */
 export interface Hold extends Values {
   readonly field: Field;
-  /** The edit that is held; absent: none, or one that is not on record yet. */
+  /** The held edit; absent if there is none, or it is not on record yet. */
   readonly edit?: Id | undefined;
   readonly reason: HoldReason;
-  /** What happened, in words. */
+  /** What happened, as a sentence. */
   readonly detail: string;
-  /** The service's value as a run last saw it, where it was held before. */
+  /** The service's value as a run last saw it, if the field was held before. */
   readonly shown?: ServiceValue;
-  /** The later of the service's versions that was seen with it, where the mirror's row was left as it was: ms, by the service's clock. */
+  /**
+   * The later of the service's versions that was seen with it, if the mirror's row was left as it was, in ms by the
+   * service's clock.
+   */
   readonly seenMs?: number | undefined;
-  /** A hold that a person asked for stands until then, whatever the values do: ms from now, by the database's clock. */
+  /**
+   * The end of a hold that a person asked for, in ms from now by the database's clock. Until then it stands, whatever
+   * the values do.
+   */
   readonly endsInMs?: number | undefined;
-  /** What was stopped together: it stays with the field while something else holds it. */
+  /** The batch that it was stopped in, which stays with the field while something else holds it. */
   readonly batch?: string;
-  /** A person lets this edit pass, over this value of the service: the limits on a whole run, or those on single fields too. */
+  /**
+   * Present if a person lets this edit pass over this value of the service. It passes the limits on a whole run, or
+   * those on single fields, too.
+   */
   readonly decision?: 'approved' | 'resolved';
 }
 
 interface Moved {
   readonly values: Values;
-  /** An earlier hold of it is over. */
+  /** Whether an earlier hold of the field is over. */
   readonly ends: boolean;
 }
 
-/** A field that takes the service's value, or has it on both sides already. */
+/** A field that takes the service's value, or that has it on both sides already. */
 export interface Pull extends Moved {
   readonly kind: 'pull' | 'settle';
 }
 
-/** A field that is to be sent. */
+/** A field that has to be sent. */
 export interface Push extends Moved {
   readonly kind: 'push';
-  /** The edit that it carries; `undefined`: one that is not on record yet. */
+  /** The edit that it carries; `undefined` if it is not on record yet. */
   readonly edit: Id | undefined;
-  /** The later of the service's versions that was seen with it: ms, by its clock; `undefined`: they tell nothing. */
+  /** The later of the service's versions that was seen with it, in ms by its clock; `undefined` if they tell nothing. */
   readonly seenMs: number | undefined;
-  /** Base takes what the service shows, whatever becomes of the mirror. */
+  /** Whether base takes what the service shows, whatever becomes of the mirror. */
   readonly agrees?: true;
 }
 
 export type Move = Pull | Push;
 
-/** What becomes of one field. */
+/** The decision about one field. */
 export type Decision =
-  /** Nothing: both sides have it already. */
+  /** Nothing happens, because both sides have it already. */
   | { readonly kind: 'same'; readonly ends: boolean }
   /** The service's value is taken with the user as a whole. */
   | { readonly kind: 'adopt'; readonly ends: boolean }
   | Move
-  /** Held from now on. */
+  /** The field is held from now on. */
   | { readonly kind: 'hold'; readonly hold: Hold; readonly agrees?: true }
-  /** Held as before. `shown`: what the service shows of it now; `undefined`: nothing that can be read. */
+  /** The field stays held. `shown` is what the service shows now; `undefined` if that cannot be read. */
   | { readonly kind: 'held'; readonly shown: ServiceValue }
-  /** Neither pulled nor pushed: the next run looks at it again. */
+  /** The field is neither pulled nor pushed, and the next run looks at it again. */
   | { readonly kind: 'wait' };
 
 export type Decisions = Readonly<Record<Field, Decision>>;
 
 /**
- * What is to become of one user as a whole. The table stands in `reconcile/merge/user-case.ts`.
- * `missing`: in no listing, not yet proven gone.
+ * The case of one user as a whole (the table is in `reconcile/merge/user-case.ts`). A `missing` user is in no listing,
+ * but not proven gone yet.
  */
 export type UserCase =
   | 'adopt'
@@ -114,11 +123,10 @@ export type UserCase =
   | 'stranger'
   | 'waiting';
 
-/** What was decided of a user. */
 export interface DecidedUser {
   readonly id: Id;
   readonly fields: Decisions;
-  /** What is to be written to the mirror and the base, or `null` if they stay as they are. */
+  /** What to write to the mirror and the base, or `null` if they stay as they are. */
   readonly write: UserWrite | null;
 }
 
@@ -126,27 +134,27 @@ export interface UserPlan extends DecidedUser {
   readonly case: UserCase;
 }
 
-/** Mirror and base of one user as they are to be, both or neither. */
+/** The new mirror and base of one user. Both are written, or neither. */
 export interface UserWrite {
   readonly id: Id;
-  /** What the mirror held when it was read; the write does not happen if it holds anything else by then. */
+  /** The mirror's row when it was read. If it is another one by then, nothing is written. */
   readonly expected: MirrorRow | null;
   readonly mirror: MirrorUser;
   readonly observed: ObservedUser;
   readonly base: BaseUser;
 }
 
-/** The columns of a mirror row that only ever follow the service. */
+/** The columns of a mirror row that only follow the service. */
 export interface ObservedUser {
   readonly name: string;
   readonly role: string | null;
   readonly resolved: boolean;
-  /** `null`: nothing new is known, the row keeps what it has. */
+  /** `null` if nothing new is known, so that the row keeps what it has. */
   readonly details: UserDetails | null;
 }
 
 export interface UserDetails {
-  /** ISO 8601 UTC, as the service wrote it. */
+  /** In ISO 8601 UTC, as the service wrote it. */
   readonly createdAt: string | null;
   readonly updatedAt: string | null;
   readonly userCreatedAt: string | null;
@@ -169,7 +177,7 @@ export function decideEach(decide: (field: Field) => Decision): Decisions {
 
 type Of<Kind extends Decision['kind']> = Decision & { readonly kind: Kind };
 
-/** The fields of which this was decided, with the decision. */
+/** The fields with this kind of decision, and the decisions. */
 export function decisionsOf<Kind extends Decision['kind']>(
   { fields }: Pick<DecidedUser, 'fields'>,
   kind: Kind,
@@ -180,7 +188,7 @@ export function decisionsOf<Kind extends Decision['kind']>(
   });
 }
 
-/** What is to be sent. */
+/** The values to send. */
 export function pushOf(plan: Pick<DecidedUser, 'fields'>): UserPatch {
   return Object.fromEntries(decisionsOf(plan, 'push').map(([field, { values }]) => [field, values.mirror]));
 }
@@ -205,13 +213,13 @@ export const holdField = (
   { base, mirror, service }: Values,
 ): Of<'hold'> => ({ kind: 'hold', hold: { field, reason, detail, base, mirror, service } });
 
-/** The same plan, with something else decided of what it would push. */
+/** The same plan with other decisions about what it would push. */
 export function mapPushes(plan: UserPlan, decide: (field: Field, push: Of<'push'>) => Decision): UserPlan {
   const changed = decisionsOf(plan, 'push').map(([field, push]) => [field, decide(field, push)]);
   return { ...plan, fields: { ...plan.fields, ...Object.fromEntries(changed) } };
 }
 
-/** What the service showed, in the form in which it is compared; where it left the field out, what was agreed on. */
+/** The service's value in canonical form, or the base's if the service left the field out. */
 export const canonicalService = (field: Field, { base, service }: Values): string =>
   service === undefined ? canonicalOf(field, base) : canonicalShown(field, service);
 

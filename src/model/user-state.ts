@@ -1,34 +1,36 @@
-/** What is known of a user before anything is decided. */
+/** The known facts about a user before anything is decided. */
 import type { Field } from './fields.ts';
 import type { Id } from './id.ts';
 import type { BaseUser, MirrorRow, ServiceUser } from './user.ts';
 import type { Hold } from './user-plan.ts';
 
-/** What the versions tell by which the service counts the changes of a user. The table stands in `overtaken.ts`. */
+/** The evidence in the versions by which the service counts the changes of a user (the table is in `overtaken.ts`). */
 export interface Versions {
-  /** The service shows a newer one than is on record. */
+  /** Whether the service shows a newer one than the recorded one. */
   readonly isNewer: boolean;
-  /** The later of the two that the service shows: ms, by its clock. */
+  /** The later of the two that the service shows, in ms by its clock. */
   readonly changedMs?: number | undefined;
-  /** On this deployment a newer one says that a value was changed. */
+  /** Whether a newer one proves on this deployment that a value was changed. */
   readonly isTelling: boolean;
 }
 
-/** The edit of a field that lasts: what the mirror has there, and the base has not. */
+/** The edit of a field that lasts: the mirror has its value, and the base does not. */
 export interface LastingEdit {
   readonly id: Id;
-  /** It was made after the version that the service shows, by more than the clocks may differ. */
+  /** Whether it was made after the version that the service shows, by more than the clocks may differ. */
   readonly isSince: boolean;
-  /** When it was made, by the database's clock: after an older copy was put back, another edit may get its number. */
+  /**
+   * The time at which it was made, by the database's clock. After an older copy was restored, another edit may get the
+   * same number.
+   */
   readonly madeMs?: number;
-  /** What was known of the halves of a name before the edit. */
+  /** The split of the name before the edit. */
   readonly split?: MirrorRow['split'] | undefined;
 }
 
-/** By field; absent: both sides agree, or the edit is not on record yet. */
+/** The edits by field; absent if both sides agree, or the edit is not on record yet. */
 export type LastingEdits = Readonly<Partial<Record<Field, LastingEdit>>>;
 
-/** All that is known of one user. */
 export interface UserState {
   readonly id: Id;
   readonly service: ServiceUser | undefined;
@@ -41,10 +43,10 @@ export interface UserState {
   readonly missingForMs: number | undefined;
   /** Whether the observed columns in the mirror differ from what the service says, byte for byte. */
   readonly observedDiffers: boolean;
-  /** The service shows other values than before with an older version: what it says is not believed. */
+  /** Whether the service shows other values than before with an older version, so that it is not believed. */
   readonly stale?: boolean;
-  /** The mirror was edited past the triggers that keep what the roster was. */
+  /** Set if the mirror was edited while the triggers were off that record its history. */
   readonly isUnrecorded?: true;
-  /** Left out where the service has not been asked. */
+  /** Absent if the service has not been asked. */
   readonly versions?: Versions;
 }

@@ -12,47 +12,47 @@ import {
 import type { Id } from './id.ts';
 import { canonicalName, joinName, type NamePair, type NameSplit, samePair } from './name.ts';
 
-/** What stood where a value belongs and cannot be read as one, as a short piece of JSON. */
+/** A value that cannot be read as one, as a short piece of JSON. */
 export interface Unreadable {
   readonly unreadable: string;
 }
 
-/** What the service shows of a field that it did not leave out. */
+/** The service's value of a field that it did not leave out. */
 export type Shown<T> = T | Unreadable | null;
 
-/** The writable fields as the service shows them: the name joined. */
+/** The writable fields as the service shows them, with a joined name. */
 type ShownFields = { readonly [F in SingleName]?: Shown<NonNullable<SingleValues[F]>> } & {
   readonly name?: Shown<string>;
 };
 
 /**
- * A user as the service gave it in `memberships` (interface.md, User). A property that the service left
- * out is absent here, which is neither `null` nor unreadable: {@link saidOf} tells the three apart. Of a long answer
- * `raw` is read from its text each time that it is asked for: take properties by their names, and spread none of these.
+ * A user as the service gave it in `memberships` (interface.md, User). A property that the service left out is absent
+ * here, which is neither `null` nor unreadable: {@link saidOf} tells the three apart. In a long
+ * answer `raw` is a getter that parses its text each time: take properties by their names, and spread none of these.
  */
 export interface ServiceUser extends ShownFields {
   readonly id: Id;
   readonly teamId?: Id | null;
-  /** ISO 8601 UTC, as the service wrote it. */
+  /** In ISO 8601 UTC, as the service wrote it. */
   readonly createdAt?: string | null;
   readonly updatedAt?: string | null;
   readonly userCreatedAt?: string | null;
   readonly userUpdatedAt?: string | null;
-  /** Whatever else the service said of the user. */
+  /** All that the service said about the user besides. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
-/** What both sides last agreed on. `joined` is the service's own name, `name` the pair that stands for it. */
+/** The last agreed values. `joined` is the service's own name, `name` the pair that stands for it. */
 export interface BaseUser extends UserValues {
   readonly joined: string;
 }
 
-/** Our row, which anyone may edit. */
+/** The part of our row that anyone may edit. */
 export interface MirrorUser extends UserValues {
   readonly split: NameSplit;
 }
 
-/** The whole row: what anyone may edit, and what only ever follows the service. */
+/** The whole row, including what only follows the service. */
 export interface MirrorRow extends MirrorUser {
   readonly joined: string;
   readonly role: string | null;
@@ -60,7 +60,7 @@ export interface MirrorRow extends MirrorUser {
   readonly gone: boolean;
 }
 
-/** What is sent to the service for one user. No half of a name can be expressed. */
+/** The values to send to the service for one user. Half of a name cannot be expressed. */
 export type UserPatch = Partial<UserValues>;
 
 export function isUnreadable(value: unknown): value is Unreadable {
@@ -71,19 +71,19 @@ export function isUnreadable(value: unknown): value is Unreadable {
 export const hasUnreadable = (user: ServiceUser): boolean =>
   fields.some((field) => isUnreadable(user[field]));
 
-/** What can be read of it: `undefined` both where it is unreadable and where it was left out. */
+/** The readable value; `undefined` if it is unreadable or was left out. */
 export function readable<T>(shown: Shown<T> | undefined): T | null | undefined {
   return isUnreadable(shown) ? undefined : shown;
 }
 
-/** What the service said of one field; `undefined` where it said nothing that can be read. For the name, the joined name. */
+/** The service's value of one field; `undefined` if it said nothing readable. A name is joined. */
 export type ServiceValue = string | Id | null | undefined;
 
 export function serviceValue(user: ServiceUser, field: Field): ServiceValue {
   return readable<string | Id>(user[field]);
 }
 
-/** The form of a field's value in which it is compared with the service. */
+/** The canonical form of a field's value, in which it is compared with the service. */
 export function canonicalOf(field: Field, value: FieldValue | undefined): string {
   const known = value ?? emptyValues[field];
   return field === 'name' ? joinName(known as NamePair) : canonicalShown(field, known as SingleValue);
@@ -92,12 +92,12 @@ export function canonicalOf(field: Field, value: FieldValue | undefined): string
 export const canonicalValue = <F extends Field>(field: F, values: Pick<UserValues, F>): string =>
   canonicalOf(field, values[field]);
 
-/** The same for a value of the service; of the name, the joined one. */
+/** The same for a value of the service, in which a name is joined. */
 export function canonicalShown(field: Field, value: SingleValue): string {
   return field === 'name' ? canonicalName(String(value ?? '')) : single(field).canonical(value);
 }
 
-/** What the service says of a field: a value, in the form in which it is compared, or why there is none. */
+/** What the service says of a field: a value in canonical form, or why there is none. */
 export type FieldReading = { readonly value: string } | 'left out' | 'unreadable';
 
 export function saidOf(field: Field, user: ServiceUser): FieldReading {
@@ -111,12 +111,12 @@ export function says(said: FieldReading, value: string): boolean {
   return typeof said === 'object' && said.value === value;
 }
 
-/** Whether two values of a field are the same, byte for byte; no value of a name is an empty one. */
+/** Whether two values of a field are the same, byte for byte. A missing name is the same as an empty one. */
 export function sameValue(field: Field, a: FieldValue | undefined, b: FieldValue | undefined): boolean {
   const [one, other] = [a ?? emptyValues[field], b ?? emptyValues[field]];
   return field === 'name' ? samePair(one as NamePair, other as NamePair) : one === other;
 }
 
-/** Mirror against base, where every edit counts, even one of case or spaces. */
+/** Compares the values byte for byte, because every edit counts, even one of case or spaces. */
 export const sameBytes = (field: Field, a: UserValues, b: UserValues): boolean =>
   sameValue(field, a[field], b[field]);

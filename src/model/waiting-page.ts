@@ -1,9 +1,9 @@
-/** What the page and what it reads have in common about lists that wait. */
+/** Terms that the page and its queries share about lists that wait. */
 import type { Id } from './id.ts';
 
-/** A longer list shows as many rows as make clear what it is about. */
+/** Of a longer list only this many rows are shown, which is enough to see what it is about. */
 export const mostWhole = 20;
-/** Most rows of a page that are decided about. */
+/** Most rows of a page to decide about. */
 export const perList = 200;
 
 export const rowSorts = ['edited', 'person', 'field'] as const;
@@ -20,13 +20,13 @@ interface FieldOfUser {
 
 export const ownKey = ({ teamId, userId, field }: FieldOfUser): string => `${teamId} ${userId} ${field}`;
 
-/** Most users of a request that sends. */
+/** Most users of one update. */
 export const perRequest = 25;
-/** Most rows of a decision that a receipt follows, and that the page takes back. */
+/** Most rows of a decision that a receipt follows, and that the page can take back. */
 export const mostOfDecision = 1_000;
 
 /**
- * What became of one edit that was decided about. The first fate that holds counts:
+ * The fate of one edit that was decided about. The first one that applies counts:
  *
  * | fate      | what it says                                                       |
  * |-----------|--------------------------------------------------------------------|
@@ -59,12 +59,12 @@ export const fates = [
 ] as const;
 export type Fate = (typeof fates)[number];
 
-/** What was done, as the page says it. `value`: neither side's. */
+/** The deeds in the words of the page. `value` is a value of neither side. */
 export type Deed = 'approve' | 'reject' | 'withdraw' | 'mirror' | 'service' | 'value' | 'undo';
 
 type Fates = Readonly<Partial<Record<Fate, number>>>;
 
-/** As many of its edits as there may be something to take back of. */
+/** The number of its edits that may be taken back. */
 export function undoable({
   decision,
   fates: of,
@@ -76,6 +76,6 @@ export function undoable({
   return (of.sent ?? 0) + (of.kept ?? 0) + (decision === 'value' ? 0 : (of.coming ?? 0));
 }
 
-/** Whether nothing of what was decided has left. */
+/** Whether nothing that was decided has left. */
 export const hasNotLeft = ({ sent, leaving, asked, refused }: Fates): boolean =>
   sent === undefined && leaving === undefined && asked === undefined && refused === undefined;
