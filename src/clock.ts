@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Time as a value that is handed in, so that tests can hold it. */
+/** Time as a value that is passed in, so that tests can control it. */
 export interface Clock {
-  /** Wall-clock time in ms since 1970; it may jump. */
+  /** Wall-clock time in ms since 1970, which may jump. */
   now(): number;
-  /** Ms since some moment; it never jumps and never goes back. Ages and deadlines are measured in it. */
+  /** Ms since some moment, which never jump and never go back. Ages and deadlines are measured in it. */
   monotonicMs(): number;
   /** Resolves after `ms`; rejects with the signal's reason when it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

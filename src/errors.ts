@@ -1,13 +1,13 @@
 /**
- * All errors that a person can meet. Each says what was tried, what happened and what to do next; the
- * words around it and the exit code are made in one place, `commands/command-line.ts`.
+ * All errors that a person can meet. Each says what was tried, what happened and what to do next.
+ * `commands/command-line.ts` makes the words around it and the exit code.
  */
 
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-/** One for each kind of end that a command can come to. */
+/** The kinds of ends that a command can have. */
 export type ErrorCode =
   /** The command line makes no sense. */
   | 'usage'
@@ -48,20 +48,20 @@ export class MusterdError extends Error {
 }
 
 /**
- * How far a request got. `not-sent`: no byte left, so it has had no effect. `sent`: it may have had its
- * effect, nobody knows. `answered`: the service's answer is known.
+ * How far a request got: `not-sent` if no byte left, so that it had no effect; `sent` if nobody knows whether it had
+ * its effect; `answered` if the service's answer is known.
  */
 export type Phase = 'not-sent' | 'sent' | 'answered';
 
 /** A call to the service that did not end in a usable answer. Never holds a credential. */
 export class ServiceError extends MusterdError {
-  /** Such as `POST /v1/tags`. */
+  /** For example `POST /v1/tags`. */
   readonly operation: string;
   readonly phase: Phase;
   readonly status: number | undefined;
   /** The body of the error, a JSON string such as `bad_data` (interface.md, Errors). */
   readonly label: string | undefined;
-  /** The beginning of the body, printable: for who made this very call, and in no log or record. */
+  /** The beginning of the body in printable form, only for the person who made this call, and never for a log or record. */
   readonly excerpt: string | undefined;
   /** `X-Request-Id` of the answer, for the service's support. */
   readonly requestId: string | undefined;
@@ -91,8 +91,8 @@ export class ServiceError extends MusterdError {
 }
 
 /**
- * The stack of an error, in files and lines of the source where the program is built. Node itself would read every map
- * at the start of every command, which takes longer than all else.
+ * The stack of an error, with files and lines of the source if the program is built. Node itself would read every map
+ * at the start of every command, which takes longer than everything else.
  */
 export function stackInSource({ stack, message }: Error): string {
   const maps = new Map<string, SourceMap | null>();
@@ -103,7 +103,7 @@ export function stackInSource({ stack, message }: Error): string {
     try {
       map = new SourceMap(JSON.parse(readFileSync(`${fileURLToPath(url)}.map`, 'utf8')));
     } catch {
-      // There is none: the file is the source.
+      // There is no map, because the file is the source.
     }
     maps.set(url, map);
     return map;

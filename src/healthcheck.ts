@@ -1,4 +1,7 @@
-/** `node dist/healthcheck.js [path]`: 0 if the daemon beside it is well, 1 if not. A container's HEALTHCHECK. */
+/**
+ * `node dist/healthcheck.js [path]` exits with 0 if the daemon beside it is well, with 1 if not. A container's
+ * HEALTHCHECK uses it.
+ */
 import { askHealth } from './http/check-health.ts';
 
 const { healthy, words } = await askHealth(process.env, process.argv[2]);

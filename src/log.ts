@@ -1,7 +1,6 @@
 /**
- * The log: one JSON line per event on stderr. Only chosen values are ever logged, never a whole object of
- * somebody else's; as a second net, known secrets and anything that looks like a token are blotted out of
- * each line.
+ * The log: one JSON line per event on stderr. Only chosen values are logged, never a whole foreign object. As a second
+ * safety net, known secrets and anything that looks like a token are removed from each line.
  */
 import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
 import { stackInSource } from './errors.ts';
@@ -11,9 +10,9 @@ export type Log = Logger;
 
 export interface LogOptions {
   readonly level: string;
-  /** Looked at again for each line: there may be more by then. */
+  /** The list is read again for each line, because it may have grown. */
   readonly secrets?: readonly Pick<Secret, 'reveal'>[];
-  /** stderr by default. */
+  /** The stream of the log, which is stderr by default. */
   readonly stream?: DestinationStream | undefined;
 }
 
@@ -39,14 +38,14 @@ export function createLog({ level, secrets = [], stream }: LogOptions): Log {
   );
 }
 
-/** A log that cannot be written ends no run. What a full disk did not take is written once there is room. */
+/** If the log cannot be written, no run ends because of that. What a full disk did not take is written once there is room. */
 function createStderr(): DestinationStream {
   const stderr = destination({ fd: 2, sync: true });
   stderr.on('error', () => undefined);
   return stderr;
 }
 
-/** What is logged of an error: never the object, which may carry a connection or a header. */
+/** The logged part of an error, which is never the object itself, because that may contain a connection or a header. */
 export function describeError(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) {
     const message: unknown =

@@ -12,7 +12,7 @@ if (refusal !== null) {
   process.exit(78);
 }
 
-/** A reader that has gone away is no reason to fail, and neither are words that find no room. */
+/** It is no failure if a reader has gone away, or if there is no room for the output. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return;
   process.stderr.write(`musterd: the result could not be written: ${error.message}\n`);
@@ -23,7 +23,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on('error', () => undefined);
 
-// Loaded only now: an older Node could not even read it.
+// It is loaded only now, because an older Node could not even parse it.
 const { keepCompiledCode } = await import('./commands/compile-cache.ts');
 keepCompiledCode(process.env);
 const { runCommandLine } = await import('./commands/command-line.ts');

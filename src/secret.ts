@@ -18,13 +18,13 @@ export function createSecret(value: string): Secret {
   });
 }
 
-/** Shorter parts of a secret are parts of ordinary words, too. */
+/** Shorter parts of a secret also occur in ordinary words. */
 const shortestPart = 8;
 
-/** One case, with every character at its place. */
+/** The text in one case, with every character in its place. */
 const folded = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** Hides what of a text also stands in a secret, in either case, from 8 characters on. */
+/** Hides parts of a text that are also in a secret, ignoring case, from 8 characters on. */
 export function blotOut(text: string, secrets: readonly string[]): string {
   const hidden = secrets.map(folded);
   const searched = folded(text);

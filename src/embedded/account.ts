@@ -23,7 +23,7 @@ export interface Account {
   readonly gid: number;
 }
 
-/** `below`: in a folder that everybody may write to, so it must be checked first. */
+/** It is `below` if it is in a folder that everybody may write to, so that it must be checked first. */
 interface Candidate {
   readonly folder: string;
   readonly below: string | null;
@@ -76,25 +76,25 @@ function findAccount(name: string): Account | undefined {
   return { name, uid: Number(uid.stdout), gid: Number(gid.stdout) };
 }
 
-/** The default data folder. It is created, and owned by us. */
+/** The default data folder, which is created and owned by us. */
 export function dataFolder(environment: Environment = process.env): string {
   const own = environment['MUSTERD_DATA_DIR'];
   if (own) return resolve(own);
   return firstUsable(candidates(environment, 'data'));
 }
 
-/** The places of the data folder: where it is, or might be. Nothing is created. */
+/** The places where the data folder is, or might be. None is created. */
 export function dataFolders(environment: Environment = process.env): readonly string[] {
   const own = environment['MUSTERD_DATA_DIR'];
   return own ? [resolve(own)] : candidates(environment, 'data').map(({ folder }) => folder);
 }
 
-/** The folder of the unpacked server binaries. It is created, and owned by us. */
+/** The folder of the unpacked server binaries, which is created and owned by us. */
 export function cacheFolder(environment: Environment = process.env): string {
   return firstUsable(candidates(environment, 'cache'));
 }
 
-/** systemd's folders first (a unit with DynamicUser has no home), then the system's or the user's. */
+/** The folders to try: systemd's first (a unit with DynamicUser has no home), then the system's or the user's. */
 function candidates(environment: Environment, kind: 'data' | 'cache'): readonly Candidate[] {
   const granted = environment[kind === 'data' ? 'STATE_DIRECTORY' : 'CACHE_DIRECTORY']?.split(':')[0];
   if (granted) return [{ folder: granted, below: null }];
@@ -151,8 +151,8 @@ function makePrivate(folder: string): void {
 }
 
 /**
- * Gives `folder` to the server's account and returns that account. Without one it is our own. An existing mirror keeps its
- * owner, so that root can look at another user's.
+ * Gives `folder` to the server's account and returns that account; without one it is our own. An existing mirror keeps
+ * its owner, so that root can look at another user's.
  */
 export function giveFolder(folder: string): Account | undefined {
   mkdirSync(dirname(folder), { recursive: true });
@@ -169,7 +169,7 @@ export function giveFolder(folder: string): Account | undefined {
   });
 }
 
-/** Refuses a folder with other content: the variable may name / or /tmp by mistake. */
+/** Refuses a folder with other content, because the variable may name / or /tmp by mistake. */
 function giveEmpty(folder: string, { uid, gid }: Account): void {
   const link = lstatSync(folder);
   // Only links created by root are trusted.

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { type Cluster, OWNER } from './cluster.ts';
 import { createOwnClient } from './own-client.ts';
 
-/** Held by a process while it uses a server, so that no other process stops the server. */
+/** A process holds this while it uses a server, so that no other process stops the server. */
 export interface Attachment {
   /**
    * Gives it up and waits, at most for the given time, until no other musterd uses the server. If it returns true,
@@ -16,14 +16,14 @@ export interface Attachment {
 /** The application names of guests, which may stay open for hours. */
 const GUESTS = ['musterd page'];
 
-/** The first key of the lock: a number that nothing else uses in the database `postgres`. */
+/** The first key of the lock, a number that nothing else uses in the database `postgres`. */
 const LOCK = 1_836_413_796;
 const RETURN_MS = 500;
 
 /**
- * An advisory lock on a connection that stays open and ends with the process, however that ends, in a database to which
- * nobody else connects. All users share the lock. To stop the server a process needs it exclusively, so that nobody can
- * attach to a server that is about to stop; attaching then rejects. After a crash the server restarts by itself, and the
+ * Takes an advisory lock on a connection that ends with the process, however that ends, in a database to which nobody
+ * else connects. All users share the lock. To stop the server a process needs it exclusively, so that nobody can attach
+ * to a server that is about to stop; attaching then rejects. After a crash the server restarts by itself, and the
  * connection is opened again as long as `isRunning`.
  */
 export async function enter(cluster: Cluster, port: number, isRunning: () => boolean): Promise<Attachment> {
@@ -78,7 +78,7 @@ async function openClient(cluster: Cluster, port: number): Promise<pg.Client> {
     );
     if (rows[0]?.entered !== true) throw new Error('it is about to stop');
     if (!rows[0].exists) await createOwnDatabase(client);
-    // Anybody who can connect may take an advisory lock. Where another process is faster, this fails.
+    // Anybody who can connect may take an advisory lock. This fails if another process is faster.
     if (rows[0].open)
       await client.query('revoke connect on database postgres from public').catch(() => undefined);
     return client;

@@ -24,7 +24,7 @@ export interface Binaries {
   readonly major: number;
 }
 
-/** `bindir`: an installed Postgres; otherwise the one from npm, unpacked on first use. */
+/** The programs of the server: those in `bindir`, or else the ones from npm, which are unpacked on first use. */
 export function findBinaries(bindir: string | undefined, onProgress: (step: string) => void): Binaries {
   if (bindir !== undefined) return { bindir, major: askMajor(bindir) };
   const { native, version } = findPackage();
@@ -96,7 +96,7 @@ function unpack(native: string, folder: string): void {
         cause: error,
       });
     }
-    // Another process was faster; its copy is as good.
+    // Another process was faster, and its copy is as good.
   } finally {
     for (const rest of [fresh, `${fresh}.broken`]) rmSync(rest, { recursive: true, force: true });
   }
@@ -112,7 +112,7 @@ function link(native: string, fresh: string): void {
   }
 }
 
-/** Makes it readable for the server's account, whatever our umask is. */
+/** Makes it readable for the server's account, whatever the umask is. */
 function openToAll(folder: string): void {
   chmodSync(folder, 0o755);
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {

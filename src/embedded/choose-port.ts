@@ -1,4 +1,4 @@
-/** The server's port: the same at each start, so that saved connections stay valid. */
+/** Chooses the server's port, which is the same at each start, so that saved connections stay valid. */
 import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -15,11 +15,11 @@ interface PortOptions {
 /** Ms for which another process may occupy a port just to check whether it is free. */
 const patienceMs = 1_000;
 
-/** Below the range of ephemeral ports. */
+/** The range is below that of ephemeral ports. */
 const [lowest, highest] = [20_000, 30_000];
 
 /**
- * The port that was chosen at the first start, or another one as long as that is taken.
+ * The port of the first start, or another one as long as that is taken.
  * @param isStarted whether another process has started the server meanwhile
  * @returns `undefined` if one has
  */
@@ -63,14 +63,14 @@ async function choose({ account, cluster }: PortOptions): Promise<number> {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       const kept = readKept(cluster.portFile);
       if (kept !== undefined) return kept;
-      // The file is unreadable.
+      // The file is unreadable, so it is written anew.
       writeFileSync(cluster.portFile, `${chosen}\n`);
     }
     return chosen;
   });
 }
 
-/** This port, or any for 0. It is `undefined` if the port is taken. */
+/** This port, or any free one for 0; `undefined` if the port is taken. */
 async function freePort(port: number): Promise<number | undefined> {
   const probe = createServer();
   const isFree = await new Promise<boolean>((resolve) => {

@@ -17,9 +17,12 @@ import { MusterdError } from '../errors.ts';
 import { type Account, asAccount, CHILD_ENVIRONMENT } from './account.ts';
 import type { Binaries } from './binaries.ts';
 
-/** A data directory of Postgres and its password: created and renamed together, so never one without the other. */
+/**
+ * A data directory of Postgres and its password. They are created and renamed together, so that there is never one
+ * without the other.
+ */
 export interface Cluster {
-  /** PGDATA. */
+  /** The value of PGDATA. */
   readonly data: string;
   /** A password file for libpq (PGPASSFILE), mode 0600. */
   readonly passwordFile: string;
@@ -117,7 +120,7 @@ async function initialise(
   account: Account | undefined,
   ephemeral: boolean,
 ): Promise<void> {
-  // The same sort order on every machine, whatever its locales: built into Postgres since 17.
+  // Postgres has had this locale since 17. It sorts in the same way on every machine.
   const locale =
     major >= 17
       ? ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']

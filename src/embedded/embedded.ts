@@ -11,15 +11,15 @@ import { enter, type Attachment } from './attachment.ts';
 import { type PostgresServer, type ServerOptions, startServer } from './postgres-server.ts';
 
 export interface EmbeddedOptions {
-  /** The data folder. The default is MUSTERD_DATA_DIR or the usual place (`dataFolder`). */
+  /** The data folder; by default MUSTERD_DATA_DIR or the usual place (`dataFolder`). */
   readonly dataDir?: string | undefined;
-  /** Uses a folder that is deleted with `close` or with the process; not safe from power loss. */
+  /** Whether to use a folder that is deleted with `close` or with the process. It is not safe from power loss. */
   readonly ephemeral?: boolean | undefined;
-  /** The programs of an installed Postgres instead of those from npm. */
+  /** The programs of an installed Postgres, instead of those from npm. */
   readonly bindir?: string | undefined;
   /** How long `close` waits for other musterd processes that use the server, in ms. */
   readonly closePatienceMs?: number | undefined;
-  /** The server may be stopped without waiting for this process, as for psql, if it was already running. */
+  /** Whether the server, if it was already running, may be stopped without waiting for this process, as for psql. */
   readonly isGuest?: boolean | undefined;
   /** Called for steps that take a while, such as "unpacking Postgres 18.4". */
   readonly onProgress?: ((step: string) => void) | undefined;
@@ -28,18 +28,18 @@ export interface EmbeddedOptions {
 }
 
 export interface Embedded {
-  /** For `createDatabase`; contains the password. */
+  /** The URL for `createDatabase`, with the password. */
   readonly url: string;
   /** The same without the password. */
   readonly shownUrl: string;
   readonly dataDir: string;
   /** Whether another process started the server. */
   readonly attached: boolean;
-  /** A command to type to reach the mirror; reads the password from a file. */
+  /** A command that connects to the mirror. It reads the password from a file. */
   readonly psqlCommand: string;
   /**
-   * Close your own databases first. The process that started the server waits until no other musterd uses
-   * it, or the wait times out, and stops it. A process that attached only leaves, unless it is the last.
+   * Call it after closing your own databases. The process that started the server waits until no other musterd uses it,
+   * or the wait times out, and stops it. A process that attached only leaves, unless it is the last.
    */
   close(): Promise<void>;
 }
@@ -97,7 +97,7 @@ interface Place {
   readonly account: Account | undefined;
 }
 
-/** The content may belong to the account, while only root can write to the parent folder. */
+/** The content may belong to the account, but only root can write to the parent folder. */
 function remove(folder: string, account: Account | undefined): void {
   asAccount(account, () => {
     for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
@@ -161,7 +161,7 @@ function describe(
   const close = async () => {
     if (options.isGuest === true && !started) return;
     const alone = await presence.waitAlone(started ? (options.closePatienceMs ?? 30_000) : 0);
-    // Stop before leaving: in between, another process could attach.
+    // The server is stopped before leaving, because in between another process could attach.
     if (started || alone) await server.stop();
     await presence.end();
     if (options.ephemeral === true) remove(folder, account);
@@ -180,7 +180,7 @@ function describe(
   };
 }
 
-/** For a shell. */
+/** Quotes a text for a shell. */
 function quote(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -16,7 +16,7 @@ export interface ServerOptions {
   readonly cluster: Cluster;
   readonly binaries: Binaries;
   readonly account: Account | undefined;
-  /** Faster and not safe from power loss; the folder is deleted with the process. */
+  /** Whether to be faster and not safe from power loss. The folder is deleted with the process. */
   readonly ephemeral: boolean;
   /** Called if the port has changed. */
   readonly onWarning: (words: string) => void;
@@ -25,7 +25,7 @@ export interface ServerOptions {
 export interface PostgresServer {
   readonly pid: number;
   readonly port: number;
-  /** Stops the server: waits for writes, not for clients. */
+  /** Stops the server, after waiting for writes but not for clients. */
   stop(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export async function startServer(
       return { server: { ...running, stop: () => stopPostmaster(running.pid, data) }, started: false };
     }
     if (running !== undefined) {
-      // Starting, recovering or stopping: it will soon be ready or gone.
+      // The server is starting, recovering or stopping, so it will soon be ready or gone.
       await delay(POLL_MS);
       continue;
     }
@@ -68,7 +68,7 @@ export async function startServer(
   });
 }
 
-/** One start: a server that accepts connections, or its last log lines. */
+/** One attempt to start: a server that accepts connections, or its last log lines. */
 async function launch(
   options: ServerOptions,
   port: number,
@@ -156,7 +156,7 @@ function guardServer(options: ServerOptions, pid: number): ChildProcess {
   return guard;
 }
 
-/** Fast shutdown, then an immediate one; resolves when the process is gone. */
+/** Tries a fast shutdown, then an immediate one. It resolves when the process is gone. */
 async function stopPostmaster(pid: number, data: string): Promise<void> {
   for (const { signal, patienceMs } of [
     { signal: 'SIGINT', patienceMs: 30_000 },
@@ -174,7 +174,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // It ended meanwhile.
+    // The process has ended meanwhile.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
@@ -197,7 +197,7 @@ function openLog(file: string): { fd: number; from: number } {
 /** The log lines of a server that failed to start. */
 function lastWords(file: string, from: number): string {
   const lines = readFileSync(file).subarray(from).toString('utf8').trim().split('\n');
-  // Without time and pid.
+  // Time and pid are left out.
   return lines
     .map((line) => line.replace(/^.*?\[\d+\] /, '').trim())
     .join(' ')

@@ -63,7 +63,7 @@ function readLockFile(data: string): readonly string[] {
   }
 }
 
-/** Whether the process lives and is the Postgres server of this data directory. */
+/** Whether the process is alive and the Postgres server of this data directory. */
 export function isPostmaster(pid: number, data: string): boolean {
   if (!isAlive(pid)) return false;
   const command = commandOf(pid);
@@ -92,7 +92,7 @@ function isWorkedIn(data: string): boolean {
   return readdirSync('/proc').some((name) => /^\d+$/.test(name) && folderOf(Number(name)) === real);
 }
 
-/** A server's working directory is its data directory. Unknown if /proc does not show it. */
+/** A server's working directory is its data directory. `undefined` if /proc does not show it. */
 function folderOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);

@@ -1,7 +1,7 @@
 /**
- * A login of the embedded server for SQL that only reads. It sees everything, and is no superuser: no statement of it
- * starts a program, reads a file or ends another session. A role that a session takes on would be laid down again by
- * the next statement; a login is for good.
+ * A login of the embedded server for SQL that only reads. It sees everything and is no superuser, so none of its
+ * statements can start a program, read a file or end another session. A role that a session sets could be reset by the
+ * next statement, but a login cannot.
  */
 import { createHmac } from 'node:crypto';
 import type pg from 'pg';
@@ -9,20 +9,20 @@ import { createOwnClient } from './own-client.ts';
 
 const NAME = 'musterd_reading';
 
-/** What it is a member of, where there is such a role. */
+/** The roles of which it becomes a member if they exist. */
 const MEMBER_OF = ['pg_read_all_data', 'pg_read_all_stats', 'musterd_reader'];
 
-/** What it lacks: to be there, or to be a member of a role. */
+/** Lists what is missing: the login itself, or its membership in a role. */
 const lacking = `
   select r.rolname from pg_roles r
   where r.rolname = any ($2) and not exists (
     select from pg_auth_members m join pg_roles n on n.oid = m.member
     where m.roleid = r.oid and n.rolname = $1 and n.rolcanlogin and n.rolbypassrls and not n.rolsuper)`;
 
-/** @returns the same URL for this login, which is made if it is not there */
+/** @returns the same URL for this login, which is created if it does not exist */
 export async function readingUrl(ownerUrl: string): Promise<string> {
   const url = new URL(ownerUrl);
-  // Known to whoever knows the owner's, and to nobody else.
+  // Only those who know the owner's password can know this one.
   const password = createHmac('sha256', url.password).update(NAME).digest('base64url');
   const client = createOwnClient({ connectionString: ownerUrl, application_name: 'musterd' });
   try {
@@ -37,7 +37,7 @@ export async function readingUrl(ownerUrl: string): Promise<string> {
   return url.href;
 }
 
-/** One of several processes at a time: only a superuser can lock this table. */
+/** One process at a time creates it, because only a superuser can lock this table. */
 async function make(client: pg.Client, password: string, roles: readonly string[]): Promise<void> {
   await client.query('begin; lock table pg_authid in share row exclusive mode');
   await client.query(`select set_config('musterd.secret', $1, true)`, [password]);

@@ -12,11 +12,10 @@ import type { Variants } from './variants.ts';
 import { type Outgoing, type Wire, wireOf } from './write-answer.ts';
 import type { EmulatorWorld } from './world.ts';
 
-/** A request as received, with its log entry. */
 interface Incoming {
   readonly logged: LoggedRequest;
   readonly authorization: string | undefined;
-  /** The body as text; empty when there was none. */
+  /** The body as text; empty if there was none. */
   readonly text: string;
   /** The part of the path at the interface's `{id}`. */
   readonly id: string | undefined;
@@ -32,10 +31,10 @@ interface Served {
 interface Passage {
   readonly world: EmulatorWorld;
   readonly incoming: Incoming;
-  /** Undefined if the interface has no such path. */
+  /** `undefined` if the interface has no such path. */
   readonly endpoint: Endpoint | undefined;
   readonly body: unknown;
-  /** The team of the credentials, or why there is none. */
+  /** The team of the credentials, or the reason why there is none. */
   readonly team: PlayedTeam | undefined;
   readonly unauthorized: string | undefined;
   readonly faults: readonly Fault[];
@@ -48,7 +47,7 @@ interface Outcome {
 
 const unparsable = Symbol('a body that is not JSON');
 
-/** Answers one request; `endpoint` is undefined where the interface has none. */
+/** Answers one request. Without `endpoint` the interface has no such path. */
 export async function answerRequest(
   world: EmulatorWorld,
   endpoint: Endpoint | undefined,
@@ -114,7 +113,7 @@ async function admit(passage: Passage): Promise<Outcome> {
   return { answer, headers: {} };
 }
 
-/** Lets the request have its effect, now or (by a fault) later. */
+/** Lets the request have its effect now, or later if a fault says so. */
 function perform(passage: Passage, team: PlayedTeam): EndpointAnswer {
   const { world, incoming, endpoint, faults } = passage;
   if (endpoint === undefined) return notFound('the interface shows no such path');

@@ -27,8 +27,8 @@ const dayMs = 86_400_000;
 const lifetimeMs = 365 * dayMs;
 
 /**
- * Creates a certificate authority, and a certificate signed by it for `hosts` (names or addresses),
- * so that clients verify the connection as with the real service. Valid for a year.
+ * Creates a certificate authority, and a certificate signed by it for `hosts` (names or addresses), so that clients
+ * verify the connection as with the real service. It is valid for a year.
  */
 export async function createServerCertificate(hosts: readonly string[]): Promise<ServerCertificate> {
   const signer: Signer = { keys: await createKeys(), subject: subjectOf('musterd emulator authority') };
@@ -60,9 +60,9 @@ function sign(
 ): forge.pki.Certificate {
   const certificate = forge.pki.createCertificate();
   certificate.publicKey = keys.publicKey;
-  // Positive, as RFC 5280 4.1.2.2 wants it.
+  // It is positive, as RFC 5280 4.1.2.2 demands.
   certificate.serialNumber = `01${randomBytes(15).toString('hex')}`;
-  // Valid from a day ago, for clients whose clock is behind.
+  // It is valid from a day ago, for clients whose clock is behind.
   certificate.validity.notBefore = new Date(Date.now() - dayMs);
   certificate.validity.notAfter = new Date(Date.now() + lifetimeMs);
   certificate.setSubject(subject);
@@ -81,7 +81,7 @@ function alternativeName(host: string): object {
   return isIP(host) === 0 ? { type: 2, value: host } : { type: 7, ip: host };
 }
 
-/** Made by Node's own cryptography, which takes a tenth of a second where forge would take seconds. */
+/** Node's own cryptography takes a tenth of a second, where forge would take seconds. */
 async function createKeys(): Promise<KeyPair> {
   const { privateKey, publicKey } = await promisify(generateKeyPair)('rsa', {
     modulusLength: 2048,

@@ -10,11 +10,11 @@ import type { EmulatorWorld } from './world.ts';
 export interface Control {
   readonly world: EmulatorWorld;
   readonly teams: readonly TeamControl[];
-  /** Required as a Bearer token; without one only loopback is answered. */
+  /** Required as a Bearer token. Without one, only requests from loopback are answered. */
   readonly token: string | undefined;
 }
 
-/** Outside `/v1`, so that it cannot collide with a path of the interface. */
+/** It is outside of `/v1`, so that it cannot collide with a path of the interface. */
 const controlPrefix = '/_emulator';
 
 const userEdit = z.strictObject({
@@ -42,7 +42,7 @@ interface Asked {
 
 type Act = (control: Control, asked: Asked) => unknown;
 
-/** Each by its method and path; `:team` is a team's id, `:id` the id of a row. */
+/** The acts by method and path. `:team` is a team's id, `:id` the id of a row. */
 const acts: Readonly<Record<string, Act>> = {
   'GET requests': ({ world }, { query }) => {
     const since = Number(query.get('since') ?? 0);

@@ -17,13 +17,12 @@ import { createTeamControl, type TeamControl } from './team-control.ts';
 import { defaultVariants, type Variants } from './variants.ts';
 import type { EmulatorWorld } from './world.ts';
 
-/** An emulated service in this process, with everything that a test can do to it. */
 export interface Emulator extends Hooks {
   /** Without a trailing slash and without `/v1`. */
   readonly url: string;
-  /** What a client of the first team needs in its environment. */
+  /** The environment that a client of the first team needs. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The certificate authority to trust, in PEM; undefined over plain HTTP. */
+  /** The certificate authority to trust, in PEM; `undefined` over plain HTTP. */
   readonly authority: string | undefined;
   /** The first team. */
   readonly team: TeamControl;
@@ -36,7 +35,10 @@ export interface Emulator extends Hooks {
   variants(): Variants;
   /** Changes how the service behaves from the next request on. */
   setVariants(changed: Partial<Variants>): void;
-  /** Adds a fault. @returns a function that removes it */
+  /**
+   * Adds a fault.
+   * @returns a function that removes it
+   */
   addFault(fault: Fault): () => void;
   clearFaults(): void;
   /** Carries out the writes that the fault `late` holds back. */

@@ -9,25 +9,24 @@ type EndpointMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export interface EndpointAnswer {
   readonly status: number;
   readonly body: unknown;
-  /** Why the status is not 200, for the request log; never sent. */
+  /** The reason why the status is not 200, for the request log. It is never sent. */
   readonly why?: string;
 }
 
-/** An authenticated request for an endpoint. */
 export interface EndpointCall {
   readonly team: PlayedTeam;
   readonly variants: Variants;
   readonly clock: EmulatorClock;
   /** The integer in the path; NaN if it is not an integer or there is none. */
   readonly id: number;
-  /** Which rows the listings show; faults hide some. */
+  /** Whether the listings show the row with this id; faults hide some. */
   readonly shown: (id: number) => boolean;
 }
 
 /** One line of the interface's endpoint table. */
 export interface Endpoint {
   readonly method: EndpointMethod;
-  /** As the interface writes it, `/v1/tag/{id}`. */
+  /** The path in the interface's notation, `/v1/tag/{id}`. */
   readonly path: string;
   readonly summary: string;
   /** Schema of the body; endpoints without one ignore the body. */
@@ -36,7 +35,7 @@ export interface Endpoint {
   /** Whether it changes something; the listings over POST are reads. */
   readonly writes: boolean;
   readonly response: z.ZodType;
-  /** The label of its 400 (interface.md, Errors). */
+  /** The label of its 400 answers (interface.md, Errors). */
   readonly label: 'bad_data' | 'error';
   readonly answer: (call: EndpointCall, body: unknown) => EndpointAnswer;
 }
@@ -75,7 +74,7 @@ export function bodyEndpoint<S extends z.ZodType>(
   described: Described & {
     readonly request: S;
     readonly bodyRequired?: boolean;
-    /** Whether a null says as little as leaving the key out. */
+    /** Whether a null means the same as leaving the key out. */
     readonly dropsNulls?: boolean;
   },
   answer: (call: EndpointCall, body: z.infer<S>) => EndpointAnswer,

@@ -2,14 +2,14 @@ import type { Fault, FaultKind, FaultOf } from './faults.ts';
 import { createTrigger, type Trigger } from './match.ts';
 import type { LoggedRequest } from './request-log.ts';
 
-/** The active faults, and which of them apply to a request. */
+/** The active faults. It chooses those that apply to a request. */
 export interface FaultBox {
   /** @returns a function that removes the fault */
   add(fault: Fault): () => void;
   clear(): void;
-  /** In the order in which they were added. */
+  /** All faults, in the order in which they were added. */
   installed(): readonly Fault[];
-  /** To be called once per request, because it counts them. */
+  /** Chooses the faults of a request. It must be called once per request, because it counts them. */
   take(request: LoggedRequest): readonly Fault[];
 }
 
@@ -27,7 +27,7 @@ export function createFaultBox(faults: readonly Fault[] = []): FaultBox {
     add,
     clear: () => installed.clear(),
     installed: () => Array.from(installed, ({ fault }) => fault),
-    // Calls every trigger, so that each counts the request.
+    // It calls every trigger, so that each counts the request.
     take: (request) =>
       Array.from(installed, ({ fault, trigger }) => (trigger(request) ? [fault] : [])).flat(),
   };

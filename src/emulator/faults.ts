@@ -155,7 +155,7 @@ export function parseFaults(texts: readonly string[]): readonly Fault[] {
   });
 }
 
-/** The same for a fault as an object, as the control endpoint takes it; numbers may be given as text. */
+/** The same for a fault as an object, for the control endpoint. Numbers may be given as text. */
 export function checkFault(given: Readonly<Record<string, unknown>>): Fault {
   const found = faultKinds.find((candidate) => candidate === given['kind']);
   if (found === undefined) {

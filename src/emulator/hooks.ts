@@ -12,9 +12,12 @@ type Rewrite = (body: string, request: LoggedRequest) => string;
  * 429, nor those that a fault suppresses.
  */
 export interface Hooks {
-  /** Called before the request has any effect. @returns a function that removes the hook */
+  /**
+   * Adds a hook that is called before the request has any effect.
+   * @returns a function that removes it
+   */
   readonly before: (match: Match, hook: Hook) => () => void;
-  /** Called after its effect, before its answer is sent. */
+  /** Adds a hook that is called after the effect and before the answer is sent. */
   readonly after: (match: Match, hook: Hook) => () => void;
   readonly rewrite: (match: Match, rewrite: Rewrite) => () => void;
 }

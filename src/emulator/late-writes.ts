@@ -3,7 +3,7 @@ import { putUser, type PlayedTeam } from './played-team.ts';
 
 /** Writes that were accepted and take effect later. */
 export interface LateWrites {
-  /** `requestNumber` and `dueMs`: not before that request and that time. */
+  /** Adds a write that takes effect at `requestNumber` and `dueMs` at the earliest. */
   add(late: { readonly requestNumber: number; readonly dueMs: number; readonly apply: () => void }): void;
   /** Carries out the writes that are due at this request; without arguments, all. */
   settle(requestNumber?: number, nowMs?: number): void;

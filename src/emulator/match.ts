@@ -1,21 +1,21 @@
 import { seedOf } from './random.ts';
 import type { LoggedRequest } from './request-log.ts';
 
-/** Selects requests: of those that match, `times` from the `at`-th on. */
+/** Selects requests: `times` of those that match, beginning with the `at`-th. */
 export interface Match {
   readonly method?: string;
-  /** The path as sent, without the query; a `*` at the end stands for any rest. */
+  /** The path as sent, without the query. A `*` at the end stands for any rest. */
   readonly path?: string;
   readonly team?: number;
-  /** Counted from 1, from the moment that the match is set up; 1 when left out. */
+  /** The number of the first request, counted from 1 since the match was set up. The default is 1. */
   readonly at?: number;
-  /** 1 when left out. */
+  /** The default is 1. */
   readonly times?: number | 'always';
-  /** How many of those are selected at random, but the same ones each time; default: all. */
+  /** The percentage of those that is selected at random, but always the same ones. By default it is all. */
   readonly percent?: number;
 }
 
-/** Whether the request is selected. To be called once per request, because it counts them. */
+/** Whether the request is selected. It must be called once per request, because it counts them. */
 export type Trigger = (request: Readonly<LoggedRequest>) => boolean;
 
 export function createTrigger(match: Match): Trigger {

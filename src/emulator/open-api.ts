@@ -27,14 +27,14 @@ const named: Readonly<Record<string, z.ZodType>> = {
 
 export const openApiPath = '/openapi.json';
 
-/** Serves the document to anybody, as such documents are. It is made when somebody asks for it, since few do. */
+/** Serves the document to anybody, as is usual. It is made on request, since few ask. */
 export function addOpenApiRoute(app: FastifyInstance): void {
   app.get(openApiPath, { exposeHeadRoute: false }, (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(JSON.stringify(openApiDocument())),
   );
 }
 
-/** The interface as an OpenAPI 3.1 document, made from the schemas that the emulator checks with. */
+/** The interface as an OpenAPI 3.1 document, made from the schemas with which the emulator checks. */
 export function openApiDocument(): Json {
   const schemas = new Map<string, unknown>();
   const paths: Record<string, Record<string, Json>> = {};
@@ -86,7 +86,7 @@ const tagNames = [
   ['Schedules', 'Scheduled messages.'],
 ] as const;
 
-/** The first that fits the path; the listing of tags and one tag are of the same kind. */
+/** The first pattern that matches the path counts, because the listing of tags and one tag have the same tag. */
 const tagsByPath: readonly (readonly [RegExp, (typeof tagNames)[number][0]])[] = [
   [/users/, 'Users'],
   [/contact/, 'Contacts'],
@@ -159,7 +159,7 @@ function operation(endpoint: Endpoint, schemas: Map<string, unknown>): Json {
 
 const idParameter: Json = { name: 'id', in: 'path', required: true, schema: { type: 'integer' } };
 
-/** `POST /v1/users/update` is `postUsersUpdate`. */
+/** The operation id: `POST /v1/users/update` is `postUsersUpdate`. */
 function operationId({ method, path }: Endpoint): string {
   const words = path
     .replace('/v1/', '')
@@ -185,7 +185,7 @@ function schemaOf(schema: z.ZodType, schemas: Map<string, unknown>, io: 'input' 
   return atComponents(own) as Json;
 }
 
-/** Adds what the schema says of itself, and leaves out the bounds of JavaScript's whole numbers. */
+/** Adds the descriptions in the schema, and leaves out the bounds of JavaScript's whole numbers. */
 function describe(context: {
   readonly zodSchema: z.core.$ZodTypes;
   readonly jsonSchema: Record<string, unknown>;

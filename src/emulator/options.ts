@@ -7,7 +7,7 @@ export interface TeamSecret {
   readonly key: string;
 }
 
-/** One emulated team. Everything has a default. */
+/** The options of one emulated team. All have defaults. */
 export interface TeamOptions {
   readonly teamId?: number;
   readonly name?: string;
@@ -21,9 +21,9 @@ export interface TeamOptions {
   readonly contacts?: number;
   /** At most two. */
   readonly secrets?: readonly TeamSecret[] | undefined;
-  /** The legacy team API key; `undefined`: the team has none. */
+  /** The legacy team API key; `undefined` if the team has none. */
   readonly apiKey?: string | undefined;
-  /** Requests a minute; 0: no limit. */
+  /** Requests a minute; 0 for no limit. */
   readonly ratePerMinute?: number;
   readonly seed?: number;
 }
@@ -31,13 +31,13 @@ export interface TeamOptions {
 export interface EmulatorOptions extends TeamOptions {
   /** Further teams; their defaults are the first team's options. */
   readonly teams?: readonly TeamOptions[];
-  /** 0: any free one. */
+  /** The port; 0 for any free one. */
   readonly port?: number;
-  /** An address of this machine; loopback unless told otherwise. */
+  /** An address of this machine; loopback by default. */
   readonly host?: string | undefined;
   /** The host name for clients, used in the certificate and in the printed environment. */
   readonly hostName?: string | undefined;
-  /** Plain HTTP, which is refused on anything but loopback. */
+  /** Whether to use plain HTTP, which is refused on anything but loopback. */
   readonly http?: boolean;
   readonly variants?: Partial<Variants>;
   readonly faults?: readonly Fault[];

@@ -1,12 +1,12 @@
 import type { TeamSecret } from './options.ts';
 import type { Moment } from './show-timestamp.ts';
 
-/** A user as the service keeps it: both halves of the name, of which a read shows the joined form alone. */
+/** A user as the service keeps it, with both halves of the name. A read shows only the joined name. */
 export interface UserRecord {
   readonly id: number;
   readonly first: string;
   readonly last: string;
-  /** null: none. */
+  /** `null` if there is none. */
   readonly email: string | null;
   readonly phone: string | null;
   readonly roleId: number;
@@ -14,9 +14,9 @@ export interface UserRecord {
   readonly updated: Moment;
   readonly userCreated: Moment;
   readonly userUpdated: Moment;
-  /** Whether the team's `members` list the user. */
+  /** Whether the team's `members` include the user. */
   readonly listed: boolean;
-  /** Whether `users/get` answers with the user. */
+  /** Whether `users/get` returns the user. */
   readonly answered: boolean;
 }
 
@@ -70,7 +70,7 @@ export interface PlayedTeam {
   readonly id: number;
   name: string;
   listSize: number;
-  /** Name by id; the interface documents no mapping, and shows the name and the id in different places. */
+  /** The names by id. The interface documents no mapping, and shows the name and the id in different places. */
   readonly roles: Map<number, string>;
   readonly users: Map<number, UserRecord>;
   readonly usersByEmail: Map<string, Set<number>>;
@@ -90,7 +90,7 @@ export interface PlayedTeam {
   ratePerMinute: number;
   /** The id that the next row of any kind gets. */
   nextId: number;
-  /** Rises with each change of a row, so that sorted listings can be kept. */
+  /** Increases with each change of a row, so that sorted listings can be cached. */
   version: number;
 }
 
@@ -119,7 +119,7 @@ export function createTeam(id: number, name: string): PlayedTeam {
   };
 }
 
-/** Stores the user, new or changed, and keeps the look-ups by email and phone right. */
+/** Stores a new or changed user, and updates the lookups by email and phone. */
 export function putUser(team: PlayedTeam, user: UserRecord): void {
   const before = team.users.get(user.id);
   if (before !== undefined) forgetKeys(team, before);
@@ -138,7 +138,7 @@ export function dropUser(team: PlayedTeam, id: number): boolean {
   return true;
 }
 
-/** Emails are looked up without regard to the case of ASCII letters. */
+/** The key for lookups by email, which ignore the case of ASCII letters. */
 export function emailKey(email: string): string {
   return email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

@@ -1,4 +1,4 @@
-/** A source of numbers that is the same for the same seed on every machine. */
+/** A source of numbers that are the same for the same seed on every machine. */
 export interface Random {
   /** From 0 inclusive to 1 exclusive. */
   fraction(): number;

@@ -2,7 +2,7 @@ import type { Variants } from './variants.ts';
 
 /** Counts the requests of one team; `take` says when the next one would be accepted. */
 export interface RateLimit {
-  /** 0: this request is accepted. Otherwise ms until one may be. */
+  /** The result is 0 if this request is accepted, or else the ms until one may be. */
   take(nowMs: number, perMinute: number, window: Variants['rate-window']): number;
 }
 

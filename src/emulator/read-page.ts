@@ -2,16 +2,19 @@ import type { PageRequest } from './request-schemas.ts';
 import { compareMoments, type Moment, parseMoment } from './show-timestamp.ts';
 import type { Variants } from './variants.ts';
 
-/** The rows of one kind, as a listing needs them. */
+/** The rows of one kind, in the form that a listing needs. */
 export interface Listed<R> {
   readonly rows: ReadonlyMap<number, R>;
-  /** Rises when a row may have changed. */
+  /** Increases if a row may have changed. */
   readonly version: number;
-  /** `undefined` for kinds that carry no timestamps: they are ordered by id, and no date moves them on. */
+  /**
+   * The timestamps of a row; `undefined` for kinds without any, which are ordered by id, and which the date cursor does
+   * not move.
+   */
   readonly times: { readonly created: (row: R) => Moment; readonly updated: (row: R) => Moment } | undefined;
-  /** What the `filter` of a request is looked for in, in any case; `undefined`: it chooses nothing. */
+  /** The text in which the `filter` of a request is searched, ignoring case; `undefined` if it has no effect. */
   readonly textOf: ((row: R) => string) | undefined;
-  /** Rows that this request is to see; all when left out. */
+  /** Whether this request may see the row; if absent, it sees all. */
   readonly shown?: (id: number) => boolean;
 }
 
@@ -22,7 +25,7 @@ type ShownPage<R> = { readonly rows: readonly R[] } | { readonly refused: string
 
 type Timed = 'created' | 'updated';
 
-/** Reads one page of the listing as the variants have it; `mode` is the page numbering. */
+/** Reads one page of the listing in the manner of the variants. `mode` is the page numbering. */
 export function readPage<R extends { readonly id: number }>(
   listed: Listed<R>,
   request: PageRequest,
@@ -80,7 +83,7 @@ const kept = new WeakMap<
   Map<string, { readonly version: number; readonly rows: readonly unknown[] }>
 >();
 
-/** All rows in order, kept until the next change so that a listing of many pages is sorted once. */
+/** All rows in order. They are cached until the next change, so that a listing of many pages is sorted once. */
 function sorted<R extends { readonly id: number }>(
   listed: Listed<R>,
   order: Timed,

@@ -1,25 +1,25 @@
 /** One request as the service saw it. Never holds a credential. */
 export interface LoggedRequest {
-  /** 1 for the first. */
+  /** The first request is number 1. */
   readonly number: number;
   /** `X-Request-Id` of the answer. */
   readonly requestId: string;
   readonly method: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
-  /** After the question mark; empty when there is none. */
+  /** The part after the question mark; empty if there is none. */
   readonly query: string;
-  /** When its headers were there: ms since 1970, by the service's clock. */
+  /** The time at which its headers had arrived, in ms since 1970 by the service's clock. */
   readonly atMs: number;
-  /** The parsed JSON body; undefined when there was none. A body that is not JSON stands here as text. */
+  /** The parsed JSON body; `undefined` if there was none. A body that is not JSON is kept as text. */
   body: unknown;
-  /** The team that the credentials belong to; undefined when they were refused. */
+  /** The team of the credentials; `undefined` if they were refused. */
   team: number | undefined;
-  /** Which credential it was: the id of the API Secret, or `api key`. */
+  /** The credential: the id of the API Secret, or `api key`. */
   credential: string | undefined;
-  /** The status of the answer; undefined while there is none, and forever when the connection was cut. */
+  /** The status of the answer; `undefined` before there is one, and if the connection was cut. */
   status: number | undefined;
-  /** Why the answer is not a 200; in words for people. */
+  /** The reason why the answer is not a 200, for people. */
   why: string | undefined;
   /** The kinds of the faults that were played on it. */
   faults: readonly string[];
@@ -31,7 +31,7 @@ export interface RequestLog {
   clear(): void;
 }
 
-/** The newest `size` requests are kept, so that an emulator can run for months. */
+/** Keeps the newest `size` requests, so that an emulator can run for months. */
 export function createRequestLog(size = 100_000): RequestLog {
   const requests: LoggedRequest[] = [];
   let count = 0;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
 /**
- * What clients send, as interface.md types it. Unknown keys are let through everywhere (the interface
- * says of several bodies that further attributes exist); a known key of another type is a 400.
+ * The requests of clients, with the types of interface.md. Unknown keys are allowed everywhere (the interface says of
+ * several bodies that further attributes exist); a known key of another type is a 400.
  */
 
-/** Shared pagination body. A null says as little as leaving the key out, and is dropped beforehand. */
+/** Shared pagination body. A null means the same as leaving the key out, and is dropped beforehand. */
 export const pageRequest = z
   .looseObject({
     archived: z.boolean().optional(),
@@ -28,7 +28,7 @@ export const surveyPageRequest = z.looseObject({
   page: z.int().nonnegative().optional(),
 });
 
-/** `[]` is what some clients send for an empty object; `null` entries say "none known". */
+/** Some clients send `[]` for an empty object, and `null` entries for "none known". */
 export const userFilter = z.looseObject({
   phone: z.array(z.string().nullable()).nullish().describe('E.164 without the plus sign.'),
   email: z.array(z.string().nullable()).nullish(),

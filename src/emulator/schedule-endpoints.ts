@@ -19,7 +19,7 @@ import type { Variants } from './variants.ts';
 
 const quarterHourMs = 15 * 60_000;
 
-/** What a ScheduleRequest lacks, or undefined when it may be stored. */
+/** The reason why a ScheduleRequest is refused; `undefined` if it may be stored. */
 function scheduleProblem(request: ScheduleBody, call: EndpointCall): string | undefined {
   const { inbox_id: inboxId, execute_at: executeAt, content } = request;
   if (inboxId === undefined) return 'inbox_id is missing';

@@ -9,10 +9,9 @@ import { send } from './write-answer.ts';
 import type { EmulatorWorld } from './world.ts';
 
 /**
- * Puts the interface's endpoints on a Fastify server. `GET /v1/users/get` reads a JSON body, so GET is
- * told to have one; bodies are taken as text, no matter what their content type says, because that is how
- * Python's and curl's defaults (form-encoded) get through. Requests to paths that stand `isBeside` the
- * interface are not logged.
+ * Puts the interface's endpoints on a Fastify server. `GET /v1/users/get` reads a JSON body, so GET is configured to
+ * have one. Bodies are taken as text whatever their content type, because otherwise the defaults of Python and curl
+ * (form-encoded) would be refused. Requests to paths that are `isBeside` the interface are not logged.
  */
 export function addServiceRoutes(
   app: FastifyInstance,
@@ -76,8 +75,8 @@ function logArrival(world: EmulatorWorld, request: FastifyRequest, requestId: st
 }
 
 /**
- * Remembers the TCP connections of the server, because a TLS socket cannot reset the one that it stands
- * on. Returns what resets the connection of a request.
+ * Remembers the TCP connections of the server, because a TLS socket cannot reset its own.
+ * @returns a function that resets the connection of a request
  */
 function trackSockets(app: FastifyInstance): (request: FastifyRequest) => void {
   const sockets = new Map<string, Socket>();

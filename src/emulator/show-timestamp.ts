@@ -1,6 +1,6 @@
 import { seedOf } from './random.ts';
 
-/** How many digits stand after the seconds; `mixed` leaves trailing zeros out, so 0 to 9 of them. */
+/** The number of digits after the seconds. `mixed` leaves trailing zeros out, so it has 0 to 9 of them. */
 type FractionDigits = '0' | '3' | '6' | '9' | 'mixed';
 
 /** A moment to the nanosecond: whole ms since 1970, and the rest below the millisecond. */
@@ -10,8 +10,8 @@ export interface Moment {
 }
 
 /**
- * The moment of a change to row `id` at `ms`. Clocks of servers count finer than milliseconds, so each
- * row has its own digits below them; rows that were changed together (`shared`) have the same.
+ * The moment of a change to row `id` at `ms`. The clocks of servers are finer than milliseconds, so each row has its
+ * own digits below them. Rows that were changed together (`shared`) have the same.
  */
 export function momentOf(ms: number, id: number, shared = false): Moment {
   return { ms, nanos: shared ? seedOf(String(ms)) % 1_000_000 : seedOf(`${ms}:${id}`) % 1_000_000 };
@@ -35,7 +35,7 @@ function isDay(day: string): boolean {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
 }
 
-/** The moment that an RFC 3339 text (or a bare date, UTC) names; undefined when it names none. */
+/** The moment of an RFC 3339 text (or a bare date in UTC); `undefined` if it is none. */
 export function parseMoment(text: string): Moment | undefined {
   const [, day, time = '00:00:00', fraction = '', zone = 'Z'] = rfc3339.exec(text) ?? [];
   if (day === undefined || !isDay(day)) return undefined;

@@ -10,7 +10,7 @@ import {
 import { createTeam, putUser, type PlayedTeam, type UserRecord } from './played-team.ts';
 import { randomUUID } from 'node:crypto';
 
-/** Where the file is. Whoever else made a link would choose what is read and overwritten. */
+/** The target of the path. A link by anybody else would choose what is read and overwritten. */
 export function targetOf(path: string): string {
   const named = lstatSync(path, { throwIfNoEntry: false });
   if (named?.isSymbolicLink() !== true) return path;
@@ -19,10 +19,10 @@ export function targetOf(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
-/** Puts a new file in the place of what is there. */
+/** Replaces what is there by a new file. */
 export function writeOwnFile(path: string, text: string, mode: number): void {
   const target = targetOf(path);
-  // Nobody can have put anything under this name before.
+  // Nobody can have created anything with this name before.
   const part = `${target}.${randomUUID()}.new`;
   try {
     writeFileSync(part, text, { mode, flag: 'wx' });
@@ -33,7 +33,6 @@ export function writeOwnFile(path: string, text: string, mode: number): void {
   }
 }
 
-/** Keeps the teams in a file. */
 interface StateFile {
   /** Writes the teams, unless nothing has changed since the last time. */
   save(): void;
@@ -45,10 +44,7 @@ const format = 'musterd emulator state 1';
 const everyMs = 1000;
 const rowKeys = ['tags', 'fields', 'surveys', 'inboxes', 'schedules'] as const;
 
-/**
- * The teams in the file, or undefined if there is no file yet. Throws an Error if the
- * file has another content.
- */
+/** The teams in the file, or `undefined` if there is no file yet. Throws an Error if the file has another content. */
 export function readTeams(given: string): readonly PlayedTeam[] | undefined {
   const path = targetOf(given);
   if (!existsSync(path)) return undefined;

@@ -23,16 +23,16 @@ export type NewUser = Partial<Pick<UserRecord, 'id' | 'listed' | 'answered'>> & 
 /** Direct access to one team: its exact content, and edits as if "by someone in the web app". */
 export interface TeamControl {
   readonly id: number;
-  /** What a client needs in its environment to reach this team. */
+  /** The environment that a client needs to reach this team. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Role name by role id. */
+  /** The names of roles by id. */
   readonly roles: ReadonlyMap<number, string>;
   name(): string;
   rename(name: string): void;
 
-  /** In the order of their ids; both halves of each name as they are stored. */
+  /** The users in the order of their ids, with both halves of each name as they are stored. */
   users(): readonly UserRecord[];
-  /** Throws when there is none. */
+  /** Throws if there is none. */
   user(id: number): UserRecord;
   addUser(user: NewUser): UserRecord;
   editUser(id: number, edit: UserChange): UserRecord;
@@ -55,11 +55,11 @@ export interface TeamControl {
 
   /** Sets the count of all contacts, or of those that a pagination body selects. */
   setContacts(count: number, body?: PageRequest): void;
-  /** Throws when there are two already (interface.md, Rotation). */
+  /** Throws if there are two already (interface.md, Rotation). */
   addSecret(secret: TeamSecret): void;
   revokeSecret(id: string): void;
   setApiKey(apiKey: string | undefined): void;
-  /** Requests a minute; 0: no limit. */
+  /** Sets the requests a minute; 0 for no limit. */
   setRate(perMinute: number): void;
 }
 

@@ -7,7 +7,7 @@ import type { Variants } from './variants.ts';
 /** The values of an edit; the halves of the name are independent here, as in the web app. */
 export type UserChange = Partial<Pick<UserRecord, 'first' | 'last' | 'email' | 'phone' | 'roleId'>>;
 
-/** The edit of an UpdateUser, as the service stores it, or the reason for a 400. */
+/** The edit of an UpdateUser in the form that the service stores, or the reason for a 400. */
 export function editOf(
   update: UserUpdate,
   team: PlayedTeam,
@@ -58,7 +58,7 @@ function storedPhone(phone: string, variants: Variants): string | null {
   return stored === '' ? null : stored;
 }
 
-/** Writes the edit and always increases `updated_at`, so that each write shows. */
+/** Writes the edit and always increases `updated_at`, so that each write is visible. */
 export function writeUser(
   team: PlayedTeam,
   user: UserRecord,

@@ -1,11 +1,11 @@
 /**
- * What the interface leaves open, as one table: each line is one way in which deployments differ,
- * with the possible values and the default. `--variant name=value`.
+ * The open points of the interface as one table. Each line is a way in which deployments differ, with the possible
+ * values and the default. `--variant name=value`.
  */
 
 interface Choice<V extends string> {
   readonly values: readonly V[];
-  /** Whether a positive whole number is a value too. */
+  /** Whether a positive whole number is allowed, too. */
   readonly number: false;
   readonly default: V;
   readonly plays: string;
@@ -121,7 +121,7 @@ export function defaultVariants(): Variants {
   return Object.fromEntries(variantNames.map((name) => [name, variantTable[name].default])) as Variants;
 }
 
-/** Such as `base-0 | base-1 | …` or `none | <number>`. */
+/** The values in words, such as `base-0 | base-1 | …` or `none | <number>`. */
 export function variantValues(name: VariantName): string {
   const { values, number } = variantTable[name];
   return [...values, ...(number ? ['<number>'] : [])].join(' | ');

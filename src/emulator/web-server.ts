@@ -13,7 +13,7 @@ export interface ListeningServer {
   readonly host: string;
   /** The certificate authority of an HTTPS server, in PEM. */
   readonly authority: string | undefined;
-  /** The file that holds it, for `NODE_EXTRA_CA_CERTS`. */
+  /** The file with that authority, for `NODE_EXTRA_CA_CERTS`. */
   readonly authorityFile: string | undefined;
   /** Deletes the files of the server. */
   readonly clean: () => void;
@@ -26,7 +26,7 @@ const settings = {
   clientErrorHandler: refuseBytes,
 } as const;
 
-/** Answers bytes that are not HTTP as any other request: with an id, and a JSON string as the body. */
+/** Answers bytes that are not HTTP like any other request, with an id and a JSON string as the body. */
 function refuseBytes(_error: Error, socket: Socket): void {
   if (!socket.writable) return;
   const lines = [
@@ -73,7 +73,7 @@ export async function createServer(options: EmulatorOptions): Promise<ListeningS
   return { app, host, authority, ...keep(authority, options.authorityFile) };
 }
 
-/** Writes the authority's certificate where it was asked for, or into a directory that is removed again. */
+/** Writes the authority's certificate to the wanted file, or into a directory that is removed again. */
 function keep(
   authority: string,
   asked: string | undefined,

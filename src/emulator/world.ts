@@ -16,7 +16,7 @@ export interface EmulatorWorld {
   readonly hooks: HookRunner;
   readonly faults: FaultBox;
   readonly late: LateWrites;
-  /** Another team than this one, for answers that are not the caller's. */
+  /** A team other than this one, for answers that do not belong to the caller. */
   readonly stranger: (team: PlayedTeam) => PlayedTeam;
   variants: Variants;
 }

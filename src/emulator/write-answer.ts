@@ -10,7 +10,7 @@ export interface Outgoing {
   readonly text: string;
 }
 
-/** How the bytes of an answer go out. `share` is how much of the body does, from 0 to 1. */
+/** How to send the bytes of an answer. `share` is the part of the body to send, from 0 to 1. */
 export type Wire =
   | { readonly kind: 'whole' }
   | { readonly kind: 'reset'; readonly share: number; readonly silent: boolean }
@@ -105,7 +105,7 @@ async function pad(reply: FastifyReply, body: Buffer, length: number): Promise<v
   reply.raw.end();
 }
 
-/** Resolves when the bytes are with the system, or will never be. */
+/** Resolves when the operating system has the bytes, or never will. */
 function written(reply: FastifyReply, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     if (bytes.length === 0) reply.raw.flushHeaders();

@@ -1,9 +1,9 @@
-/** Which columns of a file are kept: a file may have as many as it has bytes. */
+/** Chooses the columns of a file to keep, because a file may have as many as it has bytes. */
 import { plural } from '../model/in-words.ts';
 
 const mostColumns = 200;
 
-/** What of a file is read. */
+/** The parts of a file to read. */
 export interface TableWishes {
   /** Whether the cells of this column are wanted. Of the other columns only the names are kept. */
   readonly isRead: (column: string) => boolean;
@@ -11,9 +11,9 @@ export interface TableWishes {
 }
 
 interface ChosenColumns {
-  /** The columns that are read come first. */
+  /** The columns, beginning with those that are read. */
   readonly columns: readonly string[];
-  /** The places in the file of those that are read. */
+  /** The positions in the file of the columns that are read. */
   readonly places: readonly number[];
   readonly notes: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Bytes as text, in the encodings that spreadsheets write. */
+/** Decodes bytes in the encodings in which spreadsheets write. */
 import { MusterdError } from '../errors.ts';
 
 export interface DecodedText {
@@ -33,7 +33,7 @@ function decodeAny(bytes: Uint8Array, isOldAllowed: boolean): DecodedText | unde
   return old === undefined ? undefined : { text: old, encoding: 'Windows-1252' };
 }
 
-/** @throws MusterdError `usage` for what is no text */
+/** @throws MusterdError `usage` if the bytes are no text */
 export function decodeText(bytes: Uint8Array, isOldAllowed: boolean): DecodedText {
   const decoded = decodeAny(bytes, isOldAllowed);
   if (decoded === undefined || decoded.text.includes('\0'))

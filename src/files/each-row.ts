@@ -1,4 +1,4 @@
-/** The rows of a file, of which there may be many. */
+/** Goes through the rows of a file, of which there may be many. */
 import { MusterdError } from '../errors.ts';
 import { inTurns } from '../model/in-turns.ts';
 
@@ -12,7 +12,10 @@ export function requireRowLimit(rows: number): void {
     });
 }
 
-/** Does this for each row, in turns with others, until the signal. @throws MusterdError `usage` for too many */
+/**
+ * Does this for each row, in turns with other work, until the signal.
+ * @throws MusterdError `usage` if there are too many rows
+ */
 export async function eachRow<T>(
   rows: Iterable<T>,
   signal: AbortSignal,
@@ -27,13 +30,16 @@ export async function eachRow<T>(
   });
 }
 
-/** A row as it is written, with the line in which it begins. */
+/** A row in the form of the file, with the line in which it begins. */
 export interface WrittenRow {
   readonly line: number;
   readonly text: string;
 }
 
-/** The lines that are not empty, parted at line feeds alone: other readers also part them inside of a text. */
+/**
+ * The lines that are not empty. Only line feeds separate them, because other readers would also split a line within a
+ * text.
+ */
 export function* linesOf(text: string): Generator<WrittenRow> {
   for (let from = 0, line = 1; from < text.length; line += 1) {
     const end = text.indexOf('\n', from);

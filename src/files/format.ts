@@ -1,4 +1,4 @@
-/** The kinds of files that rows are written to and read from. */
+/** The formats of files in which rows are written and read. */
 import { extname } from 'node:path';
 import { MusterdError } from '../errors.ts';
 
@@ -16,7 +16,10 @@ const endings: Readonly<Record<string, Format>> = {
   '.yml': 'yaml',
 };
 
-/** The format that was asked for, else the one that the name of the file says, else CSV. @throws MusterdError `usage` */
+/**
+ * The requested format, else that of the file's name, else CSV.
+ * @throws MusterdError `usage`
+ */
 export function readFormat(asked: string | undefined, file: string | undefined): Format {
   if (asked === undefined) return endings[extname(file ?? '').toLowerCase()] ?? 'csv';
   const format = formats.find((one) => one === asked);
@@ -24,7 +27,10 @@ export function readFormat(asked: string | undefined, file: string | undefined):
   throw new MusterdError('usage', `--format "${asked}": use one of ${formats.join(', ')}`);
 }
 
-/** As `readFormat`, of a file to be written. @throws MusterdError `usage` also for a name that promises something else */
+/**
+ * Like `readFormat`, for a file to write.
+ * @throws MusterdError `usage`, also if the file's name promises another format
+ */
 export function readFormatToWrite(asked: string | undefined, file: string | undefined): Format {
   const ending = extname(file ?? '').toLowerCase();
   if (asked === undefined && ending !== '' && !Object.hasOwn(endings, ending))

@@ -9,13 +9,13 @@ import { requireRowLimit } from './each-row.ts';
 import { asWritten } from './formula.ts';
 
 const delimiters = [',', ';', '\t'] as const;
-/** A quote that is never closed takes no more than this along. */
+/** The longest record, so that a quote that is never closed does not take the rest of the file along. */
 const longestRecord = 1024 * 1024;
 const pieceBytes = 64 * 1024;
 
 const countLines = (text: string) => text.match(/\r\n|\n|\r/g)?.length ?? 0;
 
-/** Which delimiter the first record holds most of, outside of quotes. */
+/** The delimiter that occurs most often in the first record, outside of quotes. */
 function findDelimiter(text: string): string {
   const counts = new Map<string, number>(delimiters.map((one) => [one, 0]));
   let isQuoted = false;
@@ -27,7 +27,7 @@ function findDelimiter(text: string): string {
   return delimiters.reduce((best, one) => ((counts.get(one) ?? 0) > (counts.get(best) ?? 0) ? one : best));
 }
 
-/** Feeds the parser in pieces, and lets others have their turn in between. */
+/** Feeds the parser in pieces, in turns with other work. */
 async function* piecesOf(text: string, signal: AbortSignal): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text);
   for (let from = 0; from < bytes.length; from += pieceBytes) {
@@ -38,8 +38,8 @@ async function* piecesOf(text: string, signal: AbortSignal): AsyncGenerator<Buff
 }
 
 /**
- * Takes all records with the lines in which they begin.
- * @throws MusterdError `usage` where a quote is not closed, or stands astray
+ * Reads all records with the lines in which they begin.
+ * @throws MusterdError `usage` if a quote is not closed, or is in a wrong place
  */
 async function readRecords(
   text: string,
@@ -81,13 +81,16 @@ interface CsvFile {
   readonly signal: AbortSignal;
 }
 
-/** A number that is kept from becoming one, as some programs export it: ="0041…". They leave out the quotes of CSV. */
+/**
+ * A text that some programs export as a formula, so that it does not become a number: ="0041…". They do not quote it as
+ * CSV demands.
+ */
 const numberAsFormula = /(?<=^|[,;\t\r\n])="([-+0-9 ()./]+)"(?=[,;\t\r\n]|$)/g;
 const textAsFormula = /^="([^"]*)"$/;
 const textOf = (cell: string) => textAsFormula.exec(cell)?.[1] ?? asWritten(cell);
 
 export async function readCsv(given: string, { isRead, signal }: TableWishes): Promise<FileTable> {
-  // The first line of some spreadsheets says what parts the cells.
+  // The first line of some spreadsheets names the delimiter.
   const said = /^sep=(.)\r?\n/.exec(given);
   const text = (said === null ? given : given.slice(said[0].length)).replace(numberAsFormula, '"$1"');
   const delimiter = said?.[1] ?? findDelimiter(text);

@@ -1,4 +1,4 @@
-/** Rows that name their values: JSON, JSON by line, YAML. */
+/** Reads rows that name their values: JSON, JSON by line, YAML. */
 import {
   Composer,
   type Document,
@@ -18,12 +18,12 @@ import { chooseColumns, type TableWishes } from './choose-columns.ts';
 import { inTurns } from '../model/in-turns.ts';
 import { eachRow, linesOf, type WrittenRow } from './each-row.ts';
 
-/** A text in place of the values of a row says what is wrong with it. */
+/** The named values of a row, or a text that says what is wrong with the row. */
 type ObjectValues = readonly (readonly [name: string, value: string])[] | string;
 
 const nested = (key: string) => `${key} holds a list or an object`;
 
-/** Collects what is read of each row, and the names of all columns. */
+/** Collects the rows, and the names of all columns. */
 function createObjects({ isRead }: Pick<TableWishes, 'isRead'>) {
   const names = new Set<string>();
   const problems: RowProblem[] = [];
@@ -73,20 +73,23 @@ const notReadable = (what: string, error: unknown, line?: number) =>
     { cause: error },
   );
 
-/** Where the text ends whose opening quote stands at `start`. */
+/** The end of the text whose opening quote is at `start`. */
 function endOfText(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
   return at;
 }
 
-/** How deep it is after this character. A brace that closes nothing is left to the parser of the member. */
+/** The depth after this character. The parser of the member reports a brace that closes nothing. */
 function depthAfter(char: string, depth: number): number {
   if (char === '[' || char === '{') return depth + 1;
   return char === ']' || (char === '}' && depth > 1) ? depth - 1 : depth;
 }
 
-/** The members of a list, each of which is still to be parsed. @throws MusterdError `usage` */
+/**
+ * The members of a list, which are not parsed yet.
+ * @throws MusterdError `usage`
+ */
 function* membersOf(text: string): Generator<WrittenRow> {
   const start = text.search(/\S/);
   if (text[start] !== '[') throw new MusterdError('usage', 'This JSON is not a list of objects');
@@ -144,10 +147,10 @@ export async function readNdjson(text: string, wishes: TableWishes): Promise<Fil
 const longestYaml = 2 * 1024 * 1024;
 const isNothing = /^(~|null|Null|NULL|)$/;
 
-/** The schema leaves every value the text that it is. */
+/** The schema keeps every value as text. */
 const textOf = ({ value }: Scalar): string => (typeof value === 'string' ? value : '');
 
-/** @throws MusterdError `usage` for a key that is given twice */
+/** @throws MusterdError `usage` for a key that occurs twice */
 function valuesOfMap(map: YAMLMap, lineOf: (offset: number) => number): ObjectValues {
   const values = new Map<string, string>();
   for (const { key, value } of map.items) {
@@ -164,7 +167,7 @@ function valuesOfMap(map: YAMLMap, lineOf: (offset: number) => number): ObjectVa
   return [...values];
 }
 
-/** A text that is wrong at each character makes as many errors: without their stacks they cost a tenth. */
+/** A text that is wrong at each character makes as many errors. Without stacks they cost a tenth. */
 function withoutStacks<T>(work: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -175,7 +178,7 @@ function withoutStacks<T>(work: () => T): T {
   }
 }
 
-/** Looking for a key that is given twice takes its parser as long as there are keys, for each: that is done here. */
+/** The YAML parser compares each key with all others to find one that occurs twice, so that is done here instead. */
 async function parseYaml(text: string, lines: LineCounter, signal: AbortSignal): Promise<Document.Parsed> {
   const parser = new Parser(lines.addNewLine);
   const composer = new Composer({ schema: 'failsafe', uniqueKeys: false });
@@ -196,7 +199,7 @@ async function parseYaml(text: string, lines: LineCounter, signal: AbortSignal):
   return document;
 }
 
-/** Every value is text as it is written: a phone number keeps its plus sign, and an id its digits. */
+/** Every value is kept as text, so that a phone number keeps its plus sign, and an id its digits. */
 export async function readYaml(text: string, wishes: TableWishes): Promise<FileTable> {
   if (text.length > longestYaml)
     throw new MusterdError('usage', 'This YAML is too long to be read', {

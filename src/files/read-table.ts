@@ -1,4 +1,4 @@
-/** A file of rows, in any of the formats. */
+/** Reads a file of rows in any of the formats. */
 import { createReadStream } from 'node:fs';
 import { MusterdError } from '../errors.ts';
 import type { FileTable } from '../model/file-table.ts';
@@ -17,7 +17,10 @@ const readers = {
   yaml: readYaml,
 } as const satisfies Readonly<Record<Format, (text: string, wishes: TableWishes) => Promise<FileTable>>>;
 
-/** @param file `-`: stdin @throws MusterdError `usage` */
+/**
+ * @param file `-` for stdin
+ * @throws MusterdError `usage`
+ */
 export async function readBytes(file: string, signal: AbortSignal): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -38,7 +41,7 @@ export async function readBytes(file: string, signal: AbortSignal): Promise<Uint
   return Buffer.concat(chunks);
 }
 
-/** @throws MusterdError `usage` for what is not in this format */
+/** @throws MusterdError `usage` if the content is not in this format */
 export async function readTable(bytes: Uint8Array, format: Format, wishes: TableWishes): Promise<FileTable> {
   const { text, encoding } = decodeText(bytes, format === 'csv');
   const table = await readers[format](text, wishes);

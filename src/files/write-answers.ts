@@ -1,4 +1,4 @@
-/** The answers of SQL statements as text, page by page: exactly the values that they hold. */
+/** Writes the answers of SQL statements as text, page by page, with exact values. */
 import { stringify as toCsv } from 'csv-stringify/sync';
 
 interface Column {
@@ -10,12 +10,12 @@ interface Column {
 type Row = readonly (string | null)[];
 
 export interface AnswersWriter {
-  /** What comes before the first answer. */
+  /** The text before the first answer. */
   readonly begin: string;
-  /** What an answer begins with. */
+  /** The beginning of an answer. */
   readonly head: (columns: readonly Column[]) => string;
   readonly rows: (columns: readonly Column[], page: readonly Row[]) => string;
-  /** What each answer ends with, one without columns too. */
+  /** The end of each answer, even of one without columns. */
   readonly tail: (hasColumns: boolean) => string;
   readonly end: string;
 }
@@ -26,7 +26,10 @@ export const wordsOf = (columns: readonly Column[], row: Row) =>
     return value === null || value === undefined ? null : inWords(value);
   });
 
-/** As psql writes it: NULL is nothing, an empty text is two quotes. No byte order mark, and nothing made harmless. */
+/**
+ * Writes CSV like psql: NULL is nothing, and an empty text is two quotes. There is no byte order mark, and formulas are
+ * not made harmless.
+ */
 function createCsvWriter(): AnswersWriter {
   let answers = 0;
   const string = (value: string) => (value === '' ? { value, quoted_empty: true } : value);
@@ -61,7 +64,7 @@ function objectOf(columns: readonly Column[], row: Row): string {
   );
 }
 
-/** One statement: a list of rows. Several: a list of such lists, one for each. */
+/** For one statement it is a list of rows, for several a list of such lists. */
 function createJsonWriter(isOne: boolean): AnswersWriter {
   let answers = 0;
   let isFirst = true;
@@ -99,7 +102,7 @@ function createNdjsonWriter(): AnswersWriter {
 export const answerFormats = ['table', 'csv', 'json', 'ndjson'] as const;
 export type AnswerFormat = (typeof answerFormats)[number];
 
-/** @param isOne whether only one statement is answered */
+/** @param isOne whether there is only one statement */
 export function createAnswersWriter(format: Exclude<AnswerFormat, 'table'>, isOne: boolean): AnswersWriter {
   if (format === 'json') return createJsonWriter(isOne);
   return format === 'csv' ? createCsvWriter() : createNdjsonWriter();

@@ -1,4 +1,4 @@
-/** A file that is there whole or not at all. */
+/** Writes a file that appears whole or not at all. */
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
@@ -11,11 +11,11 @@ function refused(path: string, error: unknown): MusterdError {
   return new MusterdError('usage', `${path} cannot be written (${code ?? message})`, { cause: error });
 }
 
-/** The path that the file ends up at, behind any link, and whether something else than a file stands there, such as a pipe. */
+/** The path where the file ends up, behind any link, and whether there is something else than a file, such as a pipe. */
 interface Place {
   readonly target: string;
   readonly isFile: boolean;
-  /** The mode that says who may read and write it. A new file is for its owner alone. */
+  /** The mode of the file. A new file is for its owner alone. */
   readonly mode: number;
 }
 
@@ -24,7 +24,8 @@ async function placeOf(path: string): Promise<Place> {
     const named = await lstat(path);
     const isOurs = ({ uid }: Stats) => uid === 0 || uid === process.geteuid?.();
     const isLink = named.isSymbolicLink();
-    // In a folder of many, whoever made a link or a pipe would choose where it is written, and of a file who may read it.
+    // In a folder that several people share, a link or a pipe of somebody else would choose where it is written, and a
+    // file of theirs who may read it.
     if (!named.isFile() && !isOurs(named))
       throw new MusterdError('usage', `${path} is a ${isLink ? 'link' : 'pipe'} that somebody else made`, {
         hint: 'Name the file itself, or another one.',
@@ -41,13 +42,13 @@ async function placeOf(path: string): Promise<Place> {
 
 interface OpenFile {
   readonly handle: FileHandle;
-  /** Gives it its name. */
+  /** Gives the file its name. */
   readonly keep: () => Promise<void>;
-  /** Leaves nothing of it. */
+  /** Removes the file. */
   readonly drop: () => Promise<void>;
 }
 
-/** Opens it under another name beside its own, which it gets when it is whole. */
+/** Opens a file beside the place, which gets its name once it is whole. */
 async function openBeside(path: string, own?: number): Promise<OpenFile> {
   const { target, isFile, mode } = await placeOf(path);
   if (!isFile) return { handle: await open(target, 'w'), keep: async () => {}, drop: async () => {} };
@@ -62,9 +63,9 @@ async function openBeside(path: string, own?: number): Promise<OpenFile> {
 }
 
 /**
- * Calls `work` with what writes to the file. Under its name stands what was there before until all of it is written.
- * @param mode who may read and write it, also where another file stood there
- * @throws what `work` throws; MusterdError `usage` where the file cannot be written
+ * Calls `work` with a stream to the file. Until all of it is written, the earlier file stays under its name.
+ * @param mode who may read and write it, even if another file was there
+ * @throws what `work` throws; MusterdError `usage` if the file cannot be written
  */
 export async function writeWholeFile<R>(
   path: string,
@@ -88,7 +89,7 @@ export async function writeWholeFile<R>(
   }
 }
 
-/** A pipe has nothing to bring to the disk. */
+/** A pipe cannot be flushed to disk, and need not be. */
 function ignoreUnsyncable(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EINVAL' && error.code !== 'ENOTSUP') throw error;
 }

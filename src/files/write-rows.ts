@@ -1,4 +1,4 @@
-/** Rows as text, page by page: nothing of an earlier page is kept. */
+/** Writes rows as text, page by page. Nothing of an earlier page is kept. */
 import { stringify as toCsv } from 'csv-stringify/sync';
 import { stringify as toYaml } from 'yaml';
 import { toJson } from '../model/json.ts';
@@ -8,10 +8,10 @@ import { withoutFormula } from './formula.ts';
 export type FileRow = Readonly<Record<string, unknown>>;
 
 export interface RowWriter {
-  /** What comes before the first row. */
+  /** The text before the first row. */
   readonly begin: string;
   readonly rows: (page: readonly FileRow[]) => string;
-  /** What comes after the last row. */
+  /** The text after the last row. */
   readonly end: () => string;
 }
 
@@ -24,9 +24,9 @@ function cellOf(value: unknown): string {
   return typeof shown === 'object' ? toJson(shown) : `${shown as number | bigint | boolean}`;
 }
 
-/** With a byte order mark, since spreadsheets read anything else in the code page of their machine. */
+/** It has a byte order mark, because without one spreadsheets use the code page of their machine. */
 function createCsvWriter(columns: readonly string[]): RowWriter {
-  // A set delimiter turns off the quotes around line breaks, and semicolons are what some spreadsheets cut at.
+  // A custom delimiter turns off the quotes around line breaks, and some spreadsheets split at semicolons.
   const options = { record_delimiter: 'windows', quoted_match: /[\r\n\t;\ufeff]/ } as const;
   return {
     begin: toCsv([columns], { ...options, bom: true }),
@@ -41,7 +41,7 @@ function createCsvWriter(columns: readonly string[]): RowWriter {
 
 const lineBreaks = /[\u0085\u2028\u2029]/g;
 
-/** One object on one line, also for readers to whom more than a line feed ends a line. */
+/** One object on one line, even for readers that end a line at other characters than a line feed. */
 function toJsonLine(columns: readonly string[], row: FileRow): string {
   const text = toJson(Object.fromEntries(columns.map((column) => [column, plain(row[column]) ?? null])));
   return text.replace(lineBreaks, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`);
@@ -71,7 +71,7 @@ function createNdjsonWriter(columns: readonly string[]): RowWriter {
   };
 }
 
-/** All text in quotes, so that no reader takes a phone for a number or a name for a truth value. */
+/** All text is quoted, so that no reader takes a phone for a number or a name for a truth value. */
 function createYamlWriter(columns: readonly string[]): RowWriter {
   let isEmpty = true;
   return {

@@ -1,12 +1,12 @@
-/** How often an address may fail within a minute before it is no longer listened to. */
+/** Limits how often an address may fail within a minute before it is ignored for a while. */
 interface AttemptLimit {
-  /** Ms until the address is listened to again; 0: it is. */
+  /** Ms until the address is accepted again; 0 if it is. */
   blockedMs(address: string): number;
   failed(address: string): void;
 }
 
 const windowMs = 60_000;
-/** Addresses that are told apart in one minute; all further ones count as one. */
+/** Most addresses that are distinguished in one minute. All further ones count as one. */
 const mostAddresses = 1_000;
 
 export function createAttemptLimit(perMinute: number, monotonicMs: () => number): AttemptLimit {

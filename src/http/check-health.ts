@@ -1,17 +1,17 @@
 /**
- * Asks the daemon beside it how it stands, over its status server: for a container engine, where there is
- * neither shell nor curl. The port is the environment's alone: what stands there wins over the settings file,
- * and a file that somebody is just editing is not a reason to call a daemon ill.
+ * Asks the daemon beside it for its state, over its status server, for a container engine in an image with neither
+ * shell nor curl. The port comes from the environment alone, which wins over the settings file: a file that somebody is
+ * just editing must not make a daemon look ill.
  */
 import { get } from 'node:http';
 
 interface Health {
   readonly healthy: boolean;
-  /** One line for anyone who looks at the engine's record of it. */
+  /** One line for people who read the engine's record of it. */
   readonly words: string;
 }
 
-/** Longer answers are cut: an engine keeps no more. */
+/** Longer answers are cut, because an engine keeps no more. */
 const longestAnswer = 4_000;
 
 /** The address at which the server can be reached from here, if it listens there. */
@@ -20,7 +20,7 @@ function reachable(host: string): string {
   return host === '::' ? '::1' : host;
 }
 
-/** @param path `/healthz`: the process answers; `/freshness`: each mirror is as new as its schedule promises */
+/** @param path `/healthz` if the process answers; `/freshness` if each mirror is as new as its schedule promises */
 export async function askHealth(
   env: Readonly<Record<string, string | undefined>>,
   path = '/healthz',

@@ -1,16 +1,16 @@
-/** Room for a new connection, always: a client that holds many without a question makes way for one that asks. */
+/** Always makes room for a new connection: a client that holds many without a request makes way for one that asks. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 export interface Room {
   readonly connections: number;
-  /** The connections of one address. */
+  /** The most connections of one address. */
   readonly ofAddress: number;
 }
 
-/** The newest connection is never refused: the oldest that waits for no answer ends in its place. */
+/** Never refuses the newest connection, but ends the oldest one that waits for no answer. */
 export function keepRoom(server: Server, { connections, ofAddress }: Room): void {
-  /** The oldest first, with its address. */
+  /** The connections with their addresses, the oldest first. */
   const open = new Map<Socket, string>();
   const answering = new Set<Socket>();
   const socketsOf = (address: string) => [...open.keys()].filter((socket) => open.get(socket) === address);

@@ -3,9 +3,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
 /**
- * Which teams a token of `POST /hooks/<token>` stands for; usually one or none. Every token is compared, by
- * its digest and in constant time, so that how long it takes tells nothing about any of them.
- *
+ * Finds the teams of a token of `POST /hooks/<token>`, usually one or none. Every token is compared by its digest and
+ * in constant time, so that the duration tells nothing about any of them.
  * @param tokens `hooks.token` by team
  */
 export function createHookTokens(

@@ -1,7 +1,7 @@
 /**
- * The status server: whether the process lives (`/healthz`), whether it can work (`/readyz`), whether the
- * mirror is as new as promised (`/freshness`), numbers (`/metrics`), and a door for hints
- * (`POST /hooks/<token>`): states, ages and names of teams, and nothing of any person. And the page, for people.
+ * The status server: whether the process lives (`/healthz`), whether it can work (`/readyz`), whether the mirror is as
+ * new as promised (`/freshness`), metrics (`/metrics`), and hooks for hints (`POST /hooks/<token>`). These contain
+ * states, ages and names of teams, and nothing about any person. The page is there, too, for people.
  */
 import { isIP, type Socket } from 'node:net';
 import {
@@ -17,9 +17,9 @@ import { createAttemptLimit } from './attempt-limit.ts';
 import { keepRoom } from './connection-room.ts';
 
 export interface PagePart {
-  /** Adds its routes. */
+  /** Adds the routes of the page. */
   add(app: FastifyInstance, around: PageSurroundings): void;
-  /** Answers a browser with a page that only says why there is none. */
+  /** Answers a browser with a page that says why there is none. */
   sorry(reply: FastifyReply, status: number): FastifyReply;
 }
 
@@ -31,13 +31,13 @@ export interface PageSurroundings {
 
 interface HttpOptions {
   readonly host: string;
-  /** 0: any that is free. */
+  /** The port; 0 for any free one. */
   readonly port: number;
-  /** What people look at, from `/` on. */
+  /** The page, from `/` on. */
   readonly page?: PagePart;
   readonly log?: { warn(fields: object, text: string): void } | undefined;
   readonly monotonicMs?: () => number;
-  /** How long a request may take to arrive, and how long its answer may take to be found. */
+  /** How long a request may take to arrive, and how long its answer may take. */
   readonly requestTimeoutMs?: number;
   readonly answerTimeoutMs?: number;
 }
@@ -46,23 +46,22 @@ export interface StatusOptions extends HttpOptions {
   readonly ready: () => Promise<ReadyChecks>;
   readonly freshness: () => Promise<readonly TeamFreshness[]>;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Whether the token is known; if so, it has been taken as a hint. Compares in constant time (`hook-tokens.ts`). */
+  /** Whether the token is known, in which case it was taken as a hint. It compares in constant time (`hook-tokens.ts`). */
   readonly hook: (token: string) => boolean | Promise<boolean>;
 }
 
 export interface StatusServer {
   readonly port: number;
-  /** Ends every connection. */
   close(): Promise<void>;
 }
 
-/** A hint's body is read to its end and thrown away, up to here. */
+/** The body of a hint is read and thrown away, up to this size. */
 const bodyLimit = 65_536;
 const longestToken = 512;
-/** Wrong tokens of one address within a minute, after which it is told to wait; the right one is still taken. */
+/** Wrong tokens from one address within a minute, after which it has to wait. The right token is still accepted. */
 const wrongTokens = 20;
 const room = { connections: 256, ofAddress: 64 };
-/** How long a head may take, which is one packet mostly. */
+/** How long the head of a request may take, which is mostly one packet. */
 const headTimeoutMs = 3_000;
 
 const headers = {
@@ -76,8 +75,8 @@ const headers = {
 const isLoopback = (host: string) => host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
 /**
- * Whether a browser asks for this machine by a name of this machine: a page of somebody else's can have its
- * own name lead to loopback, but not have the browser say another name than that.
+ * Whether a browser addresses this machine by one of its own names. Somebody else's page can point its own name to
+ * loopback, but cannot make the browser send another name.
  */
 function isOurName(host: string | undefined): boolean {
   const name = host?.replace(/:\d+$/, '').toLowerCase() ?? '';
@@ -92,7 +91,10 @@ export async function createStatusServer(options: StatusOptions): Promise<Status
   });
 }
 
-/** The page alone. @throws what the operating system says about the address, such as EADDRINUSE */
+/**
+ * Serves the page alone.
+ * @throws what the operating system says about the address, such as EADDRINUSE
+ */
 export async function createPageServer(
   options: HttpOptions & { readonly page: PagePart },
 ): Promise<StatusServer> {
@@ -100,7 +102,7 @@ export async function createPageServer(
 }
 
 async function openServer(options: HttpOptions, add: (app: FastifyInstance) => void): Promise<StatusServer> {
-  // The name can stand for two addresses; one server listens on one.
+  // The name can have two addresses, but one server listens on one.
   const host = options.host === 'localhost' ? '127.0.0.1' : options.host;
   const requestTimeout = options.requestTimeoutMs ?? 10_000;
   const app = fastify({
@@ -116,7 +118,7 @@ async function openServer(options: HttpOptions, add: (app: FastifyInstance) => v
     bodyLimit,
     routerOptions: { maxParamLength: longestToken },
     clientErrorHandler: refuseBytes,
-    // A path that is none, or a token that is longer than any.
+    // The path is invalid, or a token is longer than any.
     frameworkErrors: (_error, request, reply) => {
       void notFound(request, reply.headers(headers), options.page);
     },
@@ -138,7 +140,7 @@ async function openServer(options: HttpOptions, add: (app: FastifyInstance) => v
   };
 }
 
-/** A browser is told in words, where there is a page. */
+/** A browser gets an answer in words, if there is a page. */
 function notFound(
   { headers: { accept } }: FastifyRequest,
   reply: FastifyReply,
@@ -149,13 +151,13 @@ function notFound(
     : reply.code(404).send({ error: 'not found' });
 }
 
-/** What holds for every request. */
+/** The checks for every request. */
 function guard(app: FastifyInstance, { page, log }: HttpOptions, onLoopback: boolean): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headers);
-    // No matter what a body is said to be, it is never looked at.
+    // Whatever the content type of a body, nobody looks at it.
     request.raw.headers['content-type'] = 'application/octet-stream';
-    // Two names, or another one in the address itself: what stands between us and a client may have looked at either.
+    // With two names, or another one in the address itself, a proxy between us and the client may have checked either.
     if (request.raw.headersDistinct['host']?.[1] !== undefined || !request.url.startsWith('/'))
       return await reply.code(400).send({ error: 'bad request' });
     if (onLoopback && !isOurName(request.headers.host)) {
@@ -169,7 +171,7 @@ function guard(app: FastifyInstance, { page, log }: HttpOptions, onLoopback: boo
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const status = error.statusCode ?? 503;
     if (status < 500) return reply.code(status).send({ error: 'bad request' });
-    // The pattern of the route: a path can hold a token.
+    // The pattern of the route is logged, because a path can contain a token.
     log?.warn({ err: error, route: request.routeOptions.url }, 'status not known');
     return reply.code(503).send({ error: 'not known' });
   });
@@ -203,7 +205,8 @@ function addRoutes(app: FastifyInstance, { ready, freshness, metrics }: StatusOp
 function addHooks(app: FastifyInstance, { hook, monotonicMs }: StatusOptions): void {
   const limit = createAttemptLimit(wrongTokens, monotonicMs ?? (() => performance.now()));
   app.post<{ Params: { token: string } }>('/hooks/:token', async (request, reply) => {
-    // First: behind a proxy, a client that tries tokens has the same address as one that knows one.
+    // The token is checked first: behind a proxy, a client that tries tokens has the same address as one that knows
+    // one.
     if (await hook(request.params.token)) return await reply.code(202).send({ status: 'accepted' });
     const blockedMs = limit.blockedMs(request.ip);
     if (blockedMs > 0) {
@@ -215,7 +218,7 @@ function addHooks(app: FastifyInstance, { hook, monotonicMs }: StatusOptions): v
   });
 }
 
-/** Bytes that are not HTTP, and requests that take too long to arrive. */
+/** Answers bytes that are not HTTP, and requests that take too long to arrive. */
 function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -229,6 +232,6 @@ function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
     'content-length': body.length,
     connection: 'close',
   }).map(([name, value]) => `${name}: ${value}`);
-  // Not only its own half: who never closes the other one would hold it.
+  // Both halves are closed, because a client that never closes its own would keep the connection.
   socket.end(`HTTP/1.1 ${status}\r\n${lines.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
