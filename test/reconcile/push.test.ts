@@ -3,6 +3,7 @@ import { MusterdError } from '../../src/errors.ts';
 import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
 import type { Id } from '../../src/model/id.ts';
 import { splitName } from '../../src/model/name.ts';
+import type { Still } from '../../src/model/place.ts';
 import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
 import { isPush, pushOf } from '../../src/model/user-plan.ts';
 import { readLessons } from '../../src/reconcile/push/batches.ts';
@@ -49,9 +50,12 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
   const run = async ({
     readAgoMs,
     approved = new Map(),
+    still,
   }: {
     readonly readAgoMs?: number;
     readonly approved?: ReadonlyMap<Id, readonly Field[]>;
+    /** Why nothing may be sent. */
+    readonly still?: Still;
   } = {}) => {
     const events: RunEvent[] = [];
     const notes = createRunNotes((event) => events.push(event));
@@ -71,6 +75,7 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
       answered: { requestId: null },
       sendByMs: Number.NEGATIVE_INFINITY,
       approved,
+      still,
     };
     const settings = {
       batchSize,
@@ -853,6 +858,22 @@ describe('a batch that is refused', () => {
     expect([...mirror.intents.keys()]).toEqual([]);
   });
 
+  it('does not overwrite what somebody changed while its first half was sent', async () => {
+    const { service, mirror, run, ids, show } = createStage({ users: 2 });
+    for (const id of ids) mirror.edit(id, { email: `new${id}@example.com` });
+    service.fault = (_, request) => {
+      if (request === 1) return { kind: 'status', status: 400 };
+      service.held.set(2n, makeUser(2n, { email: 'service@example.com' }));
+      return { kind: 'nothing' };
+    };
+    await run();
+    expect(sentIds(service.updates)).toEqual([[1n, 2n], [1n]]);
+    expect(show(2n)).toMatchObject({
+      service: { email: 'service@example.com' },
+      held: [{ field: 'email', reason: 'conflict' }],
+    });
+  });
+
   it('of one bad user stops nobody', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 3, batchSize: 1 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });
@@ -1329,6 +1350,40 @@ describe('a push that nobody answered', () => {
       held: [{ field: 'email', reason: 'conflict', mirror: robin.email, service: 'third@example.com' }],
     });
     expect((await run()).notes.counts).toEqual({});
+  });
+});
+
+describe.each(['copy', 'elsewhere'] as const)('where nothing may be sent (%s)', (still) => {
+  it('no edit leaves, nor is it written down', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    await run({ still });
+    expect(service.updates).toEqual([]);
+    expect(show(1n)).toMatchObject({ open: undefined, row: { email: robin.email } });
+  });
+
+  it.each([true, false])(
+    'a push of before stays open, however old it is (had it left: %s)',
+    async (hasLeft) => {
+      const { service, mirror, run, show } = createStage();
+      mirror.edit(1n, { email: robin.email });
+      service.fault = () => ({ kind: 'lost', applied: false });
+      if (!hasLeft) service.beforeDispatch = () => Promise.reject(new Error('the process ends'));
+      await run();
+      mirror.age(600_000);
+      await run({ still });
+      expect(show(1n).open).toEqual({ email: robin.email });
+    },
+  );
+
+  it('a push that has arrived is confirmed', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    service.fault = () => ({ kind: 'lost', applied: false });
+    await run();
+    service.held.set(1n, makeUser(1n, { email: taken.email }));
+    await run({ still });
+    expect(show(1n)).toMatchObject({ open: undefined, base: { email: taken.email } });
   });
 });
 
