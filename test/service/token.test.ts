@@ -3,6 +3,28 @@ import { createSecret } from '../../src/secret.ts';
 import { createTokens } from '../../src/service/token.ts';
 import { createHeldClock } from './held-clock.ts';
 
+describe('a token', () => {
+  it.each(['advance', 'jump'] as const)('is used for four minutes, by either clock: %s', async (pass) => {
+    const clock = createHeldClock();
+    const tokens = createTokens({ secretId: 'id', secretKey: createSecret('key') }, clock, () => 0);
+    const serial = async () => (await tokens.authorization()).serial;
+    const first = await serial();
+    clock[pass](239_999);
+    expect(await serial()).toBe(first);
+    clock[pass](1);
+    expect(await serial()).toBe(first + 1);
+  });
+
+  it('is no longer used though the wall clock was set back meanwhile', async () => {
+    const clock = createHeldClock();
+    const tokens = createTokens({ secretId: 'id', secretKey: createSecret('key') }, clock, () => 0);
+    const { serial } = await tokens.authorization();
+    clock.advance(240_000);
+    clock.jump(-240_000);
+    expect((await tokens.authorization()).serial).toBe(serial + 1);
+  });
+});
+
 describe('a token that could not be made', () => {
   afterEach(() => {
     vi.restoreAllMocks();
