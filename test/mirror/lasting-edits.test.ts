@@ -640,6 +640,16 @@ describe.each(servers())('an edit on $name', (server) => {
       await edit('Kim', `phone = '15550102'`);
       expect((await edits()).at(-1)).toEqual(['phone', '15550101', '15550102', null, ['', 'kim']]);
     });
+
+    it('has part in what takes its place, though nobody had looked for it', async () => {
+      await force(`update mirror.users set phone = '15550101' where team_id = 41 and id = 1`);
+      await edit('Kim', `phone = '15550102'`);
+      expect(await edits()).toEqual([['phone', '15550101', '15550102', null, ['', 'kim']]]);
+      await edit('Kim', `email = 'kim@example.com'`);
+      await force(`update mirror.users set email = 'x@example.com' where team_id = 41 and id = 1`);
+      await edit('Lee', `email = 'lee@example.com'`);
+      expect((await edits()).at(-1)?.at(-1)).toEqual(['', 'kim', 'lee']);
+    });
   });
 
   it.each(['before the tables were analysed', 'afterwards'])(

@@ -1,0 +1,75 @@
+/** Where and how the database lets anybody decide about edits, whoever they are. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { readPlacing, writePlace } from '../../src/mirror/team/known-place.ts';
+import type { KnownPlace } from '../../src/model/place.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(async () => {
+  await database.close();
+});
+beforeEach(async () => {
+  await runSqlText(database.db, `delete from sync.learned`);
+});
+
+const home: KnownPlace = {
+  kind: 'home',
+  identifier: null,
+  database: null,
+  addresses: [],
+  since: '2026-03-01T00:00:00.000Z',
+  by: null,
+  why: null,
+};
+/** This very database, as a place that is on record. */
+async function placeHere(): Promise<KnownPlace> {
+  const { here } = await readPlacing(database.db);
+  return { ...home, identifier: here.identifier, database: here.database };
+}
+const keep = (was: KnownPlace | null, place: KnownPlace) =>
+  database.db.transaction((tx) => writePlace(tx, was, place));
+const decide = (isolation = 'read committed') =>
+  runSqlText(
+    database.db,
+    `begin isolation level ${isolation}; select * from sync.approve('0123456789ab'); commit`,
+  ).catch(async (error: unknown) => {
+    await runSqlText(database.db, 'rollback');
+    return (error as Error).message;
+  });
+
+describe('what is decided', () => {
+  it.each([
+    ['at home', {}, 'Nothing is held in a batch'],
+    ['in a copy', { kind: 'copy' }, 'Nothing is decided in a copy'],
+    ['in another database', { database: '1' }, 'This mirror was at another place'],
+    ['on another server', { identifier: '1' }, 'This mirror was at another place'],
+  ] as const)('%s is answered so', async (_, differs, answer) => {
+    await keep(null, { ...(await placeHere()), ...differs });
+    expect(await decide()).toContain(answer);
+  });
+
+  it.each([
+    ['read committed', 'Nothing is held in a batch'],
+    ['repeatable read', 'does not see what is sent meanwhile'],
+    ['serializable', 'does not see what is sent meanwhile'],
+  ])('in a transaction of isolation level %s is answered so', async (isolation, answer) => {
+    expect(await decide(isolation)).toContain(answer);
+  });
+});
+
+it('one place takes the place of what is on record, and of nothing else', async () => {
+  const [first, second, third] = [
+    { ...home, database: '1' },
+    { ...home, database: '2' },
+    { ...home, database: '3' },
+  ];
+  expect(await keep(null, first)).toBe(true);
+  expect(await keep(null, second)).toBe(false);
+  expect(await keep(first, second)).toBe(true);
+  expect(await keep(first, third)).toBe(false);
+  expect((await readPlacing(database.db)).known).toEqual(second);
+});
