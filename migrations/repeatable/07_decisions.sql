@@ -46,16 +46,10 @@ begin
     raise exception '% is not in batch %', stranger, decide.batch using errcode = 'invalid_parameter_value';
   end if;
 
-  -- A daemon that listens looks at what may go now. In the order in which a run locks: users, then held fields.
+  -- A daemon that listens looks at what may go now.
   update sync.due d set mark = null from sync.teams t
   where t.team_id = teams[1] and d.team = t.team and d.run_group = 'edits';
   perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = teams[1];
-  if decide.revert then
-    perform from mirror.users u
-    where u.team_id = teams[1] and u.id in (select h.user_id from sync.held_fields h where h.team_id = teams[1] and h.batch = hash)
-    order by u.id for update;
-  end if;
-  perform from sync.held_fields h where h.team_id = teams[1] and h.batch = hash order by h.user_id, h.field for update;
   select coalesce(jsonb_agg(jsonb_build_object('user_id', h.user_id, 'field', h.field, 'edit_id', coalesce(h.edit_id, 0),
     'base', h.base_value, 'mirror', h.mirror_value, 'service', h.shown_value)), '[]') into seen
   from sync.held_fields h
