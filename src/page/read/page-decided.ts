@@ -1,9 +1,11 @@
 /** Reads decisions of people, and what became of each. */
 import { type RawBuilder, sql } from 'kysely';
+import { columnOf } from '../../model/fields.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
 import type { Id } from '../../model/id.ts';
 import { type Deed, type Fate, mostOfDecision, perList } from '../../model/waiting-page.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
+import { rowPerField } from '../../mirror/db/field-sql.ts';
 import type { PageReader } from './page-reader.ts';
 
 export interface Decided {
@@ -53,6 +55,13 @@ function newest(teamIds: readonly Id[], most: number): RawBuilder<unknown> {
     union all select ${before(sql`n.number`)}, n.nth + 1 from newest n where n.number is not null and n.nth < ${most}`;
 }
 
+/** What the user u has in each field, as text. */
+const valuesInText = rowPerField((field) => [
+  field === 'name'
+    ? sql`btrim(concat_ws(' ', u.first_name, u.last_name))`
+    : sql`${sql.ref(`u.${columnOf(field)}`)}::text`,
+]);
+
 /** The push of what was decided, the hold of the field, its value in the mirror, and the decisions about it before and after. */
 const followed = sql`
   select n.*, p.run_id as sent_in, p.closed_at, h.reason, h.batch as held_in,
@@ -89,8 +98,7 @@ const followed = sql`
   ) h on true
   left join lateral (
     select v.value as text from mirror.users u
-    cross join lateral (values ('name', btrim(concat_ws(' ', u.first_name, u.last_name))), ('email', u.email),
-      ('phone', u.phone), ('role_id', u.role_id::text)) v (field, value)
+    cross join lateral ${valuesInText} v (field, value)
     where u.team_id = n.team_id and u.id = n.user_id and u.gone_at is null and v.field = n.field
   ) g on true
   left join lateral (

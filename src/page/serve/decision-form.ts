@@ -1,6 +1,6 @@
 /** Reads the forms that decide. Anything that a form of ours would not have sent is refused. */
 import { MusterdError } from '../../errors.ts';
-import type { Field } from '../../model/fields.ts';
+import { type Field, fieldColumns } from '../../model/fields.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import { mostOfDecision, perList } from '../../model/waiting-page.ts';
 import { type Verb, verbs } from '../render/decide.ts';
@@ -52,7 +52,7 @@ const readWhole = (text: string): Id | undefined => {
   return value <= maxId ? value : undefined;
 };
 
-const keyOfRow = /^(?<id>\d{1,19})\.(?<field>name|email|phone|role_id)\.[0-9a-f]{12}$/;
+const keyOfRow = new RegExp(`^(?<id>\\d{1,19})\\.(?<field>${fieldColumns.join('|')})\\.[0-9a-f]{12}$`);
 
 function readRows(keys: readonly string[], most = perList): readonly ShownRow[] {
   if (keys.length > most) throw unreadable('it has more rows than a page shows');
