@@ -123,6 +123,8 @@ describe.each(
       { ...agreed, side: 'service' },
       { ...edited, side: 'service' },
     ]);
+    for (const roster of ['report.roster', 'report.roster_as_of(clock_timestamp())'])
+      expect(await query(`select ${column} from ${roster}`)).toEqual([{ [column]: other[column] }]);
     expect(await told(column)).toEqual([
       { old_value: text(agreed[column]), new_value: text(other[column]), side: 'service' },
     ]);
