@@ -26,9 +26,20 @@ export default async function setup(project: TestProject): Promise<Close> {
       closers.push(async () => await embedded.close());
       // It would look at databases of a second's life, and change what plans are made of while a test looks.
       await execute(embedded.url, sql`alter system set autovacuum = off`);
-      // A database for a test takes a fifth of the time where the system copies its files; 18 can have it so.
-      if (bindir === undefined) await execute(embedded.url, sql`alter system set file_copy_method = clone`);
+      // No plan of such a database is carried out often enough to be worth compiling.
+      await execute(embedded.url, sql`alter system set jit = off`);
+      if (bindir === undefined) {
+        // A database for a test takes a fifth of the time where the system copies its files.
+        await execute(embedded.url, sql`alter system set file_copy_method = clone`);
+        // Thousands of rounds to prove a password take half of the time of a connection, and a command opens several.
+        await execute(embedded.url, sql`alter system set scram_iterations = 1`);
+      }
       await execute(embedded.url, sql`select pg_reload_conf()`);
+      if (bindir === undefined)
+        await execute(
+          embedded.url,
+          sql`alter role musterd password ${sql.lit(new URL(embedded.url).password)}`,
+        );
       found.push(await prepare(embedded.url, bindir === undefined ? 'embedded' : 'installed', closers));
     }
     const other = process.env['TEST_DATABASE_URL'];
