@@ -4,9 +4,9 @@ import { approveEdits, decideEdits, type SeenEdit } from '../../src/mirror/users
 import { writeHolds } from '../../src/mirror/users/holds.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { servers } from '../support/servers.ts';
+import { oldestServer } from '../support/servers.ts';
 
-describe.each(servers())('edits that are confirmed, on $name,', (server) => {
+describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) => {
   let database: TestDatabase;
   const run = async (text: string) => (await runSqlText(database.db, text)).rows;
   beforeAll(async () => {

@@ -6,11 +6,11 @@ import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { DaemonEnd } from '../../src/model/daemons.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { servers } from '../support/servers.ts';
+import { oldestServer } from '../support/servers.ts';
 
 const log = { warn: () => {} };
 
-describe.each(servers())('daemons on $name', (server) => {
+describe.each([oldestServer()])('daemons on $name', (server) => {
   let database: TestDatabase;
   const run = async (text: string) => (await runSqlText(database.db, text)).rows;
   beforeAll(async () => {

@@ -11,11 +11,11 @@ import type { UserPlan, UserWrite } from '../../src/model/user-plan.ts';
 import type { MirrorRow } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
-import { servers } from '../support/servers.ts';
+import { oldestServer } from '../support/servers.ts';
 
 const teamId = 41n;
 
-describe.each(servers())('an edit on $name', (server) => {
+describe.each([oldestServer()])('an edit on $name', (server) => {
   let database: TestDatabase;
   let other: Database;
   let runId: bigint;

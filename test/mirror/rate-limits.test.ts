@@ -6,9 +6,9 @@ import { createSharedPlaces, learnedOfRate, readLesson } from '../../src/mirror/
 import { writeLearned } from '../../src/mirror/team/learned.ts';
 import { createOwnPlaces } from '../../src/service/rate-limiter.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { servers } from '../support/servers.ts';
+import { oldestServer } from '../support/servers.ts';
 
-describe.each(servers())('the pace that processes share on $name', (server) => {
+describe.each([oldestServer()])('the pace that processes share on $name', (server) => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createTestDatabase({ server });

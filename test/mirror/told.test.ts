@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readHeldDetails, readReasons, readTeamsNow, replaceNotice } from '../../src/mirror/runs/told.ts';
 import type { Notice } from '../../src/model/notices.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { servers } from '../support/servers.ts';
+import { oldestServer } from '../support/servers.ts';
 
 const notice: Notice = {
   stands: true,
@@ -17,7 +17,7 @@ const notice: Notice = {
   tries: 0,
 };
 
-describe.each(servers())('what people are to be told on $name', (server) => {
+describe.each([oldestServer()])('what people are to be told on $name', (server) => {
   let database: TestDatabase;
   beforeEach(async () => {
     database = await createTestDatabase({ server });

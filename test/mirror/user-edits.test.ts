@@ -12,10 +12,10 @@ import { everyEdit } from '../../src/model/run-group.ts';
 import type { RunGroup } from '../../src/model/run-group.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { servers } from '../support/servers.ts';
+import { oldestServer } from '../support/servers.ts';
 import { rowsLookedAt, watchStatements } from '../support/watched-statements.ts';
 
-describe.each(servers())('edits on $name', (server) => {
+describe.each([oldestServer()])('edits on $name', (server) => {
   let database: TestDatabase;
   let other: Database;
   beforeAll(async () => {

@@ -33,6 +33,14 @@ export function embeddedServer(): TestServer {
   return first;
 }
 
+/**
+ * The server of the oldest version at hand, for what any Postgres does alike: what it takes, a newer one takes, and the
+ * tests of the whole program show that on the embedded one. Tests of plans, rights, migrations and connections run on all.
+ */
+export function oldestServer(): TestServer {
+  return servers().reduce((oldest, server) => (server.major < oldest.major ? server : oldest));
+}
+
 /** The programs of an installed Postgres, if there are any. */
 export function installedBindir(): string | undefined {
   const bindir = process.env['TEST_PG_BINDIR'] ?? '/usr/lib/postgresql/15/bin';
