@@ -5,7 +5,7 @@ import type { Id } from '../../src/model/id.ts';
 import { splitName } from '../../src/model/name.ts';
 import type { Still } from '../../src/model/place.ts';
 import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
-import { isPush, pushOf } from '../../src/model/user-plan.ts';
+import { type Hold, isPush, pushOf } from '../../src/model/user-plan.ts';
 import { readLessons } from '../../src/reconcile/push/batches.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { holdAll, makeState, without } from './states.ts';
@@ -491,6 +491,49 @@ describe('right before an edit is sent', () => {
     await run();
     expect(sentIds(service.updates)).toEqual([[2n]]);
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'user1@example.com' } });
+  });
+
+  it('nothing leaves of an edit that is taken back at that very moment', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    const takenBack = (ids: readonly Id[]) => {
+      mirror.edit(1n, { email: addressesOf(1n)[0] });
+      return Promise.resolve(ids);
+    };
+    Object.assign(mirror, { markSent: takenBack });
+    await run();
+    expect(service.updates).toEqual([]);
+    expect(show(1n).open).toBeUndefined();
+  });
+
+  it('nothing is sent of a user of whom an approval has become void', async () => {
+    const { service, mirror, run } = createStage();
+    mirror.edit(1n, { email: robin.email, phone: robin.phone });
+    const known = mirror.state(1n);
+    const hold: Hold = {
+      field: 'email',
+      edit: 1n,
+      reason: 'limit',
+      detail: '',
+      base: known.base?.email,
+      mirror: robin.email,
+      service: known.base?.email,
+      batch: '1a',
+      decision: 'approved',
+    };
+    const edits = { email: { id: 1n, isSince: true }, phone: { id: 2n, isSince: true } };
+    mirror.states.set(1n, { ...known, edits, held: [hold] });
+    const roster = service.users;
+    Object.assign(service, {
+      users: (filter: Parameters<typeof roster>[0]) => {
+        const versions = { isNewer: true, isTelling: true };
+        mirror.states.set(1n, { ...mirror.state(1n), versions });
+        return roster(filter);
+      },
+    });
+    const { notes } = await run({ approved: new Map([[1n, ['email']]]) });
+    expect(service.updates).toEqual([]);
+    expect(notes.counts).toEqual({ postponed: 1 });
   });
 
   it('the lease is asked for, and nothing is sent without it', async () => {
