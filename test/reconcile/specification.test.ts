@@ -16,7 +16,10 @@ import { createWalk, type Walk } from './walk.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? 20_261_123);
 /** How many states are compared, unless somebody asks for more or fewer. */
-const asked = Number(process.env['SPECIFICATION_STATES'] ?? 1_000_000);
+const usual = 1_000_000;
+const asked = Number(process.env['SPECIFICATION_STATES'] ?? usual);
+/** Fewer need not come to everything that can become of a field. */
+const comesToAll = asked >= usual;
 
 /** Whether the halves are known of the name that an update of other fields would carry. */
 function isNameKnown({ base: agreed, mirror, service }: UserState): boolean {
@@ -116,11 +119,11 @@ function pushesOf(states: readonly UserState[], plans: readonly UserPlan[], poli
   });
 }
 
-const usual = { minPopulation: 20, maxDrift: 0.2, adminRoleIds: [] };
+const otherLimits = { minPopulation: 20, maxDrift: 0.2, adminRoleIds: [] };
 
 function compareGuard(states: readonly UserState[], policy: Policy, random: ReturnType<typeof createRandom>) {
   const settings: GuardSettings = {
-    ...usual,
+    ...otherLimits,
     maxRows: random.between(0, 8),
     maxShare: random.pick([0.1, 0.3]),
     maxSharePerDay: random.pick([0.2, 0.5]),
@@ -202,7 +205,7 @@ describe('the specification', () => {
       }
     }
     const all = 'adopt conflict gone held pull push rejected same settle unsupported wait';
-    expect([...seen].toSorted((a, b) => (a < b ? -1 : 1)).join(' ')).toBe(all);
+    if (comesToAll) expect([...seen].toSorted((a, b) => (a < b ? -1 : 1)).join(' ')).toBe(all);
   });
 
   it('and the guard stop the same in many runs', () => {
@@ -219,11 +222,8 @@ describe('the specification', () => {
       }
       for (const does of compareGuard(states, policy, random)) seen.set(does, (seen.get(does) ?? 0) + 1);
     }
-    expect([...seen.keys()].toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual([
-      'alone',
-      'batch',
-      'push',
-    ]);
+    const found = [...seen.keys()].toSorted((a, b) => String(a).localeCompare(String(b)));
+    if (comesToAll) expect(found).toEqual(['alone', 'batch', 'push']);
   });
 
   it('says of the three versions what the guide says', () => {
