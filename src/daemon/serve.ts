@@ -47,6 +47,8 @@ export interface ServeOptions {
   /** Aborted when somebody asks to stop, which current runs see, too. */
   readonly signal: AbortSignal;
   readonly watch?: RunWatch;
+  /** Connections to the service that somebody else opens; the daemon closes them at its end. */
+  readonly connections?: Connections;
 }
 
 export interface Serving extends Pick<Loop, 'hint'> {
@@ -210,7 +212,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   if (anyTeam === undefined) throw new MusterdError('configuration', 'There is no team to serve');
   let configs = new Map(options.configs.map((config) => [config.team, config]));
   const fatal = Promise.withResolvers<never>();
-  const connections = createConnections(anyTeam.daemon.concurrency);
+  const { connections = createConnections(anyTeam.daemon.concurrency) } = options;
   const loop = await createLoop({
     teams: options.configs.map(loopTeamOf),
     store: createStore(mirror.db),

@@ -1,9 +1,10 @@
 /** A process that can play worlds: virtual time is installed, Postgres is there and migrated, and can be put back. */
-import { createProcess, createWorld, install, resetDatabaseDraws } from './world.ts';
+import { createProcess, createWorld, homeHost, install, resetDatabaseDraws } from './world.ts';
 import { createPostgres, VirtualSocket } from './postgres.ts';
 import { takeSnapshot } from './snapshot.ts';
 
-export const databaseUrl = 'postgres://postgres@db.example.net:5432/postgres?sslmode=disable';
+export const databaseUrl = (host: string): string =>
+  `postgres://postgres@${host}:5432/postgres?sslmode=disable`;
 
 /** @returns what begins a new world on the same ground */
 export async function prepare() {
@@ -16,7 +17,7 @@ export async function prepare() {
   const { createDatabase } = await import('../../src/mirror/db/database.ts');
   const { migrate } = await import('../../src/mirror/migrations.ts');
   const run = first.as(createProcess('migrate'), async () => {
-    const db = createDatabase({ url: databaseUrl });
+    const db = createDatabase({ url: databaseUrl(homeHost) });
     await migrate(db);
     await db.close();
   });

@@ -4,7 +4,8 @@
  */
 import { joinedName } from '../../src/emulator/encode.ts';
 import type { UserRecord } from '../../src/emulator/played-team.ts';
-import { canonicalOf, keyOf, type People } from './people.ts';
+import type { Commands, Done } from './commands.ts';
+import { canonicalOf, type Column, columns, keyOf, type People } from './people.ts';
 import type { Plan } from './plan.ts';
 import type { Postgres } from './postgres.ts';
 import type { Sent, Service } from './service.ts';
@@ -20,9 +21,6 @@ export class Violation extends Error {
     this.invariant = invariant;
   }
 }
-
-const columns = ['name', 'email', 'phone', 'role_id'] as const;
-type Column = (typeof columns)[number];
 
 const onService = (user: UserRecord, column: Column): string => {
   const value = {
@@ -62,9 +60,16 @@ const textOf = (column: string, value: unknown): string => {
   return canonicalOf(column, value === null || value === undefined ? null : String(value as string | number));
 };
 
+/** How long an answer can be under way to a run that then marks a user as gone. */
+const longestRunMs = 180_000;
+
 export interface Invariants {
   /** @throws Violation */
   atEnd(): void;
+  /** What was edited while nothing goes wrong has arrived by now, or is held. @throws Violation */
+  isSent(key: string): void;
+  /** What the service has had for a while is in the mirror by now, or is held. @throws Violation */
+  isPulled(key: string): void;
   /** All rows that a run without news must leave as they are. */
   fingerprint(): string;
   readonly checked: ReadonlyMap<string, number>;
@@ -75,8 +80,11 @@ export function createInvariants(
   postgres: Postgres,
   service: Service,
   people: People,
+  commands: Commands,
   plan: Plan,
+  fail: (error: unknown) => void,
 ): Invariants {
+  const own = `team_id = ${service.team.id}`;
   const checked = new Map<string, number>();
   let open = new Map<number, Open>();
   /** When each process last read each user: of when the answer tells, and when it was handed over. */
@@ -88,6 +96,7 @@ export function createInvariants(
     if (holds) return;
     const violation = new Violation(invariant, what());
     world.trace(`VIOLATION ${violation.message}`);
+    fail(violation);
     throw violation;
   }
 
@@ -98,9 +107,10 @@ export function createInvariants(
     reads.set(sent.by, own);
   };
 
-  postgres.onCommit = () => {
+  postgres.onEnd.push((_, isTelling) => {
+    if (!isTelling) return;
     const rows = postgres.ask(
-      `select user_id, base::text, new::text, change_id from sync.changes where state = 'open'`,
+      `select user_id, base::text, new::text, change_id from sync.changes where ${own} and state = 'open'`,
     );
     const before = open;
     open = new Map();
@@ -119,12 +129,81 @@ export function createInvariants(
       });
       if (!before.has(id)) sameAsMirror(id, texts);
     }
-  };
+    if (plan.can('copy')) readHome();
+    if (plan.can('mass absence') || plan.can('departures')) marksAsGone();
+  });
+
+  /** Hosts by which the mirror is at home; `undefined`: nobody has said so yet. */
+  let homes: ReadonlySet<string> | undefined;
+  function readHome() {
+    const [[text] = []] = postgres.ask(
+      `select value::text from sync.learned where team = '' and topic = 'place'`,
+    );
+    if (text === undefined || text === null) return;
+    const { kind, addresses } = JSON.parse(text) as { kind: string; addresses: readonly { at: string }[] };
+    homes = new Set(kind === 'home' ? addresses.map(({ at }) => at.split(':')[0] ?? '') : []);
+  }
+
+  let gone: ReadonlySet<number> = new Set();
+  /** Nobody is marked as gone who is there, and never many at once unless somebody said so. */
+  function marksAsGone() {
+    const rows = postgres.ask(`select id from mirror.users where ${own} and gone_at is not null order by id`);
+    const now = new Set(rows.map(([id]) => Number(id)));
+    const fresh = [...now].filter((id) => !gone.has(id));
+    gone = now;
+    for (const id of fresh) {
+      const since = service.thereSince(id) ?? world.now();
+      require('nobody is marked as gone who is there', world.now() - since < longestRunMs, () =>
+        `user ${id} is marked as gone, and has been shown for ${(world.now() - since) / 1_000} s`);
+    }
+    const alone = fresh.filter((id) => !people.letGo.has(id));
+    const most = Math.max(3, Math.floor(service.history.size * 0.1));
+    if (fresh.length > 0)
+      require('never many are marked as gone at once', alone.length <= most, () => alone.join(', '));
+  }
+
+  commands.onDone.push((done) => {
+    if (done.order === 'undo') undoLeavesEdits(done);
+    if (done.order === 'import') importsWhatWasShown(done);
+    if (done.order === 'resync') resyncKeepsEdits(done);
+  });
+
+  /** What is undone is what both sides agree on: an edit that waits is somebody's, and stays. */
+  function undoLeavesEdits({ changed, before }: Done) {
+    for (const key of changed)
+      require('an undo leaves edits alone', before.get(key)?.isBase === true, () =>
+        `${key} was edited to ${before.get(key)?.text}, and is undone`);
+  }
+
+  /** An import writes over what its person saw, and over nothing else. */
+  function importsWhatWasShown({ changed, before, shown }: Done) {
+    for (const key of changed) {
+      const [, column = ''] = key.split(' ');
+      const was = canonicalOf(column, before.get(key)?.text ?? null);
+      require('an import writes over what was shown', was === shown?.get(key), () =>
+        `${key}: ${was}, and ${shown?.get(key)} was shown`);
+    }
+  }
+
+  /** A resync takes what the service has; an edit that is nowhere else stays. */
+  function resyncKeepsEdits({ changed, before }: Done) {
+    for (const key of changed) {
+      const [user = '', column = ''] = key.split(' ');
+      if (before.get(key)?.isBase === true) continue;
+      const was = canonicalOf(column, before.get(key)?.text ?? null);
+      const policy = plan.policy[column === 'role_id' ? 'roleId' : (column as 'name' | 'email' | 'phone')];
+      const isKept = people.stateNow(Number(user)).get(key);
+      const isSame = canonicalOf(column, isKept?.text ?? null) === was;
+      require('a resync keeps edits', isSame ||
+        (policy === 'service-wins' && wasGivenUp(Number(user), column, was)), () =>
+        `${key} was edited to ${was}, and is ${isKept?.text} after a resync`);
+    }
+  }
 
   /** What is about to be sent was the mirror's value when it was written down. */
   function sameAsMirror(user: number, values: Readonly<Record<string, string>>) {
     const [row] = postgres.ask(
-      `select first_name || ' ' || last_name, email, phone, role_id::text from mirror.users where id = ${user}`,
+      `select first_name || ' ' || last_name, email, phone, role_id::text from mirror.users where ${own} and id = ${user}`,
     );
     for (const [at, column] of columns.entries()) {
       const value = values[column];
@@ -144,6 +223,7 @@ export function createInvariants(
 
   function leaves(sent: Sent, item: Readonly<Record<string, unknown>>) {
     const user = Number(item['id']);
+    mayBeSent(sent, user);
     const intent = open.get(user);
     require('written down before it is sent', intent !== undefined, () =>
       `user ${user} in #${sent.id} has no open intent`);
@@ -164,22 +244,45 @@ export function createInvariants(
       }
       require('what is sent was written down', written === value, () =>
         `${column} of ${user}: ${value}, and the intent has ${written}`);
+      mayLeave(user, column, value);
       if (plan.approve !== 'always') continue;
       const approval = people.approvals.get(keyOf(user, column));
       const last = people.edits.get(keyOf(user, column))?.at(-1);
-      const wasSentBefore = unanswered.has(keyOf(user, column));
+      const wasSentBefore = unanswered.get(keyOf(user, column)) === value;
       require('nothing goes without approval', approval?.value === value || wasSentBefore, () =>
         `${column} of ${user}: ${value}, last edited by ${last?.by}, approved: ${approval?.value ?? 'no'}`);
       if (plan.fourEyes && last !== undefined && approval !== undefined)
         require('nobody approves their own edit', last.by !== approval.by, () =>
           `${column} of ${user} by ${last.by}`);
-      unanswered.add(keyOf(user, column));
+      unanswered.set(keyOf(user, column), value);
     }
+  }
+
+  /** Only the mirror's own process sends, to its own team. */
+  function mayBeSent({ by, id }: Sent, user: number) {
+    require('a team is sent its own users', service.history.has(user), () => `user ${user} in #${id}`);
+    if (by === undefined) return;
+    require('a resync sends nothing', !commands.silent.has(by), () => `${by.name} sends #${id}`);
+    if (homes !== undefined)
+      require('a copy sends nothing', homes.has(by.host), () =>
+        `${by.name} at ${by.host} sends #${id}, and the mirror is at home at ${[...(homes ?? [])].join(', ')}`);
+  }
+
+  /** What a person holds, or has taken back, does not leave. */
+  function mayLeave(user: number, column: Column, value: string) {
+    const key = keyOf(user, column);
+    const hold = commands.asked.find(
+      (one) => one.key === key && one.fromMs < world.now() && world.now() < one.untilMs,
+    );
+    require('what is held on request is not sent', hold === undefined, () =>
+      `${key}: ${value} is sent ${(world.now() - (hold?.fromMs ?? 0)) / 1_000} s after somebody asked to hold it`);
+    const back = people.takenBack.get(key);
+    require('an approval that was taken back lets nothing pass', back !== value, () => `${key}: ${value}`);
   }
   /** By request and user: the intent that it carries out. */
   const carries = new Map<string, string>();
   /** Approved once, and sent: it may be sent again if nothing came of it. */
-  const unanswered = new Set<string>();
+  const unanswered = new Map<string, string>();
 
   service.onApply = (sent, before) => {
     for (const item of sent.body.users ?? []) {
@@ -197,7 +300,7 @@ export function createInvariants(
     const change = carries.get(`${sent.id} ${user}`);
     if (change === undefined) return;
     const [[state, outcome] = []] = postgres.ask(
-      `select state, outcome::text from sync.changes where change_id = ${change}`,
+      `select state, outcome::text from sync.changes where ${own} and change_id = ${change}`,
     );
     const outcomes = JSON.parse(outcome ?? '{}') as Record<string, string>;
     for (const column of columns) {
@@ -250,8 +353,9 @@ export function createInvariants(
     const rows = postgres.ask(`
       select u.id, u.gone_at is not null, u.resolved, u.first_name || ' ' || u.last_name, u.email, u.phone, u.role_id::text,
         b.name, b.email, b.phone, b.role_id::text, b.first_name || ' ' || b.last_name,
-        coalesce((select jsonb_object_agg(h.field, h.reason || coalesce(' ' || h.decision, '')) from sync.held_fields h where h.user_id = u.id), '{}')::text
-      from mirror.users u left join sync.user_base b on b.team_id = u.team_id and b.id = u.id order by u.id`);
+        coalesce((select jsonb_object_agg(h.field, h.reason || coalesce(' ' || h.decision, '')) from sync.held_fields h where h.${own} and h.user_id = u.id), '{}')::text
+      from mirror.users u left join sync.user_base b on b.team_id = u.team_id and b.id = u.id where u.${own} order by u.id`);
+    for (const hold of commands.asked) leftAlone(hold);
     for (const [id, gone, isResolved, ...values] of rows) {
       // Nobody who is only listed is pulled or pushed.
       if (isResolved === 'f') continue;
@@ -279,6 +383,18 @@ export function createInvariants(
     }
   }
 
+  /** What was held on request was not pulled meanwhile either. */
+  function leftAlone({ key, fromMs, untilMs }: Commands['asked'][number]) {
+    const [user, column = ''] = key.split(' ');
+    const [row] = postgres.ask(
+      `select kind, old -> '${column}', new -> '${column}' from sync.changes
+       where ${own} and user_id = ${user} and kind = 'pull' and new ? '${column}'
+         and opened_at > to_timestamp(${fromMs / 1_000}) and opened_at < to_timestamp(${untilMs / 1_000})`,
+    );
+    require('what is held on request is not pulled', row === undefined, () =>
+      `${key} was held from ${fromMs} to ${untilMs}, and pulled: ${row?.join(' ')}`);
+  }
+
   /** The last edit of each field arrived, or is there to be seen. */
   function kept(user: number, column: Column, mirror: string, isHeld: boolean, isGone: boolean) {
     const key = keyOf(user, column);
@@ -301,20 +417,47 @@ export function createInvariants(
   const wasGivenUp = (user: number, column: string, value: string) =>
     postgres
       .ask(
-        `select old -> '${column}' from sync.changes where user_id = ${user} and kind in ('pull', 'adopt', 'return') and old ? '${column}'`,
+        `select old -> '${column}' from sync.changes where ${own} and user_id = ${user} and kind in ('pull', 'adopt', 'return') and old ? '${column}'`,
       )
       .some(([old]) => textOf(column, JSON.parse(old ?? 'null')) === value);
 
   const fingerprint = () =>
     JSON.stringify([
-      postgres.ask('select u.* from mirror.users u order by 1, 2'),
-      postgres.ask('select b.* from sync.user_base b order by 1, 2'),
+      postgres.ask(`select u.* from mirror.users u where ${own} order by 1, 2`),
+      postgres.ask(`select b.* from sync.user_base b where ${own} order by 1, 2`),
       postgres.ask(
-        'select user_id, field, reason, base_value, mirror_value, service_value, shown_value, batch, decision, edit_id from sync.held_fields order by 1, 2',
+        `select user_id, field, reason, base_value, mirror_value, service_value, shown_value, batch, decision, edit_id from sync.held_fields where ${own} order by 1, 2`,
       ),
-      postgres.ask('select count(*), max(change_id) from sync.changes'),
+      postgres.ask(`select count(*), max(change_id) from sync.changes where ${own}`),
       service.pushes,
     ]);
 
-  return { atEnd, fingerprint, checked };
+  const isHeld = (key: string) => {
+    const [user, column] = key.split(' ');
+    const rows = postgres.ask(
+      `select from sync.held_fields where ${own} and user_id = ${user} and field = '${column}'`,
+    );
+    return rows.length > 0;
+  };
+
+  function isSent(key: string) {
+    const [user, column] = key.split(' ') as [string, Column];
+    const last = people.edits.get(key)?.at(-1);
+    const there = service.team.users.get(Number(user));
+    const hasArrived = there === undefined || onService(there, column) === last?.value;
+    require('the daemon sends an edit within seconds', hasArrived || isHeld(key), () =>
+      `${key}: ${last?.value}, edited ${(world.now() - (last?.atMs ?? 0)) / 1_000} s ago`);
+  }
+
+  function isPulled(key: string) {
+    const [user, column] = key.split(' ') as [string, Column];
+    const there = service.team.users.get(Number(user));
+    const mirror = people.stateNow(Number(user)).get(key);
+    const isSame =
+      there === undefined || onService(there, column) === canonicalOf(column, mirror?.text ?? null);
+    require('the daemon pulls by its schedule', isSame || isHeld(key), () =>
+      `${key}: the mirror has ${mirror?.text}`);
+  }
+
+  return { atEnd, fingerprint, isSent, isPulled, checked };
 }

@@ -26,13 +26,38 @@ export interface Approval {
   readonly by: string;
 }
 
+/** What the mirror has of a field. */
+export interface Standing {
+  readonly bytes: string;
+  readonly text: string | null;
+  /** It is what both sides agreed on. */
+  readonly isBase: boolean;
+}
+
 export interface People {
   /** By user and column: all, the last one last. */
   readonly edits: ReadonlyMap<string, readonly Edit[]>;
   /** Approvals that stand for the edit that there is now. */
   readonly approvals: ReadonlyMap<string, Approval>;
   /** When a person decided anything about this field. */
-  readonly decidedMs: ReadonlyMap<string, number>;
+  readonly decidedMs: Map<string, number>;
+  /** What was let pass, until that was taken back: the value is not sent any more. */
+  readonly takenBack: ReadonlyMap<string, string>;
+  /** Users of whom somebody confirmed that they have left. */
+  readonly letGo: ReadonlySet<number>;
+  /** By user and column, as it is now; of one user or of all. */
+  stateNow(user?: number): ReadonlyMap<string, Standing>;
+  /** Somebody has made these of those. @returns what is other than before, by user and column */
+  noteEdits(
+    by: string,
+    before: ReadonlyMap<string, Standing>,
+    after: ReadonlyMap<string, Standing>,
+  ): readonly string[];
+  approve(key: string, approval: Omit<Approval, 'atMs'>): void;
+  /** It is approved no longer, and not sent before somebody approves it again. */
+  undecide(key: string): void;
+  /** One edit of one email. @returns its key; `undefined`: there is nobody to edit */
+  editEmail(): string | undefined;
   /** One of them does something, to this user or to any. */
   act(user?: number): void;
   /** Only on the service. */
@@ -54,6 +79,11 @@ export function canonicalOf(column: string, text: string | null): string {
 const firstNames = ['Anne', 'Anne Marie', 'José', 'Cher', 'Bo', 'Ida'];
 const lastNames = ['Berg', 'Marie Berg', 'Lund', '', 'van Dam'];
 
+/** As people sort fields: the columns of a name are one. */
+export const columns: readonly Column[] = ['name', 'email', 'phone', 'role_id'];
+/** What they edit most. */
+const edited: readonly Column[] = [...columns, 'email', 'name'];
+
 const quoted = (text: string | null) => (text === null ? 'null' : `'${text.replaceAll("'", "''")}'`);
 
 export const editors = ['anna', 'bob'];
@@ -64,6 +94,9 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
   const edits = new Map<string, Edit[]>();
   const approvals = new Map<string, Approval>();
   const decidedMs = new Map<string, number>();
+  const takenBack = new Map<string, string>();
+  const letGo = new Set<number>();
+  const own = `team_id = ${service.team.id}`;
   let number = 0;
 
   /** In one transaction of this role; `undefined`: it was refused. */
@@ -105,19 +138,15 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
     };
   }
 
-  const columns: readonly Column[] = ['name', 'email', 'phone', 'role_id', 'email', 'name'];
-
   function editInSql(user?: number) {
     const by = random.pick(editors);
-    const column = random.pick(columns);
+    const column = random.pick(edited);
     const isMass = user === undefined && random.between(0, 14) === 0;
     const isBack = random.between(0, 5) === 0;
     const { set } = drawValue(column);
     const id = user ?? random.pick([...service.history.keys()]);
     postgres.atRest(() => {
-      const [team] = postgres.ask('select team_id from mirror.teams')[0] ?? [];
-      if (team === undefined) return;
-      const where = isMass ? 'gone_at is null' : `id = ${id}`;
+      const where = `${own} and ${isMass ? 'gone_at is null' : `id = ${id}`}`;
       const back = {
         name: 'first_name = b.first_name, last_name = b.last_name',
         email: 'email = b.email',
@@ -126,44 +155,56 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
       }[column];
       const mass = column === 'email' ? `email = 'm' || id || '-${number}@example.com'` : set;
       const statement = isBack
-        ? `set session authorization postgres; create temp table b on commit drop as select * from sync.user_base where id = ${id}; grant select on b to ${by}; set local session authorization ${by}; update mirror.users u set ${back} from b where u.id = b.id`
+        ? `set session authorization postgres; create temp table b on commit drop as select * from sync.user_base where ${own} and id = ${id}; grant select on b to ${by}; set local session authorization ${by}; update mirror.users u set ${back} from b where u.team_id = b.team_id and u.id = b.id`
         : `update mirror.users set ${isMass ? mass : set} where ${where}`;
-      const read = () => stateOf(isMass ? undefined : id, column);
-      const before = read();
-      if (inSql(by, statement) === undefined) return;
-      for (const [of, { value, isBase }] of read()) {
-        if (before.get(of)?.bytes === value.bytes) continue;
-        const key = keyOf(of, column);
-        const edit = { atMs: world.now(), user: of, column, by, value: canonicalOf(column, value.text) };
-        edits.set(key, [...(edits.get(key) ?? []), { ...edit, isWithdrawn: isBase }]);
-        approvals.delete(key);
-        world.trace(`${by} sets ${column} of ${of} to ${value.text}${isBase ? ', as it was' : ''}`);
-      }
+      const of = isMass ? undefined : id;
+      const before = stateNow(of);
+      if (before.size > 0 && inSql(by, statement) !== undefined) noteEdits(by, before, stateNow(of));
     });
   }
 
-  /** The values that users have in the mirror, and whether they are those that both sides agreed on. */
-  function stateOf(user: number | undefined, column: Column) {
-    const [bytes, text] =
-      column === 'name'
-        ? ['jsonb_build_array(%.first_name, %.last_name)', "%.first_name || ' ' || %.last_name"]
-        : [`to_jsonb(%.${column})`, `%.${column}::text`];
-    const of = (sql: string, table: string) => sql.replaceAll('%', table);
+  function stateNow(user?: number): ReadonlyMap<string, Standing> {
+    const values = (of: string) =>
+      `${of}.first_name, ${of}.last_name, ${of}.email, ${of}.phone, ${of}.role_id`;
     const rows = postgres.ask(
-      `select u.id, coalesce(${of(bytes, 'u')}::text, ''), ${of(text, 'u')}, coalesce(${of(bytes, 'u')}::text, '') = coalesce(${of(bytes, 'b')}::text, '') and b.id is not null
-       from mirror.users u left join sync.user_base b on b.team_id = u.team_id and b.id = u.id ${user === undefined ? '' : `where u.id = ${user}`} order by 1`,
+      `select u.id, ${values('u')}, b.id, ${values('b')}
+       from mirror.users u left join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+       where u.${own} ${user === undefined ? '' : `and u.id = ${user}`} order by 1`,
     );
+    const pieces = (column: Column, row: readonly (string | null)[]) =>
+      column === 'name' ? row.slice(0, 2) : [row[columns.indexOf(column) + 1] ?? null];
     return new Map(
-      rows.map(([id, own = null, value = null, isBase]) => [
-        Number(id),
-        { bytes: own, value: { bytes: own, text: value }, isBase: isBase === 't' },
-      ]),
+      rows.flatMap(([id, ...values]) =>
+        columns.map((column) => {
+          const [mine, agreed] = [pieces(column, values), pieces(column, values.slice(6))];
+          const [bytes, base] = [JSON.stringify(mine), JSON.stringify(agreed)];
+          const text = mine.some((piece) => piece === null) ? null : mine.join(' ');
+          return [
+            keyOf(Number(id), column),
+            { bytes, text, isBase: values[5] !== null && bytes === base },
+          ] as const;
+        }),
+      ),
     );
   }
 
+  const noteEdits: People['noteEdits'] = (by, before, after) => {
+    const changed = [...after].filter(([key, { bytes }]) => before.get(key)?.bytes !== bytes);
+    for (const [key, { text, isBase }] of changed) {
+      const [user, column] = key.split(' ') as [string, Column];
+      const value = canonicalOf(column, text);
+      const edit = { atMs: world.now(), user: Number(user), column, by, value, isWithdrawn: isBase };
+      edits.set(key, [...(edits.get(key) ?? []), edit]);
+      approvals.delete(key);
+      takenBack.delete(key);
+      world.trace(`${by} sets ${column} of ${user} to ${text}${isBase ? ', as it was' : ''}`);
+    }
+    return changed.map(([key]) => key);
+  };
+
   function changeOnService(user?: number) {
     const id = user ?? random.pick([...service.team.users.keys()]);
-    const column = random.pick(columns);
+    const column = random.pick(edited);
     number += 1;
     const change: UserChange =
       column === 'email'
@@ -183,29 +224,38 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
     if (service.team.users.size > 4) service.leave(random.pick([...service.team.users.keys()]));
   }
 
+  const approve: People['approve'] = (key, approval) => {
+    approvals.set(key, { atMs: world.now(), ...approval });
+    takenBack.delete(key);
+  };
+
   function decide() {
     const by = random.pick(deciders);
     postgres.atRest(() => {
       const held = postgres.ask(
         `select user_id, field, reason, batch, mirror_text, edit_id from report.held
-         where user_id is not null order by user_id, field`,
+         where ${own} and user_id is not null order by user_id, field`,
       );
-      const batches = [...new Set(held.flatMap(([, , , batch]) => batch ?? []))];
+      const missing = postgres.ask(`select batch from report.missing where ${own} and resource = 'users'`);
+      const batches = [
+        ...new Set([...held.map((row) => row[3]), ...missing.map(([batch]) => batch)]),
+      ].flatMap((batch) => batch ?? []);
       if (batches.length === 0) return;
       const batch = random.pick(batches);
       const isYes = random.between(0, 2) > 0;
       const revert = random.between(0, 1) === 0;
       const call = isYes
-        ? `select user_id, field, outcome from sync.approve('${batch}', reason => 'looked at')`
-        : `select user_id, field, outcome from sync.reject('${batch}', reason => 'no', revert => ${revert})`;
+        ? `select user_id, field, outcome from sync.approve('${batch}', reason => 'looked at', team => ${service.team.id})`
+        : `select user_id, field, outcome from sync.reject('${batch}', reason => 'no', revert => ${revert}, team => ${service.team.id})`;
       const rows = inSql(by, call);
       if (rows === undefined) return;
       for (const [user, field, outcome] of rows) {
         const key = keyOf(Number(user), field ?? '');
         const row = held.find(([id, of]) => id === user && of === field);
         world.trace(`${by} ${isYes ? 'approves' : 'rejects'} ${field} of ${user}: ${outcome}`);
+        if (outcome === 'approved' && (field ?? '') === '') letGo.add(Number(user));
         if (outcome === 'approved' && row !== undefined)
-          approvals.set(key, { atMs: world.now(), value: canonicalOf(field ?? '', row[4] ?? null), by });
+          approve(key, { value: canonicalOf(field ?? '', row[4] ?? null), by });
         if (outcome === 'rejected') {
           approvals.delete(key);
           decidedMs.set(key, world.now());
@@ -216,12 +266,14 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
 
   function loseRow() {
     postgres.atRest(() => {
-      const [row] = postgres.ask('select id from mirror.users where gone_at is null order by id limit 1');
+      const [row] = postgres.ask(
+        `select id from mirror.users where ${own} and gone_at is null order by id limit 1`,
+      );
       if (row === undefined) return;
       const id = Number(row[0]);
       world.trace(`somebody deletes the row of ${id} past the triggers`);
       postgres.ask(
-        `begin; set local session_replication_role = replica; delete from mirror.users where id = ${id}; commit`,
+        `begin; set local session_replication_role = replica; delete from mirror.users where ${own} and id = ${id}; commit`,
       );
       for (const column of columns) decidedMs.set(keyOf(id, column), world.now());
     });
@@ -232,10 +284,38 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
     service.change(id, {});
   }
 
+  function undecide(key: string) {
+    const approval = approvals.get(key);
+    if (approval === undefined) return;
+    approvals.delete(key);
+    takenBack.set(key, approval.value);
+    world.trace(`what ${approval.by} approved of ${key} is taken back`);
+  }
+
+  function editEmail(): string | undefined {
+    const [row] = postgres.ask(
+      `select id from mirror.users u where ${own} and gone_at is null and resolved
+         and not exists (select from sync.held_fields h where h.${own} and h.user_id = u.id) order by id limit 1`,
+    );
+    if (row === undefined) return undefined;
+    number += 1;
+    const id = Number(row[0]);
+    const before = stateNow(id);
+    const set = `update mirror.users set email = 'calm${number}@example.com' where ${own} and id = ${id}`;
+    return inSql('anna', set) === undefined ? undefined : noteEdits('anna', before, stateNow(id))[0];
+  }
+
   return {
     edits,
     approvals,
     decidedMs,
+    takenBack,
+    letGo,
+    stateNow,
+    noteEdits,
+    approve,
+    undecide,
+    editEmail,
     decide,
     loseRow,
     rival: (user) => changeOnService(service.team.users.has(user) ? user : undefined),

@@ -2,6 +2,7 @@
 import { type Variants, defaultVariants } from '../../src/emulator/variants.ts';
 import type { Random } from '../../src/emulator/random.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
+import type { Order } from './commands.ts';
 import { type FaultName, faultNames } from './service.ts';
 
 /** Besides the service's faults: what may happen to a process, and what people do. */
@@ -15,7 +16,24 @@ export const otherFaults = [
   'decisions',
   'login',
   'lost row',
+  'daemon',
+  'second team',
+  'mass absence',
+  'copy',
+  'resolve',
+  'hold',
+  'undo',
+  'import',
+  'resync',
 ] as const;
+/** Not in most seeds, because each of them leaves less room for the rest. */
+const rareFaults: Readonly<Partial<Record<string, number>>> = {
+  daemon: 4,
+  'second team': 3,
+  'mass absence': 4,
+  copy: 3,
+  resync: 4,
+};
 export type OtherFault = (typeof otherFaults)[number];
 export const allFaults: readonly (FaultName | OtherFault)[] = [...faultNames, ...otherFaults];
 
@@ -28,6 +46,12 @@ export interface Plan {
   readonly fourEyes: boolean;
   readonly maxRows: number;
   readonly replicas: number;
+  /** Whether the replicas are daemons. */
+  readonly isDaemon: boolean;
+  readonly teams: number;
+  readonly confirmAfterMs: number;
+  readonly leaseMs: number;
+  readonly orders: readonly Order[];
   /** How long things go wrong, in ms. */
   readonly troubleMs: number;
   /** How often a request meets a fault. */
@@ -55,7 +79,10 @@ export function drawPlan(random: Random, off: ReadonlySet<string>): Plan {
     'member-extras': rare('none', ['email-phone']),
   };
   // Each fault is in most seeds, and few are in all: what only shows without another one shows, too.
-  const present = new Set(allFaults.filter((fault) => random.between(0, 9) < 7 && !off.has(fault)));
+  const present = new Set(
+    allFaults.filter((fault) => random.between(0, 9) < (rareFaults[fault] ?? 7) && !off.has(fault)),
+  );
+  const orders = (['resolve', 'hold', 'undo', 'import', 'resync'] as const).filter((one) => present.has(one));
   return {
     users: random.between(5, 12),
     variants,
@@ -65,7 +92,12 @@ export function drawPlan(random: Random, off: ReadonlySet<string>): Plan {
     fourEyes: random.between(0, 3) === 0,
     maxRows: random.pick([2, 4, 25, 25]),
     replicas: present.has('second replica') ? 2 : 1,
-    troubleMs: random.between(4, 12) * 60_000,
+    isDaemon: present.has('daemon'),
+    teams: present.has('second team') ? 2 : 1,
+    confirmAfterMs: present.has('mass absence') ? 45_000 : 600_000,
+    leaseMs: random.pick([5_000, 20_000]),
+    orders: present.has('copy') ? [...orders, 'adopt'] : orders,
+    troubleMs: random.between(3, 8) * 60_000,
     faultRate: random.pick([0, 0.05, 0.15]),
     can: (fault) => present.has(fault),
   };

@@ -14,7 +14,7 @@ interface Connection {
   readonly units: Buffer[];
   readonly channels: Set<string>;
   isOver: boolean;
-  /** Whether its transaction may have written an intent. */
+  /** Whether its transaction may have written to the ledger. */
   isTelling: boolean;
 }
 
@@ -23,8 +23,10 @@ export interface Postgres {
   ask(sql: string): readonly (readonly (string | null)[])[];
   /** Runs the statements as soon as nobody is in a transaction, at one instant. */
   atRest(work: () => void): void;
-  /** Called after each transaction that committed something, with nobody in another. */
-  onCommit: ((by: Process | undefined, text: string) => void) | undefined;
+  /** Each is called when a transaction has begun, as a part of it. */
+  readonly onBegin: ((by: Process | undefined) => void)[];
+  /** Each is called after a transaction, with nobody in another: whether it may have written to the ledger. */
+  readonly onEnd: ((by: Process | undefined, isTelling: boolean) => void)[];
   /** Called before a unit is sent; what it returns is done instead of sending it at once. */
   onSend: ((by: Process, text: string) => 'send' | 'drop' | 'send and die') | undefined;
 }
@@ -158,7 +160,17 @@ export function createPostgres(world: World, pglite: PGlite): Postgres {
   let isPumping = false;
 
   const exec = (bytes: Uint8Array) => asDatabase(() => pglite.execProtocolRawSync(bytes));
-  const ask: Postgres['ask'] = (sql) => rowsIn(exec(message('Q', sql)));
+  /** The messages of an answer but those for listeners, who get them. */
+  const execFor = (bytes: Uint8Array) => {
+    const messages = messagesIn(exec(bytes));
+    for (const { type, body, whole } of messages) {
+      if (type !== 'A') continue;
+      const channel = body.toString('utf8', 4, body.indexOf(0, 4));
+      for (const other of connections) if (other.channels.has(channel)) answer(other, Buffer.from(whole));
+    }
+    return messages.filter(({ type }) => type !== 'A');
+  };
+  const ask: Postgres['ask'] = (sql) => rowsIn(execFor(message('Q', sql)));
 
   function pump() {
     if (isPumping) return;
@@ -182,7 +194,11 @@ export function createPostgres(world: World, pglite: PGlite): Postgres {
     world.after(
       ms,
       () => {
-        if (!connection.isOver) connection.socket.emit('data', bytes);
+        if (connection.isOver) return;
+        const tell = () => connection.socket.emit('data', bytes);
+        // Whoever's statement it was that led to this, what follows belongs to the process of the connection.
+        if (connection.process === undefined) tell();
+        else world.as(connection.process, tell);
       },
       connection.process,
     );
@@ -203,12 +219,7 @@ export function createPostgres(world: World, pglite: PGlite): Postgres {
     let status = owner === undefined ? 'I' : 'T';
     let isDone = false;
     const before = owner;
-    for (const { type, body, whole: bytes } of messagesIn(exec(whole))) {
-      if (type === 'A') {
-        const channel = body.toString('utf8', 4, body.indexOf(0, 4));
-        for (const other of connections) if (other.channels.has(channel)) answer(other, Buffer.from(bytes));
-        continue;
-      }
+    for (const { type, body, whole: bytes } of execFor(whole)) {
       if (type === 'G' && isOfCopy) continue;
       if (type === 'E' && !/^(?:40|55|23)/.test(errorIn(body)))
         world.trace(`  postgres: ${errorIn(body)} in ${text.slice(0, 200)}`);
@@ -222,15 +233,13 @@ export function createPostgres(world: World, pglite: PGlite): Postgres {
     if (listens?.[1] !== undefined) connection.channels.add(listens[1]);
     owner = status === 'I' && isDone ? undefined : connection;
     answer(connection, Buffer.concat(own));
-    const isCommit = owner === undefined && (before !== undefined ? /^commit/i.test(text) : true);
-    connection.isTelling ||= text.includes('sync.changes');
-    if (!isCommit || !connection.isTelling) return;
+    connection.isTelling ||= /sync\.(?:changes|keep_place)/.test(text);
+    if (before === undefined && owner !== undefined)
+      for (const tell of made.onBegin) tell(connection.process);
+    if (owner !== undefined) return;
+    const { isTelling } = connection;
     connection.isTelling = false;
-    onCommit(connection.process, text);
-  }
-
-  function onCommit(by: Process | undefined, text: string) {
-    made.onCommit?.(by, text);
+    for (const tell of made.onEnd) tell(connection.process, isTelling);
   }
 
   function close(connection: Connection, runsOn: boolean) {
@@ -292,7 +301,8 @@ export function createPostgres(world: World, pglite: PGlite): Postgres {
       resting.push(work);
       pump();
     },
-    onCommit: undefined,
+    onBegin: [],
+    onEnd: [],
     onSend: undefined,
   };
   return made;

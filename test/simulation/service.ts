@@ -2,13 +2,12 @@
  * The service of a world: the emulator's endpoints called as functions, behind what undici calls a dispatcher. It keeps the
  * history of every value, and plays the faults that the seed draws.
  */
-import type { Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Endpoint, EndpointAnswer } from '../../src/emulator/endpoint.ts';
 import { endpoints } from '../../src/emulator/endpoints.ts';
 import { type PlayedTeam, putUser, type UserRecord } from '../../src/emulator/played-team.ts';
 import { laterThan, type UserChange, writeUser } from '../../src/emulator/update-user.ts';
 import type { Variants } from '../../src/emulator/variants.ts';
-import type { Connections } from '../../src/service/connections.ts';
 import type { Process, World } from './world.ts';
 
 export const faultNames = [
@@ -52,7 +51,8 @@ export interface Sent {
 
 export interface Service {
   readonly team: PlayedTeam;
-  readonly connections: Connections;
+  /** What undici calls so: a request, and who is told of its answer. */
+  readonly dispatch: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => boolean;
   readonly history: ReadonlyMap<number, Version[]>;
   readonly requests: number;
   readonly pushes: number;
@@ -61,6 +61,15 @@ export interface Service {
   /** A user leaves the team, or comes back. */
   leave(id: number): void;
   comeBack(id: number): boolean;
+  /** No answer shows these users, as if a part of the service were away; and all are shown again. */
+  hide(ids: readonly number[]): void;
+  showAll(): void;
+  /** Since when the user is there and shown, in ms; `undefined`: not now. */
+  thereSince(id: number): number | undefined;
+  /** These people are in the other team, too: name, email and phone are one there and here. */
+  share(other: Service, ids: readonly number[]): void;
+  /** Somebody changed what a user has in all teams. */
+  follow(user: UserRecord): void;
   /** Which fault befalls the next request; none in calm. */
   faultOf: (sent: Sent) => FaultName | undefined;
   /** Called when a request is about to be sent: whether it is, and whether its sender lives on. */
@@ -99,13 +108,26 @@ export function createService(world: World, team: PlayedTeam, variants: Variants
   let pushes = 0;
   /** Snapshots of all users, for answers that are stale. */
   const past: { readonly atMs: number; readonly users: ReadonlyMap<number, UserRecord> }[] = [];
+  const there = new Map<number, number>();
+  const shared = new Map<number, Service>();
+
+  const ofPerson = ({ first, last, email, phone }: UserRecord) => ({ first, last, email, phone });
+  const isShown = (user: UserRecord | undefined) => user?.listed === true && user.answered;
 
   function note(by: Version['by']) {
+    const fresh: UserRecord[] = [];
     for (const user of team.users.values()) {
       const versions = history.get(user.id) ?? [];
-      if (versions.at(-1)?.user !== user) versions.push({ atMs: world.now(), by, user });
+      if (versions.at(-1)?.user !== user) {
+        versions.push({ atMs: world.now(), by, user });
+        fresh.push(user);
+      }
       history.set(user.id, versions);
     }
+    for (const id of history.keys())
+      if (!isShown(team.users.get(id))) there.delete(id);
+      else if (!there.has(id)) there.set(id, world.now());
+    for (const user of fresh) shared.get(user.id)?.follow(user);
     past.push({ atMs: world.now(), users: new Map(team.users) });
     if (past.length > 400) past.shift();
   }
@@ -289,7 +311,34 @@ export function createService(world: World, team: PlayedTeam, variants: Variants
     get pushes() {
       return pushes;
     },
-    connections: { to: () => ({ dispatch }) as unknown as Pool, close: async () => {} },
+    dispatch,
+    hide: (ids) => {
+      for (const id of ids) {
+        const user = team.users.get(id);
+        if (user !== undefined) putUser(team, { ...user, listed: false, answered: false });
+      }
+      note('person');
+      world.trace(`no answer shows ${ids.join(', ')}`);
+    },
+    showAll: () => {
+      for (const user of team.users.values())
+        if (!isShown(user)) putUser(team, { ...user, listed: true, answered: true });
+      note('person');
+      world.trace('all are shown again');
+    },
+    thereSince: (id) => there.get(id),
+    share: (other, ids) => {
+      for (const id of ids) shared.set(id, other);
+    },
+    follow: (of) => {
+      const user = team.users.get(of.id);
+      if (user === undefined || JSON.stringify(ofPerson(user)) === JSON.stringify(ofPerson(of))) return;
+      const userUpdated =
+        variants['updated-at'] === 'moves' ? laterThan(user.userUpdated, user.id, clock) : user.userUpdated;
+      putUser(team, { ...user, ...ofPerson(of), userUpdated });
+      note('person');
+      world.trace(`${of.id} is changed through another team`);
+    },
     change: (id, change) => {
       const user = team.users.get(id);
       if (user === undefined) return;

@@ -53,9 +53,9 @@ export const greeting = (process: number): Buffer =>
   ]);
 
 /** Text rows of the answer to a simple query. @throws Error with what the server says */
-export function rowsIn(answer: Uint8Array): readonly (readonly (string | null)[])[] {
+export function rowsIn(answer: readonly Message[]): readonly (readonly (string | null)[])[] {
   const rows: (string | null)[][] = [];
-  for (const { type, body } of messagesIn(answer)) {
+  for (const { type, body } of answer) {
     if (type === 'E') throw new Error(errorIn(body));
     if (type !== 'D') continue;
     const row: (string | null)[] = [];

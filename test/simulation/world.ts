@@ -13,6 +13,8 @@ const real = { setImmediate, Date };
 /** One running musterd, or whatever else can be paused and killed. */
 export interface Process {
   readonly name: string;
+  /** The host by which it knows the database. */
+  readonly host: string;
   /** How far its wall clock is ahead, in ms. */
   skewMs: number;
   pausedUntilMs: number;
@@ -77,8 +79,12 @@ export function asDatabase<R>(work: () => R, skewMs = 0): R {
   }
 }
 
-export const createProcess = (name: string, skewMs = 0): Process => ({
+/** Where the mirror is at home at first. */
+export const homeHost = 'db.example.net';
+
+export const createProcess = (name: string, skewMs = 0, host = homeHost): Process => ({
   name,
+  host,
   skewMs,
   pausedUntilMs: 0,
   isDead: false,
