@@ -11,7 +11,7 @@ export interface PostgresProxy {
 }
 
 /** Cuts what has arrived into whole messages: a type (but for a client's first one), a length, a body. */
-function createSplitter(startsUntyped: boolean): (bytes: Buffer) => readonly Buffer[] {
+export function createSplitter(startsUntyped: boolean): (bytes: Buffer) => readonly Buffer[] {
   let rest: Buffer = Buffer.alloc(0);
   let untyped = startsUntyped;
   return (bytes) => {
