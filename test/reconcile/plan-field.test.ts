@@ -187,9 +187,9 @@ describe('a hold', () => {
     const asked = (endsInMs: number) =>
       state.held.map((hold) => ({ ...hold, reason: 'asked' as const, endsInMs }));
     const settled = makeState({});
-    for (const of of [state, settled, makeState(edited[field])]) {
-      expect(plan(field, { ...of, held: asked(1) })).toMatchObject({ kind: 'held' });
-      expect(plan(field, { ...of, held: asked(0) })).not.toMatchObject({ kind: 'held' });
+    for (const values of [state, settled, makeState(edited[field])]) {
+      expect(plan(field, { ...values, held: asked(1) })).toMatchObject({ kind: 'held' });
+      expect(plan(field, { ...values, held: asked(0) })).not.toMatchObject({ kind: 'held' });
     }
     expect(plan(field, { ...settled, held: asked(0) })).toEqual({ kind: 'same', ends: true });
   });

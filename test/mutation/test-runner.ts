@@ -1,0 +1,118 @@
+/**
+ * Stryker's way to the tests of the decisions and of the nouns, which need nothing but values. All of them are loaded once
+ * into one process, and a mutant is played by those alone that reach it, the quickest first: a mutant takes some
+ * milliseconds, where a run of vitest takes a second and a half.
+ */
+import { globSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { InstrumenterContext } from '@stryker-mutator/api/core';
+import { declareFactoryPlugin, PluginKind } from '@stryker-mutator/api/plugin';
+import {
+  determineHitLimitReached,
+  type DryRunResult,
+  DryRunStatus,
+  type MutantRunOptions,
+  type TestResult,
+  type TestRunner,
+  TestStatus,
+  toMutantRunResult,
+} from '@stryker-mutator/api/test-runner';
+import fc from 'fast-check';
+import { type DeclaredTest, declaredBy } from './declared-tests.ts';
+
+/** They look at how long many users take, and take long themselves. */
+const slow = ['turns', 'push-pace', 'many-users'].map((name) => `test/reconcile/${name}.test.ts`);
+
+const context: InstrumenterContext = {};
+
+async function loadTests(): Promise<readonly DeclaredTest[]> {
+  const files = globSync('test/{reconcile,model}/**/*.test.ts').filter((file) => !slow.includes(file));
+  const tests: DeclaredTest[] = [];
+  for (const file of files.toSorted()) {
+    tests.push(...(await declaredBy(file, () => import(pathToFileURL(join(process.cwd(), file)).href))));
+  }
+  return tests;
+}
+
+async function play({ id, run }: DeclaredTest): Promise<TestResult> {
+  const began = performance.now();
+  const result = { id, name: id, fileName: id.split(' > ')[0] ?? '' };
+  try {
+    await run();
+    return { ...result, status: TestStatus.Success, timeSpentMs: performance.now() - began };
+  } catch (error) {
+    const failureMessage = error instanceof Error ? error.message : String(error);
+    return { ...result, status: TestStatus.Failed, failureMessage, timeSpentMs: performance.now() - began };
+  }
+}
+
+function createTestRunner(): TestRunner {
+  let tests: readonly DeclaredTest[] | undefined;
+  /** How long each took when it was last played. */
+  const tookMs = new Map<string, number>();
+
+  const playAll = async (some: readonly DeclaredTest[], isOver: (result: TestResult) => boolean) => {
+    const results: TestResult[] = [];
+    for (const test of some) {
+      context.currentTestId = test.id;
+      const result = await play(test);
+      tookMs.set(test.id, Math.max(result.timeSpentMs, tookMs.get(test.id) ?? 0));
+      results.push(result);
+      if (isOver(result)) break;
+    }
+    return { status: DryRunStatus.Complete, tests: results } satisfies DryRunResult;
+  };
+
+  const playMutant = async ({ activeMutant, hitLimit, mutantActivation, testFilter }: MutantRunOptions) => {
+    if (mutantActivation === 'static') context.activeMutant = activeMutant.id;
+    try {
+      tests ??= await loadTests();
+    } catch (error) {
+      return {
+        status: DryRunStatus.Complete,
+        tests: [await play({ id: 'import', run: () => Promise.reject(error) })],
+      } satisfies DryRunResult;
+    }
+    const reaching = testFilter === undefined ? tests : tests.filter(({ id }) => testFilter.includes(id));
+    const quickest = (test: DeclaredTest) => tookMs.get(test.id) ?? 0;
+    Object.assign(context, { activeMutant: activeMutant.id, hitCount: 0, hitLimit });
+    const result = await playAll(
+      reaching.toSorted((a, b) => quickest(a) - quickest(b)),
+      ({ status }) => status === TestStatus.Failed,
+    );
+    return determineHitLimitReached(context.hitCount, hitLimit) ?? result;
+  };
+
+  return {
+    // What was imported stays imported: for a mutant of what is made on import, Stryker begins another process.
+    capabilities: () => ({ reloadEnvironment: false }),
+    init: async () => {
+      Object.assign(globalThis, { __stryker__: context });
+      process.env['SPECIFICATION_STATES'] ??= '20000';
+      // What a mutant leaves behind when its test has ended concerns nobody.
+      process.on('unhandledRejection', () => undefined);
+      process.on('uncaughtException', () => undefined);
+      const declaring = new URL('declared-tests.ts', import.meta.url).href;
+      registerHooks({
+        resolve: (name, importer, next) =>
+          name === 'vitest' && importer.parentURL !== declaring
+            ? { url: declaring, shortCircuit: true }
+            : next(name, importer),
+      });
+      await import('../support/seed.ts');
+      // A mutant is killed by one case: nobody reads which is the smallest.
+      fc.configureGlobal({ ...fc.readConfigureGlobal(), endOnFailure: true });
+    },
+    dryRun: async () => {
+      tests = await loadTests();
+      const result = await playAll(tests, () => false);
+      const { mutantCoverage = { static: {}, perTest: {} } } = context;
+      return { ...result, mutantCoverage };
+    },
+    mutantRun: async (options) => toMutantRunResult(await playMutant(options)),
+  };
+}
+
+export const strykerPlugins = [declareFactoryPlugin(PluginKind.TestRunner, 'declared', createTestRunner)];
