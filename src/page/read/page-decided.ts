@@ -119,13 +119,19 @@ export async function readDecided(
   { db, teamIds }: PageReader,
   { number, most }: { readonly number: bigint | null; readonly most: number },
 ): Promise<readonly Decided[]> {
+  const { rows: asked } = await sql<{ number: Id }>`
+    with recursive newest (number, nth) as (${newest(teamIds, most)})
+    select n.number from newest n where n.number is not null
+    union select a.number from (select ${number}::bigint as number) a where a.number is not null`.execute(db);
+  // Postgres takes longer to plan what follows than to do it.
+  if (asked.length === 0) return [];
+  const numbers = asked.map((one) => one.number);
   const { rows } = await sql<Decided>`
-    with recursive newest (number, nth) as (${newest(teamIds, most)}), asked (number) as (select n.number from newest n union select ${number}::bigint),
-    named as (
+    with named as (
       select d.*, bool_or(d.decision = 'undo') over (partition by d.decision_id) as is_undo, count(*) over (partition by d.decision_id) > a.most as is_more,
         row_number() over (partition by d.decision_id order by d.change_id, d.field) <= a.most
           and row_number() over (partition by d.decision_id, d.user_id, d.field order by d.decision <> 'undo', d.change_id) = 1 as counts
-      from (select number, case when number = ${number} then ${mostOfDecision}::int else ${perList}::int end as most from asked) a
+      from (select number, case when number = ${number} then ${mostOfDecision}::int else ${perList}::int end as most from unnest(${idArray(numbers)}) number) a
       cross join lateral (
         select d.* from report.decisions d
         where d.decision_id = a.number and d.team_id = any (${idArray(teamIds)}) and d.field is not null
