@@ -97,8 +97,8 @@ export class ServiceError extends MusterdError {
 export function stackInSource({ stack, message }: Error): string {
   const maps = new Map<string, SourceMap | null>();
   const mapOf = (url: string) => {
-    const known = maps.get(url);
-    if (known !== undefined) return known;
+    const cached = maps.get(url);
+    if (cached !== undefined) return cached;
     let map: SourceMap | null = null;
     try {
       map = new SourceMap(JSON.parse(readFileSync(`${fileURLToPath(url)}.map`, 'utf8')));

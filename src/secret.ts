@@ -28,13 +28,13 @@ const folded = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.to
 export function blotOut(text: string, secrets: readonly string[]): string {
   const hidden = secrets.map(folded);
   const searched = folded(text);
-  let shown = '';
+  let result = '';
   let hiddenTo = 0;
   for (let at = 0; at + shortestPart <= text.length; at += 1) {
     const part = searched.slice(at, at + shortestPart);
     if (!hidden.some((secret) => secret.includes(part))) continue;
-    if (at > hiddenTo || hiddenTo === 0) shown += `${text.slice(hiddenTo, at)}[secret]`;
+    if (at > hiddenTo || hiddenTo === 0) result += `${text.slice(hiddenTo, at)}[secret]`;
     hiddenTo = at + shortestPart;
   }
-  return shown + text.slice(hiddenTo);
+  return result + text.slice(hiddenTo);
 }

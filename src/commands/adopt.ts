@@ -1,7 +1,7 @@
 import { MusterdError } from '../errors.ts';
 import { printable } from '../model/in-words.ts';
 import { addressesInWords, placeInWords, type Placing } from '../model/place.ts';
-import { type Adopted, type AdoptAs, adoptPlace, foreseeAdoption } from '../runs/adopt-place.ts';
+import { type AdoptedPlace, type AdoptAs, adoptPlace, foreseeAdoption } from '../runs/adopt-place.ts';
 import { askAtTerminal, confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { leaseWait } from './lease-wait.ts';
@@ -45,7 +45,7 @@ function sayPlan(as: AdoptAs, { known, here }: Placing): readonly string[] {
     : [isAt, `It would be at home at ${at} alone, and send from there. Stop the other one first.`];
 }
 
-function printAdopted(context: Context, as: AdoptAs, { before, after, isNews }: Adopted): void {
+function printAdopted(context: Context, as: AdoptAs, { before, after, isNews }: AdoptedPlace): void {
   const line = (text: string) => printLine(context.out, printable(text));
   if (!isNews) {
     line(`Nothing is to be changed: ${placeInWords(after)}`);

@@ -1,7 +1,7 @@
 import { readBytes } from '../files/read-table.ts';
 import { columnOf } from '../model/fields.ts';
 import { plural, printable } from '../model/in-words.ts';
-import { type Applied, applyPlanFile } from '../runs/apply-plan.ts';
+import { type AppliedPlan, applyPlanFile } from '../runs/apply-plan.ts';
 import { requireTeamId } from '../runs/named-user.ts';
 import { type PlanFile, readPlanFile } from '../runs/plan-file.ts';
 import { confirmationOf } from './confirmation.ts';
@@ -35,7 +35,7 @@ export async function applyCommand(context: Context, options: ApplyOptions, path
   );
 }
 
-function codeOf({ run, used, left, isRefused }: Applied): ExitCode {
+function codeOf({ run, used, left, isRefused }: AppliedPlan): ExitCode {
   if (used !== null || isRefused) return exitCode.refused;
   // Each of these has its reason already, so that it would say nothing more that the run was not complete.
   if (left.length > 0) return exitCode.waiting;
@@ -43,7 +43,7 @@ function codeOf({ run, used, left, isRefused }: Applied): ExitCode {
 }
 
 /** The rows that were left, with the names in the file. */
-function leftRows({ left }: Applied, { rows }: PlanFile) {
+function leftRows({ left }: AppliedPlan, { rows }: PlanFile) {
   const names = new Map(rows.map(({ userId, name }) => [userId, name]));
   return left.map(({ userId, field, reason }) => ({
     user_id: userId,
@@ -53,13 +53,13 @@ function leftRows({ left }: Applied, { rows }: PlanFile) {
   }));
 }
 
-const whyNot = ({ used, isRefused }: Applied): string | null => {
+const whyNot = ({ used, isRefused }: AppliedPlan): string | null => {
   if (used !== null)
     return `this plan was applied already, at ${used.at.toISOString()} by ${used.by}: nothing is sent`;
   return isRefused ? 'nothing is sent: not all of it is as it was' : null;
 };
 
-function inJson(applied: Applied, file: PlanFile): object {
+function inJson(applied: AppliedPlan, file: PlanFile): object {
   const { run, used, sent } = applied;
   return {
     hash: file.hash,
@@ -74,7 +74,7 @@ function inJson(applied: Applied, file: PlanFile): object {
   };
 }
 
-function print(context: Context, applied: Applied, file: PlanFile): void {
+function print(context: Context, applied: AppliedPlan, file: PlanFile): void {
   const { run, sent } = applied;
   const refusal = whyNot(applied);
   if (refusal !== null) printLine(context.err, refusal);

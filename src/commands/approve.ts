@@ -32,7 +32,7 @@ export async function approveCommand(
   const choice = choiceOf(context, options, hash);
   return withMirror(context, async (setup) => {
     const decided = await approve(setup, leaseWait(context, setup.config), choice);
-    if (decided.of === 'fields') return showBatch(context, decided, 'approve');
+    if (decided.resource === 'fields') return showBatch(context, decided, 'approve');
     showRows(context, decided);
     return exitCode.ok;
   });
@@ -59,14 +59,14 @@ export async function rejectCommand(
 export const numbered = (decision: bigint | null): string =>
   decision === null ? '' : ` (decision ${decision})`;
 
-function showRows(context: Context, { of, decision, approved, waiting, rest }: DecidedRows): void {
+function showRows(context: Context, { resource, decision, approved, waiting, rest }: DecidedRows): void {
   if (context.json) {
     printJson(context, { decision_id: decision, approved, rejected: 0, waiting });
     return;
   }
   printLine(
     context.out,
-    `${approved} missing ${of.replace('_', ' ')} approved, ${waiting} wait on${numbered(decision)}`,
+    `${approved} missing ${resource.replace('_', ' ')} approved, ${waiting} wait on${numbered(decision)}`,
   );
   printLine(context.out, 'The next complete run calls them gone, if they are missing still.');
   if (rest !== null)
@@ -101,16 +101,16 @@ function showBatch(
   verb: 'approve' | 'reject',
   revert = false,
 ): ExitCode {
-  const of = (outcome: string) => fields.filter((one) => one.outcome === outcome);
+  const withOutcome = (outcome: string) => fields.filter((one) => one.outcome === outcome);
   const usersOf = (outcome: string) =>
-    new Set(of(outcome).flatMap(({ user_id }) => (user_id === null ? [] : [user_id]))).size;
-  const lacking = of('approved').flatMap(({ user_id, field }) => (user_id === null ? [field] : []));
+    new Set(withOutcome(outcome).flatMap(({ user_id }) => (user_id === null ? [] : [user_id]))).size;
+  const lacking = withOutcome('approved').flatMap(({ user_id, field }) => (user_id === null ? [field] : []));
   const [approved, rejected] = [usersOf('approved'), usersOf('rejected')];
   const left = fields.filter(({ outcome }) => outcome in staying);
   const code = fields.some((one) => isWaiting(one, verb)) ? exitCode.waiting : exitCode.ok;
   if (context.json) {
     const batches = now.map(({ hash, users }) => ({ batch: hash, users }));
-    const held = of('asked').length;
+    const held = withOutcome('asked').length;
     printJson(context, {
       decision_id: decision,
       approved,
@@ -127,7 +127,7 @@ function showBatch(
     verb === 'reject' ? `${plural(rejected, 'user')} rejected` : `${plural(approved, 'user')} approved`;
   printLine(context.out, `${done}, ${waiting} wait on${numbered(decision)}`);
   for (const [outcome, words] of Object.entries(staying)) {
-    const count = of(outcome).length;
+    const count = withOutcome(outcome).length;
     if (count > 0) printLine(context.out, `Left as they are: ${plural(count, 'field')} ${words}.`);
   }
   if (lacking.length > 0)

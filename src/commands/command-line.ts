@@ -112,7 +112,7 @@ function readWait(seconds: string): number {
 }
 
 async function createContext(
-  { env, err, log: stream, secrets: known }: ProcessWorld,
+  { env, err, log: stream, secrets: knownSecrets }: ProcessWorld,
   program: Command,
   { json, out }: Output,
   signal: AbortSignal,
@@ -135,7 +135,7 @@ async function createContext(
       return exitCodeOf(error);
     },
     createLog: (level, fallback, secrets) => {
-      known?.add(secrets);
+      knownSecrets?.add(secrets);
       return createLog({ level: level ?? fallback, secrets, stream });
     },
   };
@@ -180,8 +180,8 @@ export async function carryOut(
 }
 
 function usageError({ code, message }: CommanderError): MusterdError {
-  const said = code === 'commander.help' ? 'A command is missing' : message.replace(/^error: /, '');
-  return new MusterdError('usage', said.replaceAll('\n', ' '), {
+  const words = code === 'commander.help' ? 'A command is missing' : message.replace(/^error: /, '');
+  return new MusterdError('usage', words.replaceAll('\n', ' '), {
     hint: '"musterd --help" lists what there is.',
   });
 }
@@ -249,9 +249,9 @@ export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCode.ok;
     // The parser has said on stderr what it does not understand.
-    const known = error instanceof CommanderError ? usageError(error) : error;
-    if (known === error) explain(err, error);
-    createOutput(world, args.includes('--json')).failed(known);
-    return exitCodeOf(known);
+    const namedError = error instanceof CommanderError ? usageError(error) : error;
+    if (namedError === error) explain(err, error);
+    createOutput(world, args.includes('--json')).failed(namedError);
+    return exitCodeOf(namedError);
   }
 }

@@ -37,13 +37,13 @@ interface Names extends WaitingNames {
 }
 
 /** The values that have to be read to complete the last of these words. */
-interface Needed {
+interface NeededValues {
   readonly teams: boolean;
   readonly batches: boolean;
   readonly runs: boolean;
 }
 
-function neededFor(words: readonly string[]): Needed {
+function neededFor(words: readonly string[]): NeededValues {
   const [last = '', before = ''] = words.toReversed();
   const isValueOf = (option: string) => before === option || last.startsWith(`${option}=`);
   const ofCommand = (...names: readonly string[]) =>
@@ -67,11 +67,11 @@ async function readNames(words: readonly string[], env: Environment): Promise<Na
   const { teams } = loadConfiguration(optionOf('--config'), env, () => []);
   const names = teams.map(({ team }) => team);
   if (needed.teams) return { ...none, teams: names };
-  const asked = optionOf('--team') ?? env['MUSTERD_TEAM'];
+  const teamName = optionOf('--team') ?? env['MUSTERD_TEAM'];
   const [{ database }] = teams;
   if (database.url === undefined) return none;
   const { readWaitingNames } = await import('../runs/waiting-names.ts');
-  return { ...none, ...(await readWaitingNames(database.url, asked === undefined ? names : [asked])) };
+  return { ...none, ...(await readWaitingNames(database.url, teamName === undefined ? names : [teamName])) };
 }
 
 /** Shells insert a word unchanged, so one with a space, a quote or a colon would become another. */

@@ -18,8 +18,8 @@ async function isConfirmed(
   showItself?.();
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const asked = asking.question(`${question} [y/N] `, { signal });
-    const answer = await Promise.race([asked, once(asking, 'close', { signal }).then(() => '')]);
+    const answering = asking.question(`${question} [y/N] `, { signal });
+    const answer = await Promise.race([answering, once(asking, 'close', { signal }).then(() => '')]);
     return /^y(es)?$/i.test(answer.trim());
   } catch (error) {
     signal.throwIfAborted();

@@ -4,7 +4,7 @@ import { createMonitoring, type Monitoring } from '../daemon/monitoring.ts';
 import { createPresence, type Presence } from '../daemon/presence.ts';
 import type { DaemonEnd } from '../model/daemons.ts';
 import { prepareSchema } from '../runs/open.ts';
-import { checkTeams, type Serving, serve } from '../daemon/serve.ts';
+import { checkTeams, type RunningDaemon, serve } from '../daemon/serve.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { type SetupOfTeams, withMirrorOf } from './setup.ts';
 
@@ -94,7 +94,7 @@ function listenForHangUps(): HangUps {
 function createReload(
   { configuration, reread, log }: SetupOfTeams,
   outlook: Monitoring,
-  serving: Serving,
+  serving: RunningDaemon,
 ): () => Promise<void> {
   let now: Configuration = configuration;
   return async () => {

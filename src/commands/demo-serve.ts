@@ -38,19 +38,19 @@ function lineToPaste({ url, emulator }: Pick<DemoStage, 'url' | 'emulator'>): st
 
 /** Reports the runs that move something, and each new message of a run. */
 export function reportNews(context: Pick<Context, 'out' | 'err' | 'env'>) {
-  const told = new Set<string>();
-  const isNews = (said: readonly string[]) => {
-    const news = said.filter((text) => !told.has(text));
-    for (const text of news) told.add(text);
+  const reported = new Set<string>();
+  const isNews = (messages: readonly string[]) => {
+    const news = messages.filter((text) => !reported.has(text));
+    for (const text of news) reported.add(text);
     return news.length > 0;
   };
   return {
     onRun: (_: unknown, report: RunReport) => {
       const { counts, reasons, refusal, warnings } = report;
       const { pulled = 0, pushed = 0, held = 0 } = counts;
-      const known = refusal?.reasons ?? [];
-      const said = [...reasons.filter((reason) => !known.includes(reason)), ...warnings];
-      const isNew = isNews([...said, ...(refusal?.batches ?? [])]);
+      const refusals = refusal?.reasons ?? [];
+      const messages = [...reasons.filter((reason) => !refusals.includes(reason)), ...warnings];
+      const isNew = isNews([...messages, ...(refusal?.batches ?? [])]);
       if (isNew || pulled + pushed + held > 0) printReport(context, report);
     },
     onFailure: (_: unknown, __: unknown, error: unknown) => {

@@ -55,12 +55,12 @@ interface LogLine {
 
 /** A person reads along here, so each warning is shown in words, and once. The warnings of a run are in its report. */
 function logInWords({ err }: Pick<Context, 'err'>): Log {
-  const told = new Set<string>();
+  const shownWarnings = new Set<string>();
   const write = (text: string) => {
     const { team, msg, err: error } = JSON.parse(text) as LogLine;
     const words = error === undefined ? msg : `${msg} (${error.message})`;
-    if (team !== undefined || told.has(words)) return;
-    told.add(words);
+    if (team !== undefined || shownWarnings.has(words)) return;
+    shownWarnings.add(words);
     printLine(err, words);
   };
   return createLog({ level: 'warn', stream: { write } });

@@ -8,9 +8,9 @@ import { printTable } from './print-table.ts';
 import { withMirror } from './setup.ts';
 
 /** Shows the waiting fields with the values of both sides, now and when the hold began, and with the last agreed value. */
-export async function heldCommand(context: Context, who: string | undefined): Promise<ExitCode> {
+export async function heldCommand(context: Context, user: string | undefined): Promise<ExitCode> {
   return withMirror(context, async (setup) => {
-    const { rows, together } = await readHeldOf(setup, who);
+    const { rows, together } = await readHeldOf(setup, user);
     if (context.json)
       printJson(context, {
         held: rows,

@@ -76,6 +76,6 @@ function addressOfGuide(): string {
  */
 export function helpBelow(name = ''): string {
   const lines = examples[name] ?? [];
-  const shown = lines.length === 0 ? [] : ['', 'Examples:', ...lines.map((line) => `  ${line}`)];
-  return [...shown, '', `Documents: ${addressOfGuide()}`].join('\n');
+  const exampleLines = lines.length === 0 ? [] : ['', 'Examples:', ...lines.map((line) => `  ${line}`)];
+  return [...exampleLines, '', `Documents: ${addressOfGuide()}`].join('\n');
 }

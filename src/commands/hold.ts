@@ -2,7 +2,7 @@ import { MusterdError } from '../errors.ts';
 import { fields } from '../model/fields.ts';
 import { showTime } from '../model/field-values.ts';
 import type { TimeFromNow } from '../model/moment.ts';
-import { type AskedHolds, endHold, holdFields, readUntil } from '../runs/hold-fields.ts';
+import { type RequestedHolds, endHold, holdFields, readUntil } from '../runs/hold-fields.ts';
 import { readField, requireTeamId, requireUser } from '../runs/named-user.ts';
 import { confirmationOf, reasonOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -33,14 +33,14 @@ function readWish({ until, reason, end }: HoldOptions): { end: TimeFromNow; why:
 export async function holdCommand(
   context: Context,
   options: HoldOptions,
-  who: string,
+  user: string,
   fieldName: string | undefined,
 ): Promise<ExitCode> {
   const wish = readWish(options);
   const wanted = fieldName === undefined ? fields : [readField(fieldName)];
   return withMirror(context, async (setup) => {
     const team = leaseWait(context, setup.config);
-    const { id, name } = await requireUser(setup, await requireTeamId(setup), who);
+    const { id, name } = await requireUser(setup, await requireTeamId(setup), user);
     if (wish === 'end') {
       const ended = await endHold(setup, team, { id, fields: wanted });
       if (context.json) printJson(context, { user_id: id, ended });
@@ -48,15 +48,15 @@ export async function holdCommand(
       else printLine(context.out, `${name}: no longer held: ${ended.join(', ')}`);
     } else {
       const { actor } = confirmationOf(context, options);
-      const asked = await holdFields(setup, team, { id, fields: wanted, ...wish, actor });
-      if (context.json) printJson(context, { user_id: id, ...asked });
-      else printAsked(context, name, asked);
+      const held = await holdFields(setup, team, { id, fields: wanted, ...wish, actor });
+      if (context.json) printJson(context, { user_id: id, ...held });
+      else printAsked(context, name, held);
     }
     return exitCode.ok;
   });
 }
 
-function printAsked(context: Context, name: string, { held, before, until }: AskedHolds): void {
+function printAsked(context: Context, name: string, { held, before, until }: RequestedHolds): void {
   printLine(context.out, `${name}: held until ${showTime(until)}: ${held.join(', ')}`);
   for (const { field, reason } of before)
     printLine(context.out, `${field} was held already (${reason}), and is again when that ends`);

@@ -57,7 +57,7 @@ export async function readRequest(
 }
 
 /** The reason why nothing is written, with the exit code. */
-interface Stay {
+interface Obstacle {
   readonly code: ExitCode;
   readonly why: string;
 }
@@ -66,7 +66,7 @@ interface Stay {
 function whyNot(
   { rows, matched, problems, hash, changes }: ImportPreview,
   { skipErrors, expect }: ImportOptions,
-): Stay | undefined {
+): Obstacle | undefined {
   if (problems.length > 0 && skipErrors !== true) {
     const why = `${plural(rows - matched, 'row')} cannot be used, so nothing is applied: correct them, or leave them out with --skip-errors`;
     return { code: exitCode.usage, why };
@@ -79,7 +79,7 @@ function whyNot(
 }
 
 /** The reason for an import that is only looked at. */
-export const lookOnly = (preview: ImportPreview, options: ImportOptions): Stay =>
+export const lookOnly = (preview: ImportPreview, options: ImportOptions): Obstacle =>
   whyNot(preview, options) ?? {
     code: exitCode.ok,
     why: `nothing is written yet; this import is ${preview.hash}`,
@@ -100,7 +100,7 @@ export async function importCommand(
   });
 }
 
-interface Shown {
+interface ShownImport {
   readonly file: string;
   readonly preview: ImportPreview;
   readonly confirmation: Confirmation;
@@ -110,9 +110,9 @@ async function carryOn(
   context: Context,
   setup: Setup,
   options: ImportOptions,
-  { file, preview, confirmation }: Shown,
+  { file, preview, confirmation }: ShownImport,
 ): Promise<ExitCode> {
-  const stay = ({ code, why }: Stay): ExitCode => {
+  const stay = ({ code, why }: Obstacle): ExitCode => {
     if (context.json) printJson(context, importInJson(preview, undefined, why));
     else printLine(context.err, why);
     return code;

@@ -11,11 +11,11 @@ import { type ErrorCode, MusterdError } from '../errors.ts';
  * table, and after a backslash an escaped bar would, too.
  */
 export function inMarkdown(text: string): string {
-  const shown = printable(text).replaceAll('|', '¦').trim();
-  if (shown === '') return '';
-  const longest = Math.max(0, ...[...shown.matchAll(/`+/g)].map(([run]) => run.length));
+  const safe = printable(text).replaceAll('|', '¦').trim();
+  if (safe === '') return '';
+  const longest = Math.max(0, ...[...safe.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
-  return longest === 0 ? `${fence}${shown}${fence}` : `${fence} ${shown} ${fence}`;
+  return longest === 0 ? `${fence}${safe}${fence}` : `${fence} ${safe} ${fence}`;
 }
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan';

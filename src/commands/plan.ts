@@ -78,7 +78,7 @@ export function plannedChangesOf(report: PlanReport): readonly PlannedChange[] {
 
 /** A field that waits in a batch, with who edited it and when. */
 function waitingChange({ userId, name, hold }: WaitingField, edit: EditedField | undefined): PlannedChange {
-  const who = edit?.editedBy ? `, edited by ${edit.editedBy}` : '';
+  const editor = edit?.editedBy ? `, edited by ${edit.editedBy}` : '';
   const when = edit?.editedAt ? ` at ${edit.editedAt.toISOString()}` : '';
   const why = hasMovedSince(hold) ? 'the service has changed it since it was held' : 'waits for an approval';
   return {
@@ -89,7 +89,7 @@ function waitingChange({ userId, name, hold }: WaitingField, edit: EditedField |
     base: hold.base ?? null,
     mirror: hold.mirror ?? null,
     service: hold.shown ?? hold.service ?? null,
-    reason: `${why}: batch ${hold.batch}${who}${when}`,
+    reason: `${why}: batch ${hold.batch}${editor}${when}`,
     batch: hold.batch ?? null,
     edited_by: edit?.editedBy ?? null,
     edited_at: edit?.editedAt ?? null,

@@ -61,7 +61,8 @@ function reportInJson({ runId, durationMs, refusal, still, ...report }: RunRepor
 export function printReport(context: Pick<Context, 'out' | 'env'>, report: RunReport): void {
   const { team, runId, groups, outcome, warnings, counts, held, requests, durationMs, refusal } = report;
   const reasons = report.reasons.filter((reason) => refusal?.reasons.includes(reason) !== true);
-  const of = (...kinds: (keyof typeof counts)[]) => kinds.reduce((sum, kind) => sum + (counts[kind] ?? 0), 0);
+  const sumOf = (...kinds: (keyof typeof counts)[]) =>
+    kinds.reduce((sum, kind) => sum + (counts[kind] ?? 0), 0);
   const line = (what: string, ...parts: readonly (readonly [number, string])[]) => {
     const shown = parts
       .filter(([count], index) => count > 0 || index === 0)
@@ -76,30 +77,30 @@ export function printReport(context: Pick<Context, 'out' | 'env'>, report: RunRe
   );
   line(
     'users',
-    [of('users_read'), 'read'],
-    [of('adopted', 'returned'), 'adopted'],
-    [of('pulled'), 'pulled'],
-    [of('settled'), 'settled'],
-    [of('pushed'), 'pushed'],
-    [of('held'), 'newly held'],
-    [of('unknown'), 'unknown'],
-    [of('ineffective'), 'to no effect'],
-    [of('users_unresolved'), 'unresolved'],
-    [of('stale'), 'older than before'],
-    [of('missing'), 'missing'],
-    [of('gone'), 'gone'],
-    [of('deferred'), 'deferred'],
+    [sumOf('users_read'), 'read'],
+    [sumOf('adopted', 'returned'), 'adopted'],
+    [sumOf('pulled'), 'pulled'],
+    [sumOf('settled'), 'settled'],
+    [sumOf('pushed'), 'pushed'],
+    [sumOf('held'), 'newly held'],
+    [sumOf('unknown'), 'unknown'],
+    [sumOf('ineffective'), 'to no effect'],
+    [sumOf('users_unresolved'), 'unresolved'],
+    [sumOf('stale'), 'older than before'],
+    [sumOf('missing'), 'missing'],
+    [sumOf('gone'), 'gone'],
+    [sumOf('deferred'), 'deferred'],
   );
   for (const kind of groups.includes('listings') ? (['tags', 'contact_fields'] as const) : []) {
     line(
       kind.replace('_', ' '),
-      [of(`${kind}_read`), 'read'],
-      [of(`${kind}_added`), 'added'],
-      [of(`${kind}_changed`), 'changed'],
-      [of(`${kind}_gone`), 'gone'],
+      [sumOf(`${kind}_read`), 'read'],
+      [sumOf(`${kind}_added`), 'added'],
+      [sumOf(`${kind}_changed`), 'changed'],
+      [sumOf(`${kind}_gone`), 'gone'],
     );
   }
-  if (groups.includes('counts')) line('contact counts', [of('contact_counts'), 'taken']);
+  if (groups.includes('counts')) line('contact counts', [sumOf('contact_counts'), 'taken']);
   for (const reason of reasons)
     printLine(context.out, `  ${paint(context, 'yellow', 'not complete:')} ${printable(reason)}`);
   for (const warning of warnings)

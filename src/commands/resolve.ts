@@ -10,7 +10,7 @@ import { type BatchResolution, resolveBatch } from '../runs/resolve-batch.ts';
 import { readSeen, readTake, type SeenOptions } from '../runs/read-take.ts';
 import { sayValue } from '../runs/require-held.ts';
 import { sayResolve } from '../runs/say-seen.ts';
-import { type Resolved, resolve, type SeenField, type Take } from '../runs/resolve-field.ts';
+import { type ResolvedField, resolve, type SeenField, type WinningValue } from '../runs/resolve-field.ts';
 import { numbered } from './approve.ts';
 import { type AskPerson, askAtTerminal, confirmationOf, longestReason } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -118,7 +118,7 @@ async function look(
   context: Context,
   setup: Setup,
   ask: AskPerson | undefined,
-  [who, take, field]: readonly [string, Exclude<Take, object>, HeldNow['field']],
+  [who, take, field]: readonly [string, Exclude<WinningValue, object>, HeldNow['field']],
 ): Promise<SeenField | 'no'> {
   const now = await readHeldNow(setup, who, field);
   if (ask === undefined) throw unseen(now, take);
@@ -153,7 +153,7 @@ function show(context: Context, { id, name, field, detail, edited, edit, ...valu
   );
 }
 
-function inWords({ id, field, name, mirror, base, waits, fourEyes }: Resolved): string {
+function inWords({ id, field, name, mirror, base, waits, fourEyes }: ResolvedField): string {
   const what = `${columnOf(field)} of ${id} ${name}`;
   if (waits) {
     const whose = fourEyes ? 'somebody else agrees to it (push.fourEyes)' : 'somebody approves it';

@@ -7,7 +7,7 @@ import { type Mirror, type MirrorOptions, type Setup, openMirror, secretsOf } fr
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 
-interface Read {
+interface LoadedSettings {
   /** All teams, or the one that is named. */
   readonly configuration: Configuration;
   readonly log: Log;
@@ -15,12 +15,12 @@ interface Read {
   readonly reread: () => Configuration;
 }
 
-export interface SetupOfTeams extends Read {
+export interface SetupOfTeams extends LoadedSettings {
   readonly mirror: Mirror;
 }
 
 /** @throws MusterdError `configuration`; `usage` if the named team does not exist */
-function readConfiguration(context: Context): Read {
+function readConfiguration(context: Context): LoadedSettings {
   const read = () =>
     selectTeam(
       loadConfiguration(context.configFile, context.env, mistakesIn),
@@ -52,10 +52,10 @@ export function readSettings(context: Context): { readonly config: Config; reado
 }
 
 /** Checks that are possible before a mirror is opened, or made. */
-type Before = (read: Read) => Promise<void>;
+type SettingsCheck = (read: LoadedSettings) => Promise<void>;
 
 /** The check for commands that cannot work without the service. */
-export const needsService: Before = async ({ configuration: { teams }, log }) => {
+export const needsService: SettingsCheck = async ({ configuration: { teams }, log }) => {
   const { requireService } = await import('../runs/open-service.ts');
   const errors = await Promise.all(
     teams.map((config) =>
@@ -92,7 +92,7 @@ async function withOpenMirror<R>(
 export async function withMirror<R>(
   context: Context,
   work: (setup: Setup) => Promise<R>,
-  before?: Before,
+  before?: SettingsCheck,
 ): Promise<R> {
   const read = readConfiguration(context);
   const config = onlyTeam(read.configuration);
@@ -105,7 +105,7 @@ export async function withMirror<R>(
 export async function withMirrorOf<R>(
   context: Context,
   work: (setup: SetupOfTeams) => Promise<R>,
-  { before, ...options }: MirrorOptions & { readonly before?: Before } = {},
+  { before, ...options }: MirrorOptions & { readonly before?: SettingsCheck } = {},
 ): Promise<R> {
   const read = readConfiguration(context);
   const [any] = read.configuration.teams;

@@ -88,13 +88,13 @@ function batchInJson(held: Explanation['held']): object | null {
     ({ reason, batch }) => batch !== null && reason !== 'asked' && reason !== 'conflict',
   );
   if (first === undefined) return null;
-  const of = held.filter(({ batch }) => batch === first.batch);
+  const inBatch = held.filter(({ batch }) => batch === first.batch);
   return {
     hash: first.batch,
     has_user: true,
-    fields: of.map(({ field }) => columnOf(field)),
+    fields: inBatch.map(({ field }) => columnOf(field)),
     made_at: first.since,
-    reasons: [...new Set(of.map(({ detail }) => detail))],
+    reasons: [...new Set(inBatch.map(({ detail }) => detail))],
   };
 }
 

@@ -4,7 +4,7 @@ import { columnOf } from '../model/fields.ts';
 import { plural, printable } from '../model/in-words.ts';
 import type { PlannedChange } from '../model/user-changes.ts';
 import type { Confirmation } from '../model/waiting.ts';
-import type { Imported, ImportPreview } from '../runs/import/import-users.ts';
+import type { ImportResult, ImportPreview } from '../runs/import/import-users.ts';
 import type { ImportChange } from '../runs/import/plan-import.ts';
 import type { Context } from './context.ts';
 import { inMarkdown, printLine } from './output.ts';
@@ -115,7 +115,7 @@ export function printPreviewInMarkdown(
   printChangesInMarkdown({ out }, changes.map(plannedOf));
 }
 
-export function printImported(context: Context, { changes, missed, approved }: Imported): void {
+export function printImported(context: Context, { changes, missed, approved }: ImportResult): void {
   const users = new Set(changes.map(({ userId }) => userId)).size;
   printLine(
     context.out,
@@ -140,7 +140,7 @@ const changeInJson = ({ line, userId, name, field, from, to, isGuess }: ImportCh
 
 export function importInJson(
   preview: ImportPreview,
-  imported: Imported | undefined,
+  imported: ImportResult | undefined,
   why: string | null,
 ): object {
   const { hash, rows, matched, problems, changes, ignored, notes, refused, limited, cost } = preview;

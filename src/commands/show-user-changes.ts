@@ -27,13 +27,13 @@ export function printChangesInMarkdown(
   changes: readonly PlannedChange[],
 ): void {
   const line = (text: string) => printLine(out, text);
-  for (const [id, of] of Map.groupBy(changes, ({ user_id }) => user_id)) {
+  for (const [id, changesOfUser] of Map.groupBy(changes, ({ user_id }) => user_id)) {
     line('');
-    line(`## ${id} ${inMarkdown(of[0]?.name ?? '')}`.trimEnd());
+    line(`## ${id} ${inMarkdown(changesOfUser[0]?.name ?? '')}`.trimEnd());
     line('');
     line('| change | field | from | to | why |');
     line('|---|---|---|---|---|');
-    for (const change of of) {
+    for (const change of changesOfUser) {
       const [from, to] = fromTo(change);
       line(
         `| ${change.change} | ${change.field ?? ''} | ${inMarkdown(from)} | ${inMarkdown(to)} | ${inMarkdown(change.reason ?? '')} |`,

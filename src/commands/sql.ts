@@ -23,10 +23,10 @@ export interface SqlOptions {
 function readAnswerFormat({ format, json }: SqlOptions): AnswerFormat {
   if (json === true && format !== undefined && format !== 'json')
     throw new MusterdError('usage', `--json and --format ${format} do not go together`);
-  const asked = json === true ? 'json' : (format ?? 'table');
-  const found = answerFormats.find((one) => one === asked);
+  const answerFormat = json === true ? 'json' : (format ?? 'table');
+  const found = answerFormats.find((one) => one === answerFormat);
   if (found !== undefined) return found;
-  throw new MusterdError('usage', `--format "${asked}": use one of ${answerFormats.join(', ')}`);
+  throw new MusterdError('usage', `--format "${answerFormat}": use one of ${answerFormats.join(', ')}`);
 }
 
 /** Reads the query, the file, or what is piped in. */
@@ -93,11 +93,11 @@ const settledOf = (waitMs: number): SqlStatement => ({
 async function showSettled(
   session: SqlSession,
   answers: Answers,
-  asked: SqlStatement,
+  question: SqlStatement,
 ): Promise<readonly string[]> {
   const states: string[] = [];
   await answers.show((sink) =>
-    session.run(asked, {
+    session.run(question, {
       begin: sink.begin,
       take: (rows) => {
         for (const [, , state] of rows) states.push(state ?? '');

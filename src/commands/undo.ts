@@ -5,7 +5,7 @@ import { maxId } from '../model/id.ts';
 import { plural } from '../model/in-words.ts';
 import type { UndoPlan } from '../runs/inverse.ts';
 import { requireSchema } from '../runs/open.ts';
-import { applyUndo, planUndo, type Undone } from '../runs/undo-run.ts';
+import { applyUndo, planUndo, type UndoTarget } from '../runs/undo-run.ts';
 import { numbered } from './approve.ts';
 import { confirmationOf, noteFourEyes } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -14,17 +14,18 @@ import { printJson, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 import { withMirror } from './setup.ts';
 
-function readUndone(run: string | undefined, decision: string | undefined): Undone {
+function readUndone(run: string | undefined, decision: string | undefined): UndoTarget {
   if ((run === undefined) === (decision === undefined))
     throw new MusterdError(
       'usage',
       'Say what is to be undone: the number of a run, or --decision and a number',
     );
   const number = run ?? decision ?? '';
-  const of = run === undefined ? 'decision' : 'run';
+  const kind = run === undefined ? 'decision' : 'run';
   const read = /^\d{1,19}$/.test(number) ? BigInt(number) : 0n;
-  if (read < 1n || read > maxId) throw new MusterdError('usage', `"${number}" is not the number of a ${of}`);
-  return { of, number: read };
+  if (read < 1n || read > maxId)
+    throw new MusterdError('usage', `"${number}" is not the number of a ${kind}`);
+  return { kind, number: read };
 }
 
 /** Shows what undoing a run or a decision would do. With `--apply` it does that, and the next run sends the edits. */
@@ -66,14 +67,14 @@ const fieldOf = ({ userId, name, field }: UndoPlan['undecided'][number]) => ({
 });
 
 function inJson(
-  { of, number }: Undone,
+  { kind, number }: UndoTarget,
   { changes, undecided, left, ...plan }: UndoPlan,
   applied: boolean,
 ): object {
   return {
-    [`${of}_id`]: number,
+    [`${kind}_id`]: number,
     applied,
-    ...(of === 'decision' ? { undone_by: plan.number, undecided: undecided.map(fieldOf) } : {}),
+    ...(kind === 'decision' ? { undone_by: plan.number, undecided: undecided.map(fieldOf) } : {}),
     changes: changes.map(({ userId, name, field, from, to }) => ({
       user_id: userId,
       name,
@@ -93,7 +94,7 @@ function inJson(
 
 function printPlan(
   context: Context,
-  { of, number }: Undone,
+  { kind, number }: UndoTarget,
   { changes, undecided, left, ...plan }: UndoPlan,
   applied: boolean,
 ): void {
@@ -116,8 +117,8 @@ function printPlan(
     ]),
   ];
   const back = plural(changes.length, 'field');
-  const again = of === 'run' ? '' : `${plural(undecided.length, 'field')} undecided again, `;
-  const what = of === 'run' ? 'Run' : 'Decision';
+  const again = kind === 'run' ? '' : `${plural(undecided.length, 'field')} undecided again, `;
+  const what = kind === 'run' ? 'Run' : 'Decision';
   printLine(
     context.err,
     `${what} ${number}: ${again}${back} to set back, ${left.length} left as they are${numbered(plan.number)}`,
@@ -135,6 +136,6 @@ function printPlan(
     context.err,
     applied
       ? 'Written into the mirror as edits: "musterd plan" shows them, and the next run sends them.'
-      : `Nothing is written yet: --apply ${of === 'run' ? 'writes this into the mirror as edits' : 'does it'}.`,
+      : `Nothing is written yet: --apply ${kind === 'run' ? 'writes this into the mirror as edits' : 'does it'}.`,
   );
 }

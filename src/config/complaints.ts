@@ -82,16 +82,16 @@ export function complain(
   path: Path,
   message: string,
 ): Complaint {
-  const asked = dotted(path);
+  const setting = dotted(path);
   const variable = assigned.findLast(({ path: set }) => {
     const at = dotted(set);
-    return at === asked || at.startsWith(`${asked}.`) || asked.startsWith(`${at}.`);
+    return at === setting || at.startsWith(`${setting}.`) || setting.startsWith(`${at}.`);
   });
   if (variable !== undefined) return { where: variable.name, message };
   if (team !== undefined && isOwn(own, common, path))
-    return { where: locate(['teams', team, ...path]), setting: asked, team, message };
+    return { where: locate(['teams', team, ...path]), setting, team, message };
   const inherits = teamSections.has(String(path[0]));
-  return { where: locate(path), setting: asked, team: inherits ? team : undefined, message };
+  return { where: locate(path), setting, team: inherits ? team : undefined, message };
 }
 
 const kinds: Readonly<Record<string, string>> = {

@@ -50,11 +50,11 @@ export function strangersAmong(
   inFile: ReadonlySet<string>,
   settings: readonly string[],
 ): readonly Complaint[] {
-  const known = [...ownNames, ...settings.map((path) => prefix + path.replaceAll('.', '__'))];
+  const knownNames = [...ownNames, ...settings.map((path) => prefix + path.replaceAll('.', '__'))];
   return Object.entries(env).flatMap(([name, value = '']) => {
     if (!name.startsWith('MUSTERD_') || name.startsWith(prefix)) return [];
     if (ownNames.includes(name) || inFile.has(name) || isOfService(name, value)) return [];
-    return [{ where: name, message: `there is no such variable${suggestion(name, known)}` }];
+    return [{ where: name, message: `there is no such variable${suggestion(name, knownNames)}` }];
   });
 }
 

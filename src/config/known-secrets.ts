@@ -16,9 +16,9 @@ const names =
 function secretsInAddress(text: string): readonly string[] {
   const [, password] =
     /^\w+:\/\/[^@/?#:]*:([^/?#]*)@/.exec(text) ?? /^\w+:\/\/[^@/?#:]*:(.*)@/s.exec(text) ?? [];
-  const [, asked] = /[?&]password=([^&]*)/.exec(text) ?? [];
+  const [, passwordInQuery] = /[?&]password=([^&]*)/.exec(text) ?? [];
   const [, path] = /^https?:\/\/[^/?#]*(.*)$/s.exec(text) ?? [];
-  return [password, asked, path].filter((part) => part !== undefined);
+  return [password, passwordInQuery, path].filter((part) => part !== undefined);
 }
 
 const decoded = (text: string) =>

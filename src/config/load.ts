@@ -41,7 +41,7 @@ export interface Configuration {
   readonly warnings: readonly string[];
 }
 
-interface Settled {
+interface TeamSettings {
   readonly config: Config | undefined;
   readonly origins: Origins;
   readonly complaints: readonly Complaint[];
@@ -57,7 +57,7 @@ export interface Mistake {
   readonly message: string;
 }
 
-interface Surroundings {
+interface SettingsSources {
   /** The folder of the settings file. */
   readonly folder: string;
   readonly env: Environment;
@@ -65,7 +65,7 @@ interface Surroundings {
 }
 
 /** The settings of one team: the file's, overridden by the team's own, and these by the environment's. */
-function settleTeam(origins: Origins, { folder, env, check }: Surroundings): Settled {
+function settleTeam(origins: Origins, { folder, env, check }: SettingsSources): TeamSettings {
   const { team, common, own, assigned } = origins;
   const written = mergeSettings(withoutRivals(common, own), own);
   const merged = assigned.reduce(

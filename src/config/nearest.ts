@@ -29,6 +29,6 @@ export function nearest(name: string, names: readonly string[]): string | undefi
 
 /** A suggestion to append to a complaint about the name. */
 export function suggestion(name: string, names: readonly string[]): string {
-  const known = nearest(name, names);
-  return known === undefined ? '' : `; did you mean ${known}?`;
+  const nearestName = nearest(name, names);
+  return nearestName === undefined ? '' : `; did you mean ${nearestName}?`;
 }

@@ -100,10 +100,10 @@ export function judgeMode(
   }
   const refused = (mode & 0o022) !== 0;
   const deed = refused ? 'changed' : 'read';
-  const shown = (mode & 0o777).toString(8);
+  const octal = (mode & 0o777).toString(8);
   return {
     refused,
-    message: `${path} can be ${deed} by others than its owner (mode ${shown}); "chmod 600" ends that`,
+    message: `${path} can be ${deed} by others than its owner (mode ${octal}); "chmod 600" ends that`,
   };
 }
 

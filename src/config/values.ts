@@ -2,7 +2,7 @@
 import { z } from 'zod';
 
 /** A value for a complaint. */
-function shown(value: unknown): string {
+function inComplaint(value: unknown): string {
   if (value === undefined || value === null || value === '') return 'nothing';
   if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a mapping';
   const text = typeof value === 'string' ? JSON.stringify(value) : String(value as number | boolean);
@@ -10,7 +10,7 @@ function shown(value: unknown): string {
 }
 
 /** The expected and the given value, except for values that may be secret. */
-export const instead = (expected: string, value: unknown) => `${expected}, not ${shown(value)}`;
+export const instead = (expected: string, value: unknown) => `${expected}, not ${inComplaint(value)}`;
 const expecting = (expected: string) => (issue: { readonly input?: unknown }) =>
   instead(expected, issue.input);
 

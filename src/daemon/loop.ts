@@ -68,8 +68,8 @@ export async function createLoop(options: LoopOptions): Promise<Loop> {
     due.wake();
     bell.ring();
   };
-  const known = { now: options.firstRunNow, onTick: wake };
-  let timetable = await createTimetableKnown(options.teams, store, known);
+  const timetableOptions = { now: options.firstRunNow, onTick: wake };
+  let timetable = await createTimetableKnown(options.teams, store, timetableOptions);
   let closing = false;
 
   const work: TeamWork = async (name) => {

@@ -4,7 +4,7 @@
  * hold only names of teams and words of a short list, no personal data.
  */
 import type { MirroredResource } from '../model/absence.ts';
-import type { HowRead } from '../reconcile/run-notes.ts';
+import type { ReadExtent } from '../reconcile/run-notes.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import { createMeters, forgetOtherTeams, type Meters } from './prometheus.ts';
 import { createScrape, knownWord, type ScrapeOptions, labelWords } from './scraped-metrics.ts';
@@ -109,8 +109,8 @@ function statusOf({ phase, status }: MeteredServiceEvent & { readonly kind: 'req
 export function createMetrics(options: MetricsOptions): Metrics {
   const meters = createMeters();
   meters.build.set({ version: options.version ?? 'unknown', node: process.version }, 1);
-  let known: readonly string[] = [];
-  const scrape = createScrape(meters, options, () => known);
+  let knownTeams: readonly string[] = [];
+  const scrape = createScrape(meters, options, () => knownTeams);
   return {
     onServiceEvent: (team, event) => {
       if (event.kind === 'throttled') meters.throttled.inc({ team });
@@ -136,8 +136,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
     onQuery: (ms) => meters.query.observe(ms / 1_000),
     onTold: (team, outcome) => meters.notices.inc({ team, outcome }),
     keepTeams: async (teams) => {
-      const news = teams.filter((team) => !known.includes(team));
-      known = teams;
+      const news = teams.filter((team) => !knownTeams.includes(team));
+      knownTeams = teams;
       await forgetOtherTeams(meters, new Set(teams));
       for (const team of news) beginWithZero(meters, team, options.operations ?? []);
     },
@@ -153,7 +153,7 @@ function beginWithZero(meters: Meters, team: string, operations: readonly string
   throttled.inc({ team }, 0);
   for (const outcome of ['accepted', 'failed']) notices.inc({ team, outcome }, 0);
   for (const resource of labelWords<MirroredResource>({ users: true, tags: true, contact_fields: true }))
-    for (const read of labelWords<HowRead>({ nothing: true, some: true, all: true }))
+    for (const read of labelWords<ReadExtent>({ nothing: true, some: true, all: true }))
       reads.inc({ team, resource, read }, 0);
   runDuration.zero({ team });
   for (const kind of countedKinds) changes.inc({ team, kind }, 0);

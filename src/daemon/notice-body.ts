@@ -42,41 +42,41 @@ const commandOf = (team: string, words: string) => `musterd --team ${quoted(team
 const list = (words: readonly string[]) => words.join(', ');
 
 /** The message of one event, with its details and what to do. */
-interface Described {
+interface NoticeContent {
   readonly text: string;
   readonly facts: Readonly<Record<string, unknown>>;
   readonly command: string;
 }
 
-function describeGroups({ team, groups, failedRuns }: TeamFacts, isFailing: boolean): Described {
+function describeGroups({ team, groups, failedRuns }: TeamFacts, isFailing: boolean): NoticeContent {
   const stale = groups.filter(
     ({ fresh, outcome }) => !fresh && (!isFailing || outcome === 'failed' || outcome === 'partial'),
   );
   const rows = stale.map(({ group, outcome, sinceMs }) => {
     const run = failedRuns.find((one) => one.group === group);
-    const of = isFailing ? { outcome, error: run?.errorCode ?? null, run: run?.runId ?? null } : {};
-    return { group, since: showMoment(sinceMs), ...of };
+    const lastRun = isFailing ? { outcome, error: run?.errorCode ?? null, run: run?.runId ?? null } : {};
+    return { group, since: showMoment(sinceMs), ...lastRun };
   });
-  const said = rows.map(({ group, outcome, error }) => {
+  const groupWords = rows.map(({ group, outcome, error }) => {
     const why = typeof error === 'string' ? ` (${error})` : '';
     return isFailing ? `${group} ${outcome}${why}` : group;
   });
   return {
     text: isFailing
-      ? `runs do not get to their end: ${list(said)}`
-      : `no complete run for too long: ${list(said)}`,
+      ? `runs do not get to their end: ${list(groupWords)}`
+      : `no complete run for too long: ${list(groupWords)}`,
     facts: { groups: rows },
     command: commandOf(team, 'status'),
   };
 }
 
-const wordsOf = ({ of, count }: WaitingBatch) =>
-  of === 'users' ? `pushes to ${plural(count, 'user')}` : `${count} missing ${of.replace('_', ' ')}`;
+const wordsOf = ({ unit, count }: WaitingBatch) =>
+  unit === 'users' ? `pushes to ${plural(count, 'user')}` : `${count} missing ${unit.replace('_', ' ')}`;
 
-function describeBatches({ team, batches }: TeamFacts): Described {
-  const rows = batches.map(({ hash, of, count, sinceMs }) => ({
+function describeBatches({ team, batches }: TeamFacts): NoticeContent {
+  const rows = batches.map(({ hash, unit, count, sinceMs }) => ({
     hash,
-    of,
+    of: unit,
     count,
     since: showMoment(sinceMs),
     command: commandOf(team, `approve ${hash} --reason '…'`),
@@ -88,17 +88,17 @@ function describeBatches({ team, batches }: TeamFacts): Described {
   };
 }
 
-function describeHeld({ team, held }: TeamFacts): Described {
+function describeHeld({ team, held }: TeamFacts): NoticeContent {
   const count = held.reduce((sum, one) => sum + one.count, 0);
-  const said = list(held.map((one) => `${one.count} ${one.reason}`));
+  const counts = list(held.map((one) => `${one.count} ${one.reason}`));
   return {
-    text: `${count === 1 ? '1 field is' : `${count} fields are`} held for a person to decide: ${said}`,
+    text: `${count === 1 ? '1 field is' : `${count} fields are`} held for a person to decide: ${counts}`,
     facts: { held: Object.fromEntries(held.map((one) => [one.reason, one.count])) },
     command: commandOf(team, 'held'),
   };
 }
 
-function describePlace({ team, placing }: TeamFacts): Described {
+function describePlace({ team, placing }: TeamFacts): NoticeContent {
   return {
     text: placeInWords(placing),
     facts: { at: placing.here.address.at, known_at: placing.known?.addresses.map(({ at }) => at) ?? [] },
@@ -106,7 +106,7 @@ function describePlace({ team, placing }: TeamFacts): Described {
   };
 }
 
-function describeEvent(event: TeamEvent, facts: TeamFacts): Described {
+function describeEvent(event: TeamEvent, facts: TeamFacts): NoticeContent {
   switch (event) {
     case 'failing':
     case 'stale':

@@ -29,15 +29,15 @@ const partingMs = 3_000;
 export async function createPresence(options: PresenceOptions): Promise<Presence> {
   const { db, teams, bySystemd, log, everyMs = sayEveryMs } = options;
   const bell = createBell();
-  let said: readonly string[] = [];
+  let reportedTeams: readonly string[] = [];
   let isOver = false;
   const say = async (end: DaemonEnd | null) => {
     const now = teams();
-    const left = said.filter((team) => !now.includes(team));
+    const left = reportedTeams.filter((team) => !now.includes(team));
     try {
       if (left.length > 0) await noteDaemon(db, { teams: left, bySystemd, end: 'asked' });
       await noteDaemon(db, { teams: now, bySystemd, end });
-      said = now;
+      reportedTeams = now;
     } catch (error) {
       log.warn({ err: error }, 'not said in the mirror that this daemon runs: trying again');
     }

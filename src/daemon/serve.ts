@@ -51,7 +51,7 @@ export interface ServeOptions {
   readonly connections?: Connections;
 }
 
-export interface Serving extends Pick<Loop, 'hint'> {
+export interface RunningDaemon extends Pick<Loop, 'hint'> {
   /** The names of the teams that it serves now. */
   readonly teams: () => readonly string[];
   /**
@@ -164,8 +164,8 @@ function createRun(
       const isWhole = outcome === 'complete' || outcome === 'refused';
       return isWhole && counts.postponed !== undefined ? 'postponed' : outcome;
     } catch (error) {
-      const known = error instanceof MusterdError ? ends[error.code] : undefined;
-      if (known !== undefined) return known;
+      const knownEnd = error instanceof MusterdError ? ends[error.code] : undefined;
+      if (knownEnd !== undefined) return knownEnd;
       // The database was away: nothing was done or recorded.
       if (!begun) return 'busy';
       watch.onFailure?.(config, groups, error);
@@ -206,7 +206,7 @@ function followEdits(db: Database, edited: (team: string) => void): (editKey: st
 }
 
 /** Starts to serve these checked teams. @throws MusterdError `configuration`, or the database's error */
-export async function serve(options: ServeOptions): Promise<Serving> {
+export async function serve(options: ServeOptions): Promise<RunningDaemon> {
   const { mirror, log, signal } = options;
   const [anyTeam] = options.configs;
   if (anyTeam === undefined) throw new MusterdError('configuration', 'There is no team to serve');
@@ -229,13 +229,13 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     onLost: (error) => log.warn({ err: error }, 'no notifications of edits until the connection is back'),
   });
   const pruner = createPruner({ db: mirror.db, configs: () => [...configs.values()], log });
-  const asked = new Promise<void>((resolve) => {
+  const stopRequest = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
   const untilEnd = async () => {
     try {
-      await Promise.race([asked, fatal.promise]);
+      await Promise.race([stopRequest, fatal.promise]);
     } finally {
       await Promise.all([listener.close(), pruner.close(), loop.close()]);
       await connections.close();

@@ -1,13 +1,13 @@
 /** The members of each team, kept between runs, so that an edit needs no request for them. */
 import type { Config } from '../config/config.ts';
-import type { Recalled, TeamMemory } from '../runs/with-run.ts';
+import type { RecalledTeam, TeamMemory } from '../runs/with-run.ts';
 
 /** How long a run of the edits may use them. */
 const recalledMs = 60_000;
 
 /** Keyed by configuration: other credentials may belong to another team. */
 export function createTeamMemories(monotonicMs: () => number): (config: Config) => TeamMemory {
-  const teams = new WeakMap<Config, Recalled & { readonly keptAtMs: number }>();
+  const teams = new WeakMap<Config, RecalledTeam & { readonly keptAtMs: number }>();
   return (config) => ({
     recall: () => {
       const kept = teams.get(config);

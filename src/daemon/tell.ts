@@ -125,8 +125,8 @@ export function stepsOf(
   freshness: readonly TeamFreshness[],
   createId: () => string,
 ): readonly TeamStep[] {
-  return freshness.flatMap((one) => {
-    const facts = factsOf(read, one);
+  return freshness.flatMap((group) => {
+    const facts = factsOf(read, group);
     const { team, refused, batches, held } = facts;
     const events = eventsOf({
       groups: facts.groups,
@@ -176,9 +176,9 @@ export function createTeller(options: TellerOptions): Teller {
     if (target === undefined || !(await replaceNotice(db, step, before, notice)) || !step.send) return;
     const refusal = await send(step, target, now());
     if (closing.signal.aborted) return;
-    const told = { team, event: notice.stands ? event : `${event}: recovered`, id: notice.id };
-    if (refusal === null) log.info(told, 'notice sent');
-    else log.warn({ ...told, ...refusal, tries: notice.tries }, 'notice not sent');
+    const sent = { team, event: notice.stands ? event : `${event}: recovered`, id: notice.id };
+    if (refusal === null) log.info(sent, 'notice sent');
+    else log.warn({ ...sent, ...refusal, tries: notice.tries }, 'notice not sent');
     metrics.onTold(team, refusal === null ? 'accepted' : 'failed');
     const after = refusal === null ? accepted(notice, now()) : failed(notice, now(), Math.random());
     await replaceNotice(db, step, notice, after);

@@ -45,15 +45,15 @@ export async function createTimetable(
   }
   const textOf = (team: string, group: ScheduledGroup) => texts.get(key(team, group)) ?? '';
   /** The next two times of each task, which are cached until the first has passed, because computing them is slow. */
-  const known = new Map<string, { readonly atMs: number; readonly times: readonly Date[] }>();
+  const nextTimes = new Map<string, { readonly atMs: number; readonly times: readonly Date[] }>();
   const timesOf = (team: string, group: ScheduledGroup): readonly Date[] => {
     const text = textOf(team, group);
     const nowMs = Date.now();
-    const last = known.get(text);
+    const last = nextTimes.get(text);
     if (last !== undefined && last.atMs <= nowMs && nowMs < (last.times[0]?.getTime() ?? 0))
       return last.times;
     const times = tasks.get(text)?.upcoming(2) ?? [];
-    known.set(text, { atMs: nowMs, times });
+    nextTimes.set(text, { atMs: nowMs, times });
     return times;
   };
   const gapMs = (team: string, group: ScheduledGroup) => {

@@ -6,7 +6,7 @@ import { createHmac } from 'node:crypto';
 import { callOut } from './call-out.ts';
 import { readSigningKey } from './signing-key.ts';
 
-export interface Posted {
+export interface WebhookPost {
   readonly id: string;
   readonly body: string;
   readonly secret: string | undefined;
@@ -18,7 +18,7 @@ export interface Posted {
 const callTimeoutMs = 10_000;
 
 /** @returns the status of the answer */
-export async function post(url: URL, { id, body, secret, signal, nowMs }: Posted): Promise<number> {
+export async function post(url: URL, { id, body, secret, signal, nowMs }: WebhookPost): Promise<number> {
   const timestamp = String(Math.floor(nowMs / 1_000));
   const headers = {
     'content-type': 'application/json; charset=utf-8',

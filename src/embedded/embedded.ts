@@ -44,7 +44,7 @@ export interface Embedded {
   close(): Promise<void>;
 }
 
-interface Found {
+interface RunningServer {
   readonly server: PostgresServer;
   readonly presence: Attachment;
   readonly started: boolean;
@@ -127,7 +127,7 @@ function prepareFolder(options: EmbeddedOptions): Place {
 const TRIES = 20;
 
 /** A running server may be about to stop, or may stop before we have attached. */
-async function startAndEnter(options: ServerOptions): Promise<Found> {
+async function startAndEnter(options: ServerOptions): Promise<RunningServer> {
   const { data } = options.cluster;
   let ownPid: number | undefined;
   for (let tries = 1; ; tries += 1) {
@@ -155,7 +155,7 @@ function describe(
   options: EmbeddedOptions,
   { folder, account }: Place,
   cluster: Cluster,
-  found: Found,
+  found: RunningServer,
 ): Embedded {
   const { server, presence, started } = found;
   const close = async () => {

@@ -24,11 +24,11 @@ export function alterCall(
 /** The requested updates that are carried out. */
 export function alterBody(faults: readonly Fault[], endpoint: Endpoint, body: unknown): unknown {
   const partial = faultOf(faults, 'partial-apply');
-  const asked = updatesOf(endpoint, body);
-  if (partial === undefined || asked === undefined) return body;
+  const updates = updatesOf(endpoint, body);
+  if (partial === undefined || updates === undefined) return body;
   const skip = parameter(partial, 'skip');
   const skipped = skip === 'name' ? ['first_name', 'last_name'] : [skip];
-  const kept = asked.slice(0, Math.ceil((asked.length * parameter(partial, 'keep')) / 100));
+  const kept = updates.slice(0, Math.ceil((updates.length * parameter(partial, 'keep')) / 100));
   return {
     users: kept.map((update) =>
       Object.fromEntries(Object.entries(update).filter(([key]) => !skipped.includes(key))),
@@ -47,12 +47,12 @@ export function alterAnswer(
   if (answer.status !== 200) return answer;
   let altered = answer.body;
   const partial = faultOf(faults, 'partial-answer');
-  const asked = updatesOf(endpoint, body);
-  if (asked !== undefined && faultOf(faults, 'partial-apply') !== undefined) {
-    const users = asked.flatMap((update) => call.team.users.get(update.id) ?? []);
+  const updates = updatesOf(endpoint, body);
+  if (updates !== undefined && faultOf(faults, 'partial-apply') !== undefined) {
+    const users = updates.flatMap((update) => call.team.users.get(update.id) ?? []);
     altered = { memberships: users.map((user) => encodeUser(user, call.team.id, call.variants)) };
   }
-  if (asked !== undefined && partial !== undefined) {
+  if (updates !== undefined && partial !== undefined) {
     const keep = parameter(partial, 'keep');
     altered = changeLists(altered, (rows) => rows.slice(0, Math.floor((rows.length * keep) / 100)));
   }

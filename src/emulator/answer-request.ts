@@ -22,13 +22,13 @@ interface Incoming {
 }
 
 /** The answer to one request, and how its bytes go out. */
-interface Served {
+interface AnswerToSend {
   readonly outgoing: Outgoing;
   readonly wire: Wire;
 }
 
 /** A request in progress: its context and its faults. */
-interface Passage {
+interface RequestInProgress {
   readonly world: EmulatorWorld;
   readonly incoming: Incoming;
   /** `undefined` if the interface has no such path. */
@@ -52,7 +52,7 @@ export async function answerRequest(
   world: EmulatorWorld,
   endpoint: Endpoint | undefined,
   incoming: Incoming,
-): Promise<Served> {
+): Promise<AnswerToSend> {
   const passage = enter(world, endpoint, incoming);
   const { faults, team } = passage;
   const { logged } = incoming;
@@ -75,7 +75,7 @@ export async function answerRequest(
 }
 
 /** Reads credentials and body, and counts the request for the faults. */
-function enter(world: EmulatorWorld, endpoint: Endpoint | undefined, incoming: Incoming): Passage {
+function enter(world: EmulatorWorld, endpoint: Endpoint | undefined, incoming: Incoming): RequestInProgress {
   const { logged, text, authorization } = incoming;
   const body = parseBody(text);
   logged.body = body === unparsable ? text : body;
@@ -91,7 +91,7 @@ function enter(world: EmulatorWorld, endpoint: Endpoint | undefined, incoming: I
 }
 
 /** Authentication first, then the rate limit, then the request itself. */
-async function admit(passage: Passage): Promise<Outcome> {
+async function admit(passage: RequestInProgress): Promise<Outcome> {
   const { world, incoming, team, faults } = passage;
   if (team === undefined) {
     return {
@@ -114,19 +114,19 @@ async function admit(passage: Passage): Promise<Outcome> {
 }
 
 /** Lets the request have its effect now, or later if a fault says so. */
-function perform(passage: Passage, team: PlayedTeam): EndpointAnswer {
+function perform(passage: RequestInProgress, team: PlayedTeam): EndpointAnswer {
   const { world, incoming, endpoint, faults } = passage;
   if (endpoint === undefined) return notFound('the interface shows no such path');
   if (passage.body === unparsable) return refused('the body is not JSON', endpoint.label);
   const body = bodyFor(endpoint, passage.body, world.variants);
-  const asked: EndpointCall = {
+  const endpointCall: EndpointCall = {
     team,
     variants: world.variants,
     clock: world.clock,
     id: /^-?\d+$/.test(incoming.id ?? '') ? Number(incoming.id) : Number.NaN,
     shown: () => true,
   };
-  const call = alterCall(faults, asked, () => world.stranger(team));
+  const call = alterCall(faults, endpointCall, () => world.stranger(team));
   const write = (): EndpointAnswer => endpoint.answer(call, alterBody(faults, endpoint, body));
   const late = endpoint.writes ? faultOf(faults, 'late') : undefined;
   const answer = late === undefined ? write() : postpone(passage, late, endpoint, call.team, write);
@@ -135,7 +135,7 @@ function perform(passage: Passage, team: PlayedTeam): EndpointAnswer {
 
 /** Delays the write; if it only writes users, answers as if it were done. */
 function postpone(
-  passage: Passage,
+  passage: RequestInProgress,
   late: FaultOf<'late'>,
   endpoint: Endpoint,
   team: PlayedTeam,

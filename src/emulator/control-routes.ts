@@ -34,16 +34,16 @@ const contactsEdit = z.strictObject({
   body: z.record(z.string(), z.unknown()).optional(),
 });
 
-interface Asked {
+interface ControlCall {
   readonly path: readonly string[];
   readonly query: URLSearchParams;
   readonly body: unknown;
 }
 
-type Act = (control: Control, asked: Asked) => unknown;
+type ControlAct = (control: Control, asked: ControlCall) => unknown;
 
 /** The acts by method and path. `:team` is a team's id, `:id` the id of a row. */
-const acts: Readonly<Record<string, Act>> = {
+const acts: Readonly<Record<string, ControlAct>> = {
   'GET requests': ({ world }, { query }) => {
     const since = Number(query.get('since') ?? 0);
     const path = query.get('path');
@@ -78,15 +78,15 @@ const acts: Readonly<Record<string, Act>> = {
   },
   'GET teams': ({ teams }) =>
     teams.map((team) => ({ id: team.id, name: team.name(), users: team.users().length })),
-  'GET teams/:team/users': (control, asked) => teamOf(control, asked).users(),
-  'POST teams/:team/users': (control, asked) =>
-    teamOf(control, asked).addUser(userEdit.parse(asked.body) as NewUser),
-  'GET teams/:team/users/:id': (control, asked) => teamOf(control, asked).user(rowOf(asked)),
-  'PATCH teams/:team/users/:id': (control, asked) => {
-    const { id: _id, listed, answered, ...edit } = userEdit.parse(asked.body) as NewUser;
-    const team = teamOf(control, asked);
-    if (Object.keys(edit).length > 0) team.editUser(rowOf(asked), edit);
-    return team.showUser(rowOf(asked), {
+  'GET teams/:team/users': (control, call) => teamOf(control, call).users(),
+  'POST teams/:team/users': (control, call) =>
+    teamOf(control, call).addUser(userEdit.parse(call.body) as NewUser),
+  'GET teams/:team/users/:id': (control, call) => teamOf(control, call).user(rowOf(call)),
+  'PATCH teams/:team/users/:id': (control, call) => {
+    const { id: _id, listed, answered, ...edit } = userEdit.parse(call.body) as NewUser;
+    const team = teamOf(control, call);
+    if (Object.keys(edit).length > 0) team.editUser(rowOf(call), edit);
+    return team.showUser(rowOf(call), {
       ...(listed === undefined ? {} : { listed }),
       ...(answered === undefined ? {} : { answered }),
     });
@@ -165,23 +165,23 @@ function isFromPage({ headers, body }: FastifyRequest): boolean {
   return typeof body === 'string' && body !== '' && type !== 'application/json';
 }
 
-function askedOf(request: FastifyRequest): Asked {
+function askedOf(request: FastifyRequest): ControlCall {
   const { pathname, searchParams } = new URL(request.url, 'http://emulator');
   const text = typeof request.body === 'string' ? request.body : '';
   const body: unknown = text === '' ? undefined : JSON.parse(text);
   return { path: pathname.split('/').slice(2), query: searchParams, body };
 }
 
-function teamOf({ teams }: Control, { path }: Asked): TeamControl {
+function teamOf({ teams }: Control, { path }: ControlCall): TeamControl {
   const team = teams.find((candidate) => String(candidate.id) === path[1]);
   if (team === undefined) throw new Error(`There is no team ${path[1]}.`);
   return team;
 }
 
-function rowOf({ path }: Asked): number {
+function rowOf({ path }: ControlCall): number {
   return Number(path[3]);
 }
 
-function titleOf({ body }: Asked): string {
+function titleOf({ body }: ControlCall): string {
   return z.strictObject({ title: z.string() }).parse(body).title;
 }

@@ -99,9 +99,9 @@ function withName(address: string, name: string | undefined): string {
 function createWorld(teams: readonly PlayedTeam[], options: EmulatorOptions): EmulatorWorld {
   const strangers = new Map<PlayedTeam, PlayedTeam>();
   function stranger(team: PlayedTeam): PlayedTeam {
-    const known = teams.find((other) => other !== team) ?? strangers.get(team) ?? createStranger(team);
-    strangers.set(team, known);
-    return known;
+    const stranger = teams.find((other) => other !== team) ?? strangers.get(team) ?? createStranger(team);
+    strangers.set(team, stranger);
+    return stranger;
   }
   return {
     teams,

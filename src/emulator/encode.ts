@@ -14,7 +14,7 @@ import type { Variants } from './variants.ts';
 export type TeamRow = Readonly<Record<string, unknown>>;
 
 /** How variants may change a row of one kind. */
-interface Bending {
+interface RowVariation {
   /** Documented keys that some rows lack, under `missing-fields=some`. */
   readonly missing: readonly string[];
   /** Documented strings that some rows have as null, under `nulls=some`. */
@@ -24,7 +24,7 @@ interface Bending {
 }
 
 /** Every third row lacks a key, every third has it as null: which ones follows from id and key alone. */
-function bend(row: TeamRow, id: number, variants: Variants, bending: Bending): TeamRow {
+function bend(row: TeamRow, id: number, variants: Variants, bending: RowVariation): TeamRow {
   const { missing, nulls, extra } = bending;
   const bent: Record<string, unknown> = { ...row };
   if (variants['nulls'] === 'some') {

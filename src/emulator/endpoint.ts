@@ -52,7 +52,7 @@ export function notFound(why: string): EndpointAnswer {
   return { status: 404, body: 'not found', why };
 }
 
-interface Described {
+interface EndpointDescription {
   readonly method: EndpointMethod;
   readonly path: string;
   readonly summary: string;
@@ -63,7 +63,7 @@ interface Described {
 
 /** An endpoint that reads no body. */
 export function plainEndpoint(
-  described: Described,
+  described: EndpointDescription,
   answer: (call: EndpointCall) => EndpointAnswer,
 ): Endpoint {
   return { label: 'error', bodyRequired: false, writes: false, ...described, answer };
@@ -71,7 +71,7 @@ export function plainEndpoint(
 
 /** An endpoint whose body is checked before `answer` sees it; a body that does not fit is a 400. */
 export function bodyEndpoint<S extends z.ZodType>(
-  described: Described & {
+  described: EndpointDescription & {
     readonly request: S;
     readonly bodyRequired?: boolean;
     /** Whether a null means the same as leaving the key out. */

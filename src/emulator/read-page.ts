@@ -52,10 +52,10 @@ export function readPage<R extends { readonly id: number }>(
   return { rows: rows.slice(first, first + limit) };
 }
 
-function pageLimit(asked: number, variants: Variants): number | undefined {
+function pageLimit(limit: number, variants: Variants): number | undefined {
   const cap = variants['limit-cap'] === 'none' ? Number.POSITIVE_INFINITY : variants['limit-cap'];
-  if (asked > cap && variants['over-cap'] === 'refuse') return undefined;
-  return Math.min(asked === 0 ? variants['default-limit'] : asked, cap);
+  if (limit > cap && variants['over-cap'] === 'refuse') return undefined;
+  return Math.min(limit === 0 ? variants['default-limit'] : limit, cap);
 }
 
 function orderBy(order: string, variants: Variants): Timed | undefined {
@@ -65,8 +65,8 @@ function orderBy(order: string, variants: Variants): Timed | undefined {
     : undefined;
 }
 
-function ascends(asked: boolean | undefined, variants: Variants): boolean {
-  return asked ?? variants.order === 'oldest-first';
+function ascends(isAscending: boolean | undefined, variants: Variants): boolean {
+  return isAscending ?? variants.order === 'oldest-first';
 }
 
 /** The index at which the page begins: infinity for an empty list, `undefined` for a 400. */

@@ -22,8 +22,8 @@ export function formatMoment(moment: Moment, digits: FractionDigits): string {
   const iso = new Date(moment.ms).toISOString();
   const seconds = iso.slice(0, 19);
   const fraction = iso.slice(20, 23) + String(moment.nanos).padStart(6, '0');
-  const shown = digits === 'mixed' ? fraction.replace(/0+$/, '') : fraction.slice(0, Number(digits));
-  return shown === '' ? `${seconds}Z` : `${seconds}.${shown}Z`;
+  const shownDigits = digits === 'mixed' ? fraction.replace(/0+$/, '') : fraction.slice(0, Number(digits));
+  return shownDigits === '' ? `${seconds}Z` : `${seconds}.${shownDigits}Z`;
 }
 
 const rfc3339 =

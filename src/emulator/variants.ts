@@ -142,8 +142,8 @@ function parseVariant(text: string): readonly [VariantName, string | number] {
     throw new Error(`There is no variant "${given}". Valid names: ${variantNames.join(', ')}.`);
   }
   const { values, number } = variantTable[name];
-  const known = values.find((candidate) => candidate === value.trim());
-  if (known !== undefined) return [name, known];
+  const choice = values.find((candidate) => candidate === value.trim());
+  if (choice !== undefined) return [name, choice];
   if (number && /^[1-9]\d{0,8}$/.test(value.trim())) return [name, Number(value)];
   throw new Error(`The variant ${name} cannot be "${value}". Valid: ${variantValues(name)}.`);
 }

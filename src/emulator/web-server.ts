@@ -74,12 +74,9 @@ export async function createServer(options: EmulatorOptions): Promise<ListeningS
 }
 
 /** Writes the authority's certificate to the wanted file, or into a directory that is removed again. */
-function keep(
-  authority: string,
-  asked: string | undefined,
-): Pick<ListeningServer, 'authorityFile' | 'clean'> {
-  const directory = asked === undefined ? mkdtempSync(join(tmpdir(), 'musterd-emulator-')) : undefined;
-  const authorityFile = asked ?? join(directory ?? '', 'authority.pem');
+function keep(authority: string, file: string | undefined): Pick<ListeningServer, 'authorityFile' | 'clean'> {
+  const directory = file === undefined ? mkdtempSync(join(tmpdir(), 'musterd-emulator-')) : undefined;
+  const authorityFile = file ?? join(directory ?? '', 'authority.pem');
   writeOwnFile(authorityFile, authority, 0o644);
   return {
     authorityFile,

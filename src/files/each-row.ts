@@ -44,8 +44,8 @@ export function* linesOf(text: string): Generator<WrittenRow> {
   for (let from = 0, line = 1; from < text.length; line += 1) {
     const end = text.indexOf('\n', from);
     const to = end < 0 ? text.length : end;
-    const one = text.slice(from, to);
-    if (one.trim() !== '') yield { line, text: one };
+    const lineText = text.slice(from, to);
+    if (lineText.trim() !== '') yield { line, text: lineText };
     from = to + 1;
   }
 }

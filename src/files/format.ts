@@ -20,22 +20,22 @@ const endings: Readonly<Record<string, Format>> = {
  * The requested format, else that of the file's name, else CSV.
  * @throws MusterdError `usage`
  */
-export function readFormat(asked: string | undefined, file: string | undefined): Format {
-  if (asked === undefined) return endings[extname(file ?? '').toLowerCase()] ?? 'csv';
-  const format = formats.find((one) => one === asked);
+export function readFormat(wanted: string | undefined, file: string | undefined): Format {
+  if (wanted === undefined) return endings[extname(file ?? '').toLowerCase()] ?? 'csv';
+  const format = formats.find((one) => one === wanted);
   if (format !== undefined) return format;
-  throw new MusterdError('usage', `--format "${asked}": use one of ${formats.join(', ')}`);
+  throw new MusterdError('usage', `--format "${wanted}": use one of ${formats.join(', ')}`);
 }
 
 /**
  * Like `readFormat`, for a file to write.
  * @throws MusterdError `usage`, also if the file's name promises another format
  */
-export function readFormatToWrite(asked: string | undefined, file: string | undefined): Format {
+export function readFormatToWrite(wanted: string | undefined, file: string | undefined): Format {
   const ending = extname(file ?? '').toLowerCase();
-  if (asked === undefined && ending !== '' && !Object.hasOwn(endings, ending))
+  if (wanted === undefined && ending !== '' && !Object.hasOwn(endings, ending))
     throw new MusterdError('usage', `No format that is written here ends in ${ending}`, {
       hint: `Give the file one of the endings ${Object.keys(endings).join(', ')}, or say the format with --format.`,
     });
-  return readFormat(asked, file);
+  return readFormat(wanted, file);
 }

@@ -91,13 +91,16 @@ const textOf = (cell: string) => textAsFormula.exec(cell)?.[1] ?? asWritten(cell
 
 export async function readCsv(given: string, { isRead, signal }: TableWishes): Promise<FileTable> {
   // The first line of some spreadsheets names the delimiter.
-  const said = /^sep=(.)\r?\n/.exec(given);
-  const text = (said === null ? given : given.slice(said[0].length)).replace(numberAsFormula, '"$1"');
-  const delimiter = said?.[1] ?? findDelimiter(text);
+  const delimiterLine = /^sep=(.)\r?\n/.exec(given);
+  const text = (delimiterLine === null ? given : given.slice(delimiterLine[0].length)).replace(
+    numberAsFormula,
+    '"$1"',
+  );
+  const delimiter = delimiterLine?.[1] ?? findDelimiter(text);
   let head: (ReturnType<typeof chooseColumns> & { readonly width: number }) | undefined;
   const rows: FileTableRow[] = [];
   const problems: RowProblem[] = [];
-  await readRecords(text, { delimiter, firstLine: said === null ? 1 : 2, signal }, (line, cells) => {
+  await readRecords(text, { delimiter, firstLine: delimiterLine === null ? 1 : 2, signal }, (line, cells) => {
     if (head === undefined) {
       const names = cells.map((cell) => textOf(cell).trim());
       while (names.at(-1) === '') names.pop();

@@ -133,9 +133,9 @@ export async function readJsonList(text: string, wishes: TableWishes): Promise<F
 
 export async function readNdjson(text: string, wishes: TableWishes): Promise<FileTable> {
   const objects = createObjects(wishes);
-  await eachRow(linesOf(text), wishes.signal, ({ line, text: one }) => {
+  await eachRow(linesOf(text), wishes.signal, ({ line, text: lineText }) => {
     try {
-      objects.add(line, valuesOf(one));
+      objects.add(line, valuesOf(lineText));
     } catch (error) {
       objects.add(line, `it is not JSON: ${sayError(error)}`);
     }

@@ -19,9 +19,9 @@ const plain = (value: unknown) => (value instanceof Date ? value.toISOString() :
 
 function cellOf(value: unknown): string {
   if (value === null || value === undefined) return '';
-  const shown = plain(value);
-  if (typeof shown === 'string') return withoutFormula(shown);
-  return typeof shown === 'object' ? toJson(shown) : `${shown as number | bigint | boolean}`;
+  const cell = plain(value);
+  if (typeof cell === 'string') return withoutFormula(cell);
+  return typeof cell === 'object' ? toJson(cell) : `${cell as number | bigint | boolean}`;
 }
 
 /** It has a byte order mark, because without one spreadsheets use the code page of their machine. */

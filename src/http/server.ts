@@ -188,9 +188,9 @@ function addRoutes(app: FastifyInstance, { ready, freshness, metrics }: StatusOp
   app.get<{ Querystring: { team?: unknown } }>('/freshness', async ({ query }, reply) => {
     const teams = await freshness();
     if (query.team !== undefined) {
-      const asked = teams.find(({ team }) => team === query.team);
-      if (asked === undefined) return await reply.code(404).send({ error: 'unknown team' });
-      return await reply.code(asked.fresh ? 200 : 503).send(asked);
+      const oneTeam = teams.find(({ team }) => team === query.team);
+      if (oneTeam === undefined) return await reply.code(404).send({ error: 'unknown team' });
+      return await reply.code(oneTeam.fresh ? 200 : 503).send(oneTeam);
     }
     const fresh = teams.every((team) => team.fresh);
     return await reply.code(fresh ? 200 : 503).send({ fresh, teams });

@@ -111,10 +111,16 @@ export function schemaText(checksums: ReadonlyMap<string, string | null>): {
 } {
   const made = madeBy(readMigrations(FOLDER), checksums);
   const tables = [`create schema sync;${MIGRATOR_TABLES}`, TABLES, ...made.numbered.map(({ text }) => text)];
-  const known = made.repeatable.map(
+  const knownFiles = made.repeatable.map(
     ({ name, checksum }) => `insert into sync.repeatables values ('${name}', '${checksum}', 1)`,
   );
-  const texts = [...tables, UNCHECKED, ...made.repeatable.map(({ text }) => text), REPEATABLES, ...known];
+  const texts = [
+    ...tables,
+    UNCHECKED,
+    ...made.repeatable.map(({ text }) => text),
+    REPEATABLES,
+    ...knownFiles,
+  ];
   return {
     names: made.numbered.map(({ name, checksum }) => `${name} ${checksum}`),
     // A file may end in a comment, or without a semicolon.

@@ -8,7 +8,7 @@ import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
 import type { ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
-import type { Stopped } from '../model/waiting.ts';
+import type { StoppedPushes } from '../model/waiting.ts';
 import type { Tag } from '../model/tag.ts';
 import type { KnownListing, ListingRest, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamAnswer } from '../model/team.ts';
@@ -188,8 +188,8 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
   let mayLackRoles = known?.mayLackRoles !== false;
   let mayHaveIntents = known?.hasIntents !== false;
   const learned = new Map<string, Learned>();
-  const learn = (one: Learned) => {
-    learned.set(one.topic, one);
+  const learn = (entry: Learned) => {
+    learned.set(entry.topic, entry);
     return Promise.resolve();
   };
   const asBegun = (reads: Reads) => readsAsBegun(reads, known, () => mayHaveIntents);
@@ -232,7 +232,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
       mayHaveIntents = true;
       return write((tx) => openIntents(tx, run, plans, approved));
     },
-    applyStopped: (stopped: Stopped) => write((tx) => writeStopped(tx, run, stopped)),
+    applyStopped: (stopped: StoppedPushes) => write((tx) => writeStopped(tx, run, stopped)),
     markSent: (ids: readonly Id[]) => write((tx) => markSent(tx, teamId, ids)),
     requireLease: () => lease.require(),
     applyResults: (results: readonly IntentResult[]) =>
@@ -251,8 +251,8 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
       if (counts.length > 0) await write((tx) => writeContactCounts(tx, run, counts));
     },
     applyListingMemory: async (resource: ListedResource, memory: ListingMemory) => {
-      const one = learnedOfListing(resource, memory);
-      if (known === undefined || !isKnown(known, one.topic, one.value)) await learn(one);
+      const entry = learnedOfListing(resource, memory);
+      if (known === undefined || !isKnown(known, entry.topic, entry.value)) await learn(entry);
     },
     applyRejectedRows: async (resource: string, rows: readonly RejectedRow[]) => {
       if (rows.length > 0 || known?.rejected.has(resource) !== false)

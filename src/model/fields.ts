@@ -90,8 +90,8 @@ export const single = (field: SingleName): SingleField => singleFields[field];
 export const isText = (field: SingleName): boolean => single(field).type === 'text';
 
 /** Makes a value for each field with a single value. */
-export function eachSingle<T>(of: (field: SingleName) => T): Readonly<Record<SingleName, T>> {
-  return Object.fromEntries(singleNames.map((field) => [field, of(field)])) as Record<SingleName, T>;
+export function eachSingle<T>(valueFor: (field: SingleName) => T): Readonly<Record<SingleName, T>> {
+  return Object.fromEntries(singleNames.map((field) => [field, valueFor(field)])) as Record<SingleName, T>;
 }
 
 /** Finds the values of the fields with a single value by their names. */
@@ -129,8 +129,8 @@ export const storedValue = (value: SingleValue): SingleValue =>
 /** The reason why a single value cannot be sent, in words; `undefined` if it can. */
 export function flawOf(field: SingleName, value: SingleValue): string | undefined {
   const { noun, canBeEmptied, flaw } = single(field);
-  const known = storedValue(value);
-  if (known !== null) return flaw(known);
+  const storedForm = storedValue(value);
+  if (storedForm !== null) return flaw(storedForm);
   const article = /^[aeiou]/.test(noun) ? 'an' : 'a';
   return canBeEmptied ? undefined : `the service gives no way to remove ${article} ${noun}`;
 }

@@ -65,11 +65,11 @@ function judgeGroup(
   limitMs: number,
   upForMs: number,
 ): GroupFreshness {
-  const said = standing?.completeForMs ?? null;
+  const recordedMs = standing?.completeForMs ?? null;
   // A complete run in the future was recorded before the clock was set back, and no longer tells anything.
-  const completeForMs = said !== null && said < -futureMs ? null : said;
+  const completeForMs = recordedMs !== null && recordedMs < -futureMs ? null : recordedMs;
   const ageMs = Math.max(0, completeForMs ?? standing?.knownForMs ?? upForMs);
-  return { group, fresh: ageMs <= limitMs, ageMs, limitMs, never: said === null };
+  return { group, fresh: ageMs <= limitMs, ageMs, limitMs, never: recordedMs === null };
 }
 
 /** Standings that were read a while ago, aged as if nothing had happened since. */

@@ -11,8 +11,8 @@ export function printableLines(text: string): string {
 }
 
 /** `3 users`, `1 user`. */
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
+export function plural(count: number, singular: string, many = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : many}`;
 }
 
 export function seconds(ms: number): string {

@@ -132,13 +132,13 @@ const claimMs = 30 * second;
 const firstBackOffMs = 5 * second;
 const longestBackOffMs = 15 * minute;
 
-interface Made {
+interface NoticeMaker {
   readonly nowMs: number;
   readonly createId: () => string;
 }
 
 function makeNotice(
-  { nowMs, createId }: Made,
+  { nowMs, createId }: NoticeMaker,
   given: Pick<Notice, 'stands' | 'sinceMs' | 'count'> & Partial<Notice>,
 ): Notice {
   return {
@@ -152,12 +152,12 @@ function makeNotice(
   };
 }
 
-function goOn({ sinceMs, count }: Backlog, last: Notice, made: Made): Notice {
+function goOn({ sinceMs, count }: Backlog, last: Notice, made: NoticeMaker): Notice {
   const isDue = last.doneAtMs !== null && made.nowMs - last.doneAtMs >= reminderMs;
   return isDue ? makeNotice(made, { stands: true, sinceMs, count, reminder: true }) : last;
 }
 
-function end(last: Notice, made: Made): Notice {
+function end(last: Notice, made: NoticeMaker): Notice {
   const { nowMs } = made;
   if (last.stands) {
     const { sinceMs, count } = last;
@@ -169,7 +169,11 @@ function end(last: Notice, made: Made): Notice {
 }
 
 /** Decides what to do about one event. */
-export function nextNotice(state: EventState, last: Notice | undefined, made: Made): NoticeStep | null {
+export function nextNotice(
+  state: EventState,
+  last: Notice | undefined,
+  made: NoticeMaker,
+): NoticeStep | null {
   if (state === 'covered') return null;
   const isOver = state === 'over';
   if (last === undefined && isOver) return null;

@@ -14,7 +14,7 @@ export interface Address {
   readonly machine: string | null;
 }
 
-export interface Here {
+export interface PresentPlace {
   /** The server's system identifier (`pg_control_system()`); `null` if the owner of the tables may not read it. */
   readonly identifier: string | null;
   /** The oid of the database. */
@@ -49,7 +49,7 @@ export type PlaceVerdict = 'here' | 'unrecorded' | Still;
 export interface Placing {
   readonly verdict: PlaceVerdict;
   readonly known: KnownPlace | null;
-  readonly here: Here;
+  readonly here: PresentPlace;
   /** The end of the last run that was not elsewhere. */
   readonly until: Date | null;
 }
@@ -64,7 +64,7 @@ export const isSameAddress = (one: Address, other: Address): boolean =>
 /** Whether both can be the same database, which a copy of the disk can be, too. */
 export const isSameDatabase = (
   known: Pick<KnownPlace, 'identifier' | 'database'>,
-  here: Pick<Here, 'identifier' | 'database'>,
+  here: Pick<PresentPlace, 'identifier' | 'database'>,
 ): boolean => !isOther(known.identifier, here.identifier) && known.database === here.database;
 
 /**
@@ -82,7 +82,7 @@ export const isSameDatabase = (
  * known, oid and address alone decide. A copy that has moved is elsewhere, because what was said about it was about
  * another place.
  */
-export function judgePlace(known: KnownPlace | null, here: Here): PlaceVerdict {
+export function judgePlace(known: KnownPlace | null, here: PresentPlace): PlaceVerdict {
   if (known === null) return 'unrecorded';
   if (!isSameDatabase(known, here)) return 'elsewhere';
   if (known.addresses.length === 0) return 'unrecorded';
@@ -102,7 +102,7 @@ export function addressesInWords({ addresses }: Pick<KnownPlace, 'addresses'>): 
 }
 
 /** Says how the present place differs from one with the same name. */
-function namesake(known: KnownPlace, here: Here): string {
+function namesake(known: KnownPlace, here: PresentPlace): string {
   const same = known.addresses.find(({ at }) => at === here.address.at);
   if (same === undefined) return '';
   if (isOther(known.identifier, here.identifier)) return ', on another server';

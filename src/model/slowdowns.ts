@@ -21,10 +21,10 @@ export function sayWhatSlows({ unresolved, rows }: Slowdowns): readonly string[]
   const flawed = Map.groupBy(rows, ({ resource }) => resource.replace('_', ' '));
   return [
     ...(unresolved.length === 0 ? [] : [unanswered]),
-    ...[...flawed].map(([resource, of]) => {
-      const each = of.map(({ id, reason }) => `${id === null ? '' : `${id}: `}${reason}`);
-      const what = plural(of.length, 'flawed row', 'flawed rows');
-      return `The service sends ${what} (${named(each)}), so each run reads all ${resource}: correct it there, or ask its support; sync.rejected_rows has ${of.length === 1 ? 'it' : 'them'}`;
+    ...[...flawed].map(([resource, rows]) => {
+      const each = rows.map(({ id, reason }) => `${id === null ? '' : `${id}: `}${reason}`);
+      const what = plural(rows.length, 'flawed row', 'flawed rows');
+      return `The service sends ${what} (${named(each)}), so each run reads all ${resource}: correct it there, or ask its support; sync.rejected_rows has ${rows.length === 1 ? 'it' : 'them'}`;
     }),
   ];
 }

@@ -69,19 +69,19 @@ export interface Hold extends Values {
   readonly decision?: 'approved' | 'resolved';
 }
 
-interface Moved {
+interface MovingField {
   readonly values: Values;
   /** Whether an earlier hold of the field is over. */
   readonly ends: boolean;
 }
 
 /** A field that takes the service's value, or that has it on both sides already. */
-export interface Pull extends Moved {
+export interface Pull extends MovingField {
   readonly kind: 'pull' | 'settle';
 }
 
 /** A field that has to be sent. */
-export interface Push extends Moved {
+export interface Push extends MovingField {
   readonly kind: 'push';
   /** The edit that it carries; `undefined` if it is not on record yet. */
   readonly edit: Id | undefined;
@@ -175,16 +175,16 @@ export function decideEach(decide: (field: Field) => Decision): Decisions {
   return Object.fromEntries(allFields.map((field) => [field, decide(field)])) as Record<Field, Decision>;
 }
 
-type Of<Kind extends Decision['kind']> = Decision & { readonly kind: Kind };
+type DecisionOfKind<Kind extends Decision['kind']> = Decision & { readonly kind: Kind };
 
 /** The fields with this kind of decision, and the decisions. */
 export function decisionsOf<Kind extends Decision['kind']>(
   { fields }: Pick<DecidedUser, 'fields'>,
   kind: Kind,
-): readonly (readonly [Field, Of<Kind>])[] {
+): readonly (readonly [Field, DecisionOfKind<Kind>])[] {
   return allFields.flatMap((field) => {
     const decision = fields[field];
-    return decision.kind === kind ? [[field, decision as Of<Kind>] as const] : [];
+    return decision.kind === kind ? [[field, decision as DecisionOfKind<Kind>] as const] : [];
   });
 }
 
@@ -211,10 +211,13 @@ export const holdField = (
   reason: HoldReason,
   detail: string,
   { base, mirror, service }: Values,
-): Of<'hold'> => ({ kind: 'hold', hold: { field, reason, detail, base, mirror, service } });
+): DecisionOfKind<'hold'> => ({ kind: 'hold', hold: { field, reason, detail, base, mirror, service } });
 
 /** The same plan with other decisions about what it would push. */
-export function mapPushes(plan: UserPlan, decide: (field: Field, push: Of<'push'>) => Decision): UserPlan {
+export function mapPushes(
+  plan: UserPlan,
+  decide: (field: Field, push: DecisionOfKind<'push'>) => Decision,
+): UserPlan {
   const changed = decisionsOf(plan, 'push').map(([field, push]) => [field, decide(field, push)]);
   return { ...plan, fields: { ...plan.fields, ...Object.fromEntries(changed) } };
 }

@@ -18,11 +18,11 @@ export interface Unreadable {
 }
 
 /** The service's value of a field that it did not leave out. */
-export type Shown<T> = T | Unreadable | null;
+export type ShownValue<T> = T | Unreadable | null;
 
 /** The writable fields as the service shows them, with a joined name. */
-type ShownFields = { readonly [F in SingleName]?: Shown<NonNullable<SingleValues[F]>> } & {
-  readonly name?: Shown<string>;
+type ShownFields = { readonly [F in SingleName]?: ShownValue<NonNullable<SingleValues[F]>> } & {
+  readonly name?: ShownValue<string>;
 };
 
 /**
@@ -72,7 +72,7 @@ export const hasUnreadable = (user: ServiceUser): boolean =>
   fields.some((field) => isUnreadable(user[field]));
 
 /** The readable value; `undefined` if it is unreadable or was left out. */
-export function readable<T>(shown: Shown<T> | undefined): T | null | undefined {
+export function readable<T>(shown: ShownValue<T> | undefined): T | null | undefined {
   return isUnreadable(shown) ? undefined : shown;
 }
 
@@ -85,8 +85,8 @@ export function serviceValue(user: ServiceUser, field: Field): ServiceValue {
 
 /** The canonical form of a field's value, in which it is compared with the service. */
 export function canonicalOf(field: Field, value: FieldValue | undefined): string {
-  const known = value ?? emptyValues[field];
-  return field === 'name' ? joinName(known as NamePair) : canonicalShown(field, known as SingleValue);
+  const pair = value ?? emptyValues[field];
+  return field === 'name' ? joinName(pair as NamePair) : canonicalShown(field, pair as SingleValue);
 }
 
 export const canonicalValue = <F extends Field>(field: F, values: Pick<UserValues, F>): string =>
@@ -101,20 +101,20 @@ export function canonicalShown(field: Field, value: SingleValue): string {
 export type FieldReading = { readonly value: string } | 'left out' | 'unreadable';
 
 export function saidOf(field: Field, user: ServiceUser): FieldReading {
-  const shown = user[field];
-  if (isUnreadable(shown)) return 'unreadable';
-  return shown === undefined ? 'left out' : { value: canonicalShown(field, shown) };
+  const value = user[field];
+  if (isUnreadable(value)) return 'unreadable';
+  return value === undefined ? 'left out' : { value: canonicalShown(field, value) };
 }
 
 /** Whether the service says this of a field, in canonical form. */
-export function says(said: FieldReading, value: string): boolean {
-  return typeof said === 'object' && said.value === value;
+export function says(reading: FieldReading, value: string): boolean {
+  return typeof reading === 'object' && reading.value === value;
 }
 
 /** Whether two values of a field are the same, byte for byte. A missing name is the same as an empty one. */
 export function sameValue(field: Field, a: FieldValue | undefined, b: FieldValue | undefined): boolean {
-  const [one, other] = [a ?? emptyValues[field], b ?? emptyValues[field]];
-  return field === 'name' ? samePair(one as NamePair, other as NamePair) : one === other;
+  const [left, right] = [a ?? emptyValues[field], b ?? emptyValues[field]];
+  return field === 'name' ? samePair(left as NamePair, right as NamePair) : left === right;
 }
 
 /** Compares the values byte for byte, because every edit counts, even one of case or spaces. */

@@ -67,13 +67,13 @@ type Fates = Readonly<Partial<Record<Fate, number>>>;
 /** The number of its edits that may be taken back. */
 export function undoable({
   decision,
-  fates: of,
+  fates: counts,
 }: {
   readonly decision: Deed;
   readonly fates: Fates;
 }): number {
   if (decision === 'undo') return 0;
-  return (of.sent ?? 0) + (of.kept ?? 0) + (decision === 'value' ? 0 : (of.coming ?? 0));
+  return (counts.sent ?? 0) + (counts.kept ?? 0) + (decision === 'value' ? 0 : (counts.coming ?? 0));
 }
 
 /** Whether nothing that was decided has left. */

@@ -49,15 +49,15 @@ export interface GuardHistory {
 }
 
 /** The holds of a run for a user, and the version of the service that it saw. */
-export interface HeldUnder {
+export interface HoldOfUser {
   readonly id: Id;
   readonly hold: Hold;
   readonly seen?: Pick<ServiceUser, 'updatedAt' | 'userUpdatedAt'> | undefined;
 }
 
 /** What a run stopped. It is written in one transaction, so that no part of it is lost. */
-export interface Stopped {
-  readonly holds: readonly HeldUnder[];
+export interface StoppedPushes {
+  readonly holds: readonly HoldOfUser[];
   /** Fields that many users no longer have, about which nobody has been notified yet. */
   readonly lacking: readonly Hold[];
   /** Fields that the users have again, so that holds and agreements about them are over. */

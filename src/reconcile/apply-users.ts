@@ -13,7 +13,7 @@ import {
   sayWithheld,
   scopeOf,
 } from './missing-rows.ts';
-import type { Until } from './guard/field-limits.ts';
+import type { AwaitedRun } from './guard/field-limits.ts';
 import { observe, takeValues } from './merge/service-values.ts';
 import { chunks } from './chunks.ts';
 import { givenTwice, noteDeferred, type RunNotes } from './run-notes.ts';
@@ -140,7 +140,7 @@ export function countPlans(plans: readonly UserPlan[], notes: RunNotes): void {
 
 /** Reports the demotions that are left out of this run, and until when. */
 export function notePostponed(postponed: GuardVerdict['postponed'], notes: RunNotes): void {
-  const waiting = (until: Until) =>
+  const waiting = (until: AwaitedRun) =>
     postponed
       .values()
       .filter((one) => one === until)

@@ -23,7 +23,7 @@ import type { TeamHead } from '../model/team.ts';
 import type { RunContext, WholePlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
 import { askEverybody } from './read/ask.ts';
-import type { HowRead } from './run-notes.ts';
+import type { ReadExtent } from './run-notes.ts';
 
 /**
  * If more users than this, and more than an eighth, are to be looked at, everybody is compared, because one by one
@@ -39,7 +39,7 @@ export function standFor({ schema }: Pick<Mark, 'schema'>, settings: unknown): s
 }
 
 /** The users who are looked at even if the service shows the same; `null` for everybody. */
-function restlessOf(known: RestingUsers, rest: WrittenSince, settings: unknown): ReadonlySet<Id> | null {
+function usersToLookAt(known: RestingUsers, rest: WrittenSince, settings: unknown): ReadonlySet<Id> | null {
   // A record of another version of the program may have another form, so nothing else of it is read before this check.
   if (rest.since !== known.mark || known.under !== standFor(rest, settings)) return null;
   const open = new Set([...known.planned.map(BigInt), ...rest.written]);
@@ -60,7 +60,7 @@ export async function lookForNews(
   notes.event({ kind: 'step', step: 'users' });
   const [rest, unread] = await Promise.all([mirror.readRest(), askEverybody(service)]);
   if (unread === null) return { how: 'everybody', rest, answer: null };
-  const restless = restlessOf(known, rest, settings);
+  const restless = usersToLookAt(known, rest, settings);
   const { shown } = known;
   const isSame = unread.digest === known.users;
   if (restless !== null && isSame && restless.size === 0) return { how: 'nothing', shown };
@@ -77,7 +77,7 @@ export async function lookForNews(
 }
 
 /** How much of the answer about the users is read, as logs and metrics say it. */
-export function howRead({ how }: UsersToCompare): HowRead {
+export function extentOf({ how }: UsersToCompare): ReadExtent {
   return how === 'unasked' || how === 'everybody' ? 'all' : how;
 }
 
@@ -93,7 +93,7 @@ function isComplete({ roster, absent, stale }: WholePlan): boolean {
 }
 
 /** The facts to record: the plan, and what was looked at for it. */
-export interface Learnable extends WholePlan {
+export interface LearnablePlan extends WholePlan {
   readonly look: Exclude<UsersToCompare, { how: 'nothing' }>;
 }
 
@@ -104,7 +104,7 @@ export interface Learnable extends WholePlan {
 export async function learnRest(
   mirror: MirrorPort & MirrorWriter,
   team: TeamHead,
-  plan: Learnable,
+  plan: LearnablePlan,
   settings: unknown,
 ): Promise<void> {
   const { plans, unknown, roster, look } = plan;

@@ -70,11 +70,11 @@ export const absenceDoubts = {
     of.scopeChanged ? `${share(of)}, and the settings ask for something else than before` : null,
 } as const satisfies Readonly<Record<string, (of: Missing) => string | null>>;
 
-function doubtAbout(of: Missing): string | null {
-  if (of.missing === 0) return null;
+function doubtAbout(missing: Missing): string | null {
+  if (missing.missing === 0) return null;
   for (const doubt of Object.values(absenceDoubts)) {
-    const said = doubt(of);
-    if (said !== null) return said;
+    const words = doubt(missing);
+    if (words !== null) return words;
   }
   return null;
 }
@@ -117,8 +117,8 @@ export function judgeAbsences(
 ): AbsenceJudgement {
   const { decided, scope, scopeNow } = grounds;
   const verdictOf = (id: Id): AbsenceVerdict | undefined => {
-    const known = decided.get(id);
-    return known?.scope === null || known?.scope === scopeNow ? known.verdict : undefined;
+    const decision = decided.get(id);
+    return decision?.scope === null || decision?.scope === scopeNow ? decision.verdict : undefined;
   };
   const verdicts = new Map(absent.map(({ id }) => [id, verdictOf(id)]));
   const count = (verdict: AbsenceVerdict | undefined) =>

@@ -9,7 +9,7 @@ import type { EditedUser, PresentUser, Addresses } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
 import { isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
-import type { Exactly } from './exactly.ts';
+import type { ReviewedPushes } from './only-reviewed.ts';
 import { guard } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import type { Policy } from './merge/merge-field.ts';
@@ -115,7 +115,7 @@ export async function planEdited(
   { service, mirror, notes, monotonicMs, recalled }: RunContext,
   team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
-  { exact }: { readonly exact?: Exactly } = {},
+  { exact }: { readonly exact?: ReviewedPushes } = {},
 ): Promise<EditedPlan> {
   notes.event({ kind: 'step', step: 'edits' });
   const edited =
@@ -126,24 +126,24 @@ export async function planEdited(
   const lookup = createUserLookup(service, team.id);
   const readAtMs = monotonicMs();
   await lookup.find(ids, allOf(edited));
-  const shown = ids.flatMap((id) => lookup.users.get(id) ?? []);
+  const foundUsers = ids.flatMap((id) => lookup.users.get(id) ?? []);
   const members = membersOf(team);
-  const { states, plans, unread, known, lessons } = await mirror.inSnapshot(async (one) => {
-    const found = await one.readDifferingUsers(shown, rolesOf(members));
+  const { states, plans, unread, known, lessons } = await mirror.inSnapshot(async (snapshot) => {
+    const found = await snapshot.readDifferingUsers(foundUsers, rolesOf(members));
     const differing = exact === undefined ? found : found.map(exact.approved);
     const planned = differing.map((state) => {
       const plan = planUser(state, members.get(state.id), settings.policy);
       return exact?.only(plan, state) ?? plan;
     });
-    const population = recalled?.population ?? (await one.countPresentUsers());
-    const history = await one.readGuardHistory();
+    const population = recalled?.population ?? (await snapshot.countPresentUsers());
+    const history = await snapshot.readGuardHistory();
     return {
       states: differing,
       plans: planned,
       unread: unreadNotes(differing, { population, maxDrift: settings.guard.maxDrift }, history.accepted),
-      known: { population, history, ...(await readKnown(one, planned, settings.guard)) },
+      known: { population, history, ...(await readKnown(snapshot, planned, settings.guard)) },
       lessons: await readLessons(
-        one,
+        snapshot,
         planned.filter(isPush).map((plan) => ({ id: plan.id, patch: pushOf(plan) })),
       ),
     };

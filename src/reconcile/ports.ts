@@ -35,7 +35,7 @@ import type {
 import type { Tag } from '../model/tag.ts';
 import type { KnownListing, Mark, WrittenSince, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamAnswer } from '../model/team.ts';
-import type { EditedField, GuardHistory, Stopped } from '../model/waiting.ts';
+import type { EditedField, GuardHistory, StoppedPushes } from '../model/waiting.ts';
 import type { ServiceUser, UserPatch } from '../model/user.ts';
 
 /** All methods throw `ServiceError`; its `phase` says whether a write may have had an effect. */
@@ -131,7 +131,7 @@ export interface MirrorWriter {
    */
   openIntents(plans: readonly UserPlan[], approved: ReadonlySet<Id>): Promise<OpenedIntents>;
   /** Holds everything that the guard stopped, or nothing. */
-  applyStopped(stopped: Stopped): Promise<void>;
+  applyStopped(stopped: StoppedPushes): Promise<void>;
   /**
    * Marks these users' open intents as sent. Called right before each write to the service.
    * @returns the users of whom an edit was taken back, replaced or rejected meanwhile; if there are any, nothing is

@@ -13,7 +13,7 @@ import {
   notePostponed,
   type WritingContext,
 } from './apply-users.ts';
-import { howRead, type Learnable, lookForNews } from './at-rest.ts';
+import { extentOf, type LearnablePlan, lookForNews } from './at-rest.ts';
 import { afterBatch, countUsers } from './guard/guard.ts';
 import { stopReplaced } from './overlap.ts';
 import { type EditedPlan, planEdited } from './plan-edited.ts';
@@ -28,14 +28,14 @@ type UsersDone =
   /** Something waits for a person, and nothing else is done until they have decided. */
   | { readonly kind: 'stopped' }
   /** @property learn what can be recorded for the next run; `null` if there is nothing, or not everybody was compared */
-  | { readonly kind: 'done'; readonly learn: Learnable | null };
+  | { readonly kind: 'done'; readonly learn: LearnablePlan | null };
 
 const stopped: UsersDone = { kind: 'stopped' };
 /** The end of a run that recorded nothing to spare the next one. */
 export const unlearned: UsersDone = { kind: 'done', learn: null };
 
 /** A run that has users to look at: those of `look`, or, if it is `null`, those who were edited in the mirror. */
-interface Begun {
+interface BegunUsers {
   readonly kind: 'begun';
   readonly team: Team;
   readonly look: Exclude<UsersToCompare, { how: 'nothing' }> | null;
@@ -47,10 +47,10 @@ async function begin(
   answer: TeamAnswer,
   settings: ReconcileSettings,
   group: 'users' | 'edits',
-): Promise<Begun | UsersDone> {
+): Promise<BegunUsers | UsersDone> {
   const { notes, recalled } = places;
   const look = group === 'users' ? await lookForNews(places, answer.head, settings) : null;
-  if (look !== null) notes.event({ kind: 'read', resource: 'users', how: howRead(look) });
+  if (look !== null) notes.event({ kind: 'read', resource: 'users', how: extentOf(look) });
   if (look?.how === 'nothing') return await leaveAtRest(places, answer, look.shown);
   const team = await answer.readTeam();
   // If only some are looked at, it is the team that the mirror has.
@@ -89,8 +89,8 @@ async function settle(
 async function planBegun(
   places: WritingContext,
   settings: ReconcileSettings,
-  { team, look }: Begun,
-): Promise<Learnable | EditedPlan> {
+  { team, look }: BegunUsers,
+): Promise<LearnablePlan | EditedPlan> {
   if (look === null) return await planEdited(places, team, settings);
   const users = await planUsers(places, team, settings, look);
   if (look.how === 'some') places.notes.count('users_at_rest', look.shown - look.only.size);
@@ -132,7 +132,7 @@ async function pull(
   places: WritingContext,
   answer: TeamAnswer,
   settings: ReconcileSettings,
-  users: Learnable | EditedPlan,
+  users: LearnablePlan | EditedPlan,
 ): Promise<ReadonlySet<Id>> {
   const { mirror, recalled } = places;
   if (recalled === undefined) {

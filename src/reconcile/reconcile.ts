@@ -66,7 +66,7 @@ async function costOf(
   return { users: all.length, requests: countRequests(batches, roster.users, updatesAtOnce) };
 }
 
-export interface Planned {
+export interface RunPlan {
   /** Set if too few people are in common, so that a run would end before all of this until a person agrees. */
   readonly replaced: WithheldAbsence | null;
   readonly users: WholePlan;
@@ -77,7 +77,7 @@ export interface Planned {
 }
 
 /** Plans what a run would do to users and listings. Only reads. */
-export async function plan(places: RunContext, team: Team, settings: ReconcileSettings): Promise<Planned> {
+export async function plan(places: RunContext, team: Team, settings: ReconcileSettings): Promise<RunPlan> {
   const { notes, mirror } = places;
   const look = await lookForNews(places, team, settings);
   const isWhole = look.how === 'unasked' || look.how === 'everybody';

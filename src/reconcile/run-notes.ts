@@ -33,7 +33,7 @@ export type CountKind =
   | 'contact_counts';
 
 /** How much of an answer was parsed: nothing if unchanged, only the users that are not at rest, or all. */
-export type HowRead = 'nothing' | 'some' | 'all';
+export type ReadExtent = 'nothing' | 'some' | 'all';
 
 /** Events during a run, for progress on a terminal and for the log. */
 export type RunEvent =
@@ -42,7 +42,7 @@ export type RunEvent =
   | { readonly kind: 'refused'; readonly refusal: GuardRefusal }
   | { readonly kind: 'partial'; readonly reason: string }
   | { readonly kind: 'warning'; readonly text: string }
-  | { readonly kind: 'read'; readonly resource: MirroredResource; readonly how: HowRead }
+  | { readonly kind: 'read'; readonly resource: MirroredResource; readonly how: ReadExtent }
   | {
       readonly kind: 'push';
       readonly users: readonly Id[];
@@ -144,8 +144,8 @@ export interface RunNote {
   readonly text: string;
 }
 
-export function tell(notes: Pick<RunNotes, RunNote['kind']>, said: readonly RunNote[]): void {
-  for (const { kind, text } of said) notes[kind](text);
+export function tell(notes: Pick<RunNotes, RunNote['kind']>, remarks: readonly RunNote[]): void {
+  for (const { kind, text } of remarks) notes[kind](text);
 }
 
 /** Warns of users with an older version than before. */

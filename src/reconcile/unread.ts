@@ -39,11 +39,11 @@ function nameSome(ids: readonly Id[]): string {
 /** Text by field and cause. */
 function sayUnread(field: Field, states: readonly UserState[]): readonly string[] {
   const column = columnOf(field);
-  const of = (why: ReturnType<typeof unreadOf>) =>
+  const namesWith = (why: ReturnType<typeof unreadOf>) =>
     states
       .filter(({ base, service }) => service !== undefined && unreadOf(field, base, service) === why)
       .map(({ id }) => id);
-  const [odd, leftOut] = [of('unreadable'), of('left out')];
+  const [odd, leftOut] = [namesWith('unreadable'), namesWith('left out')];
   const say = (ids: readonly Id[], what: string) =>
     ids.length === 0 ? [] : [`${what}, and stays as it is on both sides: ${nameSome(ids)}`];
   return [
@@ -74,9 +74,9 @@ export function unreadNotes(
 export async function readUnreadNotes(
   mirror: Pick<MirrorPort, 'readGuardHistory'>,
   states: readonly UserState[],
-  of: { readonly population: number; readonly maxDrift: number },
+  scale: { readonly population: number; readonly maxDrift: number },
 ): Promise<readonly RunNote[]> {
   if (!states.some((state) => fields.some((field) => isUnread(field, state)))) return [];
   const { accepted } = await mirror.readGuardHistory();
-  return unreadNotes(states, of, accepted);
+  return unreadNotes(states, scale, accepted);
 }

@@ -7,8 +7,8 @@ import { withReading } from './with-run.ts';
 
 /** The team's id from the mirror, or, before the first run, from the service. */
 async function findTeamId({ config, log, mirror }: Setup, signal: AbortSignal): Promise<Id> {
-  const known = await readTeamId(mirror.db.kysely, config.team);
-  if (known !== null) return known;
+  const recordedId = await readTeamId(mirror.db.kysely, config.team);
+  if (recordedId !== null) return recordedId;
   return await withReading(mirror.db, config, { log, signal }, (_, team) => Promise.resolve(team.id));
 }
 

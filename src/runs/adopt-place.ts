@@ -24,7 +24,7 @@ export interface Adoption {
   readonly actor: string | undefined;
 }
 
-type Saying = Pick<KnownPlace, 'by' | 'why'>;
+type AdoptionReason = Pick<KnownPlace, 'by' | 'why'>;
 
 const refuse = (message: string, hint: string): never => {
   throw new MusterdError('usage', message, { hint });
@@ -52,7 +52,12 @@ function withAddress({ known, here }: Placing, now: Date): KnownPlace | null {
  * What is to be recorded, or `null` if it is recorded already.
  * @throws MusterdError `usage`
  */
-function planAdoption(placing: Placing, as: AdoptAs, { by, why }: Saying, now: Date): KnownPlace | null {
+function planAdoption(
+  placing: Placing,
+  as: AdoptAs,
+  { by, why }: AdoptionReason,
+  now: Date,
+): KnownPlace | null {
   if (as === 'also') return withAddress(placing, now);
   const isSo = placing.verdict === (as === 'copy' ? 'copy' : 'here');
   if (isSo && placing.known?.addresses.length === 1) return null;
@@ -93,7 +98,7 @@ async function betweenRuns<R>(
   }
 }
 
-export interface Adopted {
+export interface AdoptedPlace {
   readonly before: Placing;
   readonly after: Placing;
   readonly isNews: boolean;
@@ -108,7 +113,7 @@ export async function adoptPlace(
   db: Database,
   lease: LeaseOptions,
   { as, why, actor }: Adoption,
-): Promise<Adopted> {
+): Promise<AdoptedPlace> {
   const teams = [...(await readTeamNames(db.kysely)).values()].toSorted();
   return await betweenRuns(db, teams, lease, async (tx) => {
     if (actor !== undefined) await actFor(tx, actor);

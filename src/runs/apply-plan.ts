@@ -1,12 +1,12 @@
 /** Sends exactly what a plan file says, as far as nothing has changed since. To apply the file is to approve it. */
 
-import { readPushed, readUse, type Use } from '../mirror/users/applied-plans.ts';
+import { readPushed, readUse, type PlanUse } from '../mirror/users/applied-plans.ts';
 import { approveEdits, decideEdits, type EditAnswer, type SeenEdit } from '../mirror/users/decide-edits.ts';
 import type { Transaction } from '../mirror/db/database.ts';
 import type { Id } from '../model/id.ts';
 import type { TeamAnswer } from '../model/team.ts';
 import { isPush, mapPushes } from '../model/user-plan.ts';
-import { exactly, type LeftRow, leftOf, rowKey } from '../reconcile/exactly.ts';
+import { onlyReviewed, type LeftRow, leftOf, rowKey } from '../reconcile/only-reviewed.ts';
 import { judgeOverlap, sayReplaced } from '../reconcile/overlap.ts';
 import { planEdited } from '../reconcile/plan-edited.ts';
 import { pushEdits } from '../reconcile/push/push.ts';
@@ -27,11 +27,11 @@ export interface ApplyRequest {
   readonly isAllOrNothing: boolean;
 }
 
-export interface Applied {
+export interface AppliedPlan {
   /** `null` if there was no run. */
   readonly run: RunReport | null;
   /** When the file was applied before, if it was. */
-  readonly used: Use | null;
+  readonly used: PlanUse | null;
   /** Fields that reached the service. */
   readonly sent: number;
   /** All other rows of the file. */
@@ -43,7 +43,7 @@ export interface Applied {
   readonly isRefused: boolean;
 }
 
-type Sent = Pick<Applied, 'used' | 'left' | 'isRefused'>;
+type SendResult = Pick<AppliedPlan, 'used' | 'left' | 'isRefused'>;
 
 type Row = Pick<SeenEdit, 'userId' | 'field'>;
 
@@ -102,8 +102,8 @@ async function approveRows(
 }
 
 const without = (rows: PlanFile['rows'], others: readonly Row[]): PlanFile['rows'] => {
-  const known = new Set(others.map(rowKey));
-  return rows.filter((row) => !known.has(rowKey(row)));
+  const keys = new Set(others.map(rowKey));
+  return rows.filter((row) => !keys.has(rowKey(row)));
 };
 
 /** Runs under the lease of the team. */
@@ -112,7 +112,7 @@ async function send(
   answer: TeamAnswer,
   { config }: Setup,
   request: ApplyRequest,
-): Promise<Sent> {
+): Promise<SendResult> {
   const { rows } = request.file;
   const team = await answer.readTeam();
   const settings = reconcileSettings(config);
@@ -130,7 +130,7 @@ async function send(
     found === 'approved' ? [] : [{ userId, field, reason: sayAnswer[found] ?? found }],
   );
   const lasting = without(rows, lost);
-  const users = await planEdited(context, team, settings, { exact: exactly(lasting) });
+  const users = await planEdited(context, team, settings, { exact: onlyReviewed(lasting) });
   const left = [...lost, ...leftOf(lasting, users.states, users.plans)];
   if (request.isAllOrNothing && left.length > 0) return { ...nothing, left };
   const fit = without(rows, left);
@@ -160,7 +160,7 @@ function sayOutcome(outcome: string | undefined): string {
 }
 
 /** @throws MusterdError `usage` for a file of another team, or for one's own edits with `push.fourEyes` */
-export async function applyPlanFile(setup: Setup, request: ApplyRequest, watch: Watch): Promise<Applied> {
+export async function applyPlanFile(setup: Setup, request: ApplyRequest, watch: Watch): Promise<AppliedPlan> {
   const { config, mirror } = setup;
   const { file } = request;
   const teamId = await requireTeamId(setup);

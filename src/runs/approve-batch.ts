@@ -26,7 +26,7 @@ import { requireSchema, type Setup } from './open.ts';
 
 /** The outcome for a batch. */
 export interface DecidedBatch {
-  readonly of: 'fields';
+  readonly resource: 'fields';
   /** The number of the decision, or `null` if nothing was decided. */
   readonly decision: bigint | null;
   readonly fields: readonly DecidedField[];
@@ -36,7 +36,7 @@ export interface DecidedBatch {
 }
 
 export interface DecidedRows {
-  readonly of: MirroredResource;
+  readonly resource: MirroredResource;
   readonly decision: bigint | null;
   readonly approved: number;
   readonly waiting: number;
@@ -91,7 +91,7 @@ const idOf = (word: string): Id | undefined => {
 const fieldOfUser = new RegExp(`^(?<who>.+)\\.(?<field>${fieldColumns.join('|')})$`);
 
 /** A user, or one field of them. */
-interface Named {
+interface NamedEdits {
   readonly id: Id;
   readonly field?: string | undefined;
 }
@@ -100,21 +100,21 @@ interface Named {
  * If the name or address of a user ends like a field, the whole text means the user.
  * @throws MusterdError `usage` if no user or several match
  */
-async function requireNamed(setup: Setup, teamId: Id, one: string | Id): Promise<Named> {
-  if (typeof one === 'bigint') return { id: one };
-  const { who, field } = fieldOfUser.exec(one)?.groups ?? {};
-  if (who === undefined) return await requireUser(setup, teamId, one);
+async function requireNamed(setup: Setup, teamId: Id, named: string | Id): Promise<NamedEdits> {
+  if (typeof named === 'bigint') return { id: named };
+  const { who: person, field } = fieldOfUser.exec(named)?.groups ?? {};
+  if (person === undefined) return await requireUser(setup, teamId, named);
   const found: FoundUser | undefined = theOnly(
-    one,
-    await findUsers(setup.mirror.db.kysely, teamId, readUserQuery(one)),
+    named,
+    await findUsers(setup.mirror.db.kysely, teamId, readUserQuery(named)),
   );
   if (found !== undefined) return { id: found.id };
-  const { id } = await requireUser(setup, teamId, who);
+  const { id } = await requireUser(setup, teamId, person);
   return { id, field };
 }
 
 /** The edits of the batch that are meant by one name. @throws MusterdError `usage` if there are none */
-function editsOf(fields: readonly BatchField[], batch: string, { id, field }: Named): readonly Id[] {
+function editsOf(fields: readonly BatchField[], batch: string, { id, field }: NamedEdits): readonly Id[] {
   const ofUser = fields.filter(({ userId, edit }) => userId === id && edit !== null);
   const meant = ofUser.filter((one) => field === undefined || one.field === field);
   if (meant.length > 0) return meant.flatMap(({ edit }) => (edit === null ? [] : [edit]));
@@ -130,12 +130,12 @@ async function requireChosen(
   setup: Setup,
   teamId: Id,
   { only, edits = null, batch }: BatchDecision,
-  of?: MirroredResource,
+  resource?: MirroredResource,
 ): Promise<Pick<Choice, 'only' | 'edits'>> {
   if (only === null) return { only, edits };
-  if (of !== undefined) return { only: await requireRows(setup, teamId, only, of), edits };
-  const named: Named[] = [];
-  for (const one of only) named.push(await requireNamed(setup, teamId, one));
+  if (resource !== undefined) return { only: await requireRows(setup, teamId, only, resource), edits };
+  const named: NamedEdits[] = [];
+  for (const choice of only) named.push(await requireNamed(setup, teamId, choice));
   if (named.every(({ field }) => field === undefined))
     return { only: [...new Set(named.map(({ id }) => id))], edits };
   const fields = await readBatchFields(setup.mirror.db.kysely, teamId, batch);
@@ -147,18 +147,18 @@ async function requireRows(
   setup: Setup,
   teamId: Id,
   only: readonly (string | Id)[],
-  of: MirroredResource,
+  resource: MirroredResource,
 ): Promise<readonly Id[]> {
   const ids: Id[] = [];
   for (const one of only) {
     if (typeof one === 'bigint') ids.push(one);
-    else if (of === 'users') ids.push((await requireUser(setup, teamId, one)).id);
+    else if (resource === 'users') ids.push((await requireUser(setup, teamId, one)).id);
     else {
       const id = idOf(one);
       if (id === undefined)
         throw new MusterdError(
           'usage',
-          `"${printable(one)}" is not the id of one of the ${of.replace('_', ' ')}`,
+          `"${printable(one)}" is not the id of one of the ${resource.replace('_', ' ')}`,
         );
       ids.push(id);
     }
@@ -172,12 +172,12 @@ const numberOf = (fields: readonly DecidedField[]): bigint | null => fields[0]?.
 async function decidedRows(
   tx: Transaction,
   teamId: Id,
-  of: MirroredResource,
+  decided: MirroredResource,
   fields: readonly DecidedField[],
 ): Promise<DecidedRows> {
-  const rest = (await readWaitingAbsences(tx, teamId)).find(({ resource }) => resource === of);
+  const rest = (await readWaitingAbsences(tx, teamId)).find(({ resource }) => resource === decided);
   return {
-    of,
+    resource: decided,
     decision: numberOf(fields),
     approved: fields.length,
     waiting: rest?.ids.length ?? 0,
@@ -193,7 +193,7 @@ async function decidedBatch(
 ): Promise<DecidedBatch> {
   const batches = await readBatches(tx, teamId);
   const left = batches.find(({ hash }) => hash === batch);
-  return { of: 'fields', decision: numberOf(fields), fields, waiting: left?.users ?? 0, batches };
+  return { resource: 'fields', decision: numberOf(fields), fields, waiting: left?.users ?? 0, batches };
 }
 
 /**

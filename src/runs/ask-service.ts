@@ -27,15 +27,19 @@ export type ServiceAnswer =
     }
   | { readonly reached: false; readonly error: ServiceError };
 
-export interface Wanted {
-  readonly who: string;
-  readonly asked: UserQuery;
+export interface WantedUser {
+  readonly typed: string;
+  readonly query: UserQuery;
   /** The user in the mirror. If there is none, the service is searched. */
   readonly known: Id | undefined;
 }
 
 /** Only reads: the client refuses writes, and what it learns is not stored. */
-export async function askService(setup: Setup, signal: AbortSignal, wanted: Wanted): Promise<ServiceAnswer> {
+export async function askService(
+  setup: Setup,
+  signal: AbortSignal,
+  wanted: WantedUser,
+): Promise<ServiceAnswer> {
   const { config, log, mirror: opened } = setup;
   try {
     return await withReading(opened.db, config, { log, signal }, async ({ service, mirror }, team) => {
@@ -55,14 +59,14 @@ export async function askService(setup: Setup, signal: AbortSignal, wanted: Want
 async function readUser(
   service: Client,
   reader: MirrorPort,
-  of: { readonly id: Id; readonly member: TeamMember | undefined; readonly wanted: Wanted },
+  target: { readonly id: Id; readonly member: TeamMember | undefined; readonly wanted: WantedUser },
 ): Promise<ServiceUser | undefined> {
-  const { id, member, wanted } = of;
+  const { id, member, wanted } = target;
   const [known] = await reader.readAddresses([id]);
-  const typed = wanted.asked.email === null ? null : wanted.who.trim();
+  const typed = wanted.query.email === null ? null : wanted.typed.trim();
   const addresses = {
     emails: [...(known?.emails ?? []), typed, member?.email ?? null],
-    phones: [...(known?.phones ?? []), wanted.asked.phone, member?.phone ?? null],
+    phones: [...(known?.phones ?? []), wanted.query.phone, member?.phone ?? null],
   };
   const found = (await readBack(service, addresses, [id])).get(id);
   if (found !== undefined || member === undefined) return found;
@@ -70,25 +74,29 @@ async function readUser(
 }
 
 /** Searches for a user that the mirror does not know yet. */
-async function findOnService(service: Client, team: Team, { who, asked }: Wanted): Promise<Id | undefined> {
-  const { id, email, phone, name } = asked;
+async function findOnService(
+  service: Client,
+  team: Team,
+  { typed, query }: WantedUser,
+): Promise<Id | undefined> {
+  const { id, email, phone, name } = query;
   const inAnyCase = (text: string | null) => canonicalName(text ?? '').toLowerCase();
   const listed = team.members.filter(
     (member) => member.id === id || (name !== null && inAnyCase(member.name) === inAnyCase(name)),
   );
   if (listed.length > 0)
     return theOnly(
-      who,
-      listed.map((one) => ({
-        id: one.id,
-        name: one.name ?? '',
-        email: one.email,
-        phone: one.phone,
+      typed,
+      listed.map((listedMember) => ({
+        id: listedMember.id,
+        name: listedMember.name ?? '',
+        email: listedMember.email,
+        phone: listedMember.phone,
         gone: false,
       })),
     )?.id;
   if (email === null && phone === null) return undefined;
-  const filter = { emails: email === null ? [] : [who.trim()], phones: phone === null ? [] : [phone] };
+  const filter = { emails: email === null ? [] : [typed.trim()], phones: phone === null ? [] : [phone] };
   const { users } = await service.users(filter);
   const named = users.map((user) => ({
     id: user.id,
@@ -97,5 +105,5 @@ async function findOnService(service: Client, team: Team, { who, asked }: Wanted
     phone: readable(user.phone) ?? null,
     gone: false,
   }));
-  return theOnly(who, named)?.id;
+  return theOnly(typed, named)?.id;
 }

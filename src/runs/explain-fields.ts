@@ -149,10 +149,10 @@ function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
     ...does('pushes', pushes),
   ];
   const held = decided('held');
-  const asked = held.filter((field) => facts.heldUntil[field] !== undefined);
+  const requested = held.filter((field) => facts.heldUntil[field] !== undefined);
   const waiting = facts.state.held.filter((hold) => held.includes(hold.field) && waitsInBatch(hold));
   const others = held.filter(
-    (field) => !asked.includes(field) && waiting.every((hold) => hold.field !== field),
+    (field) => !requested.includes(field) && waiting.every((hold) => hold.field !== field),
   );
   const unread = columns('wait');
   const parts = [
@@ -163,7 +163,7 @@ function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
       ([batch, of]) =>
         `the push of ${list(of.map(({ field }) => columnOf(field)))} waits for "musterd approve ${batch}"`,
     ),
-    ...asked.map((field) => `${columnOf(field)} stays held until ${facts.heldUntil[field]}`),
+    ...requested.map((field) => `${columnOf(field)} stays held until ${facts.heldUntil[field]}`),
     ...stayHeld(others, facts),
     ...(unread.length === 0
       ? []
@@ -175,17 +175,25 @@ function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
 }
 
 function afterOpenPush(outcomes: FieldOutcomes, quietUntil: string): string {
-  const of = (...words: readonly string[]) =>
+  const fieldsDecided = (...words: readonly string[]) =>
     fields.filter((field) => words.includes(outcomes[field] ?? '')).map(columnOf);
   const does = (verb: string, names: readonly string[], rest = '') =>
     names.length === 0 ? [] : [`${verb} ${list(names)}${rest}`];
   const acts = [
-    ...does('confirms the push of', of('confirmed')),
-    ...does('waits for a sign of', of('unknown'), `, which is given up as not applied after ${quietUntil}`),
-    ...does('gives up the push of', of('unsent', 'unanswered'), ' as not applied and merges again'),
+    ...does('confirms the push of', fieldsDecided('confirmed')),
+    ...does(
+      'waits for a sign of',
+      fieldsDecided('unknown'),
+      `, which is given up as not applied after ${quietUntil}`,
+    ),
+    ...does(
+      'gives up the push of',
+      fieldsDecided('unsent', 'unanswered'),
+      ' as not applied and merges again',
+    ),
     ...does(
       'records that the service does not show what was sent as',
-      of('changed', 'missing', 'ineffective'),
+      fieldsDecided('changed', 'missing', 'ineffective'),
     ),
   ];
   return `The outcome of a push is not known: the next run reads the user back and ${list(acts)}.`;

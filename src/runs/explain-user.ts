@@ -62,13 +62,13 @@ export interface Explanation {
 export async function explainUser(setup: Setup, signal: AbortSignal, who: string): Promise<Explanation> {
   const { db } = setup.mirror;
   await requireSchema(db);
-  const asked = readUserQuery(who);
+  const query = readUserQuery(who);
   const pinned = await readTeamId(db.kysely, setup.config.team);
-  const found = pinned === null ? [] : await findUsers(db.kysely, pinned, asked);
-  const known = theOnly(who, found)?.id;
-  const answer = await askService(setup, signal, { who, asked, known });
-  if (!answer.reached && (known === undefined || pinned === null)) throw answer.error;
-  const id = known ?? (answer.reached ? answer.id : undefined);
+  const found = pinned === null ? [] : await findUsers(db.kysely, pinned, query);
+  const knownId = theOnly(who, found)?.id;
+  const answer = await askService(setup, signal, { typed: who, query, known: knownId });
+  if (!answer.reached && (knownId === undefined || pinned === null)) throw answer.error;
+  const id = knownId ?? (answer.reached ? answer.id : undefined);
   const teamId = answer.reached ? answer.teamId : pinned;
   if (id === undefined || teamId === null) throw nobodyAnswers(who);
   return explain(setup, teamId, id, answer);

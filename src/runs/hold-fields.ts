@@ -1,6 +1,6 @@
 /** A person asks for fields of somebody to be left alone on both sides for a while, or for the end of that. */
 import { MusterdError } from '../errors.ts';
-import { type AskedHolds, askHolds, endAskedHolds } from '../mirror/users/held.ts';
+import { type RequestedHolds, askHolds, endAskedHolds } from '../mirror/users/held.ts';
 import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
 import type { Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
@@ -10,7 +10,7 @@ import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';
 import { readTimeFromNow } from './time-from-now.ts';
 
-export type { AskedHolds } from '../mirror/users/held.ts';
+export type { RequestedHolds } from '../mirror/users/held.ts';
 
 export interface HoldWish {
   readonly id: Id;
@@ -36,7 +36,7 @@ export async function holdFields(
   setup: Setup,
   team: LeasedTeam,
   { id, actor, ...wanted }: HoldWish,
-): Promise<AskedHolds> {
+): Promise<RequestedHolds> {
   const teamId = await requireTeamId(setup);
   return await underLease(setup.mirror.db, team, async (tx) => {
     await actAs(tx, setup.config, actor);

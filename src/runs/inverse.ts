@@ -18,7 +18,7 @@ export interface Inverse {
 }
 
 /** A field that the run changed, or that was decided about, but that is not undone. */
-export interface LeftAlone {
+export interface FieldLeftAlone {
   readonly userId: Id;
   readonly name: string;
   /** `null` stands for whether the user has left. */
@@ -37,8 +37,8 @@ export interface UndoPlan {
   /** The changes that a reason lets pass the limits. The others were rejected, and nobody has agreed to them. */
   readonly approvable: readonly Inverse[];
   /** What waits for a decision again, with its value. */
-  readonly undecided: readonly Pick<LeftAlone, 'userId' | 'name' | 'field' | 'from'>[];
-  readonly left: readonly LeftAlone[];
+  readonly undecided: readonly Pick<FieldLeftAlone, 'userId' | 'name' | 'field' | 'from'>[];
+  readonly left: readonly FieldLeftAlone[];
   /** The number under which a decision is taken back; `null` if that is only shown, or if the change of a run is undone. */
   readonly number: bigint | null;
 }
@@ -46,9 +46,9 @@ export interface UndoPlan {
 /** Whether two values of a field are equal in canonical form. A name is compared half by half. */
 function same(field: Field, a: FieldValue, b: FieldValue): boolean {
   if (field === 'name') {
-    const [one, two] = [a as NamePair, b as NamePair];
+    const [left, right] = [a as NamePair, b as NamePair];
     return (['first', 'last'] as const).every(
-      (half) => canonicalName(one[half]) === canonicalName(two[half]),
+      (half) => canonicalName(left[half]) === canonicalName(right[half]),
     );
   }
   return canonicalOf(field, a) === canonicalOf(field, b);
@@ -110,7 +110,7 @@ function offerOf(teamId: Id, moved: MovedField): string | null {
 /** Plans how to set these fields back, as far as nothing has changed since. */
 export function inverseOf(teamId: Id, fields: readonly MovedField[]): UndoPlan {
   const changes: Inverse[] = [];
-  const left: LeftAlone[] = [];
+  const left: FieldLeftAlone[] = [];
   const edits = new Map<Id, UserEdit>();
   for (const moved of fields) {
     const { userId, name, field, now, old } = moved;

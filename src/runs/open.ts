@@ -6,7 +6,7 @@ import { checkServer } from '../mirror/db/check-server.ts';
 import { folderAddress } from '../mirror/db/address.ts';
 import { createDatabase, type Database, type DatabaseOptions } from '../mirror/db/database.ts';
 import { sqlState } from '../mirror/db/database-errors.ts';
-import { reachOf } from '../mirror/db/database-url.ts';
+import { connectionHelp } from '../mirror/db/database-url.ts';
 import { migrate, pendingMigrations } from '../mirror/migrations.ts';
 import { plural } from '../model/in-words.ts';
 import { createSecret, type Secret } from '../secret.ts';
@@ -89,7 +89,7 @@ export async function openMirror(
   }
   const reach =
     embedded === undefined
-      ? { ...reachOf(url), stays: true }
+      ? { ...connectionHelp(url), stays: true }
       : { url: embedded.shownUrl, psql: embedded.psqlCommand, stays: embedded.attached };
   const readingUrl = async () =>
     embedded === undefined ? url : (await import('../embedded/reading-login.ts')).readingUrl(url);

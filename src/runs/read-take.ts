@@ -5,7 +5,7 @@ import { MusterdError } from '../errors.ts';
 import { type Id, maxId } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
 import { splitName } from '../model/name.ts';
-import type { SeenField, Take } from './resolve-field.ts';
+import type { SeenField, WinningValue } from './resolve-field.ts';
 
 /** @throws MusterdError `usage` for an impossible value. All other checks are made by the trigger on the mirror. */
 export function readValue(field: Field, text: string): FieldValue {
@@ -21,7 +21,7 @@ export function readValue(field: Field, text: string): FieldValue {
 }
 
 /** @throws MusterdError `usage`, like `readValue` */
-export function readTake(field: Field, text: string | undefined): Take {
+export function readTake(field: Field, text: string | undefined): WinningValue {
   if (text === undefined) throw new MusterdError('usage', '--take is missing: mirror, service, or a value');
   return text === 'mirror' || text === 'service' ? text : { value: readValue(field, text) };
 }

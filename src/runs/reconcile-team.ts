@@ -7,7 +7,7 @@ import { paceOf } from '../model/pace.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
 import { programVersion } from './program-version.ts';
-import { type Planned, type PushCost, plan, reconcile } from '../reconcile/reconcile.ts';
+import { type RunPlan, type PushCost, plan, reconcile } from '../reconcile/reconcile.ts';
 import type { ReconcileSettings } from '../reconcile/reconcile-settings.ts';
 import { countHeld } from '../reconcile/guard/left-waiting.ts';
 import { usualLimits } from '../reconcile/guard/limits.ts';
@@ -73,7 +73,7 @@ export async function runReconcile(
   return report;
 }
 
-export interface PlanReport extends Planned {
+export interface PlanReport extends RunPlan {
   readonly team: Team;
   readonly notes: RunNotes;
   /** The number of single fields that will wait for a person after it. */

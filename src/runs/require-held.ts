@@ -10,7 +10,7 @@ import type { BaseUser, MirrorRow } from '../model/user.ts';
 import type { Hold } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 
-export interface Held {
+export interface HeldField {
   readonly hold: Hold;
   readonly mirror: MirrorRow;
   readonly base: BaseUser;
@@ -64,7 +64,7 @@ export async function requireHeld(
   teamId: Id,
   state: UserState,
   { field, sends = () => false }: { readonly field: Field; readonly sends?: (mirror: MirrorRow) => boolean },
-): Promise<Held> {
+): Promise<HeldField> {
   const { id, held, mirror, base } = state;
   const hold = held.find((one) => one.field === field);
   if (hold === undefined) {

@@ -19,11 +19,11 @@ export interface BatchResolution extends Pick<Resolution, 'why' | 'actor'> {
  */
 export async function resolveBatch(
   setup: Setup,
-  of: LeasedTeam,
+  leased: LeasedTeam,
   { batch, ...resolution }: BatchResolution,
 ): Promise<ResolvedFields> {
   const teamId = await requireTeamId(setup);
-  return await underLease(setup.mirror.db, of, async (tx) => {
+  return await underLease(setup.mirror.db, leased, async (tx) => {
     const all = await readHeldTogether(tx, teamId);
     const found = all.find(({ hash }) => hash === batch);
     if (found === undefined) {

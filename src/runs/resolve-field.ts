@@ -23,10 +23,10 @@ import { planResolved } from '../reconcile/merge/plan-resync.ts';
 import { actAs, decideFor } from './four-eyes.ts';
 import { requireTeamId, requireUser } from './named-user.ts';
 import type { Setup } from './open.ts';
-import { type Held, refusalOf, requireHeld, sayValue } from './require-held.ts';
+import { type HeldField, refusalOf, requireHeld, sayValue } from './require-held.ts';
 
 /** The value that wins: that of one side, or another one. */
-export type Take = 'mirror' | 'service' | { readonly value: FieldValue };
+export type WinningValue = 'mirror' | 'service' | { readonly value: FieldValue };
 
 /** The value that the service showed; absent if the person does not say. */
 interface SeenService {
@@ -44,7 +44,7 @@ export type SeenField =
 
 export interface Resolution {
   readonly field: Field;
-  readonly take: Take;
+  readonly take: WinningValue;
   /** Absent if a command has just read and shown it in the same transaction, so that it decides about whatever is there. */
   readonly seen: SeenField | undefined;
   readonly why: string;
@@ -53,7 +53,7 @@ export interface Resolution {
 }
 
 /** @throws MusterdError `usage` if the person saw something else */
-function requireSeen(id: Id, { hold, mirror }: Held, seen: SeenField | undefined): void {
+function requireSeen(id: Id, { hold, mirror }: HeldField, seen: SeenField | undefined): void {
   if (seen === undefined) return;
   const { field, edit, shown = hold.service } = hold;
   const isShown = ({ service }: SeenService): boolean =>
@@ -87,7 +87,11 @@ const busy = (id: Id) =>
   new MusterdError('mirror', `User ${id} is being edited; nothing was changed`, { hint: 'Try again.' });
 
 /** The value to write to the mirror, or `undefined` if it is already there. */
-function wantedOf(take: Exclude<Take, 'service'>, field: Field, mirror: MirrorRow): UserPatch | undefined {
+function wantedOf(
+  take: Exclude<WinningValue, 'service'>,
+  field: Field,
+  mirror: MirrorRow,
+): UserPatch | undefined {
   const value = take === 'mirror' ? mirror[field] : take.value;
   const patch: UserPatch = { [field]: value };
   const same = sameBytes(field, { ...mirror, ...patch }, mirror);
@@ -96,16 +100,16 @@ function wantedOf(take: Exclude<Take, 'service'>, field: Field, mirror: MirrorRo
 }
 
 /** Whether the service gets the mirror's value, in whatever spelling. */
-const sendsMirrors = (take: Take, field: Field, mirror: MirrorRow): boolean =>
+const sendsMirrors = (take: WinningValue, field: Field, mirror: MirrorRow): boolean =>
   take === 'mirror' ||
   (take !== 'service' &&
     canonicalValue(field, { ...mirror, [field]: take.value }) === canonicalValue(field, mirror));
 
 /** A value that equals the mirror's counts as taking the mirror's. */
-const isMirrors = (take: Take, field: Field, mirror: MirrorRow): boolean =>
+const isMirrors = (take: WinningValue, field: Field, mirror: MirrorRow): boolean =>
   typeof take === 'object' && sameBytes(field, { ...mirror, [field]: take.value }, mirror);
 
-export interface Resolved {
+export interface ResolvedField {
   readonly id: Id;
   readonly field: Field;
   readonly name: string;
@@ -119,20 +123,20 @@ export interface Resolved {
   readonly decision: bigint | null;
 }
 
-interface HeldOf {
+interface UserToResolve {
   readonly teamId: Id;
   readonly config: Setup['config'];
   readonly id: Id;
 }
 
 /** One act of deciding, in one step and under one number. Both are known once something has been decided. */
-interface Act {
+interface DecisionInProgress {
   runId?: bigint;
   decision: bigint | null;
 }
 
 /** The values of base and service that this decides about: what both sides agree on now, or what was held. */
-function decidedOver(take: Take, { base, service }: Hold, agreed: BaseUser, field: Field) {
+function decidedOver(take: WinningValue, { base, service }: Hold, agreed: BaseUser, field: Field) {
   if (take === 'service') return { base, service: service ?? null };
   return {
     base: agreed[field],
@@ -143,19 +147,19 @@ function decidedOver(take: Take, { base, service }: Hold, agreed: BaseUser, fiel
 /** Ends one hold within the given transaction. */
 async function resolveHold(
   tx: Transaction,
-  { teamId, config, id }: HeldOf,
-  act: Act,
-  { field, take: asked, seen, why, actor }: Resolution,
-): Promise<Resolved> {
+  { teamId, config, id }: UserToResolve,
+  act: DecisionInProgress,
+  { field, take: wantedTake, seen, why, actor }: Resolution,
+): Promise<ResolvedField> {
   const { team } = config;
-  if (asked === 'service') await actAs(tx, config, actor);
-  const fourEyes = asked !== 'service' && (await decideFor(tx, config, actor));
+  if (wantedTake === 'service') await actAs(tx, config, actor);
+  const fourEyes = wantedTake !== 'service' && (await decideFor(tx, config, actor));
   const state = await readUserState(tx, teamId, id);
-  const sends = (of: MirrorRow) => sendsMirrors(asked, field, of);
+  const sends = (of: MirrorRow) => sendsMirrors(wantedTake, field, of);
   const held = await requireHeld(tx, teamId, state, { field, sends });
   requireSeen(id, held, seen);
   const { hold, mirror, base } = held;
-  const take = isMirrors(asked, field, mirror) ? 'mirror' : asked;
+  const take = isMirrors(wantedTake, field, mirror) ? 'mirror' : wantedTake;
   act.runId ??= await recordStep(tx, { team, teamId, command: 'resolve' });
   const { runId } = act;
   // Another value is an edit like any other, about which nobody has decided. The conflict is over, but what waited in a
@@ -206,7 +210,7 @@ export interface UserResolution extends Resolution {
 }
 
 export interface ResolvedFields {
-  readonly resolved: readonly Resolved[];
+  readonly resolved: readonly ResolvedField[];
   /** Number of the decision. */
   readonly decision: bigint | null;
 }
@@ -214,13 +218,13 @@ export interface ResolvedFields {
 /** Decides about these fields within the given transaction, in one step: about all of them or none. */
 export async function resolveEach(
   tx: Transaction,
-  of: Omit<HeldOf, 'id'>,
+  team: Omit<UserToResolve, 'id'>,
   resolutions: readonly UserResolution[],
 ): Promise<ResolvedFields> {
-  const act: Act = { decision: null };
-  const resolved: Resolved[] = [];
+  const act: DecisionInProgress = { decision: null };
+  const resolved: ResolvedField[] = [];
   for (const { id, ...one } of resolutions.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
-    resolved.push(await resolveHold(tx, { ...of, id }, act, one));
+    resolved.push(await resolveHold(tx, { ...team, id }, act, one));
   return { resolved, decision: act.decision };
 }
 
@@ -240,9 +244,9 @@ export async function resolve(
   team: LeasedTeam,
   who: string,
   resolution: Resolution,
-): Promise<Resolved> {
+): Promise<ResolvedField> {
   const teamId = await requireTeamId(setup);
   const { id } = await requireUser(setup, teamId, who);
   const { resolved } = await resolveAll(setup, team, [{ ...resolution, id }]);
-  return resolved[0] as Resolved;
+  return resolved[0] as ResolvedField;
 }

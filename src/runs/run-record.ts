@@ -80,7 +80,7 @@ export interface BegunRun {
   readonly known: KnownTeam;
 }
 
-interface Recorded {
+interface RecordOptions {
   readonly config: Config;
   readonly begun: BegunRun;
   readonly groups: readonly RunGroup[];
@@ -90,9 +90,16 @@ interface Recorded {
 }
 
 /** The record of one run. It is closed in one transaction, which also gives the lease back. */
-export function createRecord({ config, begun: { lease, runId }, groups, log, notes, learned }: Recorded) {
+export function createRecord({
+  config,
+  begun: { lease, runId },
+  groups,
+  log,
+  notes,
+  learned,
+}: RecordOptions) {
   const startedMs = systemClock.monotonicMs();
-  const asked = createEndpointCounts();
+  const endpointCounts = createEndpointCounts();
   const finish = async (
     outcome: RunOutcome,
     reasons: readonly string[],
@@ -104,7 +111,7 @@ export function createRecord({ config, begun: { lease, runId }, groups, log, not
       ...notes.counts,
       ...(longestPushMs === null ? {} : { push_window_ms: longestPushMs }),
     };
-    const requests = asked.requests();
+    const requests = endpointCounts.requests();
     let waits = { held: 0, waiting: 0 };
     const news = learned();
     const run = {
@@ -113,7 +120,7 @@ export function createRecord({ config, begun: { lease, runId }, groups, log, not
       counts,
       waiting,
       requests,
-      endpoints: asked.byEndpoint(),
+      endpoints: endpointCounts.byEndpoint(),
       requestIds,
       errorCode,
     };
@@ -128,7 +135,7 @@ export function createRecord({ config, begun: { lease, runId }, groups, log, not
     return { outcome, reasons, ...waits, counts, requests, durationMs };
   };
   return {
-    onServiceEvent: asked.onServiceEvent,
+    onServiceEvent: endpointCounts.onServiceEvent,
     end: async ({ id, name }: TeamHead, still?: Still): Promise<RunReport> => {
       const { refusal, warnings } = notes;
       const outcome = outcomeOf(notes);

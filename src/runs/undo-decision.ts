@@ -48,9 +48,9 @@ export async function undoDecision(
     moved.filter((one) => ['arrived', 'given back'].includes(outcomes.get(keyOfField(one)) ?? '')),
   );
   const isTold = new Set([...inverse.changes, ...inverse.left].map(keyOfField));
-  const known = new Map(before.map((one) => [keyOf(one.userId, one.field), one]));
+  const movedBefore = new Map(before.map((one) => [keyOf(one.userId, one.field), one]));
   const named = (row: UndecidedEdit): UndoPlan['undecided'][number] => {
-    const { name, value } = known.get(keyOfRow(row)) ?? {};
+    const { name, value } = movedBefore.get(keyOfRow(row)) ?? {};
     const field = row.field === null ? null : fieldOf(row.field);
     const from = field === null ? null : valueFromJson(field, value);
     return { userId: row.userId, name: name ?? '', field, from };
@@ -69,7 +69,7 @@ export async function undoDecision(
           ...named(row),
           from: null,
           to: null,
-          reason: whyLeft(row, known.get(keyOfRow(row))),
+          reason: whyLeft(row, movedBefore.get(keyOfRow(row))),
           offer: null,
         })),
     ],

@@ -16,8 +16,8 @@ import { type Inverse, inverseOf, undoKeys, type UndoPlan, withoutMissed } from 
 import { undoDecision } from './undo-decision.ts';
 
 /** What is to be undone. */
-export interface Undone {
-  readonly of: 'run' | 'decision';
+export interface UndoTarget {
+  readonly kind: 'run' | 'decision';
   readonly number: bigint;
 }
 
@@ -28,10 +28,10 @@ export interface Undone {
 export async function planUndo(
   db: Queryable,
   { team }: { readonly team: string },
-  { of, number }: Undone,
+  { kind, number }: UndoTarget,
   how: Parameters<typeof undoDecision>[3] = { why: undefined, isShown: true },
 ): Promise<UndoPlan & { readonly teamId: Id }> {
-  if (of === 'decision') return await undoDecision(db, { team }, number, how);
+  if (kind === 'decision') return await undoDecision(db, { team }, number, how);
   const teamId = await readTeamId(db, team);
   if (teamId === null || !(await hasRun(db, team, number))) {
     throw new MusterdError('usage', `There is no run ${number} of team "${team}"`, {
@@ -73,13 +73,13 @@ const moved = (what: string) =>
  */
 export async function applyUndo(
   db: Database,
-  of: LeasedTeam & Pick<Config, 'push'>,
-  undone: Undone,
+  leased: LeasedTeam & Pick<Config, 'push'>,
+  undone: UndoTarget,
   { actor, why, seen }: Confirmation & { readonly seen?: readonly string[] },
 ): Promise<UndoPlan> {
-  return underLease(db, of, async (tx) => {
-    await decideFor(tx, of, actor);
-    const { teamId, ...plan } = await planUndo(tx, of, undone, { why, isShown: false });
+  return underLease(db, leased, async (tx) => {
+    await decideFor(tx, leased, actor);
+    const { teamId, ...plan } = await planUndo(tx, leased, undone, { why, isShown: false });
     if (seen !== undefined && undoKeys(plan).toSorted().join() !== seen.toSorted().join())
       throw moved('Something of it has moved');
     const edited = await editUsers(tx, teamId, plan.edits);
@@ -89,7 +89,11 @@ export async function applyUndo(
     if (plan.number !== null)
       await recordSetBack(tx, teamId, { number: plan.number, why, fields: done.changes });
     if (why !== undefined)
-      await approveInverse(tx, teamId, plan.approvable, { why, waits: waitsFor(of), decision: plan.number });
+      await approveInverse(tx, teamId, plan.approvable, {
+        why,
+        waits: waitsFor(leased),
+        decision: plan.number,
+      });
     return done;
   });
 }

@@ -52,7 +52,7 @@ export interface Watch {
 }
 
 /** The members of the team, as read by an earlier run and compared with the mirror. */
-export interface Recalled {
+export interface RecalledTeam {
   readonly team: Team;
   /** The number of users present after that, or `undefined` if they were not counted since. */
   readonly population: number | undefined;
@@ -60,7 +60,7 @@ export interface Recalled {
 
 export interface TeamMemory {
   /** @returns `undefined` if the members were read too long ago */
-  recall(): Recalled | undefined;
+  recall(): RecalledTeam | undefined;
   /** @param readAtMs when the service was asked, by the monotonic clock */
   keep(team: TeamAnswer, readAtMs: number): Promise<void>;
   /** Keeps the number of users for as long as the members are kept. */
@@ -79,7 +79,7 @@ export interface RunKind {
 /** Whether a person ordered it, so that it must not go on as a run that only reads. */
 const isDecision = ({ command }: RunKind): boolean => command === 'resync' || command === 'apply';
 
-type Work<Result> = (context: LeasedContext, team: TeamAnswer) => Promise<Result>;
+type RunWork<Result> = (context: LeasedContext, team: TeamAnswer) => Promise<Result>;
 
 /** The context of a run that may write under its lease. */
 export interface LeasedContext extends WritingContext {
@@ -122,7 +122,7 @@ export async function withRun<Result>(
   db: Database,
   kind: RunKind,
   watch: Watch,
-  work: Work<Result>,
+  work: RunWork<Result>,
 ): Promise<{ readonly report: RunReport; readonly result: Result }> {
   const { config } = kind;
   const log = watch.log.child({ team: config.team });
@@ -154,7 +154,7 @@ async function runUnderLease<Result>(
   begun: BegunRun,
   kind: RunKind,
   watch: Watch,
-  work: Work<Result>,
+  work: RunWork<Result>,
 ): Promise<{ readonly report: RunReport; readonly result: Result }> {
   const { config, groups, mode } = kind;
   const { lease, runId, known } = begun;

@@ -6,7 +6,7 @@ import { type ListAsked, readJson, readList } from './parse-json.ts';
 import type { Answer, Failure, FailureReason, Headers, Refusal } from './call-outcome.ts';
 import { toPrintable } from './printable.ts';
 
-export interface Head {
+export interface AnswerHead {
   readonly status: number;
   readonly headers: Headers;
   /** The token that was sent, which must be removed if the answer repeats it. */
@@ -15,18 +15,18 @@ export interface Head {
 
 const maxQuoteLength = 200;
 
-function header(head: Head, name: string): string | null {
+function header(head: AnswerHead, name: string): string | null {
   const value = head.headers[name];
   return typeof value === 'string' ? value : (value?.[0] ?? null);
 }
 
 /** Makes the service's text safe for an error or an event. */
-function quote(head: Head, text: string, maxLength = maxQuoteLength): string {
+function quote(head: AnswerHead, text: string, maxLength = maxQuoteLength): string {
   // Printable first: invisible characters inside the token would keep it from being found.
   return blotOut(toPrintable(text, text.length), [head.token]).slice(0, maxLength).toWellFormed();
 }
 
-function common(head: Head) {
+function common(head: AnswerHead) {
   const id = header(head, 'x-request-id');
   const requestId = id === null ? null : quote(head, id);
   // An answer from a cache carries the time at which it was made.
@@ -34,22 +34,22 @@ function common(head: Head) {
   return { status: head.status, requestId, dateMs: Number.isNaN(dateMs) ? null : dateMs };
 }
 
-function failure(head: Head, reason: FailureReason, message: string, cause?: unknown): Failure {
+function failure(head: AnswerHead, reason: FailureReason, message: string, cause?: unknown): Failure {
   return { kind: 'failure', reason, phase: 'sent', message, cause, ...common(head) };
 }
 
-function hasLength(head: Head): boolean {
+function hasLength(head: AnswerHead): boolean {
   const chunked = /(?:^|,)\s*chunked\s*$/i.test(header(head, 'transfer-encoding') ?? '');
   return chunked || header(head, 'content-length') !== null;
 }
 
 /** The `Content-Length` in bytes; `null` if it is absent or invalid. */
-export function lengthOf(head: Head): number | null {
+export function lengthOf(head: AnswerHead): number | null {
   const length = header(head, 'content-length');
   return length !== null && /^\d{1,15}$/.test(length) ? Number(length) : null;
 }
 
-function isEncoded(head: Head): boolean {
+function isEncoded(head: AnswerHead): boolean {
   const encoding = header(head, 'content-encoding');
   return encoding !== null && encoding.trim() !== '' && encoding.trim().toLowerCase() !== 'identity';
 }
@@ -59,7 +59,7 @@ function redirectHost(location: string | null): string {
 }
 
 /** The failure that status and headers alone show; `null` if there is none. */
-export function judgeHead(head: Head, anyContentType: boolean): Failure | null {
+export function judgeHead(head: AnswerHead, anyContentType: boolean): Failure | null {
   if (head.status >= 400) return null;
   if (head.status >= 300) {
     const host = quote(head, redirectHost(header(head, 'location')));
@@ -69,8 +69,8 @@ export function judgeHead(head: Head, anyContentType: boolean): Failure | null {
   if (!hasLength(head)) return failure(head, 'unframed', 'the answer has neither a length nor chunks');
   const type = (header(head, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   if (!anyContentType && !/^application\/(?:json|[\w.-]+\+json)$/.test(type)) {
-    const said = type === '' ? 'no content type' : quote(head, type, 60);
-    return failure(head, 'not-json', `the answer is not JSON (${said})`);
+    const typeWords = type === '' ? 'no content type' : quote(head, type, 60);
+    return failure(head, 'not-json', `the answer is not JSON (${typeWords})`);
   }
   return null;
 }
@@ -83,7 +83,7 @@ const maxExcerptLength = 1_000;
  * body if that says more.
  */
 function readRefusal(
-  head: Head,
+  head: AnswerHead,
   body: Pick<Body, 'take'>,
   maxBytes: number,
 ): Pick<Refusal, 'label' | 'excerpt'> {
@@ -92,11 +92,11 @@ function readRefusal(
   // A character has four bytes at most, and the rest would be cut.
   const text = new TextDecoder().decode(bytes.subarray(0, 4 * maxExcerptLength)).trim();
   const read = readJson({ take: () => bytes }, maxBytes);
-  const said = read !== null && 'value' in read ? read.value : null;
-  const label = isObject(said) ? (said['message'] ?? said['error']) : said;
+  const message = read !== null && 'value' in read ? read.value : null;
+  const label = isObject(message) ? (message['message'] ?? message['error']) : message;
   return {
     label: typeof label !== 'string' || label === '' ? null : quote(head, label),
-    excerpt: text === '' || typeof said === 'string' ? undefined : quote(head, text, maxExcerptLength),
+    excerpt: text === '' || typeof message === 'string' ? undefined : quote(head, text, maxExcerptLength),
   };
 }
 
@@ -106,7 +106,7 @@ function readRefusal(
  * @param list the list expected in the answer
  */
 export function readAnswer(
-  head: Head,
+  head: AnswerHead,
   body: Pick<Body, 'take'>,
   maxBytes: number,
   list?: ListAsked,
@@ -119,7 +119,7 @@ export function readAnswer(
   return readList(body, maxBytes, list).then((read) => answerOf(head, read));
 }
 
-function answerOf(head: Head, read: ReturnType<typeof readJson>): Answer | Failure {
+function answerOf(head: AnswerHead, read: ReturnType<typeof readJson>): Answer | Failure {
   if (read === null) return failure(head, 'malformed', 'the answer claims to be JSON and is not');
   if ('excess' in read) return failure(head, 'too-large', `the answer is not taken: ${read.excess}`);
   return { kind: 'answer', body: read, headers: head.headers, ...common(head) };
@@ -127,7 +127,7 @@ function answerOf(head: Head, read: ReturnType<typeof readJson>): Answer | Failu
 
 /** The outcome of an incomplete body. A 4xx or 5xx still counts as a refusal, without a message. */
 export function failAfterHead(
-  head: Head,
+  head: AnswerHead,
   reason: FailureReason,
   message: string,
   cause?: unknown,

@@ -5,7 +5,7 @@ import type { ParsedJson } from './parse-json.ts';
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Metadata of every answer. */
-interface Answered {
+interface AnswerMetadata {
   readonly status: number;
   /** `X-Request-Id`: "identifies the request for support" (interface.md, General rules, 3). */
   readonly requestId: string | null;
@@ -14,14 +14,14 @@ interface Answered {
 }
 
 /** A 2xx whose body is JSON. */
-export interface Answer extends Answered {
+export interface Answer extends AnswerMetadata {
   readonly kind: 'answer';
   readonly body: ParsedJson;
   readonly headers: Headers;
 }
 
 /** A 4xx or 5xx. "Errors are a status code with a JSON string body" (interface.md, Errors). */
-export interface Refusal extends Answered {
+export interface Refusal extends AnswerMetadata {
   readonly kind: 'refusal';
   readonly label: string | null;
   /** The beginning of the body, made printable, if it says more than the label. */

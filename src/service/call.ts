@@ -40,7 +40,7 @@ export interface Reply {
 /** @throws ServiceError if no attempt got an answer; MusterdError `stopped` */
 export type MakeCall = (call: Call) => Promise<Reply>;
 
-interface Parts {
+interface CallParts {
   readonly http: Http;
   readonly tokens: Tokens;
   readonly rate: Rate;
@@ -63,10 +63,10 @@ interface Attempt {
 }
 
 /** Makes one request: it waits for its turn, a token and a place in the rate, and reports the answer to all of them. */
-async function attempt(parts: Parts, call: Call, number: number): Promise<Attempt> {
+async function attempt(parts: CallParts, call: Call, number: number): Promise<Attempt> {
   const { clock, tokens, rate, skew, onEvent } = parts;
   const operation = nameOperation(call.operation);
-  const asked = clock.monotonicMs();
+  const askedMs = clock.monotonicMs();
   const slot: Slot = await rate.acquire();
   let sent = false;
   try {
@@ -92,7 +92,7 @@ async function attempt(parts: Parts, call: Call, number: number): Promise<Attemp
       status: outcome.status,
       requestId: outcome.requestId,
       durationMs: clock.monotonicMs() - startedMs,
-      waitedMs: startedMs - asked,
+      waitedMs: startedMs - askedMs,
     });
     if (outcome.dateMs !== null) {
       const message = skew.observe(outcome.dateMs, wallMs);
@@ -107,7 +107,7 @@ async function attempt(parts: Parts, call: Call, number: number): Promise<Attemp
 
 /** Reports an answer to the rate and the credential. */
 async function settle(
-  parts: Parts,
+  parts: CallParts,
   call: Call,
   slot: Slot,
   outcome: Outcome,
@@ -132,7 +132,7 @@ async function settle(
 }
 
 /** Makes calls in order, within the rate, with a token, and repeats them if that is safe. */
-export function createCall(parts: Parts): MakeCall {
+export function createCall(parts: CallParts): MakeCall {
   const { clock, tokens, retry, random, signal, onEvent } = parts;
   const limit = pLimit(parts.concurrency);
   let budget = retryBudget;

@@ -34,10 +34,10 @@ const bytesPerTurn = 131_072;
 /** If the rest of an answer is no longer than this, it takes little memory, whatever it contains. */
 const longestFrame = 262_144;
 
-const known = new WeakSet<object>();
+const decodedLists = new WeakSet<object>();
 
 export function isDecoded(value: unknown): value is DecodedRows {
-  return typeof value === 'object' && value !== null && known.has(value);
+  return typeof value === 'object' && value !== null && decodedLists.has(value);
 }
 
 /**
@@ -97,7 +97,7 @@ export async function decodeLongList(
       if (at + bytes.length - to > longestFrame) return null;
       const mark = `decoded ${Math.random()}`;
       const rows = { page, length, sieve };
-      known.add(rows);
+      decodedLists.add(rows);
       return {
         frame: { text: `${text(0, at)}${JSON.stringify(mark)}${text(to + 1, bytes.length)}`, mark },
         rows,

@@ -1,6 +1,6 @@
 import type { Dispatcher, Pool } from 'undici';
 import { ServiceError } from '../errors.ts';
-import { failAfterHead, type Head, judgeHead, lengthOf, readAnswer } from './answer.ts';
+import { failAfterHead, type AnswerHead, judgeHead, lengthOf, readAnswer } from './answer.ts';
 import type { BaseUrl } from './base-url.ts';
 import { type Connections, type ConnectionSettings, createConnections } from './connections.ts';
 import { type Body, createBody } from './body.ts';
@@ -177,7 +177,7 @@ function transfer(
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
     let over = false;
-    let head: Head | undefined;
+    let head: AnswerHead | undefined;
     let body: Body | undefined;
     let maxBytes = 0;
     const deadline = setTimeout(onDeadline, settings.totalDeadlineMs).unref();

@@ -48,10 +48,10 @@ export function nameOperation(operation: Operation): string {
 /** The known operation of a path, or a made-up one. An unknown operation counts as a write, unless it is a GET. */
 export function findOperation(method: Method, path: string): Operation {
   const bare = path.replace(/[?#].*$/s, '');
-  const known = Object.values(operations).find(
+  const listed = Object.values(operations).find(
     (operation) => operation.method === method && matches(operation.path, bare),
   );
-  return known ?? { method, path: bare, effect: method === 'GET' ? 'read' : 'write' };
+  return listed ?? { method, path: bare, effect: method === 'GET' ? 'read' : 'write' };
 }
 
 function matches(pattern: string, path: string): boolean {

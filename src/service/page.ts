@@ -22,7 +22,7 @@ export interface Page<Row> {
 }
 
 /** Facts about rows before they are decoded. */
-export interface RowsLook {
+export interface RowFacts {
   /** Whether strings may contain a NUL or a lone surrogate. */
   readonly suspicious: boolean;
   /** Set if the rows are a piece of a long list; `undefined` if they are all of it. */
@@ -38,7 +38,7 @@ export interface RowsLook {
     | undefined;
 }
 
-export type DecodeRows<Row> = (rows: readonly unknown[], look: RowsLook) => Page<Row>;
+export type DecodeRows<Row> = (rows: readonly unknown[], look: RowFacts) => Page<Row>;
 
 /** Hashes the users of a list while they are decoded, and drops those whom nobody needs. */
 export interface RowSieve {

@@ -196,9 +196,9 @@ export async function readList(
 ): Promise<ReturnType<typeof readJson>> {
   const bytes = takeBytes(body);
   const about = { digest: await digestOf(bytes), bytes: bytes.length };
-  const read = async (asked: LongList | undefined) => {
+  const read = async (list: LongList | undefined) => {
     try {
-      const decoded = await readLong(bytes, asked);
+      const decoded = await readLong(bytes, list);
       if (decoded !== null) letGo(bytes);
       const parsed = decoded ?? readBytes(bytes, maxBytes);
       return parsed === null || 'excess' in parsed ? parsed : { ...parsed, ...about };

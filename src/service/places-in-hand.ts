@@ -19,9 +19,9 @@ const few = 8;
 /** Longest time ahead for which places are reserved, however slow the database is. */
 const farthestMs = 2_000;
 
-export function createHand(places: Places, capacity: number, clock: Clock) {
+export function createPlacesInHand(places: Places, capacity: number, clock: Clock) {
   const owner = randomUUID().slice(0, 8);
-  let hand: { readonly at: number; readonly level: number }[] = [];
+  let inHand: { readonly at: number; readonly level: number }[] = [];
   let inFlight = 0;
   /** Answers per half second that `places` may not know yet. */
   const bins = new Map<number, number>();
@@ -30,7 +30,7 @@ export function createHand(places: Places, capacity: number, clock: Clock) {
 
   const report = (wanted: number, now: number) =>
     Object.fromEntries([
-      [owner, [hand.length + inFlight + wanted, heldMs] as const],
+      [owner, [inHand.length + inFlight + wanted, heldMs] as const],
       ...[...bins].map(
         ([bin, answers]) => [`${owner}.${bin}`, [answers, (bin + 1) * binMs - now + windowMs]] as const,
       ),
@@ -51,16 +51,16 @@ export function createHand(places: Places, capacity: number, clock: Clock) {
   return {
     /** The next valid place. */
     next: (now: number) => {
-      while (hand[0] !== undefined && hand[0].at + lapseMs < now) hand.shift();
-      return hand[0];
+      while (inHand[0] !== undefined && inHand[0].at + lapseMs < now) inHand.shift();
+      return inHand[0];
     },
     /** Whether more places have to be requested now. */
-    runsOut: (periodMs: number) => isPaced && hand.length <= Math.max(2, ahead(periodMs) + 1),
-    isFull: () => hand.length + inFlight >= capacity,
+    runsOut: (periodMs: number) => isPaced && inHand.length <= Math.max(2, ahead(periodMs) + 1),
+    isFull: () => inHand.length + inFlight >= capacity,
     /** Requests a block, sized by how long the request takes. */
     fill: async (pace: Pace, isWanted: () => boolean) => {
       const block = Math.max(Math.min(few, pace.burst), ahead(pace.periodMs) + 2);
-      const wanted = Math.max(1, Math.min(block, capacity - hand.length - inFlight));
+      const wanted = Math.max(1, Math.min(block, capacity - inHand.length - inFlight));
       const { dueMs, sentMs } = await take(wanted, pace);
       const now = clock.monotonicMs();
       askMs = Math.max(now - sentMs, askMs * 0.9);
@@ -68,13 +68,13 @@ export function createHand(places: Places, capacity: number, clock: Clock) {
       for (let i = 0; i < wanted; i += 1) {
         const due = dueMs + i * pace.periodMs;
         const wait = Math.max(0, due - (pace.burst - 1) * pace.periodMs);
-        hand.push({ at: now + wait, level: (due + pace.periodMs - wait) / pace.periodMs });
+        inHand.push({ at: now + wait, level: (due + pace.periodMs - wait) / pace.periodMs });
         isPaced = wait > 0;
       }
     },
     use: () => {
       inFlight += 1;
-      return hand.shift();
+      return inHand.shift();
     },
     answered: (sent: boolean) => {
       inFlight -= 1;
@@ -83,11 +83,11 @@ export function createHand(places: Places, capacity: number, clock: Clock) {
       bins.set(bin, (bins.get(bin) ?? 0) + 1);
     },
     drop: () => {
-      hand = [];
+      inHand = [];
     },
     close: async (pace: Pace) => {
-      const unused = hand.length;
-      hand = [];
+      const unused = inHand.length;
+      inHand = [];
       if (unused + inFlight + bins.size > 0) await take(-unused, pace);
     },
   };

@@ -11,7 +11,7 @@ import type { Clock } from '../clock.ts';
 import { MusterdError } from '../errors.ts';
 import { paceOf, type Places, type PaceSettings } from '../model/pace.ts';
 import { createLearner, type LearnedRate, type Pause, type Place } from './learned-rate.ts';
-import { createHand } from './places-in-hand.ts';
+import { createPlacesInHand } from './places-in-hand.ts';
 
 export interface RateSettings extends PaceSettings {
   /** Calls that may leave at once after a quiet time. */
@@ -80,7 +80,7 @@ export function createRate(
     perMinute: Math.min(learned?.perMinute ?? full.perMinute, full.perMinute),
   };
   const learner = createLearner(full.perMinute, start, clock.monotonicMs(), random);
-  const hand = createHand(places, full.capacity, clock);
+  const inHand = createPlacesInHand(places, full.capacity, clock);
   let turn: Promise<unknown> = Promise.resolve();
   let order = 0;
   let pauses = 0;
@@ -89,7 +89,7 @@ export function createRate(
 
   const fill = () => {
     const before = pauses;
-    filling ??= hand
+    filling ??= inHand
       .fill(learner.pace(clock.monotonicMs()), () => pauses === before)
       .finally(() => {
         filling = undefined;
@@ -104,11 +104,11 @@ export function createRate(
     });
 
   const use = (level: number): Slot => {
-    hand.use();
+    inHand.use();
     order += 1;
     let open = true;
     const release = (sent: boolean) => {
-      if (open) hand.answered(sent);
+      if (open) inHand.answered(sent);
       open = false;
       onAnswer?.();
     };
@@ -119,13 +119,13 @@ export function createRate(
     for (;;) {
       if (signal?.aborted === true) throw stopped();
       const now = clock.monotonicMs();
-      const next = hand.next(now);
+      const next = inHand.next(now);
       const wait = Math.max(learner.pausedMs(now), next === undefined ? 0 : next.at - now);
       // If that fails, the next caller that needs a place requests again.
-      if (next !== undefined && hand.runsOut(learner.pace(now).periodMs)) fill().catch(() => undefined);
+      if (next !== undefined && inHand.runsOut(learner.pace(now).periodMs)) fill().catch(() => undefined);
       if (wait > 0) await sleepOrStop(clock, Math.max(1, wait), signal);
       else if (next !== undefined) return use(next.level);
-      else if (hand.isFull()) await anAnswer();
+      else if (inHand.isFull()) await anAnswer();
       else await fill();
     }
   };
@@ -142,7 +142,7 @@ export function createRate(
       const pause = learner.refused(refused, order, now);
       if (pause === null) return null;
       pauses += 1;
-      hand.drop();
+      inHand.drop();
       await places.pause(pause.pauseMs, learner.pace(now + pause.pauseMs));
       return pause;
     },
@@ -152,7 +152,7 @@ export function createRate(
     learned: () => learner.lesson(),
     close: async () => {
       await filling?.catch(() => undefined);
-      await hand.close(learner.pace(clock.monotonicMs()));
+      await inHand.close(learner.pace(clock.monotonicMs()));
     },
   };
 }

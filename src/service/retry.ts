@@ -39,10 +39,10 @@ export function parseRetryAfter(header: string | null, serviceNowMs: number): nu
  * jitter only adds: too short a pause would get another 429.
  */
 export function choosePauseMs(facts: PauseFacts): number {
-  const asked = parseRetryAfter(facts.retryAfter, facts.serviceNowMs ?? facts.wallMs);
+  const retryAfterMs = parseRetryAfter(facts.retryAfter, facts.serviceNowMs ?? facts.wallMs);
   const base = facts.inARow >= 3 ? stormPauseMs : leastMs * 2 ** (facts.inARow - 1);
   const jitter = facts.random() * Math.min(base, 6_000);
-  return Math.min(mostMs, asked === null ? base + jitter : Math.max(asked, base) + jitter);
+  return Math.min(mostMs, retryAfterMs === null ? base + jitter : Math.max(retryAfterMs, base) + jitter);
 }
 
 export interface RetrySettings {
@@ -129,8 +129,8 @@ export function nextStep(
   if (outcome.kind === 'failure') {
     return { kind: 'retry', afterMs: backoff, because: outcome.message, costs: true };
   }
-  const asked = parseRetryAfter(outcome.retryAfter, outcome.dateMs ?? facts.wallMs) ?? 0;
-  if (asked > settings.maxMs) return giveUp;
+  const retryAfterMs = parseRetryAfter(outcome.retryAfter, outcome.dateMs ?? facts.wallMs) ?? 0;
+  if (retryAfterMs > settings.maxMs) return giveUp;
   const because = `answered ${outcome.status}`;
-  return { kind: 'retry', afterMs: Math.max(asked, backoff), because, costs: true };
+  return { kind: 'retry', afterMs: Math.max(retryAfterMs, backoff), because, costs: true };
 }

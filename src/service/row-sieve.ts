@@ -60,10 +60,10 @@ function createFinder(packed: Buffer) {
 export function createRowSieve(before?: RowsBefore): NewsSieve {
   const pieces: BigInt64Array[] = [];
   const changed = new Set<Id>();
-  const known = before === undefined || before.hashes === null ? null : createFinder(before.hashes);
+  const finder = before === undefined || before.hashes === null ? null : createFinder(before.hashes);
   let isStrange = before === undefined;
   const isSame = (id: Id, now: bigint | undefined): boolean => {
-    const then = known?.find(id);
+    const then = finder?.find(id);
     isStrange ||= then === undefined;
     if (then === now) return true;
     changed.add(id);
@@ -71,13 +71,13 @@ export function createRowSieve(before?: RowsBefore): NewsSieve {
   };
   return {
     keep: (users) => {
-      if (before !== undefined && known === null) return users.filter(({ id }) => before.besides.has(id));
+      if (before !== undefined && finder === null) return users.filter(({ id }) => before.besides.has(id));
       const words = hashesOf(users);
       pieces.push(words);
       if (before === undefined) return users;
       return users.filter(({ id }, at) => !isSame(id, words[2 * at + 1]) || before.besides.has(id));
     },
     packed: () => Buffer.concat(pieces.map(({ buffer }) => new Uint8Array(buffer))),
-    changed: () => (isStrange || (known?.left() ?? 0) > 0 ? null : changed),
+    changed: () => (isStrange || (finder?.left() ?? 0) > 0 ? null : changed),
   };
 }

@@ -91,7 +91,7 @@ function makers(
   return all;
 }
 
-interface Made {
+interface CachedToken {
   readonly token: Promise<string>;
   readonly serial: number;
   readonly monotonicMs: number;
@@ -108,12 +108,12 @@ interface Made {
 export function createTokens(credentials: Credentials, clock: Clock, correctionMs: () => number): Tokens {
   const make = makers(credentials, () => Math.floor((clock.now() + correctionMs()) / 1000));
   const names = [...make.keys()];
-  const made = new Map<CredentialName, Made>();
+  const made = new Map<CredentialName, CachedToken>();
   const accepted = new Map<CredentialName, number | null>(names.map((name) => [name, null]));
   let inUse: CredentialName = names[0] ?? 'current';
   let serial = 0;
 
-  const usable = (old: Made | undefined): old is Made =>
+  const usable = (old: CachedToken | undefined): old is CachedToken =>
     old !== undefined &&
     clock.monotonicMs() - old.monotonicMs < reuseMs &&
     Math.abs(clock.now() - old.wallMs) < reuseMs;

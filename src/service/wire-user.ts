@@ -32,7 +32,7 @@ import {
   unexpected,
 } from './wire.ts';
 
-type Sent = Omit<ServiceUser, 'id' | 'raw' | Field> &
+type SentFields = Omit<ServiceUser, 'id' | 'raw' | Field> &
   Partial<SingleValues> & { readonly name?: string | null };
 
 /** Where each field of one value stands, and how it is taken. */
@@ -41,7 +41,7 @@ const singleShapes = eachSingle((field) => [
   isText(field) ? takeText : takeInteger,
 ]) as Shape<SingleValues>;
 
-const shape: Shape<Required<Sent> & Pick<ServiceUser, 'id'>> = {
+const shape: Shape<Required<SentFields> & Pick<ServiceUser, 'id'>> = {
   id: ['id', takeId],
   name: ['name', takeText],
   ...singleShapes,
@@ -72,8 +72,8 @@ const shared = new Map<number, Id>();
 const mostShared = 1_000;
 
 function share(number: number): Id {
-  const known = shared.get(number);
-  if (known !== undefined) return known;
+  const sharedId = shared.get(number);
+  if (sharedId !== undefined) return sharedId;
   if (shared.size >= mostShared) shared.clear();
   const id = BigInt(number);
   shared.set(number, id);

@@ -11,7 +11,7 @@ import { longestText } from '../model/longest-text.ts';
 import type { Reply } from './call.ts';
 import { isDecoded, maxRows } from './decoded-rows.ts';
 import { isObject, type JsonObject } from './json-object.ts';
-import type { DecodeRows, Page, RowsLook } from './page.ts';
+import type { DecodeRows, Page, RowFacts } from './page.ts';
 import { escapeUnprintable } from './printable.ts';
 import { judgeRow, type TakeAs, takeExact, takeId } from './row-flaws.ts';
 
@@ -63,8 +63,8 @@ interface Reader {
 const readers = new WeakMap<object, Reader>();
 
 function readerOf<T>(shape: Shape<T>): Reader {
-  const known = readers.get(shape);
-  if (known !== undefined) return known;
+  const cached = readers.get(shape);
+  if (cached !== undefined) return cached;
   const entries = Object.entries(shape) as [string, readonly [string, TakeAs<unknown>]][];
   const fields = entries.map(([name, [wireName, take]]) => ({ name, wireName, take }));
   const reader = {
@@ -156,7 +156,7 @@ interface RowReader<Row> {
 export function decodeRows<Row>(
   { resource, decode, decodePlain }: RowReader<Row>,
   rows: readonly unknown[],
-  { suspicious, piece }: RowsLook,
+  { suspicious, piece }: RowFacts,
 ): Page<Row> {
   const taken: Row[] = [];
   const rejected: RejectedRow[] = [];
@@ -175,8 +175,8 @@ export function decodeRows<Row>(
 }
 
 function reject(resource: string, row: unknown, flaw: string | null, before: number): RejectedRow {
-  const shown = before < mostExcerpts ? row : isObject(row) ? { id: row['id'] } : null;
-  return rejectRow(resource, shown, flaw ?? 'it is not an object');
+  const content = before < mostExcerpts ? row : isObject(row) ? { id: row['id'] } : null;
+  return rejectRow(resource, content, flaw ?? 'it is not an object');
 }
 
 /**

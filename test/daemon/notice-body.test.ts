@@ -56,7 +56,7 @@ const facts: TeamFacts = {
   ],
   failedRuns: [{ team: 'north', group: 'users', runId: 7n, errorCode: 'service' }],
   refused: { team: 'north', sinceMs, runId: 9n },
-  batches: [{ team: 'north', hash: '9c1f0a2b3d4e', of: 'users', count: 40, sinceMs }],
+  batches: [{ team: 'north', hash: '9c1f0a2b3d4e', unit: 'users', count: 40, sinceMs }],
   held: [
     { reason: 'conflict', count: 2, sinceMs },
     { reason: 'refused', count: 1, sinceMs },
@@ -121,7 +121,7 @@ describe('what is posted', () => {
     expect(of('fields-held', {}, { team: `o'hara & co` }).command).toBe(
       String.raw`musterd --team 'o'\''hara & co' held`,
     );
-    const tags = { team: 'north', hash: 'a', of: 'contact_fields', count: 3, sinceMs } as const;
+    const tags = { team: 'north', hash: 'a', unit: 'contact_fields', count: 3, sinceMs } as const;
     expect(of('batch-waits', {}, { batches: [tags, ...facts.batches] })).toMatchObject({
       text: expect.stringContaining('3 missing contact fields, pushes to 40 users wait') as string,
       command: `musterd --team north approve a --reason '…'`,
@@ -175,7 +175,7 @@ describe('what is told of what was read', () => {
     ],
     refused: [],
     failedRuns: [],
-    batches: [{ team: 'south', hash: 'a', of: 'users', count: 2, sinceMs: 5 }],
+    batches: [{ team: 'south', hash: 'a', unit: 'users', count: 2, sinceMs: 5 }],
     held: [
       { team: 'north', reason: 'asked', count: 1, sinceMs: 1 },
       { team: 'north', reason: 'rejected', count: 1, sinceMs: 1 },

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { describeCallError } from '../../src/daemon/call-out.ts';
 import { readSigningKey } from '../../src/daemon/signing-key.ts';
-import { type Posted, post } from '../../src/daemon/webhook.ts';
+import { type WebhookPost, post } from '../../src/daemon/webhook.ts';
 import { createServerCertificate } from '../../src/emulator/certificate.ts';
 
 async function listen(answer: RequestListener): Promise<URL> {
@@ -20,7 +20,7 @@ async function listen(answer: RequestListener): Promise<URL> {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/secret-path`);
 }
 
-const send = (url: URL, more: Partial<Posted> = {}) =>
+const send = (url: URL, more: Partial<WebhookPost> = {}) =>
   post(url, {
     id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
     body: '{"test": 2432232314}',

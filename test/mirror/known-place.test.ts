@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { placeToNote } from '../../src/mirror/team/known-place.ts';
-import { type Here, type KnownPlace, type PlaceVerdict, stillOf } from '../../src/model/place.ts';
+import { type PresentPlace, type KnownPlace, type PlaceVerdict, stillOf } from '../../src/model/place.ts';
 
 const now = new Date('2026-03-11T02:10:00.000Z');
 const until = new Date('2026-03-10T02:10:00.000Z');
 const address = { at: 'db-1:5432/muster', machine: null };
-const here: Here = { identifier: '1', database: '5', address };
+const here: PresentPlace = { identifier: '1', database: '5', address };
 const home: KnownPlace = {
   kind: 'home',
   identifier: '1',
@@ -16,8 +16,12 @@ const home: KnownPlace = {
   why: 'moved',
 };
 const left = '2026-03-09T00:00:00.000Z';
-const note = (verdict: PlaceVerdict, known: KnownPlace | null, found: Partial<Here> = {}, end = until) =>
-  placeToNote({ verdict, known, here: { ...here, ...found }, until: end }, now);
+const note = (
+  verdict: PlaceVerdict,
+  known: KnownPlace | null,
+  found: Partial<PresentPlace> = {},
+  end = until,
+) => placeToNote({ verdict, known, here: { ...here, ...found }, until: end }, now);
 
 describe('What a run writes down of its place', () => {
   it('is this place, where nothing is on record', () => {

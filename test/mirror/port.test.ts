@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { choosePort } from '../../src/embedded/choose-port.ts';
-import { reachOf } from '../../src/mirror/db/database-url.ts';
+import { connectionHelp } from '../../src/mirror/db/database-url.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -88,6 +88,6 @@ describe('how others get at a database', () => {
     ],
     ["postgres://o'n:secret@h/d", "postgres://o'n@h/d", "psql 'postgres://o%27n@h/d'"],
   ])('of %s is without the password', (url, shown, psql) => {
-    expect(reachOf(url)).toEqual({ url: shown, psql });
+    expect(connectionHelp(url)).toEqual({ url: shown, psql });
   });
 });

@@ -109,9 +109,9 @@ describe.each([oldestServer()])('what people are to be told on $name', (server) 
         (41, 'tags', 3, now(), null, null, null, null)`.execute(kysely);
     const { batches, held } = await now();
     expect(batches).toEqual([
-      { team: 'north', hash: 'a', of: 'users', count: 2, sinceMs: 4_000 },
-      { team: 'north', hash: 'd', of: 'tags', count: 2, sinceMs: 8_000 },
-      { team: 'south', hash: 'c', of: 'users', count: 1, sinceMs: 7_000 },
+      { team: 'north', hash: 'a', unit: 'users', count: 2, sinceMs: 4_000 },
+      { team: 'north', hash: 'd', unit: 'tags', count: 2, sinceMs: 8_000 },
+      { team: 'south', hash: 'c', unit: 'users', count: 1, sinceMs: 7_000 },
     ]);
     expect(held).toEqual([
       { team: 'north', reason: 'asked', count: 1, sinceMs: 2_000 },

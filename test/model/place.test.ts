@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type Address,
   adviceOn,
-  type Here,
+  type PresentPlace,
   judgePlace,
   maybeAlso,
   type KnownPlace,
@@ -87,7 +87,7 @@ function given(...[record, identifier, database, , found, address]: (typeof case
     database: knownDatabase,
     ...(found === 'none yet' ? { addresses: [] } : {}),
   };
-  const here: Here = { identifier: nowIdentifier, database: nowDatabase, address };
+  const here: PresentPlace = { identifier: nowIdentifier, database: nowDatabase, address };
   return { known, here };
 }
 
@@ -106,7 +106,7 @@ describe('a place', () => {
 
 describe('the words about a place', () => {
   const until = new Date('2026-03-11T02:10:00Z');
-  const at = (known: KnownPlace | null, here: Partial<Here>) => {
+  const at = (known: KnownPlace | null, here: Partial<PresentPlace>) => {
     const now = {
       identifier: '1',
       database: '5',

@@ -175,7 +175,7 @@ describe('changes', () => {
   };
 
   it('come with the newest first, a row for each field, and one for whoever was adopted', async () => {
-    const { moved, isMore, lookedTo, actors } = await ask({});
+    const { moved, isMore, searchEnd, actors } = await ask({});
     expect(moved).toEqual([
       '7 resolve role_id',
       '1 hold phone',
@@ -183,9 +183,9 @@ describe('changes', () => {
       '2 push phone',
       '1 adopt null',
     ]);
-    expect({ isMore, lookedTo, actors }).toEqual({
+    expect({ isMore, searchEnd, actors }).toEqual({
       isMore: false,
-      lookedTo: null,
+      searchEnd: null,
       actors: ['a.novak', 'm.okoye'],
     });
   });

@@ -1,6 +1,6 @@
 /** What is said of a decision, state by state: the parts add up to the first number. */
 import { describe, expect, it } from 'vitest';
-import type { Decided } from '../../src/page/read/page-decided.ts';
+import type { FollowedDecision } from '../../src/page/read/page-decided.ts';
 import type { PageWaiting, Sending } from '../../src/page/read/page-waiting-view.ts';
 import { decidedLast, receiptCard } from '../../src/page/render/receipt.ts';
 import type { PageContext } from '../../src/page/render/view.ts';
@@ -35,7 +35,7 @@ const context: PageContext = {
   saySeen: () => '',
   perMinute: () => null,
 };
-const approved: Decided = {
+const approved: FollowedDecision = {
   number: 12n,
   teamId: 41n,
   at: clock('14:33:02'),
@@ -68,7 +68,7 @@ const said = (html: string) => ({
     .slice(-4),
 });
 const card = (
-  more: Partial<Decided>,
+  more: Partial<FollowedDecision>,
   sending: Sending = { listens: true, nextRun: clock('14:35:00') },
   of = context,
 ) => receiptCard(of, { done: { ...approved, ...more }, sending } as unknown as PageWaiting).toString();
@@ -78,7 +78,7 @@ const iconOf = (html: string) =>
   ] ?? 'dashed';
 
 describe('the receipt', () => {
-  it.each<[string, Partial<Decided>, string, readonly string[]]>([
+  it.each<[string, Partial<FollowedDecision>, string, readonly string[]]>([
     [
       'clock',
       { fates: { coming: 58 } },
@@ -213,7 +213,7 @@ describe('the receipt', () => {
   });
 
   it('is followed while a daemon is at it, and for ten minutes', () => {
-    const isFollowed = (more: Partial<Decided>, listens = true, now = context.now) =>
+    const isFollowed = (more: Partial<FollowedDecision>, listens = true, now = context.now) =>
       card(more, { listens, nextRun: null }, { ...context, now }).includes('data-live');
     expect(isFollowed({ fates: { coming: 58 } })).toBe(true);
     expect(isFollowed({ fates: { leaving: 58 } })).toBe(true);
@@ -247,7 +247,7 @@ describe('the receipt', () => {
   });
 
   it('leads to what it names', () => {
-    const links = (more: Partial<Decided>) =>
+    const links = (more: Partial<FollowedDecision>) =>
       [...card(more).matchAll(/href="([^"]*)"/g)].map(([, link = '']) => link.replaceAll('&amp;', '&'));
     expect(
       links({

@@ -50,7 +50,7 @@ const change: ChangeRow = {
   batch: null,
   held: null,
 };
-const ledger = { rows: [change], isMore: true, lookedTo: null, actors: [evil] };
+const ledger = { rows: [change], isMore: true, searchEnd: null, actors: [evil] };
 
 const views = [
   ['people', (context: PageContext) => people(roster, context)],

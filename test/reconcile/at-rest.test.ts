@@ -4,7 +4,7 @@ import type { Id } from '../../src/model/id.ts';
 import type { WrittenSince, RestingUsers } from '../../src/model/rest.ts';
 import type { Everybody, RowsBefore, SomeUsers } from '../../src/model/service-request.ts';
 import type { Team } from '../../src/model/team.ts';
-import { type Learnable, learnRest, lookForNews, standFor } from '../../src/reconcile/at-rest.ts';
+import { type LearnablePlan, learnRest, lookForNews, standFor } from '../../src/reconcile/at-rest.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, refusal } from './service-stand-in.ts';
@@ -170,8 +170,8 @@ describe('A run that knows what was recorded', () => {
 
 describe('What a run records', () => {
   const mark = { digest: 'users', hashes: Buffer.from('hashes') };
-  const whole: Learnable['look'] = { how: 'unasked', rest };
-  const some = (...changed: readonly Id[]): Learnable['look'] => ({
+  const whole: LearnablePlan['look'] = { how: 'unasked', rest };
+  const some = (...changed: readonly Id[]): LearnablePlan['look'] => ({
     how: 'some',
     rest,
     answer: { how: 'some', users: [], rejected: [], requestId: null, mark, changed: new Set(changed) },
@@ -188,7 +188,7 @@ describe('What a run records', () => {
     unresolved: [],
   };
   const plan = { roster, plans: [{ id: 2n }], unknown: [3n], absent: [], stale: [] };
-  const learn = async (changes: object = {}, how: Learnable['look'] = whole, of: object = {}) => {
+  const learn = async (changes: object = {}, how: LearnablePlan['look'] = whole, of: object = {}) => {
     const learned: unknown[] = [];
     const mirror = Object.assign(createMirrorStandIn([]), {
       readTaken: () => Promise.resolve({ mark: 'taken', written: [9n] }),
@@ -197,7 +197,7 @@ describe('What a run records', () => {
     await learnRest(
       mirror,
       { ...team, ...of },
-      { ...plan, ...changes, look: how } as unknown as Learnable,
+      { ...plan, ...changes, look: how } as unknown as LearnablePlan,
       settings,
     );
     return learned;

@@ -254,7 +254,7 @@ export async function createCommands(
       if (why !== undefined && !plan.fourEyes) for (const key of changed) letPass(key, by);
     };
     await play('undo', { by }, onCommit, async (setup, leased) => {
-      const undone = { of: isRun ? 'run' : 'decision', number: BigInt(of) } as const;
+      const undone = { kind: isRun ? 'run' : 'decision', number: BigInt(of) } as const;
       await applyUndo(setup.mirror.db, { ...config, lease: leased.lease }, undone, { actor: by, why });
     });
   }

@@ -159,7 +159,7 @@ describe('what the roster was', () => {
         await applyUndo(
           stage.db,
           of,
-          { of: 'run', number: BigInt(last) },
+          { kind: 'run', number: BigInt(last) },
           { actor: 'Kim of HR', why: undefined },
         );
     },

@@ -314,7 +314,7 @@ describe('edits that a person sees first', () => {
       applyUndo(
         stage.db,
         { team, lease: { ttlMs: 60_000 }, push },
-        { of: 'run', number: BigInt(run) },
+        { kind: 'run', number: BigInt(run) },
         { actor, why: 'wrong' },
       );
     await expect(undo(undefined)).rejects.toThrow('nobody approves what they edited themselves');

@@ -30,10 +30,14 @@ export interface ConnectionUrl {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The files that a URL names, as Node calls them. */
-function filesIn(said: (name: string) => string | undefined): ConnectionUrl['files'] {
-  const root = said('sslrootcert');
+function filesIn(parameterOf: (name: string) => string | undefined): ConnectionUrl['files'] {
+  const root = parameterOf('sslrootcert');
   // libpq's word for "the system's certificates".
-  const named = { ca: root === 'system' ? undefined : root, cert: said('sslcert'), key: said('sslkey') };
+  const named = {
+    ca: root === 'system' ? undefined : root,
+    cert: parameterOf('sslcert'),
+    key: parameterOf('sslkey'),
+  };
   return Object.fromEntries(Object.entries(named).filter(([, path]) => path !== undefined));
 }
 
@@ -57,15 +61,15 @@ export function readConnectionUrl(text: string, environment: Environment = proce
   const url = parse(text);
   const { searchParams } = url;
   refuseRepeated(searchParams);
-  const said = (name: string) => searchParams.get(name) || undefined;
-  const host = said('host') ?? hostIn(url) ?? (environment['PGHOST'] || 'localhost');
-  const port = said('port') ?? (url.port || environment['PGPORT'] || '5432');
-  const files = filesIn(said);
+  const parameterOf = (name: string) => searchParams.get(name) || undefined;
+  const host = parameterOf('host') ?? hostIn(url) ?? (environment['PGHOST'] || 'localhost');
+  const port = parameterOf('port') ?? (url.port || environment['PGPORT'] || '5432');
+  const files = filesIn(parameterOf);
   const tls =
-    tlsInUrl(said) ??
+    tlsInUrl(parameterOf) ??
     readMode(environment['PGSSLMODE'] || undefined, 'PGSSLMODE') ??
     (isLocal(host) ? 'disable' : 'verify-full');
-  const direct = said('sslnegotiation') === 'direct';
+  const direct = parameterOf('sslnegotiation') === 'direct';
   for (const name of tlsParameters) searchParams.delete(name);
   const name = databaseIn(url) || environment['PGDATABASE'] || decoded(url.username) || '';
   const parts = { host, port, name, isLocal: isLocal(host) };
@@ -98,8 +102,8 @@ function refuseRepeated(given: URLSearchParams) {
   const names = [...given.keys()];
   const repeated = names.find((name, at) => names.indexOf(name) !== at);
   if (repeated === undefined) return;
-  const shown = parameters.includes(repeated) ? repeated : 'a parameter';
-  refuse(`DATABASE_URL has ${shown} more than once.`, 'Leave all but one out.');
+  const parameterName = parameters.includes(repeated) ? repeated : 'a parameter';
+  refuse(`DATABASE_URL has ${parameterName} more than once.`, 'Leave all but one out.');
 }
 
 /** The TLS of a mode; `name` is the option it was read from. */
@@ -112,19 +116,19 @@ function readMode(mode: string | undefined, name: string): Tls | undefined {
   return mode === 'disable' || mode === 'no-verify' ? mode : 'verify-full';
 }
 
-function tlsInUrl(said: (name: string) => string | undefined): Tls | undefined {
-  const mode = readMode(said('sslmode'), 'sslmode');
-  const ssl = said('ssl');
+function tlsInUrl(parameterOf: (name: string) => string | undefined): Tls | undefined {
+  const mode = readMode(parameterOf('sslmode'), 'sslmode');
+  const ssl = parameterOf('ssl');
   const plainly = 'Say it with sslmode alone: disable, no-verify or verify-full.';
-  if (said('uselibpqcompat') !== undefined)
+  if (parameterOf('uselibpqcompat') !== undefined)
     refuse('DATABASE_URL has uselibpqcompat, which has no effect here.', plainly);
   if (ssl !== undefined && ssl !== 'true' && ssl !== '1')
     refuse('DATABASE_URL has ssl with another value than true.', plainly);
-  const asked = ssl !== undefined || said('sslnegotiation') === 'direct';
-  if (asked && (mode === 'disable' || mode === 'no-verify'))
+  const wantsTls = ssl !== undefined || parameterOf('sslnegotiation') === 'direct';
+  if (wantsTls && (mode === 'disable' || mode === 'no-verify'))
     refuse(`DATABASE_URL asks for TLS and has sslmode=${mode}.`, plainly);
-  const named = certificates.some((name) => said(name) !== undefined);
-  return mode ?? (asked || named ? 'verify-full' : undefined);
+  const named = certificates.some((name) => parameterOf(name) !== undefined);
+  return mode ?? (wantsTls || named ? 'verify-full' : undefined);
 }
 
 const notAnUrl = 'DATABASE_URL is not a Postgres connection URL.';
@@ -170,7 +174,7 @@ function isLocal(host: string): boolean {
 }
 
 /** What people need to connect with their own tools, without the password. */
-export function reachOf(text: string): { readonly url: string; readonly psql: string } {
+export function connectionHelp(text: string): { readonly url: string; readonly psql: string } {
   const url = parse(text);
   url.password = '';
   for (const name of ['password', 'sslpassword']) url.searchParams.delete(name);

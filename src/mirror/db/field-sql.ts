@@ -57,9 +57,9 @@ export const setSingles = (to: (column: string, type: ColumnType) => Sql): Sql =
   );
 
 /** Whether two rows differ in a field. */
-export const differs = (field: Field, one: string, other: string): Sql => {
+export const differs = (field: Field, left: string, right: string): Sql => {
   const tuple = (row: string) => list(sqlColumnsOf(field), (column) => inRow(row, column, ''));
-  return sql`(${tuple(one)}) is distinct from (${tuple(other)})`;
+  return sql`(${tuple(left)}) is distinct from (${tuple(right)})`;
 };
 
 /** A field's value in a row as JSON has it, and a name as an object of its halves. */

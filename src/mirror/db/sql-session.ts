@@ -81,8 +81,8 @@ export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSes
   const { shown } = readConnectionUrl(options.url);
   const client = await connect(options);
   const readPid = async (text: string) => {
-    const said: unknown = await client.query(text);
-    const results = (Array.isArray(said) ? said : [said]) as readonly pg.QueryResult<{ pid: string }>[];
+    const answer: unknown = await client.query(text);
+    const results = (Array.isArray(answer) ? answer : [answer]) as readonly pg.QueryResult<{ pid: string }>[];
     return results.at(-1)?.rows[0]?.pid;
   };
   let pid = await readPid('select pg_catalog.pg_backend_pid() as pid');
@@ -90,16 +90,16 @@ export async function openSqlSession(options: SqlSessionOptions): Promise<SqlSes
 
   const run = async (statement: SqlStatement, sink: AnswerSink) => {
     refuse(statement, isWriting);
-    const asked = async <T>(work: Promise<T>) =>
+    const answerTo = async <T>(work: Promise<T>) =>
       work.catch((error: unknown) => {
         throw describeSqlError(error, statement, isWriting) ?? describeStatementError(error, shown);
       });
     underWay = true;
     try {
       // Behind a pooler each transaction may run in another backend.
-      if (!isWriting) pid = await asked(readPid(beginReading));
-      const tag = await answer(client, statement, sink, asked);
-      if (!isWriting) await asked(client.query('commit'));
+      if (!isWriting) pid = await answerTo(readPid(beginReading));
+      const tag = await answer(client, statement, sink, answerTo);
+      if (!isWriting) await answerTo(client.query('commit'));
       return tag;
     } catch (error) {
       // On a broken connection this fails too; the first error says more.
@@ -147,7 +147,7 @@ async function answer(
   client: pg.Client,
   { text, values = [] }: SqlStatement,
   sink: AnswerSink,
-  asked: <T>(work: Promise<T>) => Promise<T>,
+  answerTo: <T>(work: Promise<T>) => Promise<T>,
 ): Promise<string> {
   const types = { getTypeParser: () => (value: string | Buffer) => value };
   const cursor = new Cursor<string[]>(text, [...values], { rowMode: 'array', types });
@@ -163,7 +163,7 @@ async function answer(
   let isBegun = false;
   try {
     for (;;) {
-      const { rows, result } = await asked(read());
+      const { rows, result } = await answerTo(read());
       const hasColumns = result.fields.length > 0;
       if (!isBegun && hasColumns) await sink.begin(columnsInAnswer(result.fields));
       isBegun = true;
@@ -229,9 +229,9 @@ function describeSqlError(
       ? 'Addresses are removed by "select mirror.forget_lookups(<team>, array[<address>, …])", with --write.'
       : undefined,
   ];
-  const said = hints.filter((one) => one !== undefined).join(' ');
+  const hintWords = hints.filter((one) => one !== undefined).join(' ');
   return new MusterdError('mirror', [`ERROR:  ${message}`, ...place, ...more].join('\n'), {
-    hint: said === '' ? undefined : said,
+    hint: hintWords === '' ? undefined : hintWords,
     cause: error,
   });
 }

@@ -71,8 +71,8 @@ function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
       },
     );
   }
-  const known = new Map(files.numbered.map((file) => [file.name, file]));
-  const foreign = [...applied.numbered.keys()].filter((name) => !known.has(name));
+  const knownFiles = new Map(files.numbered.map((file) => [file.name, file]));
+  const foreign = [...applied.numbered.keys()].filter((name) => !knownFiles.has(name));
   if (foreign.length > 0) throw newer(foreign.join(', '));
   const changed = files.numbered.find(
     ({ name, checksum }) => (applied.numbered.get(name) ?? checksum) !== checksum,

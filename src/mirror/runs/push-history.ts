@@ -16,14 +16,14 @@ export async function countIneffective(
   teamId: Id,
   intents: readonly Intent[],
 ): Promise<ReadonlyMap<Id, PushTries>> {
-  const asked = intents.map(({ userId, changeId, sent }) => ({
+  const pushes = intents.map(({ userId, changeId, sent }) => ({
     id: userId,
     change_id: changeId,
     sent: patchInSql(sent),
   }));
   const { rows } = await sql<{ user_id: Id; field: string; count: bigint }>`
     select s.id as user_id, f.key as field, tried.count
-    from jsonb_to_recordset(${toJson(asked)}::jsonb) as s (id bigint, change_id bigint, sent jsonb)
+    from jsonb_to_recordset(${toJson(pushes)}::jsonb) as s (id bigint, change_id bigint, sent jsonb)
     cross join lateral jsonb_each(s.sent) as f (key, value)
     cross join lateral (
       select count(*) as count from sync.changes c

@@ -20,7 +20,7 @@ interface Target {
 }
 
 /** `batch`: the next rows after the cursor, in order, as n, cursor and is_over; `remove` deletes those with is_over. */
-interface Part {
+interface PrunePart {
   readonly batch: RawBuilder<unknown>;
   readonly remove: RawBuilder<unknown>;
 }
@@ -32,7 +32,7 @@ const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * i
  * as attempts of their value. Role names need the pushes since the last complete run of the users. Applied plans are
  * kept, because a plan may be applied only once. A rejection is kept as long as it stands.
  */
-function changesOf(target: Target, cursor: string): Part {
+function changesOf(target: Target, cursor: string): PrunePart {
   const { team, teamId } = target;
   const moves = (row: string) => sql`${sql.ref(`${row}.kind`)} in ('adopt', 'return', 'pull', 'settle')`;
   return {
@@ -63,7 +63,7 @@ function changesOf(target: Target, cursor: string): Part {
 }
 
 /** An edit is needed until it has ended, and the last push has seen it. */
-function editsOf(target: Target, cursor: string): Part {
+function editsOf(target: Target, cursor: string): PrunePart {
   const { team, teamId } = target;
   return {
     batch: sql`
@@ -85,7 +85,7 @@ function editsOf(target: Target, cursor: string): Part {
  * A run is kept as long as something refers to it. Of the others, the newest are kept, the last one that read all users,
  * and one of each day that read all tags, as proof that they were read.
  */
-function runsOf(target: Target, cursor: string): Part {
+function runsOf(target: Target, cursor: string): PrunePart {
   const { team } = target;
   // Finds the next referenced run by index and compares it, whatever the statistics say. With a plain `exists`, Postgres
   // may scan the whole table for each run.
@@ -111,7 +111,7 @@ function runsOf(target: Target, cursor: string): Part {
 }
 
 /** The last count of each day past the retention is kept: the one in report.contact_counts_daily. */
-function countsOf(target: Target, cursor: string): Part {
+function countsOf(target: Target, cursor: string): PrunePart {
   const { teamId } = target;
   const [segment = '', countedAt = '-infinity'] = cursor === '' ? [] : (JSON.parse(cursor) as string[]);
   return {
@@ -136,7 +136,7 @@ function countsOf(target: Target, cursor: string): Part {
 }
 
 /** Changes first, because a run is kept as long as one refers to it. */
-const partOf: Readonly<Record<Prunable, (target: Target, cursor: string) => Part>> = {
+const partOf: Readonly<Record<Prunable, (target: Target, cursor: string) => PrunePart>> = {
   changes: changesOf,
   edits: editsOf,
   runs: runsOf,
@@ -153,7 +153,7 @@ interface BatchEnd {
 async function pruneBatch(
   tx: Transaction,
   teamId: Id,
-  { batch, remove }: Part,
+  { batch, remove }: PrunePart,
   isDry: boolean,
 ): Promise<BatchEnd> {
   await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);

@@ -5,7 +5,7 @@ import { toJson } from '../../model/json.ts';
 import {
   addressesInWords,
   adviceOn,
-  type Here,
+  type PresentPlace,
   judgePlace,
   maybeAlso,
   type KnownPlace,
@@ -74,7 +74,7 @@ export const moveOf = (was: KnownPlace | null, now: KnownPlace, why: string): Pl
 };
 
 /** The present place as the only one, as long as no person has said otherwise. */
-export const homeAt = ({ identifier, database, address }: Here, now: Date): KnownPlace => ({
+export const homeAt = ({ identifier, database, address }: PresentPlace, now: Date): KnownPlace => ({
   kind: 'home',
   identifier,
   database,

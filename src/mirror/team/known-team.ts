@@ -95,8 +95,8 @@ export function isSameTeam({ team }: KnownTeam, { name, listSize }: TeamHead): b
 
 /** Whether this is the known value of the topic. */
 export function isKnown({ learned }: Pick<KnownTeam, 'learned'>, topic: string, value: unknown): boolean {
-  const known = learned.get(topic)?.value;
-  return known !== undefined && inOrder(known) === inOrder(value);
+  const knownValue = learned.get(topic)?.value;
+  return knownValue !== undefined && inOrder(knownValue) === inOrder(value);
 }
 
 /** A time that moves with each run is written only when it has moved this far. */

@@ -31,9 +31,9 @@ export function inWords({ host, pid, taken_at }: Holder): string {
 }
 
 export function held(team: string, holder: Holder | undefined, isLocked: boolean): MusterdError {
-  const who = holder === undefined ? 'it began a moment ago' : inWords(holder);
+  const holderWords = holder === undefined ? 'it began a moment ago' : inWords(holder);
   const expiry = holder?.expires_at.toISOString();
-  return new MusterdError('lease-held', `Another run of team "${team}" is under way: ${who}`, {
+  return new MusterdError('lease-held', `Another run of team "${team}" is under way: ${holderWords}`, {
     hint: isLocked
       ? 'It is in the middle of a transaction, or somebody else holds its row of sync.leases; see pg_stat_activity and pg_locks.'
       : `Wait for it to end. If its machine is gone, the lease expires by itself at ${expiry}.`,

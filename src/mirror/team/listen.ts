@@ -64,13 +64,13 @@ export function createListener(options: ListenOptions): Listener {
     waitMs = Math.min(waitMs * 2, longestRetryMs);
   };
   /** An unplugged cable causes no error: only a query without an answer shows it. */
-  const ask = (of: pg.Client) => {
+  const ask = (connection: pg.Client) => {
     timer = setTimeout(() => {
-      of.query({ text: 'select 1', query_timeout: askEveryMs } as pg.QueryConfig).then(
+      connection.query({ text: 'select 1', query_timeout: askEveryMs } as pg.QueryConfig).then(
         () => {
-          if (client === of) ask(of);
+          if (client === connection) ask(connection);
         },
-        (error: unknown) => lose(of, error instanceof Error ? error : new Error(String(error))),
+        (error: unknown) => lose(connection, error instanceof Error ? error : new Error(String(error))),
       );
     }, askEveryMs).unref();
   };

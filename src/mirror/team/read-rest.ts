@@ -32,8 +32,8 @@ export async function readListingRests(
     select resource, mark, schema, since, present, "isLacking" from sync.listing_rests(${teamId})`.execute(
     db,
   );
-  const of = (resource: ListedResource) => onlyRow(rows.filter((row) => row.resource === resource));
-  return { tags: of('tags'), contact_fields: of('contact_fields') };
+  const rowOf = (resource: ListedResource) => onlyRow(rows.filter((row) => row.resource === resource));
+  return { tags: rowOf('tags'), contact_fields: rowOf('contact_fields') };
 }
 
 /**
@@ -62,8 +62,10 @@ export function toResting<Resting>(
   learned: ReadonlyMap<string, LearnedValue>,
   resource: MirroredResource,
 ): Resting | null {
-  const known = learned.get(topicOf(resource));
-  return known === undefined || known.ageMs < 0 || known.ageMs >= longestMs ? null : (known.value as Resting);
+  const learnedValue = learned.get(topicOf(resource));
+  return learnedValue === undefined || learnedValue.ageMs < 0 || learnedValue.ageMs >= longestMs
+    ? null
+    : (learnedValue.value as Resting);
 }
 
 /**

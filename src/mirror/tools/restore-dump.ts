@@ -146,7 +146,7 @@ async function readRows(
 ): Promise<Restored> {
   const tables = await readDumpTables(ask);
   const expected = new Set(tables.map(copyLine));
-  const known = new Set([...openTables(tables), ...closeTables(tables), 'commit;']);
+  const allowedLines = new Set([...openTables(tables), ...closeTables(tables), 'commit;']);
   const sequences = new Set((await readDumpSequences(ask)).map(({ name }) => name));
   let rows = 0;
   let filled = 0;
@@ -168,7 +168,7 @@ async function readRows(
     } else if (sequence !== undefined && sequences.has(sequence))
       await sql`select setval(${sequence}::regclass, ${value}::bigint, ${isCalled === 'true'})`.execute(tx);
     else if (line === lastLine(rows)) break;
-    else if (!known.has(line)) throw unusable(`has a line that no dump has: ${line.slice(0, 60)}`);
+    else if (!allowedLines.has(line)) throw unusable(`has a line that no dump has: ${line.slice(0, 60)}`);
   }
   if ((await reader.line()) !== null) throw unusable('goes on after its last line');
   return { rows, tables: filled };

@@ -5,7 +5,7 @@ import type { Id } from '../../model/id.ts';
 import type { Queryable } from '../db/database.ts';
 
 /** When and by whom a plan was applied. */
-export interface Use {
+export interface PlanUse {
   readonly at: Date;
   readonly by: string;
 }
@@ -34,8 +34,8 @@ export async function readUse(
   db: Queryable,
   teamId: Id,
   { hash, madeAt }: { readonly hash: string; readonly madeAt: Date },
-): Promise<Use | null> {
-  const { rows } = await sql<Use>`
+): Promise<PlanUse | null> {
+  const { rows } = await sql<PlanUse>`
     select c.closed_at as at, coalesce(c.decided_by, '') as by from sync.changes c
     where c.team_id = ${teamId} and c.batch = ${hash} and c.kind = 'approve' and c.run_id is not null
       and c.closed_at >= ${madeAt}

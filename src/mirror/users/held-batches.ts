@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { columnOf, fieldOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import type { HeldBatch, GuardHistory, Stopped } from '../../model/waiting.ts';
+import type { HeldBatch, GuardHistory, StoppedPushes } from '../../model/waiting.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/database-errors.ts';
 import { isTelling } from '../db/versions.ts';
@@ -13,12 +13,12 @@ import { type HoldRow, toHold } from './users-read.ts';
 import { holdsInLedger, type RunOf, writeLedger } from './users-write.ts';
 
 /** The topic of `sync.learned` that says when people were last told that the guard refused something. */
-const told = 'refusal told';
+const toldTopic = 'refusal told';
 
 /** After a day they are told again of what still waits. */
 const isToldLongAgo = (teamId: Id) => sql`exists (
   select from sync.learned l join sync.teams t on t.team = l.team
-  where t.team_id = ${teamId} and l.topic = ${told} and l.learned_at <= statement_timestamp() - interval '24 hours')`;
+  where t.team_id = ${teamId} and l.topic = ${toldTopic} and l.learned_at <= statement_timestamp() - interval '24 hours')`;
 
 /** A push counts for the day if at least one of its fields left. */
 const pushedToday = (teamId: Id) => sql`
@@ -66,17 +66,17 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
 export async function writeStopped(
   tx: Transaction,
   run: RunOf,
-  { holds, lacking, ended, isNews }: Stopped,
+  { holds, lacking, ended, isNews }: StoppedPushes,
 ): Promise<void> {
   await writeHolds(tx, run, [...holds, ...lacking.map((hold) => ({ id: null, hold }))]);
   const byUser = Map.groupBy(holds, ({ id }) => id);
   await writeLedger(
     tx,
     run,
-    [...byUser].flatMap(([id, of]) =>
+    [...byUser].flatMap(([id, fields]) =>
       holdsInLedger(
         id,
-        of.map(({ hold }) => hold),
+        fields.map(({ hold }) => hold),
       ),
     ),
   );
@@ -86,7 +86,7 @@ export async function writeStopped(
       where team_id = ${run.teamId} and user_id is null and field = any (${ended.map(columnOf)}::text[])`.execute(
       tx,
     );
-  if (isNews) await writeLearned(tx, run.teamId, [{ topic: told, value: {} }]);
+  if (isNews) await writeLearned(tx, run.teamId, [{ topic: toldTopic, value: {} }]);
 }
 
 /** The waiting batches, the oldest first. */

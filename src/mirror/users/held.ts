@@ -53,7 +53,7 @@ export async function readHeldFields(
   return rows;
 }
 
-export interface AskedHolds {
+export interface RequestedHolds {
   /** The fields that are held until the end. An existing hold of this kind gets the new end and reason. */
   readonly held: readonly string[];
   /** The fields among them that were held for another reason, and will be again. */
@@ -86,7 +86,7 @@ export async function askHolds(
   teamId: Id,
   userId: Id,
   wanted: { readonly fields: readonly Field[]; readonly end: TimeFromNow; readonly why: string },
-): Promise<AskedHolds> {
+): Promise<RequestedHolds> {
   const until = await readEnd(tx, wanted.end);
   const columns = wanted.fields.map(columnOf);
   const { rows } = await sql<{ field: string; reason: HoldReason | null }>`

@@ -4,7 +4,7 @@ import { columnOf, type Field, fieldOf } from '../../model/fields.ts';
 import { type DecidedUser, decisionsOf, endedHolds } from '../../model/user-plan.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
-import type { HeldUnder } from '../../model/waiting.ts';
+import type { HoldOfUser } from '../../model/waiting.ts';
 import { jsonOf, rowPerField } from '../db/field-sql.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { asTimestamp } from '../db/timestamp.ts';
@@ -65,7 +65,7 @@ const isDone = sql`
 export async function writeHolds(
   tx: Transaction,
   { teamId, runId }: RunOrPerson,
-  held: readonly (Omit<HeldUnder, 'id'> & { readonly id: Id | null })[],
+  held: readonly (Omit<HoldOfUser, 'id'> & { readonly id: Id | null })[],
   after: 'plan' | 'push' = 'plan',
 ): Promise<void> {
   if (held.length === 0) return;

@@ -146,16 +146,16 @@ async function readRows(
 export async function compareShownUsers(db: Database, teamId: Id, shown: ShownUsers): Promise<ComparedUsers> {
   const rows = await readRows(db, teamId, shown);
   const unknown = new Set(rows.filter((row) => row.is_unknown).map(({ id }) => id));
-  const of = (is: (row: ComparedRow) => boolean) => rows.filter(is);
+  const rowsThat = (is: (row: ComparedRow) => boolean) => rows.filter(is);
   return {
-    differing: of((row) => row.is_seen && !row.is_unknown).map((row) =>
+    differing: rowsThat((row) => row.is_seen && !row.is_unknown).map((row) =>
       toState(row, shown.users.get(row.id)),
     ),
     unknown: shown.users
       .keys()
       .filter((id) => unknown.has(id))
       .toArray(),
-    unseen: of((row) => !row.is_seen).map((row) =>
+    unseen: rowsThat((row) => !row.is_seen).map((row) =>
       toState({ ...row, observed_differs: false, stale: false }, undefined),
     ),
   };

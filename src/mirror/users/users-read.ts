@@ -87,14 +87,15 @@ export function toHold(row: HoldRow): Hold {
   const field = fieldOf(row.field);
   const endsInMs = row.ends_in_ms ?? undefined;
   const { batch, decision, edit_id: edit } = row;
-  const said = (value: unknown) => (field === 'name' ? value : valueFromJson(field, value)) as ServiceValue;
+  const toServiceValue = (value: unknown) =>
+    (field === 'name' ? value : valueFromJson(field, value)) as ServiceValue;
   return {
     field,
     reason: reasonOf(row),
     base: valueFromJson(field, row.base_value),
     mirror: valueFromJson(field, row.mirror_value),
-    service: said(row.service_value),
-    shown: said(row.shown_value),
+    service: toServiceValue(row.service_value),
+    shown: toServiceValue(row.shown_value),
     detail: row.detail,
     endsInMs,
     ...(typeof row.seen_ms === 'number' ? { seenMs: row.seen_ms } : {}),

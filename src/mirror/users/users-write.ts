@@ -32,8 +32,8 @@ export interface RunOf {
 }
 
 /** One of the three versions of fields, under their SQL names. */
-function sideInSql(of: readonly (readonly [Field, Values])[], side: keyof Values) {
-  return Object.fromEntries(of.map(([field, values]) => [columnOf(field), values[side] ?? null]));
+function sideInSql(entries: readonly (readonly [Field, Values])[], side: keyof Values) {
+  return Object.fromEntries(entries.map(([field, values]) => [columnOf(field), values[side] ?? null]));
 }
 
 /** The ledger's rows for one user, except for adoptions: one per kind of change. */

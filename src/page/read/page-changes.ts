@@ -38,7 +38,7 @@ export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id' | 'b
   readonly held: HoldReason | null;
 }
 
-export interface LookedTo {
+export interface SearchEnd {
   readonly changeId: bigint;
   readonly at: Date;
 }
@@ -47,7 +47,7 @@ export interface ChangesRead {
   readonly rows: readonly ChangeRow[];
   readonly isMore: boolean;
   /** If the page is not full: the oldest change that was looked at, if there may be older matches. */
-  readonly lookedTo: LookedTo | null;
+  readonly searchEnd: SearchEnd | null;
   /** The actors of recent changes. */
   readonly actors: readonly string[];
 }
@@ -138,12 +138,12 @@ export async function readChanges(reader: PageReader, asked: ChangesAsked): Prom
     where ${letThrough(asked)} order by c.change_id desc limit ${asked.limit + 1}`.execute(db);
   const ids = chosen.slice(0, asked.limit).map(({ id }) => id);
   const isMore = chosen.length > asked.limit;
-  const lookedTo = isMore ? null : await readLookedTo(reader, looked, asked.since);
+  const searchEnd = isMore ? null : await readSearchEnd(reader, looked, asked.since);
   const rows = await readRows(reader, asked, ids);
   const isMeant = new Set(decided?.map(({ id, field }) => `${id} ${field}`));
   const meant =
     decided === null ? rows : rows.filter(({ change_id: id, field }) => isMeant.has(`${id} ${field}`));
-  return { rows: meant, isMore, lookedTo, actors: await readActors(reader) };
+  return { rows: meant, isMore, searchEnd, actors: await readActors(reader) };
 }
 
 async function readRows(
@@ -182,12 +182,12 @@ async function readRows(
 }
 
 /** The change at which a page that is not full stopped, if there are older ones. */
-async function readLookedTo(
+async function readSearchEnd(
   { db }: PageReader,
   looked: RawBuilder<unknown>,
   since: Date | null,
-): Promise<LookedTo | null> {
-  const { rows } = await sql<LookedTo>`
+): Promise<SearchEnd | null> {
+  const { rows } = await sql<SearchEnd>`
     select change_id as "changeId", opened_at as at from ${looked} offset ${mostLookedAt} - 1 limit 1`.execute(
     db,
   );

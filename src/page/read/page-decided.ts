@@ -8,7 +8,7 @@ import { idArray } from '../../mirror/db/by-key.ts';
 import { rowPerField } from '../../mirror/db/field-sql.ts';
 import type { PageReader } from './page-reader.ts';
 
-export interface Decided {
+export interface FollowedDecision {
   readonly number: bigint;
   readonly teamId: Id;
   readonly at: Date;
@@ -118,7 +118,7 @@ const followed = sql`
 export async function readDecided(
   { db, teamIds }: PageReader,
   { number, most }: { readonly number: bigint | null; readonly most: number },
-): Promise<readonly Decided[]> {
+): Promise<readonly FollowedDecision[]> {
   const { rows: asked } = await sql<{ number: Id }>`
     with recursive newest (number, nth) as (${newest(teamIds, most)})
     select n.number from newest n where n.number is not null
@@ -126,7 +126,7 @@ export async function readDecided(
   // Postgres takes longer to plan what follows than to do it.
   if (asked.length === 0) return [];
   const numbers = asked.map((one) => one.number);
-  const { rows } = await sql<Decided>`
+  const { rows } = await sql<FollowedDecision>`
     with named as (
       select d.*, bool_or(d.decision = 'undo') over (partition by d.decision_id) as is_undo, count(*) over (partition by d.decision_id) > a.most as is_more,
         row_number() over (partition by d.decision_id order by d.change_id, d.field) <= a.most

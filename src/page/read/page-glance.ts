@@ -102,8 +102,10 @@ async function readTotals(reader: PageReader): Promise<readonly GlanceTotals[]> 
     (await readMoved(reader.teamIds).execute(reader.db)).rows.map((one) => [one.teamId, one]),
   );
   return (await readNotAtRest(reader.db, reader.teamIds)).flatMap(({ teamId, present, left, unresolved }) => {
-    const one = moved.get(teamId);
-    return one === undefined ? [] : [{ ...one, users: present, unresolved: unresolved.length, gone: left }];
+    const totals = moved.get(teamId);
+    return totals === undefined
+      ? []
+      : [{ ...totals, users: present, unresolved: unresolved.length, gone: left }];
   });
 }
 

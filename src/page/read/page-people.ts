@@ -50,10 +50,10 @@ export interface PeopleRead {
 
 /** Ignores case. Beyond ASCII that takes twice as long, so it is done only if the search has such letters. */
 export function contains(columns: RawBuilder<unknown>, q: string): RawBuilder<unknown> {
-  const of = /^[\x20-\x7e]*$/.test(q)
+  const columnText = /^[\x20-\x7e]*$/.test(q)
     ? sql`lower((${columns}) collate "C")`
     : sql`lower(${columns}) collate "C"`;
-  return sql`strpos(${of}, lower(${q}::text)) > 0`;
+  return sql`strpos(${columnText}, lower(${q}::text)) > 0`;
 }
 
 function matches({ q, details }: PeopleAsked): RawBuilder<unknown> {
@@ -123,12 +123,12 @@ function askedOf({ teamIds }: PageReader, asked: PeopleAsked, { where, after }: 
 async function readState(
   reader: PageReader,
   asked: PeopleAsked,
-  of: StateAsked,
+  state: StateAsked,
 ): Promise<readonly FoundRow[]> {
-  const { keys, wanted, beyond, order } = askedOf(reader, asked, of);
+  const { keys, wanted, beyond, order } = askedOf(reader, asked, state);
   const { rows } = await sql<FoundRow>`
     select ${columns} from mirror.users u ${withRole}
-    where ${wanted} and ${beyond(keys)} ${order(keys)} limit ${of.limit}`.execute(reader.db);
+    where ${wanted} and ${beyond(keys)} ${order(keys)} limit ${state.limit}`.execute(reader.db);
   return rows;
 }
 

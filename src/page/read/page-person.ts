@@ -66,12 +66,12 @@ const mostPeriods = 200;
 
 /** The service's values as last seen: those of base, and for held fields the value stored with the hold. */
 function lastSeen(id: Id, base: UserValues, held: readonly HeldRow[]): ServiceUser {
-  const shown = held.flatMap(({ field: column, service_value: value }) => {
+  const shownValues = held.flatMap(({ field: column, service_value: value }) => {
     const field = fieldOf(column);
     if (value === null || value === undefined) return [];
     return [[field, (field === 'name' ? value : valueFromJson(field, value)) as ServiceValue]];
   });
-  return { id, ...base, name: joinName(base.name), ...Object.fromEntries(shown), raw: {} };
+  return { id, ...base, name: joinName(base.name), ...Object.fromEntries(shownValues), raw: {} };
 }
 
 function stateOf(
@@ -98,13 +98,13 @@ function stateOf(
       gone: row.gone_at !== null,
     },
     base: base === null ? undefined : { ...base, joined: joinName(base.name) },
-    held: held.map((one) =>
+    held: held.map((row) =>
       toHold({
-        ...one,
-        mirror_value: one.mirror_value_then,
-        service_value: one.service_value_then,
-        shown_value: one.service_value,
-        ends_in_ms: one.until === null ? null : one.until.getTime() - now.getTime(),
+        ...row,
+        mirror_value: row.mirror_value_then,
+        service_value: row.service_value_then,
+        shown_value: row.service_value,
+        ends_in_ms: row.until === null ? null : row.until.getTime() - now.getTime(),
       }),
     ),
     edits: Object.fromEntries(

@@ -124,9 +124,9 @@ export async function readPageFrame<Result>(
       const placing = await readPlacing(db, tx);
       const daemons = await readDaemons(tx);
       const stopped = new Map(
-        teams.flatMap((one) => {
-          const last = stoppedOf(daemons, one.team, now);
-          return last === undefined ? [] : [[one.team, last] as const];
+        teams.flatMap((team) => {
+          const last = stoppedOf(daemons, team.team, now);
+          return last === undefined ? [] : [[team.team, last] as const];
         }),
       );
       const isSent = placing.verdict !== 'elsewhere' && stopped.size === 0;

@@ -8,7 +8,7 @@ import { actFor } from '../../mirror/users/decide-edits.ts';
 import type { Transaction } from '../../mirror/db/database.ts';
 import { readDaemons } from '../../mirror/team/known-daemons.ts';
 import { readOwnEdits } from '../../mirror/users/last-edits.ts';
-import { type Decided, readDecided } from './page-decided.ts';
+import { type FollowedDecision, readDecided } from './page-decided.ts';
 import type { PageReader, SeenTeam } from './page-reader.ts';
 import {
   type MissingRows,
@@ -23,10 +23,10 @@ export interface ListRead extends WaitingList {
   /** The number of rows that pass the filters, on all pages; 0 behind the last page. */
   readonly found: number;
   /** What was in the batch and is decided by now. */
-  readonly decided: DecidedOfBatch | null;
+  readonly decided: BatchProgress | null;
 }
 
-export interface DecidedOfBatch {
+export interface BatchProgress {
   readonly rows: number;
   readonly approved: number;
   readonly by: string | null;
@@ -54,9 +54,9 @@ export interface PageWaiting {
   readonly own: ReadonlySet<string>;
   readonly sending: Sending;
   /** The decision of `?done=`, for a day. */
-  readonly done: Decided | undefined;
+  readonly done: FollowedDecision | undefined;
   /** The newest ones; there are none if one list has the page for itself. */
-  readonly decided: readonly Decided[];
+  readonly decided: readonly FollowedDecision[];
 }
 
 const fewShown = 4;
@@ -100,9 +100,9 @@ async function readOwn(
 async function readDecidedOf(
   { db, teamIds }: PageReader,
   batches: readonly string[],
-): Promise<ReadonlyMap<string, DecidedOfBatch>> {
+): Promise<ReadonlyMap<string, BatchProgress>> {
   if (batches.length === 0) return new Map();
-  const { rows } = await sql<DecidedOfBatch & { readonly batch: string }>`
+  const { rows } = await sql<BatchProgress & { readonly batch: string }>`
     select d.batch, count(*)::int as rows, count(*) filter (where d.decision = 'approve')::int as approved,
       (array_agg(d.decided_by order by d.change_id desc))[1] as by, max(d.decided_at) as at
     from (
@@ -131,7 +131,7 @@ async function readDone(reader: PageReader, query: URLSearchParams, most: number
   const first = /^\d{1,18}$/.exec(query.get('done') ?? '')?.[0];
   const number = first === undefined ? null : BigInt(first);
   const decided = await readDecided(reader, { number, most });
-  const isRecent = ({ at }: Decided) => reader.now.getTime() - at.getTime() < dayMs;
+  const isRecent = ({ at }: FollowedDecision) => reader.now.getTime() - at.getTime() < dayMs;
   return { decided, done: decided.find((one) => one.number === number && isRecent(one)) };
 }
 

@@ -29,10 +29,10 @@ function unsaid(context: PageContext, { known, here, until }: Placing): Html {
   return html`<div class="notice banner">${icon('copy', 'act')}<div><p><b>This is a copy. It reads, and sends nothing.</b> This mirror was at ${known === null ? none : wasAt(known)}${last}, and is ${is} now. Runs read the service and compare; ${edits} not sent.</p><div class="halves"><div><p class="label">It has moved for good: stop the other one first, then</p>${commandBox("musterd adopt --reason '…'")}</div><div><p class="label">It is meant as a copy: say so, and this turns grey</p>${commandBox("musterd adopt --as-copy --reason '…'")}</div></div></div></div>`;
 }
 
-function said({ now }: PageContext, { by, why, since }: KnownPlace): Html {
-  const who = by === null ? none : html` Said by ${named(by)} on ${longDate(new Date(since), now)}`;
+function declaredCopy({ now }: PageContext, { by, why, since }: KnownPlace): Html {
+  const author = by === null ? none : html` Said by ${named(by)} on ${longDate(new Date(since), now)}`;
   const reason = why === null || why === '' ? html`.` : html`: “${visible(why)}”.`;
-  return html`<div class="notice banner meant">${icon('copy')}<div><p><b>This is a copy, and is meant as one. It reads, and sends nothing.</b>${who}${reason} If it is to send: <code>musterd adopt --reason '…'</code></p></div></div>`;
+  return html`<div class="notice banner meant">${icon('copy')}<div><p><b>This is a copy, and is meant as one. It reads, and sends nothing.</b>${author}${reason} If it is to send: <code>musterd adopt --reason '…'</code></p></div></div>`;
 }
 
 /** Names the teams, unless they are all of those that the page is about. */
@@ -73,10 +73,10 @@ function stoppedBanner(context: PageContext): Html {
 /** `One daemon, process 812 on mirror-1, up for 19 days` */
 export function daemonsUp({ daemons, now }: PageContext): Html {
   const up = daemons.filter((one) => isUp(one, now));
-  const [one, ...others] = new Map(up.map((each) => [`${each.pid} ${each.host}`, each])).values();
-  if (one === undefined) return none;
+  const [daemon, ...others] = new Map(up.map((each) => [`${each.pid} ${each.host}`, each])).values();
+  if (daemon === undefined) return none;
   if (others.length > 0) return html`${count(others.length + 1)} daemons`;
-  return html`One daemon, process ${String(one.pid)} on ${named(one.host)}, up for ${span(now.getTime() - one.startedAt.getTime())}`;
+  return html`One daemon, process ${String(daemon.pid)} on ${named(daemon.host)}, up for ${span(now.getTime() - daemon.startedAt.getTime())}`;
 }
 
 /** Shows the gravest banner alone. */
@@ -84,7 +84,9 @@ export function banner(context: PageContext): Html {
   const { placing } = context;
   const still = stillOf(placing);
   if (still === undefined) return stoppedBanner(context);
-  return still === 'copy' && placing.known !== null ? said(context, placing.known) : unsaid(context, placing);
+  return still === 'copy' && placing.known !== null
+    ? declaredCopy(context, placing.known)
+    : unsaid(context, placing);
 }
 
 /** Whether there is a banner above, below which nothing is called well. */

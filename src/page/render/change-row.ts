@@ -62,7 +62,7 @@ function outcomeOf(context: PageContext, { kind, outcome, held, user_id: id, fie
   return refusals.has(outcome) ? pill('pause', 'dim', outcome) : html`${outcome}`;
 }
 
-type Moved = Pick<ChangeRow, 'kind' | 'field' | 'base_value' | 'old_value' | 'new_value'>;
+type MovedValues = Pick<ChangeRow, 'kind' | 'field' | 'base_value' | 'old_value' | 'new_value'>;
 
 /**
  * The values before and after, with the difference marked in the colour of the side that it came from. A hold moved
@@ -70,13 +70,13 @@ type Moved = Pick<ChangeRow, 'kind' | 'field' | 'base_value' | 'old_value' | 'ne
  */
 export function fromAndTo(
   context: Pick<PageContext, 'details'>,
-  { kind, field, base_value: base, old_value: old, new_value: now }: Moved,
+  { kind, field, base_value: base, old_value: old, new_value: now }: MovedValues,
 ): readonly [Html, Html] {
   if (field === null) return [none, none];
   if (kind === 'hold')
-    return [value(context, field, base), changed(context, field, { of: old, from: base, side: 'mirror' })];
+    return [value(context, field, base), changed(context, field, { to: old, from: base, side: 'mirror' })];
   const side = kindsOf.pulled.some((one) => one === kind) ? 'service' : 'mirror';
-  const to = textOf(now) === null ? noValue : changed(context, field, { of: now, from: old, side });
+  const to = textOf(now) === null ? noValue : changed(context, field, { to: now, from: old, side });
   return [value(context, field, old), to];
 }
 
@@ -85,7 +85,7 @@ export const whenOf = ({ closed_at: closed, opened_at: opened }: ChangeRow) => c
 
 export function rowOf(context: PageContext, row: ChangeRow): TableRow {
   const [from, into] = fromAndTo(context, row);
-  const who = actorOf(row);
+  const actor = actorOf(row);
   return {
     cells: [
       time(whenOf(row), clockTime(whenOf(row), whenOf(row))),
@@ -97,7 +97,7 @@ export function rowOf(context: PageContext, row: ChangeRow): TableRow {
       from,
       into,
       wayOf(row),
-      who === null ? html`<span class="none">not known</span>` : named(who),
+      actor === null ? html`<span class="none">not known</span>` : named(actor),
       row.run_id === null
         ? html`<span class="none">–</span>`
         : html`<a href="${to(context, `/runs/${row.run_id}`)}">${count(row.run_id)}</a>`,

@@ -55,7 +55,7 @@ export function drawChart(points: readonly Point[], height = 230): Chart {
   const [firstMs = 0, lastMs = 0] = extent(points, ({ atMs }) => atMs);
   const x = scaleUtc([firstMs, lastMs], [0, width]);
   const y = axisOf(points, height);
-  const shown = thin(points, x);
+  const drawnPoints = thin(points, x);
   const isCounted = ({ value }: Point) => value !== null;
   const xOf = ({ atMs }: Point) => x(atMs);
   const yOf = ({ value }: Point) => y(value ?? 0);
@@ -65,8 +65,8 @@ export function drawChart(points: readonly Point[], height = 230): Chart {
   return {
     width,
     height,
-    line: drawLine(shown) ?? '',
-    tint: drawTint(shown) ?? '',
+    line: drawLine(drawnPoints) ?? '',
+    tint: drawTint(drawnPoints) ?? '',
     values: y
       .ticks(4)
       .filter(Number.isInteger)

@@ -60,11 +60,11 @@ function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): 
     const { short, label = '', isNumber } = columns[i] ?? {};
     const kind = isNumber === true ? 'number' : '';
     // The words alone are enough for a head that consists of signs and words.
-    const said = short ?? (typeof label === 'string' ? label : '');
+    const headWords = short ?? (typeof label === 'string' ? label : '');
     if (hasTicks && i === 0) return html`<td role="cell" class="tick">${cell}</td>`;
     return i === (hasTicks ? 1 : 0)
       ? html`<th role="rowheader" scope="row" class="${kind}">${cell}</th>`
-      : html`<td role="cell" class="${kind}" data-label="${said}"><div>${cell}</div></td>`;
+      : html`<td role="cell" class="${kind}" data-label="${headWords}"><div>${cell}</div></td>`;
   });
   return html`<tr role="row" class="${row.tone ?? ''}"${row.id === undefined ? none : html` id="${row.id}"`}>${cells}</tr>`;
 }
@@ -208,6 +208,6 @@ export function person(
 ): Html {
   const link = to(context, personPath(teamOf(context, teamId).team, id));
   if (!context.details) return html`<a href="${link}" class="mono">${id.toString()}</a>`;
-  const shown = name === null || name === '' ? html`no name` : named(name);
-  return html`<a href="${link}">${shown}</a>${withId ? html` <span class="mono quiet">${id.toString()}</span>` : none}`;
+  const nameWords = name === null || name === '' ? html`no name` : named(name);
+  return html`<a href="${link}">${nameWords}</a>${withId ? html` <span class="mono quiet">${id.toString()}</span>` : none}`;
 }

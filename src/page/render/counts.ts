@@ -180,8 +180,8 @@ function multiples(context: PageContext, read: CountsRead): Html {
 /** Stands in place of a line, which needs two counts. */
 function noLine(context: PageContext, read: CountsRead): Html {
   const { segment, steps, counted, stepMs, last } = read;
-  const one = last.find((each) => each.segment === segment);
-  if (one === undefined || !steps.some((step) => step.segment === segment))
+  const lastCount = last.find((each) => each.segment === segment);
+  if (lastCount === undefined || !steps.some((step) => step.segment === segment))
     return empty('dashed', 'No count in this range', 'What was counted before it is in the longer ranges.');
   if (counted > 1)
     return empty(
@@ -196,7 +196,7 @@ function noLine(context: PageContext, read: CountsRead): Html {
       : ` The next count is at ${clockTime(next, context.now)}, and the line begins with it.`;
   return empty(
     'dashed',
-    `One count so far: ${many(one.count, 'contact')}`,
+    `One count so far: ${many(lastCount.count, 'contact')}`,
     `A line needs two.${then} Ranges are offered once the counts reach back that far.`,
   );
 }

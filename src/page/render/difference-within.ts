@@ -16,10 +16,10 @@ const hasLetters = (text: string) => /[\p{L}\p{N}]/u.test(text);
 const wordsOf = (text: string) => text.match(/[\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]/gu) ?? [];
 
 /** The pieces of the new value, and for each whether it was there before. */
-type Marked = { readonly pieces: readonly string[]; readonly isSame: boolean[] };
+type MarkedPieces = { readonly pieces: readonly string[]; readonly isSame: boolean[] };
 
 /** Two texts of the same length are compared place by place. */
-function markPlaces(before: readonly string[], after: readonly string[]): Marked {
+function markPlaces(before: readonly string[], after: readonly string[]): MarkedPieces {
   return { pieces: after, isSame: after.map((piece, at) => piece === before[at]) };
 }
 
@@ -57,7 +57,7 @@ function countCommon(before: readonly string[], after: readonly string[]): numbe
 }
 
 /** Marks what both begin and end with as the same. Between these it looks for words, but not for digits. */
-function markPieces(before: readonly string[], after: readonly string[], isDigits: boolean): Marked {
+function markPieces(before: readonly string[], after: readonly string[], isDigits: boolean): MarkedPieces {
   const least = Math.min(before.length, after.length);
   const head = countCommon(before, after);
   let tail = 0;
@@ -73,14 +73,14 @@ function markPieces(before: readonly string[], after: readonly string[], isDigit
 }
 
 /** If something is only missing, marks what takes its place, else what comes before it. */
-function markNeighbour({ pieces, isSame }: Marked, at: number): void {
+function markNeighbour({ pieces, isSame }: MarkedPieces, at: number): void {
   const after = pieces.findIndex((piece, index) => index >= at && hasLetters(piece));
   const before = pieces.findLastIndex((piece, index) => index < at && hasLetters(piece));
   isSame[[after, before].find((index) => index >= 0) ?? 0] = false;
 }
 
 /** Marks the signs between two changed words as changed, too. */
-function closeGaps({ pieces, isSame }: Marked): void {
+function closeGaps({ pieces, isSame }: MarkedPieces): void {
   let lastChanged: number | undefined;
   for (const [at, same] of [...isSame].entries()) {
     if (!same) {
@@ -91,7 +91,7 @@ function closeGaps({ pieces, isSame }: Marked): void {
   }
 }
 
-function joinSpans({ pieces, isSame }: Marked): readonly Span[] {
+function joinSpans({ pieces, isSame }: MarkedPieces): readonly Span[] {
   const spans: Span[] = [];
   for (const [at, text] of pieces.entries()) {
     const kind = isSame[at] === true ? 'same' : 'changed';

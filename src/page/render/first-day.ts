@@ -29,12 +29,12 @@ const firstOf = ({ runs }: Pick<Glance, 'runs'>, teamId: Id, key: string): PageR
 export function beginning(read: Pick<Glance, 'beganAt' | 'runs' | 'teams'>, { now }: PageContext): Html {
   const { beganAt, teams } = read;
   if (beganAt === null) return none;
-  const found = firstTaken.map(([key, one, more]) => ({
+  const found = firstTaken.map(([key, singular, more]) => ({
     runs: teams.flatMap(({ teamId }) => firstOf(read, teamId, key) ?? []),
     words: (all: readonly PageRun[]) =>
       many(
         all.reduce((sum, { counts }) => sum + (counts[key] ?? 0), 0),
-        one,
+        singular,
         more,
       ),
   }));

@@ -30,9 +30,9 @@ const waitingOfTeam = (read: Glance, { teamId }: SeenTeam): number =>
 /** The most requests that were sent by runs that began within one minute of the last day, and the first of these runs. */
 function busiestMinute(runs: readonly PageRun[]) {
   const minutes = Map.groupBy(runs, ({ startedAt }) => Math.floor(startedAt.getTime() / 60_000));
-  const sums = [...minutes.values()].map((of) => ({
-    sum: of.reduce((all, { requests }) => all + requests, 0),
-    run: of.at(-1),
+  const sums = [...minutes.values()].map((runsOfMinute) => ({
+    sum: runsOfMinute.reduce((all, { requests }) => all + requests, 0),
+    run: runsOfMinute.at(-1),
   }));
   return sums.toSorted((a, b) => b.sum - a.sum)[0] ?? { sum: 0, run: undefined };
 }

@@ -52,7 +52,7 @@ function staleThing(read: Glance, team: SeenTeam, context: PageContext): readonl
 
 function batchThings(read: Glance, team: SeenTeam, context: PageContext): readonly ToDo[] {
   const { now } = context;
-  const of = context.team === null ? html` in ${named(teamName(team))}` : none;
+  const ofTeam = context.team === null ? html` in ${named(teamName(team))}` : none;
   const change = { team: context.teams.length > 1 ? team.team : null };
   const lists = read.lists.filter(({ teamId }) => teamId === team.teamId);
   const missing = read.missing.filter(({ teamId }) => teamId === team.teamId);
@@ -64,8 +64,8 @@ function batchThings(read: Glance, team: SeenTeam, context: PageContext): readon
             {
               teamId: team.teamId,
               id: `batch-${batch}`,
-              brief: html`${listTitle(list)}${of}.`,
-              title: html`${listTitle(list)}${of}`,
+              brief: html`${listTitle(list)}${ofTeam}.`,
+              title: html`${listTitle(list)}${ofTeam}`,
               text: html`${list.details.map((detail) => html`${visible(capital(detail))}. `)}${list.editedTo === null ? none : html`Edited at ${at(list.editedTo, now)} by ${editorsIn(context, list)}. `}None of it was sent; all else goes on.`,
               ways: [
                 {
@@ -83,8 +83,8 @@ function batchThings(read: Glance, team: SeenTeam, context: PageContext): readon
     ...missing.map(({ hash, resource, rows, reason }) => ({
       teamId: team.teamId,
       id: `missing-${hash}`,
-      brief: html`${many(rows, 'missing row')} of ${resource.replace('_', ' ')} ${waits(rows, 'an approval')}${of}.`,
-      title: html`${count(rows)} ${resource.replace('_', ' ')} are missing on the service${of}`,
+      brief: html`${many(rows, 'missing row')} of ${resource.replace('_', ' ')} ${waits(rows, 'an approval')}${ofTeam}.`,
+      title: html`${count(rows)} ${resource.replace('_', ' ')} are missing on the service${ofTeam}`,
       text: html`${visible(capital(reason))}. None of them is called gone before somebody agrees.`,
       ways: [
         {
@@ -99,7 +99,7 @@ function batchThings(read: Glance, team: SeenTeam, context: PageContext): readon
 function singleThing(read: Glance, team: SeenTeam, context: PageContext): readonly ToDo[] {
   const lists = read.lists.filter(({ teamId, batch }) => teamId === team.teamId && batch === null);
   if (lists.length === 0) return [];
-  const of = context.team === null ? html` in ${named(teamName(team))}` : none;
+  const ofTeam = context.team === null ? html` in ${named(teamName(team))}` : none;
   const change = { team: context.teams.length > 1 ? team.team : null };
   const rows = lists.reduce((sum, list) => sum + list.rows, 0);
   const words = `${many(rows, 'field')} ${rows === 1 ? 'is' : 'are'} held`;
@@ -107,8 +107,8 @@ function singleThing(read: Glance, team: SeenTeam, context: PageContext): readon
     {
       teamId: team.teamId,
       id: `held-${team.team}`,
-      brief: html`${words}${of}.`,
-      title: html`${words}${of}`,
+      brief: html`${words}${ofTeam}.`,
+      title: html`${words}${ofTeam}`,
       text: html`${lists.map((list) => `${listTitle(list)}. `)}None of it was sent; all else goes on.`,
       ways: [
         {
@@ -125,9 +125,9 @@ function singleThing(read: Glance, team: SeenTeam, context: PageContext): readon
  * stale.
  */
 export function thingsToDo(read: Glance, context: PageContext): readonly ToDo[] {
-  const of = (make: typeof staleThing, teams = read.teams) =>
+  const thingsFrom = (make: typeof staleThing, teams = read.teams) =>
     teams.flatMap((team) => make(read, team, context));
-  if (isCopy(context)) return of(staleThing);
+  if (isCopy(context)) return thingsFrom(staleThing);
   const served = read.teams.filter(({ team }) => !context.stopped.has(team));
-  return [...of(staleThing, served), ...of(batchThings), ...of(singleThing)];
+  return [...thingsFrom(staleThing, served), ...thingsFrom(batchThings), ...thingsFrom(singleThing)];
 }

@@ -28,7 +28,7 @@ const nameOf = (teams: Glance['teams']): Html =>
   teams.length === 1 && teams[0] ? named(teamName(teams[0])) : html`all ${count(teams.length)} teams`;
 
 /** What is equal, since when, and when the next run begins. If musterd does not answer, only what was true then is said. */
-function equal({ teams, groups }: Glance, { now, stopped }: PageContext, of: Html): Html {
+function equal({ teams, groups }: Glance, { now, stopped }: PageContext, ofTeam: Html): Html {
   const users = groups.filter(({ group }) => group === 'users');
   const complete = users.flatMap(({ completeAt }) => (completeAt === null ? [] : [completeAt.getTime()]));
   const due = users.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt.getTime()]));
@@ -41,7 +41,7 @@ function equal({ teams, groups }: Glance, { now, stopped }: PageContext, of: Htm
       : next <= now
         ? 'The next run is due now.'
         : `The next run begins at ${clockTime(next, now)}.`;
-  return html`Both sides${of} were equal at ${at(last, now, true)}<span data-now>, ${longAgo(last, now)}. ${then}</span><span data-late hidden>. Whether they still are, this page cannot say.</span>`;
+  return html`Both sides${ofTeam} were equal at ${at(last, now, true)}<span data-now>, ${longAgo(last, now)}. ${then}</span><span data-late hidden>. Whether they still are, this page cannot say.</span>`;
 }
 
 /** How the teams of a copy are read: ` every 5 minutes, last at 14:30:02`. */
@@ -60,8 +60,8 @@ function asksOf(read: Glance, context: PageContext, isAll: boolean): readonly Ht
     return [html`${sayWhere(read.teams.map(teamName), howRead(read, context))}`];
   const { stopped } = context;
   if (isCopy(context) || stopped.size === 0) return [];
-  const who = listed([...stopped.keys()]);
-  return [html`No daemon keeps ${who} equal.${isAll ? html` ${equal(read, context, none)}` : none}`];
+  const stoppedTeams = listed([...stopped.keys()]);
+  return [html`No daemon keeps ${stoppedTeams} equal.${isAll ? html` ${equal(read, context, none)}` : none}`];
 }
 
 function movesTable(context: PageContext, glance: Glance): Html {
@@ -75,7 +75,7 @@ function movesTable(context: PageContext, glance: Glance): Html {
         ...teamCells(context, move.teamId),
         person(context, move.teamId, { id: move.userId, name: move.name }),
         fieldName(move.field),
-        html`<span class="quiet">${value(context, move.field, before)}</span> → ${changed(context, move.field, { of: after, from: before, side })}`,
+        html`<span class="quiet">${value(context, move.field, before)}</span> → ${changed(context, move.field, { to: after, from: before, side })}`,
         side === 'mirror' ? direction('push', 'pushed') : direction('pull', 'pulled'),
         side === 'mirror' ? (move.by === null ? 'not known' : named(move.by)) : 'on the service',
       ],

@@ -87,14 +87,14 @@ const opener = (context: PageContext, change: Readonly<Record<string, string | n
   html`<a class="button" href="${href(context, { hold: null, end: null, ...change })}#hold" data-open>${words}…</a>`;
 
 /** Fields that are held with the same words until the same moment are shown together. */
-const together = (asked: readonly HeldRow[]): readonly (readonly HeldRow[])[] => {
-  const [first] = asked;
-  const isSame = (one: HeldRow) =>
+const together = (rows: readonly HeldRow[]): readonly (readonly HeldRow[])[] => {
+  const [first] = rows;
+  const isSame = (row: HeldRow) =>
     first !== undefined &&
-    one.until?.getTime() === first.until?.getTime() &&
-    one.asked_by === first.asked_by &&
-    one.detail === first.detail;
-  return asked.length > 1 && asked.every(isSame) ? [asked] : asked.map((one) => [one]);
+    row.until?.getTime() === first.until?.getTime() &&
+    row.asked_by === first.asked_by &&
+    row.detail === first.detail;
+  return rows.length > 1 && rows.every(isSame) ? [rows] : rows.map((one) => [one]);
 };
 
 const before: Readonly<Partial<Record<HeldRow['reason'], string>>> = {
@@ -122,13 +122,13 @@ function heldAlready(
   const fields = holds.map(({ field }) => field);
   const isAll = fields.length > 1;
   const key = isAll ? 'all' : first.field;
-  const who = by === null ? none : html` by ${named(by)}`;
+  const author = by === null ? none : html` by ${named(by)}`;
   const reason = why === '' || !details ? none : html`, “${named(why)}”`;
   const again = holds.flatMap(({ field, held_before: was }) =>
     was === null ? [] : [`${fieldName(field)} ${before[was] ?? was}`],
   );
   const rest = again.length === 0 ? '' : `; then as before: ${again.join(', ')}`;
-  const title = html`Held until ${until === null ? 'it is ended' : time(until, clockTime(until, now))}${who}${reason}`;
+  const title = html`Held until ${until === null ? 'it is ended' : time(until, clockTime(until, now))}${author}${reason}`;
   const words = isAll ? `hold ${id} --end` : `hold ${id} ${first.field} --end`;
   const isOpen = open?.deed === 'end' && open.field === key;
   const button = mayDecide(context, team) ? opener(context, { end: key }, 'End it now') : none;

@@ -28,9 +28,9 @@ export function rowsInWords({ rows, fields: all }: Pick<WaitingList, 'rows' | 'f
 
 /** The number of rows of each field, for `rowsInWords`. */
 export function fieldsOf(rows: readonly Pick<PageField, 'field'>[]): Pick<WaitingList, 'rows' | 'fields'> {
-  const fields = [...Map.groupBy(rows, ({ field }) => field)].map(([field, of]) => ({
+  const fields = [...Map.groupBy(rows, ({ field }) => field)].map(([field, rowsOfField]) => ({
     field,
-    rows: of.length,
+    rows: rowsOfField.length,
   }));
   return { rows: rows.length, fields };
 }

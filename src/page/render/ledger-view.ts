@@ -43,7 +43,7 @@ function choice(
 
 function filters(context: PageContext, { actors }: ChangesRead): Html {
   const asked = changesAsked(context, context.now);
-  const known = asked.actor === null || actors.includes(asked.actor) ? actors : [asked.actor, ...actors];
+  const people = asked.actor === null || actors.includes(asked.actor) ? actors : [asked.actor, ...actors];
   const fields = fieldColumns.map((field) => [field, fieldWord(field)] as const);
   const since = asked.since?.toISOString().slice(0, 10) ?? '';
   const inside = html`<label class="field note">Person<input type="search" name="q" value="${asked.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label><label class="field note">Field${choice('field', 'any', asked.field, fields)}</label><label class="field note">Direction${choice(
@@ -55,7 +55,7 @@ function filters(context: PageContext, { actors }: ChangesRead): Html {
     'actor',
     'anybody',
     asked.actor,
-    known.map((one) => [one, one]),
+    people.map((one) => [one, one]),
   )}</label><label class="field note">Run<input size="8" name="run" inputmode="numeric" value="${asked.runId ?? ''}" maxlength="20"></label><label class="field note">Decision<input size="8" name="decision" inputmode="numeric" value="${asked.decision ?? ''}" maxlength="20"></label><label class="field note">Since<input type="date" name="since" value="${since}"></label>`;
   const more = html`<span class="push"></span>${csvChip(csvOf(context))}`;
   return filterForm(context, { kept: ['team'], inside, button: 'Filter', more });
@@ -77,20 +77,20 @@ function waysOn(context: PageContext, { rows }: ChangesRead): Html {
     context.details ? asked : { ...asked, q: isWholeNumber.test(asked.q) ? asked.q : '' },
     context,
   );
-  const said = html`<section class="card"><h2>The same in SQL</h2><p>A row of <code>report.changes</code> is one field moved.</p><p class="label">What this page shows</p>${commandBox(query, '')}</section>`;
-  return html`<div class="halves">${undo}${said}</div>`;
+  const sqlCard = html`<section class="card"><h2>The same in SQL</h2><p>A row of <code>report.changes</code> is one field moved.</p><p class="label">What this page shows</p>${commandBox(query, '')}</section>`;
+  return html`<div class="halves">${undo}${sqlCard}</div>`;
 }
 
-function foot(context: PageContext, { rows, isMore, lookedTo }: ChangesRead): Html {
+function foot(context: PageContext, { rows, isMore, searchEnd }: ChangesRead): Html {
   const last = rows.at(-1);
-  const shown = many(rows.length, 'row');
+  const rowWords = many(rows.length, 'row');
   const isFirst = changesAsked(context, context.now).before === null;
   const first = isFirst ? none : html`<a href="${href(context, {})}">Newest changes</a>`;
   if (isMore && last !== undefined)
-    return html`<span>${shown}</span><span class="push"></span>${first}<a href="${href(context, { page: `${last.change_id}` })}" rel="next">Older changes</a>`;
-  if (lookedTo !== null)
-    return html`<span>${shown}, as far back as ${time(lookedTo.at, clockTime(lookedTo.at, context.now))}</span><span class="push"></span>${first}<a href="${href(context, { page: `${lookedTo.changeId}` })}" rel="next">Look further back</a>`;
-  return html`<span>${shown}, and none older</span><span class="push"></span>${first}`;
+    return html`<span>${rowWords}</span><span class="push"></span>${first}<a href="${href(context, { page: `${last.change_id}` })}" rel="next">Older changes</a>`;
+  if (searchEnd !== null)
+    return html`<span>${rowWords}, as far back as ${time(searchEnd.at, clockTime(searchEnd.at, context.now))}</span><span class="push"></span>${first}<a href="${href(context, { page: `${searchEnd.changeId}` })}" rel="next">Look further back</a>`;
+  return html`<span>${rowWords}, and none older</span><span class="push"></span>${first}`;
 }
 
 function lead(context: PageContext, { rows, isMore }: ChangesRead): string {
@@ -102,7 +102,7 @@ function lead(context: PageContext, { rows, isMore }: ChangesRead): string {
 }
 
 export function changes(read: ChangesRead, context: PageContext): PageShown {
-  const { rows, lookedTo } = read;
+  const { rows, searchEnd } = read;
   const columns = [
     { label: 'When' },
     ...teamColumns(context),
@@ -116,7 +116,7 @@ export function changes(read: ChangesRead, context: PageContext): PageShown {
     { label: 'Outcome' },
   ];
   const list =
-    rows.length === 0 && lookedTo === null
+    rows.length === 0 && searchEnd === null
       ? empty(
           'dashed',
           'Nothing moved',

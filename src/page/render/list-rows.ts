@@ -42,25 +42,25 @@ export const isOwn = ({ read }: ListOnPage, row: PageField): boolean => read.own
 
 /** Whether the address says that it is ticked: by `all`, `none`, or the rows that were ticked before. */
 function isTicked(standing: ListOnPage, row: PageField): boolean {
-  const asked = standing.context.query.get('ticks');
+  const ticks = standing.context.query.get('ticks');
   if (isOwn(standing, row)) return false;
-  if (asked === null) return isTickedAtFirst(standing.list);
-  return asked === 'all' || asked.split(',').includes(shownKey(row));
+  if (ticks === null) return isTickedAtFirst(standing.list);
+  return ticks === 'all' || ticks.split(',').includes(shownKey(row));
 }
 
 /** Whether it was ticked, and is another edit or is compared with another value by now. */
 function hasMoved({ context }: ListOnPage, row: PageField): boolean {
   const key = shownKey(row);
   const before = key.slice(0, key.lastIndexOf('.') + 1);
-  const asked = (context.query.get('ticks') ?? '').split(',');
-  return !asked.includes(key) && asked.some((one) => one.startsWith(before));
+  const shownBefore = (context.query.get('ticks') ?? '').split(',');
+  return !shownBefore.includes(key) && shownBefore.some((one) => one.startsWith(before));
 }
 
-function tickOf(standing: ListOnPage, row: PageField, who: string): Html {
+function tickOf(standing: ListOnPage, row: PageField, personName: string): Html {
   const { list, isDecided } = standing;
   if (!isDecided || list.isOfAll) return none;
   const key = shownKey(row);
-  const what = `Decide about the ${fieldName(row.field)} of ${who}`;
+  const what = `Decide about the ${fieldName(row.field)} of ${personName}`;
   if (isOwn(standing, row))
     return html`<label><input type="checkbox" disabled aria-label="${what}" aria-describedby="own-${key}"></label>`;
   return html`<label><input type="checkbox" name="row" value="${key}"${isTicked(standing, row) ? html` checked` : none} aria-label="${what}"></label>`;
@@ -82,7 +82,7 @@ function rowsOf(standing: ListOnPage): readonly TableRow[] {
   const hasEditors = list.editors.length > 1;
   return list.shown.flatMap((row): readonly TableRow[] => {
     const { userId, field, editedAt, editedBy } = row;
-    const who =
+    const personName =
       userId === null
         ? html`all users`
         : person(context, list.teamId, { id: userId, name: row.name, withId: true });
@@ -92,7 +92,7 @@ function rowsOf(standing: ListOnPage): readonly TableRow[] {
     const id = userId === null ? {} : { id: `c-${userId}-${field}` };
     const cells = [
       tick,
-      who,
+      personName,
       ...(isMany ? [html`${fieldName(field)}`] : []),
       ...three(
         context,

@@ -77,7 +77,7 @@ const isWaiting = ({ reason }: OpenField) => reason !== null && reason !== 'aske
 function stateCell(context: PageContext, row: RosterRow): Html {
   const { open, standing } = row;
   const { now } = context;
-  const of = (reason: string | null) => open.filter((one) => one.reason === reason);
+  const fieldsHeldFor = (reason: string | null) => open.filter((one) => one.reason === reason);
   switch (standing) {
     case 'waits': {
       const waiting = open.filter(isWaiting);
@@ -87,15 +87,15 @@ function stateCell(context: PageContext, row: RosterRow): Html {
       return html`${pill('pause', 'dim', first === undefined ? words : html`<a href="${linkTo(context, row, first)}">${words}</a>`)}${fieldsOf(waiting, say)}`;
     }
     case 'moving':
-      return html`${pill('clock', 'dim', 'On its way')}${fieldsOf(of(null), () => ', with the next run')}`;
+      return html`${pill('clock', 'dim', 'On its way')}${fieldsOf(fieldsHeldFor(null), () => ', with the next run')}`;
     case 'unresolved':
       return html`${pill('dashed', 'dim', 'Unresolved')}<span class="note">no lookup answers</span>`;
     case 'rejected':
-      return html`${pill('pause', 'dim', 'Rejected')}${fieldsOf(of('rejected'), ({ decidedBy }) => (decidedBy === null ? '' : `, by ${decidedBy}`))}`;
+      return html`${pill('pause', 'dim', 'Rejected')}${fieldsOf(fieldsHeldFor('rejected'), ({ decidedBy }) => (decidedBy === null ? '' : `, by ${decidedBy}`))}`;
     case 'asked': {
-      const [first] = of('asked');
+      const [first] = fieldsHeldFor('asked');
       const until = first?.until ?? null;
-      return html`${pill('clock', 'dim', until === null ? 'Held on request' : html`Held until ${time(until, clockTime(until, now))}`)}${fieldsOf(of('asked'), () => '')}`;
+      return html`${pill('clock', 'dim', until === null ? 'Held on request' : html`Held until ${time(until, clockTime(until, now))}`)}${fieldsOf(fieldsHeldFor('asked'), () => '')}`;
     }
     case 'equal':
       return pill('tick', 'ok', 'Equal');
@@ -134,9 +134,9 @@ const columnsOf = (context: PageContext): readonly Column[] => [
 
 function cellsOf(context: PageContext, row: RosterRow): readonly (string | Html)[] {
   const { details } = context;
-  const who = person(context, row.team_id, row);
+  const name = person(context, row.team_id, row);
   return [
-    details ? html`${who}<span class="note mono">${row.id}</span>` : who,
+    details ? html`${name}<span class="note mono">${row.id}</span>` : name,
     ...teamCells(context, row.team_id),
     roleCell(row),
     ...(details ? [value(context, 'email', row.email), value(context, 'phone', row.phone)] : []),

@@ -13,7 +13,7 @@ import type { PageContext } from './view.ts';
 import { clockTime, count, many, named, span, time, took } from './words.ts';
 
 /** An edit of the row here, which is not in the ledger before a run has handled it. */
-interface Edited {
+interface MirrorEdit {
   readonly at: Date;
   readonly fields: readonly {
     readonly field: 'name' | 'email' | 'phone' | 'role_id';
@@ -24,7 +24,7 @@ interface Edited {
 }
 
 /** The edits made here: each is the difference between a period that it began and the one before. */
-function editsOf(periods: readonly PersonPeriod[]): readonly Edited[] {
+function editsOf(periods: readonly PersonPeriod[]): readonly MirrorEdit[] {
   const pair = ({ first_name: first, last_name: last }: PersonPeriod) => ({ first, last });
   return periods.flatMap((period, at) => {
     const before = periods[at + 1];
@@ -57,7 +57,7 @@ const words: Readonly<Record<ChangeRow['kind'], string>> = {
 };
 
 /** One thing that was done about a value, in the mirror or by a run. */
-interface Step {
+interface HistoryStep {
   readonly at: Date;
   readonly field: string | null;
   readonly kind: ChangeRow['kind'] | 'edit';
@@ -74,13 +74,13 @@ interface Step {
 
 /** A value that a field got, and what became of it. */
 interface HistoryEvent {
-  readonly first: Step;
-  readonly steps: Step[];
+  readonly first: HistoryStep;
+  readonly steps: HistoryStep[];
   edit: Id | null;
 }
 
 /** The side on which it happened; the words say it too. */
-function signOf(steps: readonly Step[]): Html {
+function signOf(steps: readonly HistoryStep[]): Html {
   const kinds = new Set(steps.map(({ kind }) => kind));
   if (kinds.has('push')) return html`${sides.mirror}<i>→</i>${sides.service}`;
   if (kinds.has('pull')) return html`${sides.service}<i>→</i>${sides.mirror}`;
@@ -95,7 +95,7 @@ function outcomeOf({ kind, outcome, held }: ChangeRow): Html {
   return pill('clock', 'dim', outcome === 'unknown' ? 'not known yet' : outcome);
 }
 
-function stepOf(context: PageContext, row: ChangeRow): Step {
+function stepOf(context: PageContext, row: ChangeRow): HistoryStep {
   const {
     run_id: run,
     kind,
@@ -106,8 +106,8 @@ function stepOf(context: PageContext, row: ChangeRow): Step {
     closed_at: closed,
   } = row;
   const at = kind === 'push' ? opened : (closed ?? opened);
-  const who = kind === 'pull' ? null : row.decided_by;
-  const by = who === null ? none : html` by ${named(who)}`;
+  const actor = kind === 'pull' ? null : row.decided_by;
+  const by = actor === null ? none : html` by ${named(actor)}`;
   const ran = run === null ? none : html`, <a href="${to(context, `/runs/${run}`)}">run ${count(run)}</a>`;
   const reason = why === null || why === '' ? none : html`, “${named(why)}”`;
   const duration =
@@ -131,21 +131,21 @@ function stepOf(context: PageContext, row: ChangeRow): Step {
   };
 }
 
-function editSteps(context: PageContext, periods: readonly PersonPeriod[]): readonly Step[] {
+function editSteps(context: PageContext, periods: readonly PersonPeriod[]): readonly HistoryStep[] {
   return editsOf(periods).flatMap(({ at, fields, by }) =>
     fields.map(
-      (one): Step => ({
+      (edit): HistoryStep => ({
         at,
-        field: one.field,
+        field: edit.field,
         kind: 'edit',
-        text: textOf(one.new),
+        text: textOf(edit.new),
         edit: null,
         change: {
           kind: 'push',
-          field: one.field,
-          base_value: one.old,
-          old_value: one.old,
-          new_value: one.new,
+          field: edit.field,
+          base_value: edit.old,
+          old_value: edit.old,
+          new_value: edit.new,
         },
         words: html`<b>edited</b> ${by === null ? 'here, nobody knows by whom' : html`by ${named(by)}`} ${time(at, clockTime(at, context.now))}`,
         more: none,
@@ -159,7 +159,7 @@ function editSteps(context: PageContext, periods: readonly PersonPeriod[]): read
  * What was done about an edit belongs to it, by its number or by the value that it gave the field. A pull begins a new
  * event.
  */
-function eventsOf(steps: readonly Step[]): readonly HistoryEvent[] {
+function eventsOf(steps: readonly HistoryStep[]): readonly HistoryEvent[] {
   const last = new Map<string, HistoryEvent>();
   const events: HistoryEvent[] = [];
   for (const step of steps.toSorted((a, b) => a.at.getTime() - b.at.getTime())) {
@@ -184,10 +184,17 @@ function eventsOf(steps: readonly Step[]): readonly HistoryEvent[] {
 
 /** The end of an event while the field is held for a person. */
 function unfinished(context: PageContext, { first, edit }: HistoryEvent, { row, held }: PersonRead): Html {
-  const one = held.find(({ field, edit_id: of }) => field === first.field && (edit === null || of === edit));
-  if (one === undefined || one.reason === 'asked' || one.reason === 'rejected' || row.gone_at !== null)
+  const heldRow = held.find(
+    ({ field, edit_id: of }) => field === first.field && (edit === null || of === edit),
+  );
+  if (
+    heldRow === undefined ||
+    heldRow.reason === 'asked' ||
+    heldRow.reason === 'rejected' ||
+    row.gone_at !== null
+  )
     return none;
-  return html`<li><b>waits for somebody</b>, ${span(context.now.getTime() - one.since.getTime())}</li>`;
+  return html`<li><b>waits for somebody</b>, ${span(context.now.getTime() - heldRow.since.getTime())}</li>`;
 }
 
 function eventItem(context: PageContext, { first, steps }: HistoryEvent, last: Html): Html {

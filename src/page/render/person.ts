@@ -122,21 +122,23 @@ function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold:
     takeButton(context, { team, state: hold.reason, shown, verb });
   const seen = asSeen(context, shown);
   const word = fieldName(field);
-  const said = (of: unknown) =>
-    isShown(context, field) ? html`<bdi class="value">${visible(textOf(of) ?? 'none')}</bdi>` : 'its value';
+  const inWords = (shownValue: unknown) =>
+    isShown(context, field)
+      ? html`<bdi class="value">${visible(textOf(shownValue) ?? 'none')}</bdi>`
+      : 'its value';
   if (batch !== null && mustAct(hold)) {
     const all = html`the ${word}; others wait in the <a href="${to(context, `/waiting/${batch}`)}">same batch</a>`;
     return html`${choice('Meant so', html`the next run sends ${all}`, command(`approve ${batch} --only ${id}.${field} --reason '…'`))}${choice('Not meant so', 'it stays in the mirror and is held as rejected', command(`reject ${batch} --only ${id}.${field} --reason '…'`))}`;
   }
   const mirror = choice(
     `Take the mirror’s ${word}`,
-    html`the next run sends ${said(hold.mirror_value)}`,
+    html`the next run sends ${inWords(hold.mirror_value)}`,
     command(`resolve ${id} ${field} --take mirror${seen}`),
     take('mirror'),
   );
   const service = choice(
     `Take the service’s ${word}`,
-    html`the mirror gets ${said(hold.service_value)}`,
+    html`the mirror gets ${inWords(hold.service_value)}`,
     command(`resolve ${id} ${field} --take service${seen}`),
     take('service'),
   );
@@ -195,7 +197,7 @@ function lead(context: PageContext, { id, row, periods }: PersonRead): Html {
 export function onePerson(read: PersonRead, context: PageContext, asked?: HoldAsked): PageShown {
   const { id, row, held, teamId } = read;
   const { team } = teamOf(context, teamId);
-  const who = context.details && row.name !== '' ? named(row.name) : html`<span class="mono">${id}</span>`;
+  const title = context.details && row.name !== '' ? named(row.name) : html`<span class="mono">${id}</span>`;
   const before = html`<p class="note"><a href="${to(context, '/people')}">People</a></p>`;
   const mayAct = row.gone_at === null && !isCopy(context);
   const others = held.filter(({ reason }) => reason !== 'asked');
@@ -206,6 +208,6 @@ export function onePerson(read: PersonRead, context: PageContext, asked?: HoldAs
   const barred = mayAct && held.length > 0 ? barredNote(context, [team]) : none;
   const card = html`<div class="card flush person${act}">${versions(context, read)}${why(context, read, team)}${barred}${choices}</div>`;
   const refused = asked?.refusal === undefined ? none : nothingCard(`${asked.refusal}.`);
-  const main = html`${refused}${heading(who, lead(context, read), before)}${card}${overTime(context, read)}${personHistory(context, read)}`;
+  const main = html`${refused}${heading(title, lead(context, read), before)}${card}${overTime(context, read)}${personHistory(context, read)}`;
   return { title: context.details ? printable(row.name) || `${id}` : `${id}`, main };
 }

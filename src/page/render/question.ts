@@ -10,7 +10,7 @@ import { fieldName, fieldsOf, fieldTitle, fieldWords, rowsInWords } from './hold
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
 import { icon, sides } from './pills.ts';
-import { changed, knownAs, type OfTeam, type Side, value } from './three-values.ts';
+import { changed, knownAs, type FieldOfTeam, type Side, value } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { clockTime, count, many, named } from './words.ts';
 
@@ -43,8 +43,8 @@ const usersOf = (rows: readonly PageField[]): number => new Set(rows.map(({ user
 function titleOf({ details }: PageContext, { verb, rows, number, all }: Question): string {
   const [only] = rows;
   if (only !== undefined && number === 1) {
-    const who = details && only.name ? printable(only.name) : String(only.userId ?? 'all users');
-    const what = `${fieldName(only.field)} of ${who}?`;
+    const name = details && only.name ? printable(only.name) : String(only.userId ?? 'all users');
+    const what = `${fieldName(only.field)} of ${name}?`;
     if (verb === 'value') return `Another ${what}`;
     if (verb === 'mirror' || verb === 'service') return `Take the ${verb}’s ${what}`;
     if (all === 1 || verb === 'Withdraw') return `${verb} the ${what}`;
@@ -119,10 +119,10 @@ export const inPlaceOf = (
     from,
     to,
     side,
-  }: { readonly of: OfTeam; readonly from: unknown; readonly to: unknown; readonly side: Side },
+  }: { readonly of: FieldOfTeam; readonly from: unknown; readonly to: unknown; readonly side: Side },
 ): Html => {
   const [there, next] = [knownAs(context, row, from), knownAs(context, row, to)];
-  return html`<span class="quiet">${value(context, row.field, there)}</span> <span aria-label="to">→</span> ${changed(context, row.field, { of: next, from: there, side })}`;
+  return html`<span class="quiet">${value(context, row.field, there)}</span> <span aria-label="to">→</span> ${changed(context, row.field, { to: next, from: there, side })}`;
 };
 
 /** Shows the first of them, and the others folded. */
@@ -184,12 +184,12 @@ export const sentBy = ({ listens }: Sending): string =>
 
 /** `Field: phone, of 37 people`; for several fields, the number of each. */
 export function fieldsFact(rows: readonly Pick<PageField, 'field' | 'userId'>[]): Html {
-  const of = many(new Set(rows.map(({ userId }) => userId)).size, 'person', 'people');
+  const people = many(new Set(rows.map(({ userId }) => userId)).size, 'person', 'people');
   const [first, ...others] = fieldsOf(rows).fields;
   if (first === undefined) return none;
-  if (others.length === 0) return html`<dt>Field</dt><dd>${fieldTitle(first.field)}, of ${of}</dd>`;
+  if (others.length === 0) return html`<dt>Field</dt><dd>${fieldTitle(first.field)}, of ${people}</dd>`;
   const each = [first, ...others].map((one) => many(one.rows, ...fieldWords(one.field)));
-  return html`<dt>Fields</dt><dd>${each.join(', ')}, of ${of}</dd>`;
+  return html`<dt>Fields</dt><dd>${each.join(', ')}, of ${people}</dd>`;
 }
 
 function facts(context: PageContext, { verb, rows, sending }: Question): Html {
@@ -198,13 +198,15 @@ function facts(context: PageContext, { verb, rows, sending }: Question): Html {
   const clock = (...all: readonly number[]) => all.map((ms) => clockTime(new Date(ms), context.now));
   const [from, until] = times.length === 0 ? [] : clock(Math.min(...times), Math.max(...times));
   const when = from === undefined ? '' : `, ${from === until ? from : `${from} to ${until}`}`;
-  const who = editors.map(([name, of], i) => html`${i === 0 ? '' : ', '}${named(name)}, ${count(of.length)}`);
+  const editorWords = editors.map(
+    ([name, of], i) => html`${i === 0 ? '' : ', '}${named(name)}, ${count(of.length)}`,
+  );
   const isSent = verb === 'Approve' || verb === 'mirror';
   const sent = isSent ? sentBy(sending) : verb === 'value' ? 'As any other edit' : 'Nothing is sent';
   const moved = isSent
     ? html`<dt>If one moves</dt><dd>Before it is sent, it is left out and waits again</dd>`
     : none;
-  return html`<dl class="pairs"><dt>Edited by</dt><dd>${who}${when}</dd>${fieldsFact(rows)}<dt>Sent</dt><dd>${sent}</dd>${moved}</dl>`;
+  return html`<dl class="pairs"><dt>Edited by</dt><dd>${editorWords}${when}</dd>${fieldsFact(rows)}<dt>Sent</dt><dd>${sent}</dd>${moved}</dl>`;
 }
 
 /** The parts that every question has. */
@@ -226,15 +228,15 @@ export interface QuestionShown {
 
 /** A page of its own, with what happens at the left and the form at the right. */
 export function asking(context: PageContext, asked: QuestionShown): PageShown {
-  const { title, lead, before, what, facts: known, path, values, deed, back, hasUndo } = asked;
+  const { title, lead, before, what, facts, path, values, deed, back, hasUndo } = asked;
   const { decide } = context;
   if (decide === null) return { title, main: none };
   const leave = html`<a class="button" href="${back}">Back</a>`;
   const undo = hasUndo ? ' There is an undo afterwards.' : '';
   const form =
     deed === null
-      ? html`<div class="card stack">${known}<div class="row buttons">${leave}</div></div>`
-      : html`<form class="card stack" method="post" action="${path}">${hidden('token', decide.token(path))}${values.map(([name, one]) => hidden(name, one))}${hidden('confirmed', 'yes')}${known}<label class="field"><span class="label">Reason, kept with the decision</span><textarea name="why" rows="3" required maxlength="1000" autocomplete="off"></textarea></label><div class="row buttons"><button class="button main">${deed}</button>${leave}</div><p class="note">Recorded as <b>${named(decide.actor)}</b>, with the reason.${undo}</p></form>`;
+      ? html`<div class="card stack">${facts}<div class="row buttons">${leave}</div></div>`
+      : html`<form class="card stack" method="post" action="${path}">${hidden('token', decide.token(path))}${values.map(([name, one]) => hidden(name, one))}${hidden('confirmed', 'yes')}${facts}<label class="field"><span class="label">Reason, kept with the decision</span><textarea name="why" rows="3" required maxlength="1000" autocomplete="off"></textarea></label><div class="row buttons"><button class="button main">${deed}</button>${leave}</div><p class="note">Recorded as <b>${named(decide.actor)}</b>, with the reason.${undo}</p></form>`;
   const left = what === none ? none : html`<div class="card flush">${what}</div>`;
   const way = html`<p class="note"><a href="${to(context, '/waiting')}">Waiting</a></p>`;
   return {

@@ -1,5 +1,5 @@
 /** What became of a decision, in words. */
-import type { Decided } from '../read/page-decided.ts';
+import type { FollowedDecision } from '../read/page-decided.ts';
 import type { Sending } from '../read/page-waiting-view.ts';
 import { type Deed, type Fate, fates, perRequest } from '../../model/waiting-page.ts';
 import { fieldTitle, fieldWords } from './hold-words.ts';
@@ -22,31 +22,31 @@ const pastOf: Readonly<Record<Deed, string>> = {
 };
 
 /** Whether nothing had been sent, and it waits again. */
-const isTakenBack = ({ decision, fates: of, rows }: Decided): boolean =>
+const isTakenBack = ({ decision, fates: of, rows }: FollowedDecision): boolean =>
   decision === 'undo' && of.undecided === rows;
-const undoneWord = (decided: Decided): string => (isTakenBack(decided) ? 'taken back' : pastOf.undo);
+const undoneWord = (decided: FollowedDecision): string => (isTakenBack(decided) ? 'taken back' : pastOf.undo);
 
 /** `58 approved`, `37 of the service’s phone numbers taken`, `Email of Ada Berg set to ada@example.com` */
-export function deedOf(context: PageContext, decided: Decided): Html {
+export function deedOf(context: PageContext, decided: FollowedDecision): Html {
   const { decision, rows, fields } = decided;
   const [field = ''] = fields;
   const n = `${decided.isMore ? 'More than ' : ''}${count(rows)}`;
   const past = pastOf[decision];
   if (decision === 'value') {
-    const who = context.details && decided.name ? html` of ${named(decided.name)}` : none;
-    return html`${fieldTitle(field)}${who} set to ${value(context, field, knownAs(context, { ...decided, field }, decided.value))}`;
+    const ofPerson = context.details && decided.name ? html` of ${named(decided.name)}` : none;
+    return html`${fieldTitle(field)}${ofPerson} set to ${value(context, field, knownAs(context, { ...decided, field }, decided.value))}`;
   }
   if (decision === 'mirror' || decision === 'service') {
-    const [one, more] = fields.length === 1 ? fieldWords(field) : ['value', 'values'];
+    const [singular, plural] = fields.length === 1 ? fieldWords(field) : ['value', 'values'];
     return rows === 1
-      ? html`The ${decision}’s ${one} ${past}`
-      : html`${n} of the ${decision}’s ${more} ${past}`;
+      ? html`The ${decision}’s ${singular} ${past}`
+      : html`${n} of the ${decision}’s ${plural} ${past}`;
   }
   return html`${n} ${decision === 'undo' ? undoneWord(decided) : past}`;
 }
 
 /** `in run 4,824`; for several, how many. */
-function inRuns(context: PageContext, { runs }: Decided): Html {
+function inRuns(context: PageContext, { runs }: FollowedDecision): Html {
   const [only] = runs;
   if (only === undefined) return none;
   return runs.length === 1
@@ -55,16 +55,16 @@ function inRuns(context: PageContext, { runs }: Decided): Html {
 }
 
 /** What is said about a part of the edits, or about all of them. */
-interface Part {
+interface ReceiptPart {
   readonly context: PageContext;
-  readonly decided: Decided;
+  readonly decided: FollowedDecision;
   readonly isOne: boolean;
   /** The subject with its verb: `It was` or `They were` alone, `2 were` among others. */
   readonly is: (one: string, more: string) => string;
 }
 
 /** Says why an edit that nobody has sent is in the mirror. */
-function keptWords({ context, decided: { decision, at: decidedAt }, isOne, is }: Part): Html {
+function keptWords({ context, decided: { decision, at: decidedAt }, isOne, is }: ReceiptPart): Html {
   if (decision === 'reject')
     return html`${is('stays', 'stay')} in the mirror, and ${isOne ? 'is' : 'are'} not sent before somebody edits ${isOne ? 'it' : 'them'} again`;
   return decision === 'withdraw'
@@ -72,20 +72,20 @@ function keptWords({ context, decided: { decision, at: decidedAt }, isOne, is }:
     : html`${is('is', 'are')} in the mirror since ${at(decidedAt, context.now, true)}`;
 }
 
-function sentWords({ context, decided, isOne, is }: Part): Html {
+function sentWords({ context, decided, isOne, is }: ReceiptPart): Html {
   const { decision, sentAt } = decided;
   const since = sentAt === null ? none : html` since ${at(sentAt, context.now, true)}`;
   const back = decision === 'undo' ? ' back' : '';
   return html`${is('was', 'were')} sent${back}${inRuns(context, decided)} and ${isOne ? 'is' : 'are'} confirmed${since}`;
 }
 
-function undoneWords({ context, decided: { otherNumber, otherAt }, is }: Part): Html {
+function undoneWords({ context, decided: { otherNumber, otherAt }, is }: ReceiptPart): Html {
   const when = otherAt === null ? none : html` at ${at(otherAt, context.now, true)}`;
   const link = to(context, '/waiting', { done: String(otherNumber) });
   return html`${is('was', 'were')} <a href="${link}">undone</a>${when}`;
 }
 
-const fateWords: Readonly<Record<Exclude<Fate, 'asked'>, (part: Part) => Html>> = {
+const fateWords: Readonly<Record<Exclude<Fate, 'asked'>, (part: ReceiptPart) => Html>> = {
   sent: sentWords,
   leaving: ({ context, decided, isOne, is }) =>
     html`${is('is', 'are')} on ${isOne ? 'its' : 'their'} way${inRuns(context, decided)}`,
@@ -104,7 +104,7 @@ const fateWords: Readonly<Record<Exclude<Fate, 'asked'>, (part: Part) => Html>> 
 };
 
 /** Says one part; the parts add up to all of it. */
-function partOf(context: PageContext, decided: Decided, fate: Fate, n: number): Html {
+function partOf(context: PageContext, decided: FollowedDecision, fate: Fate, n: number): Html {
   const isAlone = n === decided.rows;
   if (fate === 'asked') return isAlone ? html`The answer was lost` : html`of ${count(n)} the answer was lost`;
   const isOne = n === 1;
@@ -113,7 +113,11 @@ function partOf(context: PageContext, decided: Decided, fate: Fate, n: number): 
   return fateWords[fate]({ context, decided, isOne, is });
 }
 
-export function partsOf(context: PageContext, decided: Decided, among: readonly Fate[] = fates): Html {
+export function partsOf(
+  context: PageContext,
+  decided: FollowedDecision,
+  among: readonly Fate[] = fates,
+): Html {
   const all = among.flatMap((fate) => {
     const n = decided.fates[fate] ?? 0;
     return n === 0 ? [] : [partOf(context, decided, fate, n)];
@@ -123,24 +127,28 @@ export function partsOf(context: PageContext, decided: Decided, among: readonly 
 }
 
 /** Whether some of it has left, and some has not. */
-export const isUnderWay = ({ fates: of }: Decided): boolean =>
+export const isUnderWay = ({ fates: of }: FollowedDecision): boolean =>
   of.leaving !== undefined || (of.sent !== undefined && of.coming !== undefined);
 
 /** `request 2 of 3`, as far as the numbers of users tell. */
-function requestWords({ users }: Decided): string {
+function requestWords({ users }: FollowedDecision): string {
   const [sent, leaving] = [users.sent ?? 0, users.leaving ?? 0];
-  const of = (n: number) => Math.ceil(n / perRequest);
-  const all = of(sent + leaving + (users.coming ?? 0));
-  const [first, last] = [Math.floor(sent / perRequest) + 1, of(sent + leaving)];
+  const requestsFor = (n: number) => Math.ceil(n / perRequest);
+  const all = requestsFor(sent + leaving + (users.coming ?? 0));
+  const [first, last] = [Math.floor(sent / perRequest) + 1, requestsFor(sent + leaving)];
   return first >= last
     ? `request ${count(last)} of ${count(all)} is on its way`
     : `requests ${count(first)} to ${count(last)} of ${count(all)} are on their way`;
 }
 
 /** For a decision of which something has not left: what has to happen, and by when. */
-function onItsWay(context: PageContext, decided: Decided, { listens, nextRun }: Sending): Html | null {
-  const { fates: of, rows, at: decidedAt, teamId } = decided;
-  const { sent = 0, leaving = 0, coming = 0 } = of;
+function onItsWay(
+  context: PageContext,
+  decided: FollowedDecision,
+  { listens, nextRun }: Sending,
+): Html | null {
+  const { fates: fateCounts, rows, at: decidedAt, teamId } = decided;
+  const { sent = 0, leaving = 0, coming = 0 } = fateCounts;
   const [it, goes] = rows === 1 ? ['it', 'It goes'] : ['them', 'They go'];
   if (isUnderWay(decided)) {
     const then =
@@ -161,15 +169,15 @@ function onItsWay(context: PageContext, decided: Decided, { listens, nextRun }: 
 }
 
 /** The answers to the next questions: whether anything was sent, when the next run looks, and what an undo was about. */
-function afterParts(context: PageContext, decided: Decided, { nextRun }: Sending): Html {
-  const { fates: of, otherAt, otherDeed } = decided;
+function afterParts(context: PageContext, decided: FollowedDecision, { nextRun }: Sending): Html {
+  const { fates, otherAt, otherDeed } = decided;
   const run = nextRun === null ? none : html`, at ${at(nextRun, context.now)},`;
-  const [they, them] = of.asked === 1 ? ['it', 'it'] : ['they', 'them'];
+  const [they, them] = fates.asked === 1 ? ['it', 'it'] : ['they', 'them'];
   const look =
-    of.asked === undefined
+    fates.asked === undefined
       ? none
       : html` The next run${run} looks whether ${they} arrived, and sends ${them} again only if not.`;
-  const unsent = of.kept !== undefined || isTakenBack(decided) ? ' Nothing was sent.' : '';
+  const unsent = fates.kept !== undefined || isTakenBack(decided) ? ' Nothing was sent.' : '';
   const history =
     decided.decision !== 'undo' || otherAt === null || otherDeed === null
       ? none
@@ -177,7 +185,7 @@ function afterParts(context: PageContext, decided: Decided, { nextRun }: Sending
   return html`${look}${unsent}${history}`;
 }
 
-export function statusOf(context: PageContext, decided: Decided, sending: Sending): Html {
+export function statusOf(context: PageContext, decided: FollowedDecision, sending: Sending): Html {
   const { undecided = 0, decided: again = 0, moved = 0 } = decided.fates;
   const isSetBack = decided.decision === 'undo' && undecided + again + moved < decided.rows;
   const before = isSetBack ? 'The mirror has the values of before. ' : '';

@@ -1,5 +1,5 @@
 /** The receipts of decisions: one above the list right after it was made, and the last ones in a table below. */
-import type { Decided } from '../read/page-decided.ts';
+import type { FollowedDecision } from '../read/page-decided.ts';
 import type { PageWaiting } from '../read/page-waiting-view.ts';
 import { hasNotLeft, undoable } from '../../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
@@ -18,16 +18,16 @@ const dayMs = 86_400_000;
 const longestFollowedMs = 600_000;
 
 /** The sign of its gravest part. */
-function shapeOf(decided: Decided): readonly [IconShape, 'ok' | 'act' | 'dim'] {
-  const { fates: of } = decided;
-  if (of.refused !== undefined) return ['alarm', 'act'];
-  if (of.asked !== undefined) return ['dashed', 'dim'];
+function shapeOf(decided: FollowedDecision): readonly [IconShape, 'ok' | 'act' | 'dim'] {
+  const { fates } = decided;
+  if (fates.refused !== undefined) return ['alarm', 'act'];
+  if (fates.asked !== undefined) return ['dashed', 'dim'];
   if (isUnderWay(decided)) return ['half', 'dim'];
-  return of.coming === undefined ? ['tick', 'ok'] : ['clock', 'dim'];
+  return fates.coming === undefined ? ['tick', 'ok'] : ['clock', 'dim'];
 }
 
 /** Asks what taking it back would do. What has not left is taken back; the rest is undone. */
-function undoButton(context: PageContext, decided: Decided, words: Html): Html {
+function undoButton(context: PageContext, decided: FollowedDecision, words: Html): Html {
   const { decide } = context;
   const { team } = teamOf(context, decided.teamId);
   if (decide === null || !mayDecide(context, team) || undoable(decided) === 0) return none;
@@ -35,7 +35,7 @@ function undoButton(context: PageContext, decided: Decided, words: Html): Html {
   return html`<form method="post" action="/waiting">${Object.entries(values).map(([name, one]) => hidden(name, one))}<button class="linked">${words}</button></form>`;
 }
 
-function undoWords(decided: Decided): Html {
+function undoWords(decided: FollowedDecision): Html {
   const n = undoable(decided);
   if (hasNotLeft(decided.fates) && decided.fates.coming !== undefined) return html`Take it back…`;
   return html`Undo the ${n === 1 ? 'one' : count(n)}…`;
@@ -45,7 +45,7 @@ const those = (n: number, one: string, more: string): string =>
   n === 1 ? `The one that ${one}` : `The ${count(n)} that ${more}`;
 
 /** The address of the one list in which some of it waits again, or of all lists. */
-function waitingOf(context: PageContext, { waitsIn: [list, ...others] }: Decided): string {
+function waitingOf(context: PageContext, { waitsIn: [list, ...others] }: FollowedDecision): string {
   if (list === undefined || others.length > 0) return to(context, '/waiting');
   return list.batch === null
     ? to(context, '/waiting', { state: list.state })
@@ -53,23 +53,23 @@ function waitingOf(context: PageContext, { waitsIn: [list, ...others] }: Decided
 }
 
 /** Links to what is mentioned. */
-function waysOf(context: PageContext, decided: Decided): readonly Html[] {
-  const { decision, fates: of, number, rows } = decided;
+function waysOf(context: PageContext, decided: FollowedDecision): readonly Html[] {
+  const { decision, fates, number, rows } = decided;
   const changes = (direction: string) => to(context, '/changes', { decision: String(number), direction });
-  const again = (of.edited ?? 0) + (of.waits ?? 0);
-  const valued = of.sent ?? (hasNotLeft(of) && of.coming === undefined ? rows : 0);
-  const way = of.sent !== undefined ? 'pushed' : decision === 'service' ? 'pulled' : 'decided';
+  const again = (fates.edited ?? 0) + (fates.waits ?? 0);
+  const valued = fates.sent ?? (hasNotLeft(fates) && fates.coming === undefined ? rows : 0);
+  const way = fates.sent !== undefined ? 'pushed' : decision === 'service' ? 'pulled' : 'decided';
   const ways: readonly (readonly [number, string, string])[] = [
     [again, waitingOf(context, decided), those(again, 'waits again', 'wait again')],
     [
-      of.refused ?? 0,
+      fates.refused ?? 0,
       to(context, '/waiting', { state: 'refused' }),
-      those(of.refused ?? 0, 'was refused', 'were refused'),
+      those(fates.refused ?? 0, 'was refused', 'were refused'),
     ],
     [
-      of.asked ?? 0,
+      fates.asked ?? 0,
       changes('pushed'),
-      `The ${of.asked === 1 ? 'one' : count(of.asked ?? 0)} without an answer`,
+      `The ${fates.asked === 1 ? 'one' : count(fates.asked ?? 0)} without an answer`,
     ],
     [valued, changes(way), valued === 1 ? 'The one, with its value' : `The ${count(valued)}, with values`],
   ];
@@ -80,16 +80,16 @@ function waysOf(context: PageContext, decided: Decided): readonly Html[] {
 export function receiptCard(context: PageContext, { done: decided, sending }: PageWaiting): Html {
   if (decided === undefined) return none;
   const [shape, tone] = shapeOf(decided);
-  const { fates: of, number, why } = decided;
-  const isMoving = of.leaving !== undefined || of.coming !== undefined;
-  const isOpen = isMoving || of.asked !== undefined;
+  const { fates, number, why } = decided;
+  const isMoving = fates.leaving !== undefined || fates.coming !== undefined;
+  const isOpen = isMoving || fates.asked !== undefined;
   const isFollowed =
     sending.listens && isMoving && context.now.getTime() - decided.at.getTime() < longestFollowedMs;
   const again = html`<noscript><a href="${href(context, {})}">Load again</a></noscript>`;
   const reason = why === null || why === '' ? none : html`<p class="note">Reason: ${named(why)}</p>`;
   const ways = [
     ...(isUnderWay(decided) && isFollowed
-      ? [meter(of.sent ?? 0, decided.rows)]
+      ? [meter(fates.sent ?? 0, decided.rows)]
       : [...waysOf(context, decided), undoButton(context, decided, undoWords(decided))]),
     isOpen ? again : none,
     html`<a href="${href(context, { done: null })}">Close</a>`,
@@ -106,9 +106,9 @@ export const nothingCard = (words: Html | string, what = 'Nothing was decided.')
   html`<div class="notice receipt" role="status" id="receipt">${icon('alarm', 'act', 20)}<div><b>${what}</b> ${words}</div></div>`;
 
 /** By this a second person sees what the first one decided. */
-export function decidedLast(context: PageContext, all: readonly Decided[]): Html {
+export function decidedLast(context: PageContext, all: readonly FollowedDecision[]): Html {
   if (all.length === 0) return none;
-  const rowOf = (decided: Decided) => {
+  const rowOf = (decided: FollowedDecision) => {
     const number = String(decided.number);
     const isNew = context.now.getTime() - decided.at.getTime() < dayMs;
     const link = isNew

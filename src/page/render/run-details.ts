@@ -24,13 +24,13 @@ function reasons({ reasons: all, outcome, waiting }: OpenRun): Html {
 function requests({ endpoints, requests: all }: OpenRun, context: PageContext): Html {
   if (endpoints.length === 0)
     return html`<h2 class="h3">Requests: ${count(all)}</h2><p class="note">By endpoint they are kept of later runs alone.</p>`;
-  const rows = endpoints.map((one) => {
+  const rows = endpoints.map((endpoint) => {
     const answers = [
-      ...(one.throttled > 0 ? [`${one.throttled} told to wait (429)`] : []),
-      ...(one.failed > 0 ? [`${one.failed} failed`] : []),
+      ...(endpoint.throttled > 0 ? [`${endpoint.throttled} told to wait (429)`] : []),
+      ...(endpoint.failed > 0 ? [`${endpoint.failed} failed`] : []),
     ];
-    const sent = [count(one.requests), took(one.slowestMs)];
-    return { cells: [html`<code>${one.endpoint}</code>`, ...sent, answers.join(', ') || 'all taken'] };
+    const sent = [count(endpoint.requests), took(endpoint.slowestMs)];
+    return { cells: [html`<code>${endpoint.endpoint}</code>`, ...sent, answers.join(', ') || 'all taken'] };
   });
   const columns = [
     { label: 'Endpoint' },
@@ -48,14 +48,14 @@ function requestIds({ requestIds: ids }: OpenRun): Html {
 }
 
 function moveLine(run: OpenRun, move: RunMove, context: PageContext): Html {
-  const who = person(context, run.teamId, { id: move.userId, name: move.name });
+  const name = person(context, run.teamId, { id: move.userId, name: move.name });
   if (move.field === null || move.kind === 'hold')
-    return html`<li>${who}: ${move.kind === 'hold' ? 'held' : move.kind}${move.field === null ? none : html` ${fieldName(move.field)}`}</li>`;
+    return html`<li>${name}: ${move.kind === 'hold' ? 'held' : move.kind}${move.field === null ? none : html` ${fieldName(move.field)}`}</li>`;
   const side = move.kind === 'push' ? 'mirror' : 'service';
-  const of = { teamId: run.teamId, field: move.field };
-  const [before, after] = [knownAs(context, of, move.old), knownAs(context, of, move.new)];
+  const field = { teamId: run.teamId, field: move.field };
+  const [before, after] = [knownAs(context, field, move.old), knownAs(context, field, move.new)];
   const outcome = move.outcome === null ? none : html` <span class="quiet">${move.outcome}</span>`;
-  return html`<li>${who}: ${fieldName(move.field)} ${move.kind}, <span class="quiet">${value(context, move.field, before)}</span> → ${changed(context, move.field, { of: after, from: before, side })}${outcome}</li>`;
+  return html`<li>${name}: ${fieldName(move.field)} ${move.kind}, <span class="quiet">${value(context, move.field, before)}</span> → ${changed(context, move.field, { to: after, from: before, side })}${outcome}</li>`;
 }
 
 const linesShown = 12;

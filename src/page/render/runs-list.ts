@@ -123,14 +123,14 @@ const share = (sorted: readonly number[], part: number) => sorted[Math.floor(sor
 function summary({ runs, isRecent, beganAt }: RunsRead): string {
   if (!isRecent) return 'Older runs, the newest first.';
   const users = runs.filter(({ groups }) => groups.includes('users'));
-  const of = (outcome: string) => users.filter((run) => run.outcome === outcome).length;
+  const countOf = (outcome: string) => users.filter((run) => run.outcome === outcome).length;
   const times = users.flatMap((run) => tookMs(run) ?? []).toSorted((a, b) => a - b);
   const outcomes = [
-    [of('complete'), 'complete'],
-    [of('partial'), 'partial'],
-    [of('failed'), 'failed'],
-    [of('refused'), 'refused by the guard'],
-    [of('running'), 'under way'],
+    [countOf('complete'), 'complete'],
+    [countOf('partial'), 'partial'],
+    [countOf('failed'), 'failed'],
+    [countOf('refused'), 'refused by the guard'],
+    [countOf('running'), 'under way'],
   ] as const;
   const words = outcomes.flatMap(([number, word]) => (number > 0 ? [`${count(number)} ${word}`] : []));
   const pace =

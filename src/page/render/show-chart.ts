@@ -79,7 +79,7 @@ export function moveChart(
   moves: readonly { readonly label: string; readonly added: number; readonly gone: number }[],
   sentence: string,
 ): Html {
-  const shown = bars.map(({ x, width, added, gone }, at) => {
+  const drawnBars = bars.map(({ x, width, added, gone }, at) => {
     const middle = x + width / 2;
     const { label, added: more } = moves[at] ?? { label: '', added: 0 };
     return html`${more === 0 ? none : html`<text x="${middle}%" y="${added.y - 5}" text-anchor="middle">${count(more)}</text><rect class="quiet" x="${x}%" y="${added.y}" width="${width}%" height="${added.height}" rx="2"/>`}${
@@ -88,7 +88,7 @@ export function moveChart(
         : html`<rect class="gone" x="${x}%" y="${gone.y + 1}" width="${width}%" height="${gone.height}" rx="2"/>`
     }<text x="${middle}%" y="${height + 20}" text-anchor="middle">${label}</text>`;
   });
-  return html`<svg class="drawn" height="${height + 26}" role="img" aria-label="${sentence}">${shown}<line class="idle" stroke="currentColor" x1="0" x2="100%" y1="${line + 0.5}" y2="${line + 0.5}"/></svg>`;
+  return html`<svg class="drawn" height="${height + 26}" role="img" aria-label="${sentence}">${drawnBars}<line class="idle" stroke="currentColor" x1="0" x2="100%" y1="${line + 0.5}" y2="${line + 0.5}"/></svg>`;
 }
 
 /** A bar as long as its share of the longest, with the number beside it. */
@@ -97,9 +97,9 @@ export const shareBar = (share: number): Html =>
 
 /** The values of one field over time. A list below has the same. */
 export function lane(bars: readonly LaneBar[]): Html {
-  const shown = bars.map(
+  const drawnBars = bars.map(
     ({ side, x, width, text }) =>
       html`<svg x="${x}%" width="${width}%" height="26"><rect class="${side === 'held' ? 'act' : `value-${side}`}" width="100%" height="26" rx="3"/>${text === '' ? none : html`<text x="8" y="17">${text}</text>`}</svg>`,
   );
-  return html`<svg class="drawn lane" height="26" aria-hidden="true">${shown}</svg>`;
+  return html`<svg class="drawn lane" height="26" aria-hidden="true">${drawnBars}</svg>`;
 }

@@ -23,7 +23,7 @@ export function drawSparkline(points: readonly Point[], width = 120, height = 26
   const x = scaleLinear([firstMs, lastMs], [0, width]);
   // Counts that never moved are a line through the middle, which is where d3 puts it.
   const y = scaleLinear([lowest, highest], [height - edge, edge]);
-  const shown = thin(points, x);
+  const drawnPoints = thin(points, x);
   const isCounted = ({ value }: Point) => value !== null;
   const xOf = ({ atMs }: Point) => x(atMs);
   const yOf = ({ value }: Point) => y(value ?? 0);
@@ -32,8 +32,8 @@ export function drawSparkline(points: readonly Point[], width = 120, height = 26
   return {
     width,
     height,
-    line: drawLine(shown) ?? '',
-    tint: drawTint(shown) ?? '',
+    line: drawLine(drawnPoints) ?? '',
+    tint: drawTint(drawnPoints) ?? '',
     gaps: gapsOf(points),
   };
 }

@@ -10,7 +10,7 @@ import { visible } from './words.ts';
 export type Side = 'mirror' | 'service';
 
 /** A field of somebody in a team. */
-export interface OfTeam {
+export interface FieldOfTeam {
   readonly teamId: Id | null;
   readonly field: string;
 }
@@ -44,15 +44,15 @@ const notShown: Html = html`<span class="none">not shown</span>`;
 const personal: ReadonlySet<string> = new Set(['name', 'first_name', 'last_name', 'email', 'phone']);
 
 /** A value as people know it, with the name of a role. */
-export const knownAs = (context: Pick<PageContext, 'roleNames'>, of: OfTeam, value: unknown): unknown =>
+export const knownAs = (context: Pick<PageContext, 'roleNames'>, of: FieldOfTeam, value: unknown): unknown =>
   withRoleName(context.roleNames, of.teamId, of.field, value);
 
 export const isShown = ({ details }: Pick<PageContext, 'details'>, field: string): boolean =>
   details || !personal.has(field);
 
 /** A single value. */
-export function value(context: Pick<PageContext, 'details'>, field: string, of: unknown): Html {
-  const text = textOf(of);
+export function value(context: Pick<PageContext, 'details'>, field: string, shownValue: unknown): Html {
+  const text = textOf(shownValue);
   if (text === null) return noValue;
   return isShown(context, field) ? mono(field, text, parted(field, text)) : notShown;
 }
@@ -61,9 +61,9 @@ export function value(context: Pick<PageContext, 'details'>, field: string, of: 
 export function changed(
   context: Pick<PageContext, 'details'>,
   field: string,
-  { of, from, side }: { readonly of: unknown; readonly from: unknown; readonly side: Side },
+  { to, from, side }: { readonly to: unknown; readonly from: unknown; readonly side: Side },
 ): Html {
-  const text = textOf(of);
+  const text = textOf(to);
   const other = textOf(from);
   if (!isShown(context, field)) return text === null ? noValue : notShown;
   if (text === null) return html`<mark class="${side} none">none</mark>`;
@@ -76,7 +76,7 @@ export function changed(
   );
 }
 
-export interface Three {
+export interface ThreeVersions {
   readonly field: string;
   readonly base: unknown;
   readonly mirror: unknown;
@@ -86,14 +86,14 @@ export interface Three {
 /** The three values in their order. One that is the same is a word. */
 export function three(
   context: Pick<PageContext, 'details'>,
-  { field, base, mirror, service }: Three,
+  { field, base, mirror, service }: ThreeVersions,
   same = 'as last agreed',
 ): readonly [Html, Html, Html] {
   const agreed = textOf(base);
-  const ofSide = (of: unknown, side: Side) =>
-    textOf(of) === agreed
+  const ofSide = (sideValue: unknown, side: Side) =>
+    textOf(sideValue) === agreed
       ? html`<span class="none">${same}</span>`
-      : changed(context, field, { of, from: base, side });
+      : changed(context, field, { to: sideValue, from: base, side });
   return [value(context, field, base), ofSide(mirror, 'mirror'), ofSide(service, 'service')];
 }
 

@@ -2,7 +2,7 @@
  * Asks before a decision is taken back. It shows what is set back, what waits again, and what has moved since and is
  * left alone.
  */
-import type { Decided } from '../read/page-decided.ts';
+import type { FollowedDecision } from '../read/page-decided.ts';
 import type { Sending } from '../read/page-waiting-view.ts';
 import type { Id } from '../../model/id.ts';
 import { printable } from '../../model/in-words.ts';
@@ -26,7 +26,7 @@ interface FieldOfUser {
 }
 
 export interface UndoQuestion {
-  readonly decided: Decided;
+  readonly decided: FollowedDecision;
   /** Fields that get their earlier values back in the mirror. */
   readonly back: readonly (FieldOfUser & { readonly from: unknown; readonly to: unknown })[];
   /** Edits that nothing has become of yet, which wait again. */
@@ -86,7 +86,7 @@ function leadOf({ back, undecided, left, isLetPass }: UndoQuestion): string {
 
 const reasons = (
   context: PageContext,
-  { teamId }: Decided,
+  { teamId }: FollowedDecision,
   rows: readonly (FieldOfUser & { readonly reason: string })[],
 ) =>
   rows.map((row) => ({
@@ -142,13 +142,13 @@ export function undoQuestion(context: PageContext, question: UndoQuestion): Page
   const command = isTooMuch
     ? html`<p>That is more than the page does at once.</p>${commandBox(commandOf(context, team, `undo --decision ${number}`))}`
     : none;
-  const known = html`<dl class="pairs"><dt>Decided</dt><dd>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(at, context.now)}${reason}</dd>${fieldsFact(rows)}<dt>Sent</dt><dd>${sent}</dd><dt>If one moves</dt><dd>Nothing is undone, and the page says which</dd></dl>`;
+  const facts = html`<dl class="pairs"><dt>Decided</dt><dd>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(at, context.now)}${reason}</dd>${fieldsFact(rows)}<dt>Sent</dt><dd>${sent}</dd><dt>If one moves</dt><dd>Nothing is undone, and the page says which</dd></dl>`;
   const shown = asking(context, {
     title: titleOf(context, question),
     lead: leadOf(question),
     before: movedCard(context, question),
     what: html`${rows.length === 0 ? none : movesTable(context, head, moves)}${leftRows(context, leftWords, reasons(context, decided, left))}`,
-    facts: html`${rows.length === 0 ? none : known}${command}`,
+    facts: html`${rows.length === 0 ? none : facts}${command}`,
     path: '/waiting',
     values: [
       ['team', team],

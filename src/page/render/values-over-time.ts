@@ -67,7 +67,7 @@ export function overTime(context: PageContext, { periods, held }: PersonRead): H
   const [first] = inOrder;
   if (first === undefined) return none;
   const [fromMs, toMs] = [first.valid_from.getTime(), now.getTime()];
-  const shown = lanes.map((field) => {
+  const drawnLanes = lanes.map((field) => {
     const values = valuesOf(field, inOrder, now).map((value) =>
       isShown(context, field) ? value : { ...value, text: '' },
     );
@@ -85,7 +85,7 @@ export function overTime(context: PageContext, { periods, held }: PersonRead): H
     isShort ? clockTime(first.valid_from, now) : day(first.valid_from, now),
   );
   const ends = html`<dd class="row between note ends"><span>${begin}</span><span>${isShort ? time(now, clockTime(now, now)) : 'today'}</span></dd>`;
-  const lanesOf = html`<div class="card"><dl class="pairs">${shown}${ends}</dl>${heldInWords(context, held)}</div>`;
+  const lanesOf = html`<div class="card"><dl class="pairs">${drawnLanes}${ends}</dl>${heldInWords(context, held)}</div>`;
   return section('Values over time', lanesOf, {
     more: legend,
   });

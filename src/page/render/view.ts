@@ -31,7 +31,7 @@ export interface PageContext extends PageAsked {
   /** The time by the database's clock. */
   readonly now: Date;
   /** The terms of decisions here, if `status.decide` allows them and somebody is known; else `null`. */
-  readonly decide: Decide | null;
+  readonly decide: DecisionTerms | null;
   /** Fields and missing rows that wait for a person, in the teams asked for. */
   readonly waiting: number;
   /** The state of each team that the reader may see. */
@@ -62,7 +62,7 @@ export interface PersonExplained {
   readonly fields: readonly { readonly field: string; readonly because: string | null }[];
 }
 
-export interface Decide {
+export interface DecisionTerms {
   /** The person who decides. */
   readonly actor: string;
   /** A token for a form, by which it can only come from here. */

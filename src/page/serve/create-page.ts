@@ -108,7 +108,7 @@ function deciderOf({ configs, decide }: PageOptions, { actor }: PageQuestion): P
 }
 
 /** The parts of an answer that no view has. */
-interface Around {
+interface PageExtras {
   readonly links: readonly string[];
   readonly notFound: PageAnswer;
 }
@@ -117,7 +117,7 @@ interface Around {
 async function answerDecision(
   options: PageOptions,
   question: PageQuestion,
-  { links, notFound }: Around,
+  { links, notFound }: PageExtras,
 ): Promise<PageAnswer> {
   const { db, configs } = options;
   const team = question.params['team'] ?? question.form?.get('team') ?? null;
@@ -135,11 +135,11 @@ async function answerDecision(
     question,
     undo: await planUndoOf(by, question.form ?? new URLSearchParams()),
   });
-  const asked = await posing();
+  const posted = await posing();
   const prepared = await read(async (frame) => {
     if (frame.reader.teams.length === 0) return notFound;
     const context = contextOf(options, question, frame);
-    const next = await prepare(by, asked, frame, context);
+    const next = await prepare(by, posted, frame, context);
     return typeof next === 'function' ? { carryOut: next } : page(context, next);
   });
   if (!('carryOut' in prepared)) return prepared;
@@ -165,24 +165,24 @@ export function createPage(options: PageOptions): PageSource {
   const sorry = (status: number) => sorryPage(status).toString();
   const notFound: PageAnswer = { status: 404, type: htmlType, body: sorry(404) };
 
-  const show = async (one: View, question: PageQuestion): Promise<PageAnswer> => {
+  const show = async (view: View, question: PageQuestion): Promise<PageAnswer> => {
     const team = question.params['team'] ?? question.query.get('team');
     const answer = async (frame: PageFrame): Promise<PageAnswer> => {
       if (team !== null && frame.reader.teams.length === 0) return notFound;
       const { details } = (configs()[0] ?? first).status;
-      const read = await one.read(frame.reader, { ...question, details });
-      if (read === null || (question.isCsv && one.csv === undefined)) return notFound;
+      const read = await view.read(frame.reader, { ...question, details });
+      if (read === null || (question.isCsv && view.csv === undefined)) return notFound;
       const context = contextOf(options, question, frame);
-      if (question.isCsv && one.csv !== undefined) {
+      if (question.isCsv && view.csv !== undefined) {
         const name = question.path.slice(1).replaceAll('/', '-') || 'glance';
         return {
           status: 200,
           type: 'text/csv; charset=utf-8',
-          body: asCsv(one.csv(read, context)),
+          body: asCsv(view.csv(read, context)),
           headers: { 'content-disposition': `attachment; filename="${encodeURIComponent(name)}.csv"` },
         };
       }
-      const body = layout(context, one.tab, one.render(read, context), links).toString();
+      const body = layout(context, view.tab, view.render(read, context), links).toString();
       return { status: 200, type: htmlType, body };
     };
     return await readPageFrame(db, team, answer, deciderOf(options, question));
@@ -194,8 +194,8 @@ export function createPage(options: PageOptions): PageSource {
     decisions: options.decide === null ? [] : [...decisionPatterns, holdPattern],
     assets: readAssets(),
     answer: async (question) => {
-      const one = byPath.get(question.pattern);
-      return one === undefined ? notFound : await show(one, question);
+      const view = byPath.get(question.pattern);
+      return view === undefined ? notFound : await show(view, question);
     },
     decide: (question) => answerDecision(options, question, { links, notFound }),
     sorry,

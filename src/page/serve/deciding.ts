@@ -17,7 +17,7 @@ export interface DecideOptions {
 }
 
 /** A form, and what it would take back if it is about that. */
-export interface Posing {
+export interface PostedQuestion {
   readonly question: PageQuestion;
   readonly undo: PlannedUndo | null;
 }
@@ -36,18 +36,18 @@ export interface PostedForm {
 export type CarryOut = () => Promise<string>;
 
 /** The answers to a form of the page. */
-export interface Deciding {
+export interface FormHandler {
   readonly tab: Tab;
   /** @returns a page that asks for confirmation or says why nothing is done, or else what carries it out */
   readonly prepare: (
     options: DecideOptions,
-    posed: Posing,
+    posed: PostedQuestion,
     frame: PageFrame,
     context: PageContext,
   ) => Promise<PageShown | CarryOut>;
   /** The page that says why it was refused after all, over what is there by now. */
   readonly refusedAfterAll: (
-    posed: Posing,
+    posed: PostedQuestion,
     frame: PageFrame,
     context: PageContext,
     error: MusterdError,

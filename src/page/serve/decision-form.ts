@@ -5,7 +5,7 @@ import { type Id, maxId } from '../../model/id.ts';
 import { mostOfDecision, perList } from '../../model/waiting-page.ts';
 import { type Verb, verbs } from '../render/decide.ts';
 import { readValue } from '../../runs/read-take.ts';
-import type { Take } from '../../runs/resolve-field.ts';
+import type { WinningValue } from '../../runs/resolve-field.ts';
 
 /** The longest text that a person may write. */
 const longestText = 1_000;
@@ -67,8 +67,8 @@ function readRows(keys: readonly string[], most = perList): readonly ShownRow[] 
 /** @throws MusterdError `usage` */
 export function readDecisionForm(form: URLSearchParams): DecisionForm {
   const withdrawn = form.getAll('withdraw');
-  const said = withdrawn.length > 0 ? 'Withdraw' : only(form, 'verb');
-  const verb = verbs.find((one) => one === said);
+  const verbWord = withdrawn.length > 0 ? 'Withdraw' : only(form, 'verb');
+  const verb = verbs.find((one) => one === verbWord);
   if (verb === undefined) throw unreadable('it does not say what is to be done');
   const all = only(form, 'rows');
   if (!/^\d{1,9}$/.test(all)) throw unreadable('it does not say how many rows were shown');
@@ -93,8 +93,11 @@ export function readUndoForm(form: URLSearchParams): {
 }
 
 /** @throws MusterdError `usage` for a value that the field cannot have */
-export const readTyped = (form: URLSearchParams, verb: 'mirror' | 'service' | 'value', field: Field): Take =>
-  verb === 'value' ? { value: readValue(field, only(form, 'value')) } : verb;
+export const readTyped = (
+  form: URLSearchParams,
+  verb: 'mirror' | 'service' | 'value',
+  field: Field,
+): WinningValue => (verb === 'value' ? { value: readValue(field, only(form, 'value')) } : verb);
 
 /** @throws MusterdError `usage` if there is none */
 export function readReason(form: URLSearchParams): string {

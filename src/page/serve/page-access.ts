@@ -27,12 +27,12 @@ const longestHeader = 4_096;
 const digest = (text: string) => createHash('sha256').update(text).digest();
 const isSame = (given: string, wanted: string) => timingSafeEqual(digest(given), digest(wanted));
 
-interface Given {
+interface GivenKey {
   readonly name: string;
   readonly secret: string;
 }
 
-function readGiven(authorization: string): Given | undefined {
+function readKey(authorization: string): GivenKey | undefined {
   const [, scheme = '', rest = ''] = /^(\w+) +(\S+)$/.exec(authorization.slice(0, longestHeader)) ?? [];
   if (/^bearer$/i.test(scheme)) return { name: '', secret: rest };
   if (!/^basic$/i.test(scheme)) return undefined;
@@ -44,7 +44,7 @@ function readGiven(authorization: string): Given | undefined {
 }
 
 /** Both are always compared, so that the time it takes tells nothing. */
-function judge({ name, secret }: Given, { token, user }: PageKeys) {
+function judge({ name, secret }: GivenKey, { token, user }: PageKeys) {
   const hasToken = token !== undefined && isSame(secret, token);
   const hasName = user !== undefined && isSame(name, user);
   return { may: hasToken && (user === undefined || hasName), isKnown: hasToken && hasName };
@@ -60,7 +60,7 @@ export function createPageAccess(keys: PageKeys, onLoopback: boolean, monotonicM
           ? { may: true, actor: null, isKnown: false }
           : { may: false, status: 403, waitMs: 0 };
       if (authorization === undefined) return { may: false, status: 401, waitMs: 0 };
-      const given = readGiven(authorization);
+      const given = readKey(authorization);
       const { may = false, isKnown = false } = given === undefined ? {} : judge(given, keys);
       const waitMs = limit.blockedMs(address);
       // Behind a proxy all have one address. A token is too long to be guessed, but one that belongs to a name may be a

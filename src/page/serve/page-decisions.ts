@@ -30,7 +30,7 @@ import {
 import {
   type CarryOut,
   type DecideOptions,
-  type Deciding,
+  type FormHandler,
   decidingOn,
   type PostedForm,
   setupOf,
@@ -199,7 +199,7 @@ function carryOut(
       verb === 'Approve'
         ? await approve(setup, leased, choice)
         : await reject(setup, leased, { ...choice, revert: verb === 'Withdraw' });
-    return decided.of === 'fields' ? saidOf(decided.decision) : '/waiting?note=missing';
+    return decided.resource === 'fields' ? saidOf(decided.decision) : '/waiting?note=missing';
   };
 }
 
@@ -243,13 +243,15 @@ async function prepareUndo(
   const { setup, leased } = setupOf(options, posted);
   return async () => {
     await requireKnownName(options, posted);
-    const of = { ...leased, push: config.push };
+    const leasedTeam = { ...leased, push: config.push };
     const confirmation = { actor: context.decide?.actor, why, seen };
-    return saidOf((await applyUndo(setup.mirror.db, of, { of: 'decision', number }, confirmation)).number);
+    return saidOf(
+      (await applyUndo(setup.mirror.db, leasedTeam, { kind: 'decision', number }, confirmation)).number,
+    );
   };
 }
 
-const prepareDecision: Deciding['prepare'] = async (options, { question, undo }, frame, context) => {
+const prepareDecision: FormHandler['prepare'] = async (options, { question, undo }, frame, context) => {
   const { form = new URLSearchParams() } = question;
   const config = decidingOn(options, question, context);
   if ('main' in config) return config;
@@ -266,7 +268,7 @@ const prepareDecision: Deciding['prepare'] = async (options, { question, undo },
 };
 
 /** The list as it is by now, with the reason why the decision was refused after all. */
-const refusedAfterAll: Deciding['refusedAfterAll'] = async (
+const refusedAfterAll: FormHandler['refusedAfterAll'] = async (
   { question, undo },
   frame,
   context,
@@ -281,4 +283,4 @@ const refusedAfterAll: Deciding['refusedAfterAll'] = async (
 };
 
 /** Decides about what waits in lists. */
-export const deciding: Deciding = { tab: 'Waiting', prepare: prepareDecision, refusedAfterAll };
+export const deciding: FormHandler = { tab: 'Waiting', prepare: prepareDecision, refusedAfterAll };

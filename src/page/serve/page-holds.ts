@@ -13,7 +13,7 @@ import { endHold, holdFields, readUntil } from '../../runs/hold-fields.ts';
 import { readField } from '../../runs/named-user.ts';
 import type { PageQuestion } from './page-routes.ts';
 import { readReason, requireReadable } from './decision-form.ts';
-import { type Deciding, decidingOn, setupOf } from './deciding.ts';
+import { type FormHandler, decidingOn, setupOf } from './deciding.ts';
 
 export const holdPattern = '/people/:team/:id';
 
@@ -59,7 +59,7 @@ const nobody = (context: PageContext): PageShown =>
     hint: undefined,
   });
 
-const prepare: Deciding['prepare'] = async (options, { question }, frame, context) => {
+const prepare: FormHandler['prepare'] = async (options, { question }, frame, context) => {
   const config = decidingOn(options, question, context);
   if ('main' in config) return config;
   const person = await somebody(frame.reader, question);
@@ -87,7 +87,7 @@ const prepare: Deciding['prepare'] = async (options, { question }, frame, contex
   }
 };
 
-const refusedAfterAll: Deciding['refusedAfterAll'] = async (
+const refusedAfterAll: FormHandler['refusedAfterAll'] = async (
   { question },
   frame,
   context,
@@ -99,4 +99,4 @@ const refusedAfterAll: Deciding['refusedAfterAll'] = async (
   return { ...onePerson(person, context, { ...askedOf(question), refusal }), status: 409 };
 };
 
-export const holding: Deciding = { tab: 'People', prepare, refusedAfterAll };
+export const holding: FormHandler = { tab: 'People', prepare, refusedAfterAll };

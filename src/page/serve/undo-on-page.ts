@@ -7,7 +7,7 @@ import type { PageFrame } from '../read/page-reader.ts';
 import { readSending } from '../read/page-waiting-view.ts';
 import { readFourEyes } from '../../mirror/team/pinned-teams.ts';
 import type { UndoQuestion } from '../render/undo-question.ts';
-import { type LeftAlone, undoKeys, type UndoPlan } from '../../runs/inverse.ts';
+import { type FieldLeftAlone, undoKeys, type UndoPlan } from '../../runs/inverse.ts';
 import type { Mirror } from '../../runs/open.ts';
 import { planUndo } from '../../runs/undo-run.ts';
 import { readUndoForm } from './decision-form.ts';
@@ -33,7 +33,7 @@ export async function planUndoOf(
   if (form.get('verb') !== 'Undo' || config === undefined) return null;
   try {
     const { number } = readUndoForm(form);
-    const plan = await planUndo(db.kysely, config, { of: 'decision', number });
+    const plan = await planUndo(db.kysely, config, { kind: 'decision', number });
     const fourEyes = (await readFourEyes(db.kysely, config.team)) ?? config.push.fourEyes;
     return { number, plan, fourEyes };
   } catch (error) {
@@ -42,7 +42,7 @@ export async function planUndoOf(
   }
 }
 
-const rowOf = ({ userId, name, field }: Pick<LeftAlone, 'userId' | 'name' | 'field'>) => ({
+const rowOf = ({ userId, name, field }: Pick<FieldLeftAlone, 'userId' | 'name' | 'field'>) => ({
   userId,
   name,
   field: field === null ? '' : columnOf(field),

@@ -13,8 +13,10 @@ export interface Batching {
 }
 
 function byTransaction(edits: readonly EditedField[]): Batching['groupOf'] {
-  const known = new Map(edits.map(({ userId, field, transaction }) => [`${userId} ${field}`, transaction]));
-  return (userId, field) => known.get(`${userId} ${field}`) ?? '';
+  const transactions = new Map(
+    edits.map(({ userId, field, transaction }) => [`${userId} ${field}`, transaction]),
+  );
+  return (userId, field) => transactions.get(`${userId} ${field}`) ?? '';
 }
 
 export function batchingOf(

@@ -72,14 +72,14 @@ function limitField({ plan, resolved }: ReviewedFields, field: Field, detail: st
   return new Map([[plan.id, [holdField(field, 'limit', detail, decision.values).hold]]]);
 }
 
-type Addressed = ReadonlyMap<string, readonly Id[]>;
+type UsersByAddress = ReadonlyMap<string, readonly Id[]>;
 
-const addressed = new WeakMap<Population['members'], Readonly<Record<'email' | 'phone', Addressed>>>();
+const addressed = new WeakMap<Population['members'], Readonly<Record<'email' | 'phone', UsersByAddress>>>();
 
 /** Users by listed address. This is computed once per listing, which is long and serves many runs of edits. */
-function addressesOf(members: Population['members']): Readonly<Record<'email' | 'phone', Addressed>> {
-  const known = addressed.get(members);
-  if (known !== undefined) return known;
+function addressesOf(members: Population['members']): Readonly<Record<'email' | 'phone', UsersByAddress>> {
+  const index = addressed.get(members);
+  if (index !== undefined) return index;
   const { found, take } = createAddressed();
   for (const member of members.values()) take(member);
   addressed.set(members, found);
@@ -161,13 +161,13 @@ export function tooManyRoles(pushes: readonly ReviewedFields[], maxRoleChanges: 
 }
 
 /** The run that a demotion waits for: the next one, or the next that reads all users. */
-export type Until = 'next' | 'whole';
+export type AwaitedRun = 'next' | 'whole';
 
 /** The result for demotions that would leave no administrator. */
 export interface LastAdministrators {
   readonly fieldLimits: FieldLimits;
   /** Demotions that are left out of this run, neither sent nor held. */
-  readonly postponed: ReadonlyMap<Id, Until>;
+  readonly postponed: ReadonlyMap<Id, AwaitedRun>;
 }
 
 /**
@@ -194,8 +194,8 @@ export function lastAdministrators(
   const isAdmin = (roleId: Id | null | undefined) => adminRoleIds.some((admin) => admin === roleId);
   const agreed = new Map(present.map(({ id, roleId }) => [id, roleId]));
   const roleOf = (id: Id) => {
-    const said = readable(users.get(id)?.roleId);
-    return said === undefined ? agreed.get(id) : said;
+    const roleId = readable(users.get(id)?.roleId);
+    return roleId === undefined ? agreed.get(id) : roleId;
   };
   const isListed = (id: Id) => members.size === 0 || members.has(id);
   const isThere = (id: Id) => users.has(id) || members.has(id);

@@ -58,7 +58,7 @@ import {
   type Values,
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
-import type { EditedField, GuardHistory, Stopped, WaitingField } from '../../model/waiting.ts';
+import type { EditedField, GuardHistory, StoppedPushes, WaitingField } from '../../model/waiting.ts';
 import { isApproved, isSameEdit, voidDetail } from '../merge/held-field.ts';
 import { hashOf } from './batch-hash.ts';
 import { type Batching, batchingOf } from './batching.ts';
@@ -69,7 +69,7 @@ import {
   type Population,
   sharedAddresses,
   tooManyRoles,
-  type Until,
+  type AwaitedRun,
 } from './field-limits.ts';
 import {
   type Drift,
@@ -113,11 +113,11 @@ export interface GuardVerdict {
   /** The waiting batches, the newest last. */
   readonly batches: readonly string[];
   /** Demotions that are left out of this run, but not held, and until when. */
-  readonly postponed: ReadonlyMap<Id, Until>;
+  readonly postponed: ReadonlyMap<Id, AwaitedRun>;
   /** Fields that many users no longer have, and that wait for a person. */
   readonly lacking: readonly Field[];
   /** What to write to the database. */
-  readonly writes: Stopped;
+  readonly writes: StoppedPushes;
 }
 
 /** A plan with pushes, and people's decisions about its fields. */
@@ -164,12 +164,12 @@ function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
 const fieldsOf = (holds: readonly Pick<Hold, 'field'>[] | undefined): readonly Field[] =>
   (holds ?? []).map(({ field }) => field);
 
-type Waits = (push: ReviewedPush, field: Field) => boolean;
+type PushTest = (push: ReviewedPush, field: Field) => boolean;
 
 /** The limits on single fields, and the demotions that have to wait for another run. */
 function limitsOn(
   pushes: readonly ReviewedPush[],
-  waits: Waits,
+  waits: PushTest,
   view: GuardView,
   settings: GuardSettings,
 ): LastAdministrators {
@@ -211,7 +211,7 @@ function holdBack(
   { plans, users, states }: GuardView,
   pushes: readonly ReviewedPush[],
   { fieldLimits, postponed }: LastAdministrators,
-  waits: Waits,
+  waits: PushTest,
   { reason, detail, lacking, groupOf }: Batching,
 ) {
   const edits = new Map(states.map((state) => [state.id, state.edits]));
@@ -221,8 +221,8 @@ function holdBack(
       .filter(([field]) => !limited.includes(field) && waits(push, field))
       .map(([field, values]) => {
         const userId = push.plan.id;
-        const said = push.voids.get(field);
-        const why = said === undefined ? detail : `${said}; ${detail}`;
+        const voidWords = push.voids.get(field);
+        const why = voidWords === undefined ? detail : `${voidWords}; ${detail}`;
         return { userId, field, ...pushedEdit(push.plan, field, edits.get(userId)), values, why };
       });
   });
@@ -260,8 +260,8 @@ function holdLacking(drift: Drift, users: number, batch: string | undefined): Ho
 export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const { history, population } = view;
   const pushes = reviewPushes(view);
-  const isPutBack: Waits = ({ plan }, field) => field === 'name' && putsBackName(plan);
-  const isFresh: Waits = (push, field) =>
+  const isPutBack: PushTest = ({ plan }, field) => field === 'name' && putsBackName(plan);
+  const isFresh: PushTest = (push, field) =>
     !push.approved.includes(field) && !push.left.includes(field) && !isPutBack(push, field);
   const counted = pushes.filter((push) => push.pushed.some(([field]) => isFresh(push, field)));
   const drift = reviewDrift(view, settings);
@@ -272,8 +272,8 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     ...drift.open.map((one) => sayDrift(one, view.shown)),
   ];
   const isRefused = tooMuch.length > 0;
-  const passes: Waits = (push, field) => drift.open.length === 0 && isPutBack(push, field);
-  const waits: Waits = (push, field) =>
+  const passes: PushTest = (push, field) => drift.open.length === 0 && isPutBack(push, field);
+  const waits: PushTest = (push, field) =>
     !push.approved.includes(field) &&
     (isReviewed || ((isRefused || push.again.includes(field)) && !passes(push, field)));
   const limits = limitsOn(pushes, waits, view, settings);

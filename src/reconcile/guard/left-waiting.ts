@@ -15,8 +15,8 @@ export function stayingOf<Held>(
     decision.kind === 'held' ||
     decision.kind === 'wait' ||
     ('ends' in decision && decision.kind === 'same' && !decision.ends);
-  return held.filter((one) => {
-    const { userId, field } = which(one);
+  return held.filter((heldField) => {
+    const { userId, field } = which(heldField);
     return stays(decided.get(userId)?.[field]);
   });
 }

@@ -48,7 +48,7 @@ import { sameValue } from '../../model/user.ts';
 import { samePush, type Hold, type Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 
-type Known = Pick<UserState, 'edits' | 'versions'>;
+type EditsAndVersions = Pick<UserState, 'edits' | 'versions'>;
 
 /** The hold that a field was under before this run. */
 export const holdOn = (field: Field, { held }: Pick<UserState, 'held'>): Hold | undefined =>
@@ -57,34 +57,41 @@ export const holdOn = (field: Field, { held }: Pick<UserState, 'held'>): Hold | 
 /** Whether the field still has the held edit, and not another one, even of the same value. */
 export const isSameEdit = (
   { field, edit }: Pick<Hold, 'field' | 'edit'>,
-  { edits }: Pick<Known, 'edits'>,
+  { edits }: Pick<EditsAndVersions, 'edits'>,
 ): boolean => edit === edits[field]?.id;
 
 /**
  * Whether edit and service are as they were seen: the same edit, value and base, and no later version that proves a
  * change.
  */
-export const isAsSeen = (hold: Hold, values: Values, known: Known): boolean =>
+export const isAsSeen = (hold: Hold, values: Values, known: EditsAndVersions): boolean =>
   isSameEdit(hold, known) && samePush(hold.field, hold, values) && !isLater(hold, known);
 
 /**
  * Whether the service shows a later version than was seen, either in the mirror's row or by the run that stopped it and
  * wrote no row.
  */
-function isLater({ seenMs }: Pick<Hold, 'seenMs'>, { versions }: Pick<Known, 'versions'>): boolean {
+function isLater(
+  { seenMs }: Pick<Hold, 'seenMs'>,
+  { versions }: Pick<EditsAndVersions, 'versions'>,
+): boolean {
   if (versions?.isNewer !== true || !versions.isTelling) return false;
   const { changedMs } = versions;
   return seenMs === undefined || changedMs === undefined || changedMs > seenMs;
 }
 
-export const isApproved = (hold: Hold | undefined, values: Values, known: Known): boolean =>
+export const isApproved = (hold: Hold | undefined, values: Values, known: EditsAndVersions): boolean =>
   hold?.decision !== undefined && isAsSeen(hold, values, known);
 
 /**
  * The reason, in words, why a person's decision about this edit is void: the service has moved since. It has both
  * versions if they are known.
  */
-export function voidDetail(hold: Hold | undefined, values: Values, known: Known): string | undefined {
+export function voidDetail(
+  hold: Hold | undefined,
+  values: Values,
+  known: EditsAndVersions,
+): string | undefined {
   if (hold?.decision === undefined || !isSameEdit(hold, known)) return undefined;
   if (!sameValue(hold.field, hold.mirror, values.mirror) || isAsSeen(hold, values, known)) return undefined;
   const at = (ms: number | undefined) => (ms === undefined ? '' : ` (${new Date(ms).toISOString()})`);

@@ -55,10 +55,10 @@ export function unreadOf(
   base: BaseUser | undefined,
   service: ServiceUser,
 ): Exclude<FieldReading, object> | undefined {
-  const said = saidOf(field, service);
-  if (typeof said === 'object') return undefined;
-  const isKnown = said === 'left out' && (base === undefined || canonicalBase(field, base) === '');
-  return isKnown ? undefined : said;
+  const reading = saidOf(field, service);
+  if (typeof reading === 'object') return undefined;
+  const isKnown = reading === 'left out' && (base === undefined || canonicalBase(field, base) === '');
+  return isKnown ? undefined : reading;
 }
 
 export function mergeField(
@@ -68,12 +68,12 @@ export function mergeField(
   service: ServiceUser,
 ): Verdict {
   if (unreadOf(field, base, service) !== undefined) return 'unread';
-  const said = saidOf(field, service);
-  if (typeof said !== 'object')
+  const reading = saidOf(field, service);
+  if (typeof reading !== 'object')
     return decide(base !== undefined && !sameBytes(field, mirror, base), false, false);
   const edited = base === undefined || !sameBytes(field, mirror, base);
-  const moved = base === undefined || said.value !== canonicalBase(field, base);
-  return decide(edited, moved, said.value === canonicalValue(field, mirror));
+  const moved = base === undefined || reading.value !== canonicalBase(field, base);
+  return decide(edited, moved, reading.value === canonicalValue(field, mirror));
 }
 
 /** The side that wins when both changed a field: none until a person decides, the service, or the mirror. */

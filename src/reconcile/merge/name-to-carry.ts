@@ -21,13 +21,13 @@ export function nameToCarry(
   service: ServiceUser | undefined,
   { approvesSplits = false }: Pick<Policy, 'approvesSplits'>,
 ): NamePair | null | undefined {
-  const said = readable(service?.name);
-  const shown = said === undefined ? base.joined : (said ?? '');
-  const words = countWords(shown);
+  const serviceName = readable(service?.name);
+  const joined = serviceName === undefined ? base.joined : (serviceName ?? '');
+  const words = countWords(joined);
   if (words === 0) return undefined;
-  const isAgreed = joinName(base.name) === canonicalName(shown);
+  const isAgreed = joinName(base.name) === canonicalName(joined);
   const isSaid = samePair(mirror.name, base.name) && mirror.split === 'known';
-  const isKnown = isSaid && (!approvesSplits || !samePair(base.name, splitName(shown)));
+  const isKnown = isSaid && (!approvesSplits || !samePair(base.name, splitName(joined)));
   if (isAgreed && (isKnown || words <= 2)) return base.name;
-  return words <= 2 ? splitName(shown) : null;
+  return words <= 2 ? splitName(joined) : null;
 }

@@ -39,20 +39,20 @@ function asStored(field: Field, value: ServiceValue): ServiceValue {
   return field === 'name' ? (value ?? '') : storedValue(value ?? null);
 }
 
-type Known = Pick<UserState, 'base' | 'held'>;
+type BaseAndHolds = Pick<UserState, 'base' | 'held'>;
 
-function lastShown(field: Field, state: Known, base: BaseUser): ServiceValue {
+function lastShown(field: Field, state: BaseAndHolds, base: BaseUser): ServiceValue {
   const hold = holdOn(field, state);
   if (hold !== undefined) return hold.shown ?? null;
   return field === 'name' ? base.joined : base[field];
 }
 
 /** Whether any value of the service differs from the last one shown. */
-export function hasMoved(state: Known, service: ServiceUser): boolean {
+export function hasMoved(state: BaseAndHolds, service: ServiceUser): boolean {
   const { base } = state;
   if (base === undefined) return true;
   return fields.some((field) => {
-    const said = readable<string | Id>(service[field]);
-    return said !== undefined && asStored(field, said) !== asStored(field, lastShown(field, state, base));
+    const value = readable<string | Id>(service[field]);
+    return value !== undefined && asStored(field, value) !== asStored(field, lastShown(field, state, base));
   });
 }

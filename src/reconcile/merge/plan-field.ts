@@ -66,11 +66,11 @@ export const isAsked = (hold: Hold | undefined): boolean =>
 
 /** Whether both values of a held field are still the same as when it was held. */
 export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser): boolean {
-  const said = saidOf(hold.field, service);
+  const reading = saidOf(hold.field, service);
   const sameService =
     standsByMirror(hold) ||
-    typeof said !== 'object' ||
-    says(said, canonicalShown(hold.field, hold.service ?? null));
+    typeof reading !== 'object' ||
+    says(reading, canonicalShown(hold.field, hold.service ?? null));
   const asMirror = { ...mirror, [hold.field]: hold.mirror } as UserValues;
   return sameService && hold.mirror !== undefined && sameBytes(hold.field, asMirror, mirror);
 }
@@ -79,7 +79,7 @@ export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser)
 function staysHeld(
   hold: Hold,
   base: BaseUser,
-  { mirror, service }: Seen,
+  { mirror, service }: UserOnBothSides,
   policy: Policy,
   hasName: boolean,
 ): boolean {
@@ -94,18 +94,18 @@ export const emptiedDetail =
 
 /** Whether the service's name is empty and ours is not. */
 export function isEmptied({ name }: Pick<ServiceUser, 'name'>, known: Pick<UserValues, 'name'>): boolean {
-  const said = readable(name);
-  return said !== undefined && canonicalName(said ?? '') === '' && joinName(known.name) !== '';
+  const serviceName = readable(name);
+  return serviceName !== undefined && canonicalName(serviceName ?? '') === '' && joinName(known.name) !== '';
 }
 
 /** A user that both sides have. */
-export interface Seen extends Omit<UserState, 'mirror' | 'service'> {
+export interface UserOnBothSides extends Omit<UserState, 'mirror' | 'service'> {
   readonly mirror: MirrorUser;
   readonly service: ServiceUser;
 }
 
 /** The three versions of a field. */
-export const versionsOf = (field: Field, { base, mirror, service }: Seen): Values => ({
+export const versionsOf = (field: Field, { base, mirror, service }: UserOnBothSides): Values => ({
   base: base?.[field],
   mirror: mirror[field],
   service: serviceValue(service, field),
@@ -121,7 +121,7 @@ export const stillHeld = (field: Field, service: ServiceUser): Decision => ({
  * An unreadable field waits unchanged. If the service leaves out an email or phone that it had,
  * it may have been emptied: an edit of it is not sent over that, and a person decides.
  */
-function planUnread(field: Field, state: Seen): Decision {
+function planUnread(field: Field, state: UserOnBothSides): Decision {
   const { base, mirror, service } = state;
   const mayBeEmpty = field !== 'name' && isText(field);
   const isEdited = base !== undefined && !sameBytes(field, mirror, base);
@@ -132,9 +132,9 @@ function planUnread(field: Field, state: Seen): Decision {
 }
 
 /** A field that both sides have, each with another value. */
-interface Differing {
+interface DifferingField {
   readonly field: Field;
-  readonly state: Seen;
+  readonly state: UserOnBothSides;
   readonly values: Values;
   readonly base: BaseUser;
   /** The result of merge and policy, if no hold says otherwise. */
@@ -143,13 +143,18 @@ interface Differing {
   readonly mirrorWins: boolean;
 }
 
-function toPush({ field, state: { edits, versions }, values }: Differing, ends: boolean): Decision {
+function toPush({ field, state: { edits, versions }, values }: DifferingField, ends: boolean): Decision {
   const seenMs = versions?.isTelling === true ? versions.changedMs : undefined;
   return { kind: 'push', values, edit: edits[field]?.id, seenMs, ends };
 }
 
 /** The decision of the hold of a differing field; `undefined` if the hold is over and the field is decided about anew. */
-function underHold(hold: Hold, differing: Differing, policy: Policy, hasName: boolean): Decision | undefined {
+function underHold(
+  hold: Hold,
+  differing: DifferingField,
+  policy: Policy,
+  hasName: boolean,
+): Decision | undefined {
   const { field, state, values, base, decided, mirrorWins } = differing;
   const isDecided = hold.decision !== undefined;
   const isInBatch = waitsInBatch(hold);
@@ -171,7 +176,7 @@ function underHold(hold: Hold, differing: Differing, policy: Policy, hasName: bo
 
 /** The reason why a differing field is held from now on; `undefined` if there is none. */
 function reasonToHold(
-  { field, state: { mirror, service }, base, decided, mirrorWins }: Differing,
+  { field, state: { mirror, service }, base, decided, mirrorWins }: DifferingField,
   isLate: boolean,
 ): readonly [HoldReason, string] | undefined {
   switch (decided) {
@@ -195,7 +200,7 @@ function reasonToHold(
  */
 export function planField(
   field: Field,
-  state: Seen,
+  state: UserOnBothSides,
   policy: Policy,
   isLate = false,
   hasName = false,

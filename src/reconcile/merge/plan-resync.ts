@@ -21,14 +21,14 @@ import {
 import type { UserState } from '../../model/user-state.ts';
 import { isSameEdit, holdOn } from './held-field.ts';
 import type { Policy } from './merge-field.ts';
-import { holdStands, isAsked, type Seen, versionsOf } from './plan-field.ts';
+import { holdStands, isAsked, type UserOnBothSides, versionsOf } from './plan-field.ts';
 import { planUser, takeField } from './plan-user.ts';
 import { takeValues, writeOf } from './service-values.ts';
 
 const detail = 'resync: this edit had not reached the service';
 
 /** Decides as for a user who comes back, but each value taken is a separate change, and each edit a conflict. */
-function resyncField(field: Field, state: Seen): Decision {
+function resyncField(field: Field, state: UserOnBothSides): Decision {
   const { base, mirror, service } = state;
   // An earlier approval no longer counts, because it was given in another situation.
   const stays = (hold: Hold) =>
@@ -81,8 +81,8 @@ export function planResolved(
   const { field, reason, shown: service = hold.service } = hold;
   // Only in a conflict the service has shown an empty value; otherwise it has shown none, and base still counts.
   const isSaid = service !== null || reason === 'conflict';
-  const said: ServiceUser = { id, raw: {}, ...(isSaid ? { [field]: service ?? null } : {}) };
-  const values = { ...versionsOf(field, { ...state, service: said }), service: hold.service };
+  const serviceUser: ServiceUser = { id, raw: {}, ...(isSaid ? { [field]: service ?? null } : {}) };
+  const values = { ...versionsOf(field, { ...state, service: serviceUser }), service: hold.service };
   const decision: Decision =
     take === 'service'
       ? { kind: 'pull', values, ends: true }
@@ -90,7 +90,7 @@ export function planResolved(
   const fields = { ...decideEach(() => ({ kind: 'wait' })), [field]: decision };
   const { role, resolved } = mirror;
   const isRenamed = field === 'name' && take === 'service';
-  const write = writeOf(state, said, fields, (joined) => ({
+  const write = writeOf(state, serviceUser, fields, (joined) => ({
     name: isRenamed ? joined : mirror.joined,
     role,
     resolved,

@@ -31,7 +31,7 @@ import {
   isAsked,
   isEmptied,
   planField,
-  type Seen,
+  type UserOnBothSides,
   stillHeld,
   versionsOf,
 } from './plan-field.ts';
@@ -40,7 +40,7 @@ import { caseOf } from './user-case.ts';
 
 const allWait = decideEach(() => ({ kind: 'wait' }));
 
-function decideMerge(state: Seen, policy: Policy): Decisions {
+function decideMerge(state: UserOnBothSides, policy: Policy): Decisions {
   const { versions, service } = state;
   const moved = hasMoved(state, service);
   const isLate = (field: Field) =>
@@ -77,7 +77,7 @@ function holdOfGone(
  * service does not have is kept and held. Base never takes the edit itself, even if the service's answer cannot show
  * it; and an empty name never replaces a full one.
  */
-export function takeField(field: Field, state: Seen, stays: (hold: Hold) => boolean): Decision {
+export function takeField(field: Field, state: UserOnBothSides, stays: (hold: Hold) => boolean): Decision {
   const { base, mirror, service } = state;
   const before = holdOn(field, state);
   if (before !== undefined && stays(before)) return stillHeld(field, service);
@@ -98,7 +98,7 @@ export function takeField(field: Field, state: Seen, stays: (hold: Hold) => bool
 /** A user that is new, or whose row was lost here and is restored from base. */
 function decideAdopt(state: UserState, service: ServiceUser): Decisions {
   const row = state.base ?? takeValues(service, emptyValues);
-  const seen: Seen = { ...state, service, mirror: { ...row, split: 'guessed' } };
+  const seen: UserOnBothSides = { ...state, service, mirror: { ...row, split: 'guessed' } };
   return decideEach((field) => takeField(field, seen, isAsked));
 }
 
@@ -157,7 +157,7 @@ export function planUser(
   state: UserState,
   member: TeamMember | undefined,
   policy: Policy,
-  decide: (state: Seen, policy: Policy) => Decisions = decideMerge,
+  decide: (state: UserOnBothSides, policy: Policy) => Decisions = decideMerge,
 ): UserPlan {
   const { id, base, mirror, service } = state;
   const userCase = caseOf(state, member);
@@ -170,7 +170,7 @@ export function planUser(
   // There is no base, and a field is unreadable: a partial base is not created.
   if (mirror !== undefined && base === undefined && hasUnreadable(service))
     return plan(decideEach((field) => (holdOn(field, state) ? stillHeld(field, service) : { kind: 'wait' })));
-  const decideSeen = (seen: Seen) =>
+  const decideSeen = (seen: UserOnBothSides) =>
     userCase === 'return' ? decideEach((field) => takeField(field, seen, isAsked)) : decide(seen, policy);
   const fields =
     mirror === undefined ? decideAdopt(state, service) : decideSeen({ ...state, mirror, service });

@@ -29,16 +29,16 @@ export function takeValues(service: ServiceUser, fallback: UserValues): UserValu
   return {
     name: isSame ? fallback.name : splitName(joined ?? ''),
     ...singlesOf((field) => {
-      const shown = readable<string | Id>(service[field]);
-      return shown === undefined ? fallback[field] : storedValue(shown);
+      const value = readable<string | Id>(service[field]);
+      return value === undefined ? fallback[field] : storedValue(value);
     }),
   };
 }
 
 /** The service's own name, byte for byte. */
 const joinedOf = (service: ServiceUser, fallback: string) => {
-  const said = readable(service.name);
-  return said === undefined ? fallback : (said ?? '');
+  const serviceName = readable(service.name);
+  return serviceName === undefined ? fallback : (serviceName ?? '');
 };
 
 /** The base, or the service's values if there is none. */

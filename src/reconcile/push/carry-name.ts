@@ -22,35 +22,35 @@ export const isNameHeld = ({ fields }: Pick<UserPlan, 'fields'>): boolean =>
 
 /** Whether the service's name differs from the name to carry, or is unreadable. */
 export function isOtherName(along: NamePair | undefined, user: ServiceUser): boolean {
-  const said = saidOf('name', user);
-  return along !== undefined && said !== 'left out' && !says(said, joinName(along));
+  const reading = saidOf('name', user);
+  return along !== undefined && reading !== 'left out' && !says(reading, joinName(along));
 }
 
 /** The decision about an update without a name, if such updates are known to clear the name. */
-type Carried =
+type CarriedName =
   /** The name to carry; `undefined` if there is none to lose. */
   | { readonly along: NamePair | undefined }
   /** An unreadable name must not be cleared or overwritten. */
   | 'unread'
   | { readonly held: string };
 
-function carryName(plan: UserPlan, state: UserState, policy: Policy): Carried {
+function carryName(plan: UserPlan, state: UserState, policy: Policy): CarriedName {
   const base = plan.write?.base ?? state.base;
   const mirror = plan.write?.mirror ?? state.mirror;
   if (base === undefined || mirror === undefined) return { along: undefined };
   if (state.service !== undefined && unreadOf('name', base, state.service) !== undefined) return 'unread';
   const along = nameToCarry(base, mirror, state.service, policy);
   if (along !== null) return { along };
-  const shown = readable(state.service?.name) ?? base.joined;
+  const serviceName = readable(state.service?.name) ?? base.joined;
   const why = 'an update without the name clears it on this service, and';
   if (policy.approvesSplits === true) {
-    const split = joinName(base.name) === canonicalName(shown) ? base.name : splitName(shown);
-    const held = `${why} nobody has approved that "${shown}" is "${split.first}" and "${split.last}": "musterd resolve" with --take mirror sends these along, or edit the name`;
+    const split = joinName(base.name) === canonicalName(serviceName) ? base.name : splitName(serviceName);
+    const held = `${why} nobody has approved that "${serviceName}" is "${split.first}" and "${split.last}": "musterd resolve" with --take mirror sends these along, or edit the name`;
     return isAgreedTo(held, plan, state) ? { along: split } : { held };
   }
   const accept = samePair(mirror.name, base.name) ? ", or name_split = 'known'" : '';
   return {
-    held: `${why} the split of "${shown}" is a guess: set first_name and last_name${accept}`,
+    held: `${why} the split of "${serviceName}" is a guess: set first_name and last_name${accept}`,
   };
 }
 
@@ -100,7 +100,7 @@ export function nameAlong(
     else waiting += 1;
     return mapPushes(plan, () => ({ kind: 'wait' }));
   });
-  const said = [
+  const remarks = [
     {
       users: waiting,
       text: `${waiting} users wait for the next run: it is not known yet what an update without a name does to the name`,
@@ -110,5 +110,5 @@ export function nameAlong(
       text: `${unseen} users wait: an update without the name may clear it, and the service does not show it now`,
     },
   ].flatMap(({ users, text }) => (users === 0 ? [] : [{ kind: 'partial', text } as const]));
-  return { plans: named, along, said };
+  return { plans: named, along, said: remarks };
 }

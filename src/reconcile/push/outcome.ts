@@ -41,12 +41,12 @@ function judgeField(
   seen: ServiceUser | null,
 ): PushOutcome {
   const wanted = canonicalValue(field, sent as UserValues);
-  const said = seen === null ? 'unreadable' : saidOf(field, seen);
+  const reading = seen === null ? 'unreadable' : saidOf(field, seen);
   // Some deployments leave out empty fields: if it was to be cleared, an absent field is confirmed.
-  if (said === 'left out' && wanted === '') return 'confirmed';
-  if (typeof said !== 'object') return 'missing';
-  if (said.value === wanted) return 'confirmed';
-  return said.value === canonicalValue(field, before) ? 'ineffective' : 'changed';
+  if (reading === 'left out' && wanted === '') return 'confirmed';
+  if (typeof reading !== 'object') return 'missing';
+  if (reading.value === wanted) return 'confirmed';
+  return reading.value === canonicalValue(field, before) ? 'ineffective' : 'changed';
 }
 
 /** @param before the user right before the push */
@@ -58,8 +58,8 @@ export function judge(sent: UserPatch, before: UserValues, seen: ServiceUser | n
 
 /** Whether the service no longer shows a field that had a value: nothing is sent over an unknown value. */
 function isOutOfSight(field: Field, before: UserValues, seen: ServiceUser): boolean {
-  const said = saidOf(field, seen);
-  return said === 'unreadable' || (said === 'left out' && canonicalValue(field, before) !== '');
+  const reading = saidOf(field, seen);
+  return reading === 'unreadable' || (reading === 'left out' && canonicalValue(field, before) !== '');
 }
 
 /**
@@ -98,9 +98,9 @@ export function nameWasTouched(
   seen: ServiceUser | null,
   before?: ServiceUser,
 ): boolean {
-  const [said, had] = [readable(seen?.name), readable(before?.name)];
-  if (sent.name !== undefined || said === undefined) return false;
-  return hasLostWords(said ?? '', had === undefined ? base.joined : (had ?? ''));
+  const [nameNow, nameBefore] = [readable(seen?.name), readable(before?.name)];
+  if (sent.name !== undefined || nameNow === undefined) return false;
+  return hasLostWords(nameNow ?? '', nameBefore === undefined ? base.joined : (nameBefore ?? ''));
 }
 
 /**

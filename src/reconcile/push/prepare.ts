@@ -54,10 +54,10 @@ export async function prepare(
 ): Promise<Prepared> {
   const { service, mirror, notes, monotonicMs } = places;
   const ids = batch.map(({ id }) => id);
-  const shown = batch.map(({ id }) => places.users.get(id));
+  const usersNow = batch.map(({ id }) => places.users.get(id));
   const addresses = {
-    emails: shown.map((user) => readable(user?.email) ?? null),
-    phones: shown.map((user) => readable(user?.phone) ?? null),
+    emails: usersNow.map((user) => readable(user?.email) ?? null),
+    phones: usersNow.map((user) => readable(user?.phone) ?? null),
   };
   const seen = await readBack(service, addresses, ids);
   // Waiting for the database counts too: the read values get older.

@@ -43,11 +43,11 @@ async function arrange(
 const maxRounds = 3;
 
 /** `refused` means that all of several users were refused, `nothing` that only one was, or that none was left to send. */
-type Pushed = 'taken' | 'refused' | 'nothing' | 'late';
+type BatchResult = 'taken' | 'refused' | 'nothing' | 'late';
 
 /** The outcome of a batch, and the users that the service refused individually. */
 interface SentBatch {
-  readonly pushed: Pushed;
+  readonly pushed: BatchResult;
   readonly refused: readonly Intent[];
   /** The reason why nothing of it was sent, so that it may be prepared and sent again; `null` if it is not put off. */
   readonly putOff: Error | null;
@@ -161,8 +161,8 @@ async function pushBatches(
   places: PushContext,
   settings: PushSettings,
   batches: readonly Batch<UserPlan>[],
-): Promise<{ readonly results: readonly Pushed[]; readonly isSmooth: boolean }> {
-  const results: Pushed[] = [];
+): Promise<{ readonly results: readonly BatchResult[]; readonly isSmooth: boolean }> {
+  const results: BatchResult[] = [];
   const all = await sendBatches(places, settings, batches);
   for (const { pushed, refused } of all) {
     let taken = pushed === 'taken';
@@ -186,7 +186,7 @@ const maxUnanswered = 3;
 async function afterProbe(
   places: PushContext,
   settings: PushSettings,
-  pushed: Pushed,
+  pushed: BatchResult,
   batches: readonly Batch<UserPlan>[],
 ): Promise<readonly Batch<UserPlan>[]> {
   const plans = batches.flatMap((batch) => batch.plans);

@@ -14,7 +14,7 @@ import { membersOf } from '../read/members.ts';
 import type { PushLessons } from './batches.ts';
 import { readBack } from '../read/ask.ts';
 import type { RunNotes } from '../run-notes.ts';
-import { type Answered, resultOf } from './result.ts';
+import { type AnsweredIntent, resultOf } from './result.ts';
 
 /** The data that was read for a plan, as far as a push can use it. */
 export interface FreshRead {
@@ -123,11 +123,11 @@ function stopPushing({ breaker, notes }: PushContext, userId: Id): void {
 export async function record(
   places: PushContext,
   settings: PushSettings,
-  answered: readonly Answered[],
+  answered: readonly AnsweredIntent[],
 ): Promise<void> {
   const { mirror, notes } = places;
   if (answered.length === 0) return;
-  const isInVain = ({ outcomes }: Answered) =>
+  const isInVain = ({ outcomes }: AnsweredIntent) =>
     Object.values(outcomes).some((outcome) => outcome !== 'confirmed' && outcome !== 'unsent');
   const inVain = answered.filter(isInVain).map(({ intent }) => intent);
   const tries = inVain.length === 0 ? new Map<Id, PushTries>() : await mirror.countIneffective(inVain);

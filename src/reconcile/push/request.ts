@@ -5,13 +5,13 @@ import type { FieldOutcomes, Intent } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
 import type { ServiceUser, UserPatch } from '../../model/user.ts';
 import type { PushContext, PushSettings } from './record.ts';
-import type { Answered } from './result.ts';
+import type { AnsweredIntent } from './result.ts';
 import { isRefusal } from '../read/ask.ts';
 import { guardSend } from './send-guard.ts';
 import { judge, judgeLate, patchedFields } from './outcome.ts';
 
 /** The answer to one request. */
-export type Sent =
+export type RequestResult =
   | {
       readonly kind: 'answered';
       readonly users: ReadonlyMap<Id, ServiceUser>;
@@ -21,7 +21,10 @@ export type Sent =
   | { readonly kind: 'unsent'; readonly error: unknown }
   | { readonly kind: 'unknown'; readonly error: ServiceError };
 
-export async function sendRequest(places: PushContext, patches: ReadonlyMap<Id, UserPatch>): Promise<Sent> {
+export async function sendRequest(
+  places: PushContext,
+  patches: ReadonlyMap<Id, UserPatch>,
+): Promise<RequestResult> {
   try {
     const answer = await places.service.updateUsers(patches, guardSend(places, [...patches.keys()]));
     const users = new Map(answer.users.map((user) => [user.id, user]));
@@ -64,7 +67,7 @@ export function judgeAnswer(
 }
 
 /** The result of an intent that was not sent in the end. */
-export function neverLeft(intent: Intent): Answered {
+export function neverLeft(intent: Intent): AnsweredIntent {
   const outcomes = Object.fromEntries(patchedFields(intent.sent).map((field) => [field, 'unsent' as const]));
   return { intent, seen: null, outcomes, requestId: null };
 }

@@ -9,7 +9,7 @@ import { takeValues } from '../merge/service-values.ts';
 import { nameWasTouched, patchedFields, patchOf } from './outcome.ts';
 
 /** An intent with its outcome. */
-export interface Answered {
+export interface AnsweredIntent {
   readonly intent: Intent;
   /** The user as the service showed it afterwards, or `null`. */
   readonly seen: ServiceUser | null;
@@ -60,7 +60,7 @@ function hasChanged({ versions }: Intent, seen: ServiceUser | null): boolean {
  */
 function holdOf(
   field: Field,
-  answered: Answered,
+  answered: AnsweredIntent,
   tries: PushTries | undefined,
   maxTries: number,
 ): Hold | undefined {
@@ -100,27 +100,27 @@ function holdOf(
 }
 
 /** The reason why a push without effect is not tried again; `undefined` if it is. */
-function whyInVain(field: Field, { intent, outcomes }: Answered, count: number, maxTries: number) {
+function whyInVain(field: Field, { intent, outcomes }: AnsweredIntent, count: number, maxTries: number) {
   if (outcomes[field] === 'ineffective' && intent.decided.includes(field))
     return 'it was sent once, as somebody agreed to, and had no effect';
   return count < maxTries ? undefined : `pushed ${count} times to no effect or without an answer`;
 }
 
-function sayRefusal({ intent, refusal }: Answered): string {
+function sayRefusal({ intent, refusal }: AnsweredIntent): string {
   const label = refusal?.label === undefined ? '' : `, "${refusal.label}"`;
   const along = intent.along === undefined ? '' : '; the name went along, which would be cleared';
   return `the service answered ${refusal?.status ?? 400}${label}${along}`;
 }
 
 /** The first difference between the sent and the shown value, in canonical form. */
-function differenceOf(field: Field, { intent, seen }: Answered): string {
-  const said = seen === null ? 'left out' : saidOf(field, seen);
-  if (typeof said !== 'object') return '';
-  const shown = said.value;
+function differenceOf(field: Field, { intent, seen }: AnsweredIntent): string {
+  const reading = seen === null ? 'left out' : saidOf(field, seen);
+  if (typeof reading !== 'object') return '';
+  const shown = reading.value;
   const sent = canonicalValue(field, intent.sent as UserValues);
-  const [one, other] = [Array.from(sent), Array.from(shown)];
-  const at = one.findIndex((character, index) => character !== other[index]);
-  return `: sent "${sent}", shown "${shown}", different from character ${(at < 0 ? one.length : at) + 1} on`;
+  const [sentLetters, shownLetters] = [Array.from(sent), Array.from(shown)];
+  const at = sentLetters.findIndex((character, index) => character !== shownLetters[index]);
+  return `: sent "${sent}", shown "${shown}", different from character ${(at < 0 ? sentLetters.length : at) + 1} on`;
 }
 
 function valueBefore(field: Field, { before }: Intent) {
@@ -128,7 +128,7 @@ function valueBefore(field: Field, { before }: Intent) {
 }
 
 export function resultOf(
-  answered: Answered,
+  answered: AnsweredIntent,
   tries: ReadonlyMap<Intent['userId'], PushTries>,
   maxTries: number,
 ): IntentResult {

@@ -9,17 +9,17 @@ import type { UserState } from '../../model/user-state.ts';
 import { isOtherName } from './carry-name.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
 import { judgeAnswer, neverLeft, noteUnanswered, sendRequest, withNewDeadline } from './request.ts';
-import type { Answered } from './result.ts';
+import type { AnsweredIntent } from './result.ts';
 import { judgeLate, judgeUnsent, patchedFields, patchOf } from './outcome.ts';
 
 /** Whether it was applied nevertheless, was changed by somebody else meanwhile, or must not be sent without reading again. */
-function isSettled({ outcomes }: Answered): boolean {
+function isSettled({ outcomes }: AnsweredIntent): boolean {
   const all = Object.values(outcomes);
   return all.every((outcome) => outcome === 'confirmed') || all.includes('changed') || all.includes('unsent');
 }
 
 /** Holds fields that somebody changed; the next run plans the user's other fields again. */
-function closeSettled(answer: Answered): Answered {
+function closeSettled(answer: AnsweredIntent): AnsweredIntent {
   const outcomes = Object.entries(answer.outcomes).map(
     ([field, outcome]) =>
       [field, outcome === 'confirmed' || outcome === 'changed' ? outcome : 'unsent'] as const,
@@ -44,7 +44,7 @@ async function readRefused(
   // Somebody may have changed it there and back, so the next run checks whether what was decided still holds.
   const isLater = ({ versions }: UserState) => versions?.isNewer === true && versions.isTelling;
   const later = new Set(states.filter(isLater).map(({ id }) => id));
-  const judged = intents.map((intent): Answered => {
+  const judged = intents.map((intent): AnsweredIntent => {
     const user = seen.get(intent.userId);
     if (user === undefined || isOtherName(intent.along, user)) return neverLeft(intent);
     const outcomes = judgeUnsent(intent.sent, intent.before, user);
@@ -81,11 +81,11 @@ async function bisect(
   error: ServiceError,
 ): Promise<readonly Intent[]> {
   const rest = await readRefused(places, settings, intents, error);
-  const [one] = rest;
-  if (one === undefined) return [];
+  const [single] = rest;
+  if (single === undefined) return [];
   if (intents.length === 1) {
-    await recordRefused(places, settings, one, error);
-    return [one];
+    await recordRefused(places, settings, single, error);
+    return [single];
   }
   // The last user was only refused together with others, so it is sent alone before it is held.
   const half = Math.max(1, Math.ceil(rest.length / 2));
@@ -116,7 +116,7 @@ export async function sendIntents(
     case 'answered': {
       places.notes.requestId(sent.requestId);
       places.answered.requestId = sent.requestId;
-      const answered = (intent: Intent, user: ServiceUser | null, direct: boolean): Answered => {
+      const answered = (intent: Intent, user: ServiceUser | null, direct: boolean): AnsweredIntent => {
         const outcomes = judgeAnswer(intent.sent, intent.before, user, direct);
         return { intent, seen: user, outcomes, isDirect: direct, requestId: sent.requestId };
       };
@@ -146,7 +146,7 @@ export async function sendIntents(
     case 'unknown': {
       noteUnanswered(places, sent.error);
       const seen = await readBackIntents(places, intents);
-      const answers = intents.map((intent): Answered => {
+      const answers = intents.map((intent): AnsweredIntent => {
         const user = seen.get(intent.userId) ?? null;
         return {
           intent,

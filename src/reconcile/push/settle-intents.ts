@@ -3,9 +3,9 @@ import { chunks } from '../chunks.ts';
 import { judgeLate } from './outcome.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
 import { neverLeft } from './request.ts';
-import type { Answered } from './result.ts';
+import type { AnsweredIntent } from './result.ts';
 
-const isConfirmed = ({ outcomes }: Answered): boolean =>
+const isConfirmed = ({ outcomes }: AnsweredIntent): boolean =>
   Object.values(outcomes).every((outcome) => outcome === 'confirmed');
 
 /**
@@ -23,7 +23,7 @@ export async function settleIntents(places: PushContext, settings: PushSettings)
   const left = intents.filter(mayHaveLeft);
   for (const batch of chunks(left, 100)) {
     const seen = await readBackIntents(places, batch);
-    const answers = batch.map((intent): Answered => {
+    const answers = batch.map((intent): AnsweredIntent => {
       const user = seen.get(intent.userId) ?? null;
       const outcomes = judgeLate(intent.sent, intent.before, user, intent.ageMs >= settings.quietPeriodMs);
       return { intent, seen: user, outcomes, requestId: null };

@@ -42,9 +42,9 @@ export async function askForFewer(
     atOnce = Math.ceil(Math.min(atOnce, open.length) / 2);
     for (const some of open.length === 0 ? [] : chunks(open, atOnce)) {
       if (!wanted()) return;
-      const known = users.size;
+      const foundBefore = users.size;
       await ask(some);
-      helps ||= users.size > known;
+      helps ||= users.size > foundBefore;
       idle += 1;
       if (!helps && idle >= maxIdle) return;
     }

@@ -21,7 +21,7 @@ export function isRefusal(error: unknown): error is ServiceError {
 export type Lookup = Pick<ServicePort, 'users'>;
 
 /** The addresses as they are known here; `null` if there is none. */
-export interface Asked {
+export interface AddressesToAsk {
   readonly emails: readonly (string | null)[];
   readonly phones: readonly (string | null)[];
 }
@@ -81,7 +81,7 @@ export function someMissing(wanted: readonly Id[], users: ReadonlyMap<Id, unknow
 }
 
 /** One request for each address, emails first. */
-export function filtersOf(addresses: Asked): readonly UserFilter[] {
+export function filtersOf(addresses: AddressesToAsk): readonly UserFilter[] {
   // Every spelling of an email is asked for, because not every deployment ignores case.
   const emails = distinct(addresses.emails, (email) => email.trim());
   const phones = distinct(addresses.phones, canonicalPhone).map(canonicalPhone);
@@ -116,7 +116,7 @@ export function countLookups(
 export async function lookUp(
   service: Lookup,
   wanted: () => boolean,
-  addresses: Asked,
+  addresses: AddressesToAsk,
   take: (answer: UsersAnswer) => void,
   onRefused: (address: UserFilter) => void,
 ): Promise<void> {
@@ -144,7 +144,7 @@ export async function readEverybody(service: ServicePort): Promise<Everybody | n
 /** Reads the users with these addresses, by id. */
 export async function readBack(
   service: ServicePort,
-  addresses: Asked,
+  addresses: AddressesToAsk,
   wanted: readonly Id[],
 ): Promise<ReadonlyMap<Id, ServiceUser>> {
   const users = new Map<Id, ServiceUser>();

@@ -13,8 +13,8 @@ export type Members = ReadonlyMap<Id, TeamMember>;
 const byAnswer = new WeakMap<Team['members'], Members>();
 
 export function membersOf({ members }: Pick<Team, 'members'>): Members {
-  const known = byAnswer.get(members);
-  if (known !== undefined) return known;
+  const index = byAnswer.get(members);
+  if (index !== undefined) return index;
   const byId = new Map<Id, TeamMember>();
   for (const member of members) byId.set(member.id, member);
   byAnswer.set(members, byId);

@@ -18,7 +18,7 @@ import { chunks } from '../chunks.ts';
 import type { MirrorPort, ServicePort } from '../ports.ts';
 import type { RunNotes } from '../run-notes.ts';
 import {
-  type Asked,
+  type AddressesToAsk,
   addressesPerRequest,
   askFor,
   filtersOf,
@@ -61,7 +61,7 @@ export function nameIn({ users, members }: Pick<Roster, 'users' | 'members'>, id
  * Collects the users of answers. Rows of other teams are set aside with those that cannot be read. If a user comes
  * twice, the last row counts.
  */
-export function createTaking(teamId: Id, before: readonly RejectedRow[]) {
+export function createUserCollector(teamId: Id, before: readonly RejectedRow[]) {
   const users = new Map<Id, ServiceUser>();
   const rejected: RejectedRow[] = [...before];
   const repeated = new Map<Id, boolean>();
@@ -99,7 +99,7 @@ function hasOneOf({ emails, phones }: Addresses, each: readonly UserFilter[]): b
 /** Asks for fewer addresses at a time, before anybody counts as unresolved or missing. */
 async function findLeftOut(
   service: Lookup,
-  tried: readonly Asked[],
+  tried: readonly AddressesToAsk[],
   to: {
     readonly users: ReadonlyMap<Id, ServiceUser>;
     readonly wanted: () => boolean;
@@ -136,7 +136,7 @@ export function rosterOfSome(
   answer: UsersAnswer,
   { shown, mark }: Pick<Roster, 'shown' | 'mark'>,
 ): Roster {
-  const { users, take } = createTaking(team.id, []);
+  const { users, take } = createUserCollector(team.id, []);
   take(answer);
   return {
     users,
@@ -160,19 +160,19 @@ export async function readRoster(
   everybody: Everybody | null,
 ): Promise<Roster> {
   await indexMembers(team);
-  const { users, rejected, repeated, take } = createTaking(team.id, team.rejected);
+  const { users, rejected, repeated, take } = createUserCollector(team.id, team.rejected);
   const members = membersOf(team);
   const refused: UserFilter[] = [];
   const onRefused = (address: UserFilter) => {
     refused.push(address);
   };
-  let asked: readonly Addresses[] = [];
-  const tried: Asked[] = [];
+  let askedAddresses: readonly Addresses[] = [];
+  const tried: AddressesToAsk[] = [];
   if (everybody !== null) await takeInTurns(everybody, take);
   const inOneAnswer = new Set(repeated.keys());
 
-  const known = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
-  const wanted = new Set(known.map(({ id }) => id).filter((id) => !users.has(id)));
+  const unseen = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
+  const wanted = new Set(unseen.map(({ id }) => id).filter((id) => !users.has(id)));
   const leftOut: Id[] = [];
   await inTurns(members.keys(), (id) => {
     if (users.has(id)) return;
@@ -181,10 +181,10 @@ export async function readRoster(
   });
   const someWanted = someMissing([...wanted], users);
   if (someWanted()) {
-    asked = await mirror.readAddresses([...wanted]);
+    askedAddresses = await mirror.readAddresses([...wanted]);
     const extras = team.members.filter(({ id }) => wanted.has(id));
-    const emails = [...asked.flatMap((of) => of.emails), ...extras.map(({ email }) => email)];
-    const phones = [...asked.flatMap((of) => of.phones), ...extras.map(({ phone }) => phone)];
+    const emails = [...askedAddresses.flatMap((of) => of.emails), ...extras.map(({ email }) => email)];
+    const phones = [...askedAddresses.flatMap((of) => of.phones), ...extras.map(({ phone }) => phone)];
     tried.push({ emails, phones });
     await lookUp(service, someWanted, { emails, phones }, take, onRefused);
   }
@@ -198,7 +198,9 @@ export async function readRoster(
   }
   await findLeftOut(service, tried, { users, wanted: someMissing([...wanted], users), take, refused });
   noteRefused(refused.length, notes);
-  const unproven = asked.filter((of) => !users.has(of.id) && hasOneOf(of, refused)).map(({ id }) => id);
+  const unproven = askedAddresses
+    .filter((of) => !users.has(of.id) && hasOneOf(of, refused))
+    .map(({ id }) => id);
   return {
     users,
     shown: users.size,

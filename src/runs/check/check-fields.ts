@@ -15,9 +15,9 @@ const maxAddresses = 50;
 
 /** The users that the service returns for addresses in the mirror. */
 async function lookSomeUp(service: Client, team: Team, db: Database): Promise<readonly ServiceUser[]> {
-  const known = await readKnownAddresses(db.kysely, team.id);
-  const emails = known.flatMap(({ email }) => email ?? []).slice(0, maxAddresses);
-  const phones = known.flatMap(({ phone }) => phone ?? []).slice(0, maxAddresses - emails.length);
+  const addresses = await readKnownAddresses(db.kysely, team.id);
+  const emails = addresses.flatMap(({ email }) => email ?? []).slice(0, maxAddresses);
+  const phones = addresses.flatMap(({ phone }) => phone ?? []).slice(0, maxAddresses - emails.length);
   if (emails.length + phones.length === 0) return [];
   try {
     return (await service.users({ emails, phones })).users;

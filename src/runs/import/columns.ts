@@ -12,9 +12,9 @@ const simple = (text: string) =>
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]/gu, '');
 
-type Simple = Readonly<Partial<Record<ImportColumn | 'half', readonly string[]>>>;
+type SimpleWords = Readonly<Partial<Record<ImportColumn | 'half', readonly string[]>>>;
 
-const languages: readonly Simple[] = Object.values(columnWords).map((words) =>
+const languages: readonly SimpleWords[] = Object.values(columnWords).map((words) =>
   Object.fromEntries(Object.entries(words).map(([meaning, all]) => [meaning, all.map(simple)])),
 );
 

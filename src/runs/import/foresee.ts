@@ -16,7 +16,7 @@ import { reconcileSettings } from '../reconcile-team.ts';
 import type { TeamUser } from './match-user.ts';
 import type { ImportChange } from './plan-import.ts';
 
-export interface Foresight {
+export interface ImportForecast {
   /** The reasons why everything would be held as one batch. */
   readonly refused: readonly string[];
   /** Fields that would be held one by one, whatever is approved. */
@@ -79,18 +79,18 @@ export function foresee(
   changes: readonly ImportChange[],
   pushedToday: ReadonlySet<Id>,
   lessons: PushLessons,
-): Foresight {
+): ImportForecast {
   const { guard, push } = reconcileSettings(config);
   const pushes = pushesOf(changes);
   const view = { population: users.length, history: { pushedToday } };
-  const shown = new Map<Id, ServiceUser>(
+  const serviceUsers = new Map<Id, ServiceUser>(
     users.map(({ id, base }) => [
       id,
       { id, email: base?.email ?? null, phone: base?.phone ?? null, raw: {} },
     ]),
   );
   const batches = arrangeBatches(pushes, push.batchSize, lessons);
-  const requests = countRequests(batches, shown, push.updatesAtOnce);
+  const requests = countRequests(batches, serviceUsers, push.updatesAtOnce);
   const { periodMs } = paceOf(config.rate);
   return {
     refused: massChange(

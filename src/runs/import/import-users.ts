@@ -16,7 +16,7 @@ import { decideFor, waitsFor } from '../four-eyes.ts';
 import { requireTeamId } from '../named-user.ts';
 import type { Setup } from '../open.ts';
 import { type Mapping, readColumns, requireColumns } from './columns.ts';
-import { type Foresight, foresee, pushesOf } from './foresee.ts';
+import { type ImportForecast, foresee, pushesOf } from './foresee.ts';
 import { type ImportChange, type ImportPlan, hashOfImport, planImport } from './plan-import.ts';
 
 export interface ImportRequest {
@@ -26,7 +26,7 @@ export interface ImportRequest {
   readonly clears: boolean;
 }
 
-export interface ImportPreview extends ImportPlan, Foresight {
+export interface ImportPreview extends ImportPlan, ImportForecast {
   readonly teamId: Id;
   /** The hash for "--expect". */
   readonly hash: string;
@@ -63,7 +63,7 @@ export async function previewImport(
   };
 }
 
-export interface Imported {
+export interface ImportResult {
   readonly changes: readonly ImportChange[];
   /** The changes of users who are gone, were edited since, or are being edited. */
   readonly missed: readonly ImportChange[];
@@ -79,14 +79,14 @@ export interface Imported {
  */
 export async function applyImport(
   setup: Setup,
-  of: LeasedTeam,
+  leased: LeasedTeam,
   { teamId, hash, edits, changes, refused }: ImportPreview,
   { actor, why: reason }: Confirmation,
-): Promise<Imported> {
+): Promise<ImportResult> {
   // With `push.approve: always` the person has seen these pushes, so all of them pass if they are within the limits.
   const isSeen = setup.config.push.approve === 'always' && refused.length === 0;
   const why = reason ?? (isSeen ? 'seen when it was imported' : undefined);
-  return underLease(setup.mirror.db, of, async (tx) => {
+  return underLease(setup.mirror.db, leased, async (tx) => {
     await decideFor(tx, setup.config, actor);
     const edited = await editUsers(tx, teamId, edits);
     const done = changes.filter(({ userId }) => edited.has(userId));
@@ -106,6 +106,6 @@ export type { SettledEdit } from '../../mirror/users/settled.ts';
 /** Waits until no edit of an import is open any more, or for `waitMs`, and says what became of them. */
 export const settledOf = (
   { mirror }: Pick<Setup, 'mirror'>,
-  { xid }: Pick<Imported, 'xid'>,
+  { xid }: Pick<ImportResult, 'xid'>,
   how: { readonly waitMs: number; readonly signal: AbortSignal },
 ): Promise<readonly SettledEdit[]> => readSettled(mirror.db, xid, how);

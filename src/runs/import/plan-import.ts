@@ -17,7 +17,7 @@ import {
   type Cells,
   columnsOf,
   type KnownRole,
-  type AskedValue,
+  type WantedValue,
   wantedEmail,
   wantedName,
   wantedPhone,
@@ -85,7 +85,7 @@ function readRow(
   const { columns, only, clears } = wishes;
   const cells = cellsOf(row, columns);
   const { mirror, base } = user;
-  const wanted: Readonly<Partial<Record<Field, () => AskedValue<FieldValue>>>> = {
+  const wanted: Readonly<Partial<Record<Field, () => WantedValue<FieldValue>>>> = {
     name: () => wantedName(cells, mirror),
     email: () => wantedEmail(cells('email'), mirror),
     phone: () => wantedPhone(cells('phone'), mirror, clears && columns.places.has('phone')),

@@ -18,7 +18,7 @@ import { hasLostLetters } from './lost-letters.ts';
 export type Cells = (column: ImportColumn) => string;
 
 /** With `undefined` the value stays as it is. */
-export type AskedValue<T> =
+export type WantedValue<T> =
   | { readonly value: T; readonly isGuess?: true }
   | { readonly wrong: string }
   | undefined;
@@ -61,7 +61,7 @@ const namedTooLong = ({ first, last }: NamePair, now: NamePair) =>
   (first === now.first ? undefined : tooLong(first, longestWritten.half, 'the first name')) ??
   (last === now.last ? undefined : tooLong(last, longestWritten.half, 'the last name'));
 
-export function wantedPhone(given: string, now: UserValues, clears: boolean): AskedValue<string | null> {
+export function wantedPhone(given: string, now: UserValues, clears: boolean): WantedValue<string | null> {
   const text = withoutDecimals(given);
   if (text === '') return clears && now.phone !== null ? { value: null } : undefined;
   if (canonicalPhone(text) === canonicalPhone(now.phone) && now.phone !== null && !made(text))
@@ -71,7 +71,7 @@ export function wantedPhone(given: string, now: UserValues, clears: boolean): As
   return read.digits === canonicalPhone(now.phone) ? undefined : { value: read.digits };
 }
 
-export function wantedEmail(text: string, now: UserValues): AskedValue<string> {
+export function wantedEmail(text: string, now: UserValues): WantedValue<string> {
   if (text === '' || canonicalEmail(text) === canonicalEmail(now.email)) return undefined;
   if (hasLostLetters(canonicalEmail(text), canonicalEmail(now.email))) return lostLetters(text);
   if (!isEmailAddress(text)) return { wrong: `"${text}" is not an email address` };
@@ -82,7 +82,7 @@ export function wantedEmail(text: string, now: UserValues): AskedValue<string> {
 export function wantedName(
   cells: Cells,
   now: { readonly name: NamePair; readonly split: NameSplit },
-): AskedValue<NamePair> {
+): WantedValue<NamePair> {
   const whole = cells('name');
   if (whole !== '') {
     if (canonicalName(whole) === joinName(now.name)) return undefined;
@@ -123,8 +123,8 @@ function readRole(
   roles: readonly KnownRole[],
   isNumber: boolean,
 ): { readonly id: Id } | { readonly wrong: string } {
-  const known = [...new Set(roles.map(({ id, name }) => `${name} (${id})`))].toSorted().join(', ');
-  const all = known === '' ? 'none is known yet' : `there are ${known}`;
+  const roleWords = [...new Set(roles.map(({ id, name }) => `${name} (${id})`))].toSorted().join(', ');
+  const all = roleWords === '' ? 'none is known yet' : `there are ${roleWords}`;
   const isId = /^\d+$/.test(text) && BigInt(text) <= maxId;
   const named = isNumber ? [] : roles.filter(({ name }) => roleName(name) === roleName(text));
   const found = new Set(named.length > 0 || !isId ? named.map(({ id }) => id) : [BigInt(text)]);
@@ -145,7 +145,7 @@ export function wantedRole(
   cells: Cells,
   now: Pick<UserValues, 'roleId'> & { readonly role: string | null },
   roles: readonly KnownRole[],
-): AskedValue<Id> {
+): WantedValue<Id> {
   const [name, number] = [cells('role'), withoutDecimals(cells('role_id'))];
   // The name of the role comes from the service, so it is outdated if the role was edited and that was not sent yet.
   const isShown = now.role !== null && roleName(name) === roleName(now.role);

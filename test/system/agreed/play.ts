@@ -1,6 +1,6 @@
 /** Plays steps on a team of six, tells the model of each, and asks it about everything that the service is sent. */
 import { runReconcile } from '../../../src/runs/reconcile-team.ts';
-import { resolve, type SeenField, type Take } from '../../../src/runs/resolve-field.ts';
+import { resolve, type SeenField, type WinningValue } from '../../../src/runs/resolve-field.ts';
 import { MusterdError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
 import { createDatabase } from '../../../src/mirror/db/database.ts';
@@ -262,7 +262,7 @@ export async function createPlay() {
         return field === 'roleId' ? BigInt(text) : text;
       };
       const value = valueAt(row.field, ids.indexOf(row.user), step.value);
-      const take: Take = step.take === 'value' ? { value: typed(value) } : step.take;
+      const take: WinningValue = step.take === 'value' ? { value: typed(value) } : step.take;
       const earlier = [...(numbers.get(key) ?? [])].find((one) => one !== row.edit);
       const named = step.seen === 'stale' ? earlier : row.edit;
       if (named === undefined) return;

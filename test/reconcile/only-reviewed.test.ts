@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decideEach, type Decision, type Hold, type UserPlan } from '../../src/model/user-plan.ts';
-import { exactly, leftOf } from '../../src/reconcile/exactly.ts';
+import { onlyReviewed, leftOf } from '../../src/reconcile/only-reviewed.ts';
 import { id, makeState } from './states.ts';
 
 const values = { base: '15550100', mirror: '15550111', service: '15550100' };
@@ -31,15 +31,15 @@ describe('exactly what a plan said', () => {
   const kindOf = (
     state: Parameters<typeof makeState>[0],
     decision = push(),
-    rows: Parameters<typeof exactly>[0] = [row],
+    rows: Parameters<typeof onlyReviewed>[0] = [row],
   ) => {
-    const { approved, only } = exactly(rows);
+    const { approved, only } = onlyReviewed(rows);
     return only(planOf(decision), approved(makeState(state))).fields.phone.kind;
   };
 
   it('counts as approved over what was seen, in the place of what held these fields', () => {
     const email = held({ field: 'email' });
-    const { held: now } = exactly([row]).approved(makeState({ held: [email, held()] }));
+    const { held: now } = onlyReviewed([row]).approved(makeState({ held: [email, held()] }));
     expect(now[0]).toBe(email);
     expect(now.slice(1)).toEqual([
       {
@@ -61,7 +61,7 @@ describe('exactly what a plan said', () => {
       kindOf({ ...sent, versions }, push(), [seen]),
     );
     expect(kinds).toEqual(['push', 'wait', 'push']);
-    const state = exactly([seen]).approved({ ...makeState(sent), versions: at(1_001) });
+    const state = onlyReviewed([seen]).approved({ ...makeState(sent), versions: at(1_001) });
     expect(leftOf([seen], [state], [planOf({ kind: 'wait' })])).toEqual([
       { userId: id, field: 'phone', reason: 'changed on the service since the plan was made' },
     ]);
@@ -91,7 +91,7 @@ describe('exactly what a plan said', () => {
     ['held: conflict', sent, { kind: 'hold', hold: held() }],
     ['wait for another run', sent],
   ])('says why a row is left: %s', (why, given, decision = { kind: 'wait' }) => {
-    const state = exactly([row]).approved(makeState(given));
+    const state = onlyReviewed([row]).approved(makeState(given));
     const left = leftOf([row], [state], [planOf(decision)]);
     expect(left).toEqual([{ userId: id, field: 'phone', reason: expect.stringContaining(why) }]);
     expect(leftOf([row], [state], [planOf(push())])).toEqual([]);

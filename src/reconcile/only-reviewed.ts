@@ -40,7 +40,7 @@ export interface LeftRow {
 }
 
 /** Plans only these pushes instead of all edits. */
-export interface Exactly {
+export interface ReviewedPushes {
   readonly ids: readonly Id[];
   /** The state of a user as if these pushes were approved over what was seen of the service for them. */
   readonly approved: (state: UserState) => UserState;
@@ -70,10 +70,10 @@ const versionsSince = ({ versions }: UserState): Pick<UserState, 'versions'> =>
     : { versions: { ...versions, isNewer: true, changedMs: Math.floor(versions.changedMs) } };
 
 /** @param rows those that a person may approve; as for any approval, the service has to be as it was seen */
-export function exactly(rows: readonly BatchRow[]): Exactly {
-  const known = new Set(rows.map(rowKey));
+export function onlyReviewed(rows: readonly BatchRow[]): ReviewedPushes {
+  const keys = new Set(rows.map(rowKey));
   const ofUser = Map.groupBy(rows, ({ userId }) => userId);
-  const isMeant = (userId: Id, field: Field) => known.has(rowKey({ userId, field }));
+  const isMeant = (userId: Id, field: Field) => keys.has(rowKey({ userId, field }));
   return {
     ids: [...ofUser.keys()],
     approved: (state) => ({
