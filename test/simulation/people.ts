@@ -56,8 +56,10 @@ export interface People {
   approve(key: string, approval: Omit<Approval, 'atMs'>): void;
   /** It is approved no longer, and not sent before somebody approves it again. */
   undecide(key: string): void;
-  /** One edit of one email. @returns its key; `undefined`: there is nobody to edit */
-  editEmail(): string | undefined;
+  /** Somebody who is there and answered, and of whom nothing is held. */
+  anybody(): number | undefined;
+  /** One edit of the email. @returns its key; `undefined`: it was refused */
+  editEmail(user: number): string | undefined;
   /** One of them does something, to this user or to any. */
   act(user?: number): void;
   /** Only on the service. */
@@ -253,7 +255,7 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
         const key = keyOf(Number(user), field ?? '');
         const row = held.find(([id, of]) => id === user && of === field);
         world.trace(`${by} ${isYes ? 'approves' : 'rejects'} ${field} of ${user}: ${outcome}`);
-        if (outcome === 'approved' && (field ?? '') === '') letGo.add(Number(user));
+        if (outcome === 'approved' && field === 'users') letGo.add(Number(user));
         if (outcome === 'approved' && row !== undefined)
           approve(key, { value: canonicalOf(field ?? '', row[4] ?? null), by });
         if (outcome === 'rejected') {
@@ -292,14 +294,16 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
     world.trace(`what ${approval.by} approved of ${key} is taken back`);
   }
 
-  function editEmail(): string | undefined {
+  function anybody(): number | undefined {
     const [row] = postgres.ask(
       `select id from mirror.users u where ${own} and gone_at is null and resolved
          and not exists (select from sync.held_fields h where h.${own} and h.user_id = u.id) order by id limit 1`,
     );
-    if (row === undefined) return undefined;
+    return row === undefined ? undefined : Number(row[0]);
+  }
+
+  function editEmail(id: number): string | undefined {
     number += 1;
-    const id = Number(row[0]);
     const before = stateNow(id);
     const set = `update mirror.users set email = 'calm${number}@example.com' where ${own} and id = ${id}`;
     return inSql('anna', set) === undefined ? undefined : noteEdits('anna', before, stateNow(id))[0];
@@ -315,6 +319,7 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
     noteEdits,
     approve,
     undecide,
+    anybody,
     editEmail,
     decide,
     loseRow,

@@ -27,18 +27,15 @@ async function play(...flags: readonly string[]): Promise<readonly Played[]> {
 
 describe('the simulation', () => {
   it('finds nothing in these seeds', async () => {
-    const played = await play('--from', '1', '--seeds', '12');
+    // The last of them is played twice, and has to be the same.
+    const played = await play('--from', '1', '--seeds', '25');
     expect(played.filter(({ result }) => result !== 'ok')).toEqual([]);
-    expect(played.length).toBe(12);
+    expect(played.length).toBe(25);
     // They are worth something: much was sent, much died, much was looked at.
     const sum = (of: (one: Played) => number) => played.reduce((total, one) => total + of(one), 0);
     expect(sum(({ pushes }) => pushes)).toBeGreaterThan(50);
     expect(sum(({ crashes }) => crashes)).toBeGreaterThan(10);
     expect(sum(({ checks }) => checks)).toBeGreaterThan(1_500);
-  });
-
-  it('plays a seed twice in the same way', async () => {
-    expect((await play('--seed', '3', '--twice')).map(({ result }) => result)).toEqual(['ok']);
   });
 
   it('can take out each guard: the piece of its file is there, once', () => {
@@ -47,7 +44,7 @@ describe('the simulation', () => {
   });
 
   it('notices that a guard is missing', async () => {
-    const played = await play('--without', 'send deadline', '--from', '3', '--seeds', '1');
+    const played = await play('--without', 'send deadline', '--from', '2', '--seeds', '1');
     expect(played.map(({ result }) => result.split(':')[0])).toEqual(['a push leaves soon after the read']);
   });
 });

@@ -33,7 +33,12 @@ interface Module {
 
 const moduleOf = (pglite: PGlite) => pglite.Module as unknown as Module;
 
-const isBytes = (contents: unknown): contents is Uint8Array => ArrayBuffer.isView(contents);
+type Bytes = Uint8Array | Int8Array;
+const isBytes = (contents: unknown): contents is Bytes => ArrayBuffer.isView(contents);
+const isEqual = (one: Bytes, other: Bytes): boolean =>
+  Buffer.from(one.buffer, one.byteOffset, one.length).equals(
+    new Uint8Array(other.buffer, other.byteOffset, other.length),
+  );
 const isFolder = (node: Node): node is Node & { contents: Record<string, Node> } =>
   (node.mode & 0o170_000) === 0o040_000 && typeof node.contents === 'object' && node.contents !== null;
 
@@ -60,10 +65,19 @@ function saveNode(node: Node): () => void {
       ? { ...node.contents }
       : contents;
   return () => {
+    if (isBytes(kept)) node.contents = putBackBytes(node, kept);
+    else node.contents = isFolder(node) ? { ...(kept as object) } : kept;
     Object.assign(node, { name, mode, parent, usedBytes, name_next });
     Object.assign(node, { atime, mtime, ctime });
-    node.contents = isBytes(kept) ? kept.slice() : isFolder(node) ? { ...(kept as object) } : kept;
   };
+}
+
+/** Most files are as they were. The others keep their place in memory, if they have it still. */
+function putBackBytes({ contents, usedBytes }: Node, kept: Bytes): Bytes {
+  if (!isBytes(contents) || contents.length < kept.length) return kept.slice();
+  const isSame = usedBytes === kept.length && isEqual(contents.subarray(0, usedBytes), kept);
+  if (!isSame) contents.set(kept);
+  return contents.fill(0, kept.length);
 }
 
 function saveFiles(files: Files): () => void {
@@ -115,13 +129,31 @@ function useUpRandom(files: Files): void {
 /** @returns what puts the state back */
 export function takeSnapshot(pglite: PGlite): () => void {
   const { wasmMemory, FS } = moduleOf(pglite);
-  const memory = new Uint8Array(wasmMemory.buffer).slice();
+  const blocks = saveBlocks(new Uint8Array(wasmMemory.buffer));
   const putBackFiles = saveFiles(FS);
   return () => {
     const now = new Uint8Array(wasmMemory.buffer);
-    now.set(memory);
-    now.fill(0, memory.length);
+    for (let at = 0; at < now.length; at += blockBytes)
+      putBackBlock(now.subarray(at, at + blockBytes), blocks.get(at));
     putBackFiles();
     asDatabase(() => useUpRandom(FS));
   };
+}
+
+const blockBytes = 65_536;
+const zeros = new Uint8Array(blockBytes);
+
+/** What is not all zeros, by its place: of the server's memory most has never been used. */
+function saveBlocks(memory: Uint8Array): ReadonlyMap<number, Uint8Array> {
+  const blocks = new Map<number, Uint8Array>();
+  for (let at = 0; at < memory.length; at += blockBytes) {
+    const block = memory.subarray(at, at + blockBytes);
+    if (!isEqual(block, zeros)) blocks.set(at, block.slice());
+  }
+  return blocks;
+}
+
+/** It is read before it is written, which takes less time, since most are as they were. */
+function putBackBlock(block: Uint8Array, kept: Uint8Array = zeros): void {
+  if (!isEqual(block, kept)) block.set(kept);
 }
