@@ -41,7 +41,7 @@ describe('a process that ends at any point', () => {
 
   /** What a process had sent when it was killed may have its effect a little later. */
   const arrived = async (points: readonly string[]) => {
-    const sent = points.filter((point) => /^after \w+ \/v1\/users\/update/.test(point)).length;
+    const sent = points.filter((point) => /^\w+ \/v1\/users\/update/.test(point)).length;
     const { emulator } = theatre.stage;
     const isUpdate = ({ path }: { readonly path: string }) => path === '/v1/users/update';
     await eventually('what was sent arrives', () => emulator.requests.filter(isUpdate).length >= sent);
@@ -83,11 +83,13 @@ describe('a process that ends at any point', () => {
     const all = (await play(scene, how, 0)).length;
     const last = Math.min(all, Number(to ?? all));
     let failed = 0;
-    for (let at = Number(from); at <= last; at += 1)
+    for (let at = Number(from); at <= last; at += 1) {
       await play(scene, how, at).catch((error: Error) => {
         failed += 1;
         writeSync(1, `${command}, ${error.message}\n`);
       });
+      if (at % 50 === 0) writeSync(1, `${command}, ${how}: ${at} of ${all}\n`);
+    }
     writeSync(1, `${command}, ${how}: points ${from} to ${last} of ${all}, ${failed} failed\n`);
     return failed;
   };
@@ -98,11 +100,11 @@ describe('a process that ends at any point', () => {
       async (command) => {
         const scene = await scenes[command](theatre);
         const writes = (await play(scene, 'kill', 0)).length;
-        expect(writes).toBeGreaterThan(50);
+        expect(writes).toBeGreaterThan(40);
         const draw = (most: number) => fc.sample(fc.integer({ min: 1, max: most }), 1);
         for (const at of draw(writes)) await play(scene, 'kill', at);
         // Each write has several messages, and answers.
-        for (const at of draw(3 * writes)) await play(scene, 'cut', at);
+        for (const at of draw(2 * writes)) await play(scene, 'cut', at);
       },
     );
   else

@@ -3,9 +3,9 @@
  * program that knows nothing of it. `CRASH_AT=kill:17` kills the process at point 17, `CRASH_AT=cut:17` cuts that
  * connection, and neither has a point 0. What each point is goes to the file `CRASH_LOG`, a line each.
  *
- * What a process has done is what it has written to its sockets. So it is killed before and after each write, be it a
- * statement or a request; there is nothing in between. A connection is cut behind each message of the protocol, in both
- * directions, also where one write has several.
+ * What a process has done is what it has written to its sockets. So it is killed right after each write, be it a statement or
+ * a request, before there is an answer; there is nothing in between. A connection is cut behind each message of the protocol, in both
+ * directions, also where one write has several: once for each statement and each kind of message that goes with it.
  */
 import { appendFileSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -33,8 +33,9 @@ function isPoint(name: string): boolean {
   return points === Number(number);
 }
 
-/** The two sides of a connection to Postgres, message by message; `null`: it is another one. */
-type Talk = Readonly<Record<'asks' | 'answers', (bytes: Buffer) => readonly Buffer[]>> | null;
+type Split = (bytes: Buffer) => readonly Buffer[];
+/** A connection to Postgres, message by message; `null`: it is another one. */
+type Talk = { readonly asked: Split; readonly answered: Split; statement: string } | null;
 const talks = new WeakMap<Socket, Talk>();
 
 /** Protocol 3.0, and the question whether it speaks TLS: the first of a client has no type. */
@@ -44,7 +45,9 @@ function talkOf(socket: Socket, first: Buffer): Talk {
   let talk = talks.get(socket);
   if (talk === undefined) {
     const isPostgres = first.length >= 8 && openings.has(first.readUInt32BE(4));
-    talk = isPostgres ? { asks: createSplitter(true), answers: createSplitter(false) } : null;
+    talk = isPostgres
+      ? { asked: createSplitter(true), answered: createSplitter(false), statement: '' }
+      : null;
     talks.set(socket, talk);
   }
   return talk;
@@ -65,13 +68,25 @@ function nameOf(message: Buffer): string {
 const said = (talk: Talk, bytes: Buffer) =>
   talk === null ? (bytes.toString('latin1').split('\r\n', 1)[0] ?? '') : nameOf(bytes);
 
-const kill = () => process.kill(process.pid, 'SIGKILL');
 const passages = Socket.prototype as unknown as Passages;
 const { _writeGeneric: write, push } = passages;
 
-/** As far as it is to come; the connection is over after that. */
-function upTo(messages: readonly Buffer[], side: string) {
-  const at = messages.findIndex((message) => isPoint(`${side} ${nameOf(message)}`));
+const kinds = new Set<string>();
+
+/** The end of a transaction is of a kind with what was done in it last. */
+function isCutAt(talk: NonNullable<Talk>, side: 'asked' | 'answered', message: Buffer): boolean {
+  const name = nameOf(message);
+  if (name.length > 1) talk.statement = /^(commit|rollback)/.test(name) ? `${talk.statement}; ${name}` : name;
+  const kind = `${side} ${name}: ${talk.statement}`;
+  if (kinds.has(kind)) return false;
+  kinds.add(kind);
+  return isPoint(kind);
+}
+
+/** As far as these bytes are to come; the connection is over after that. */
+function upTo(talk: NonNullable<Talk>, side: 'asked' | 'answered', bytes: Buffer) {
+  const messages = talk[side](bytes);
+  const at = messages.findIndex((message) => isCutAt(talk, side, message));
   return { passed: Buffer.concat(at < 0 ? messages : messages.slice(0, at + 1)), isCut: at >= 0 };
 }
 
@@ -84,12 +99,12 @@ passages._writeGeneric = function (this: Socket & Passages, isMany, data, encodi
     : bytesOf(data as Chunk, encoding as BufferEncoding);
   const talk = talkOf(this, bytes);
   if (how !== 'cut') {
-    if (isPoint(`before ${said(talk, bytes)}`) && how === 'kill') kill();
     pass();
-    return isPoint(`after ${said(talk, bytes)}`) && how === 'kill' ? kill() : undefined;
+    if (isPoint(said(talk, bytes))) process.kill(process.pid, 'SIGKILL');
+    return undefined;
   }
   if (talk === null) return pass();
-  const { passed, isCut } = upTo(talk.asks(bytes), 'asked');
+  const { passed, isCut } = upTo(talk, 'asked', bytes);
   if (passed.length === 0) return done();
   write.call(this, false, passed, 'buffer', done);
   if (isCut) this.destroy();
@@ -99,7 +114,7 @@ passages._writeGeneric = function (this: Socket & Passages, isMany, data, encodi
 passages.push = function (this: Socket & Passages, chunk, encoding) {
   const talk = talks.get(this) ?? null;
   if (how !== 'cut' || talk === null || !Buffer.isBuffer(chunk)) return push.call(this, chunk, encoding);
-  const { passed, isCut } = upTo(talk.answers(chunk), 'answered');
+  const { passed, isCut } = upTo(talk, 'answered', chunk);
   const goesOn = passed.length === 0 || push.call(this, passed);
   if (isCut) this.destroy();
   return goesOn;

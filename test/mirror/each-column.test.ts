@@ -187,3 +187,42 @@ describe.each(
     expect(await query('select field from report.held')).toEqual([]);
   });
 });
+
+/** What the service alone says of a user: the column, the value of before and another, and what the roster's history keeps. */
+const ofService = [
+  ['name', 'Anne Berg', 'Anne  Berg', true],
+  ['role', 'agent', 'owner', true],
+  ['created_at', '2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z', true],
+  ['updated_at', '2026-01-02T00:00:00Z', '2026-02-02T00:00:00Z', true],
+  ['user_created_at', '2026-01-03T00:00:00Z', '2026-02-03T00:00:00Z', false],
+  ['user_updated_at', '2026-01-04T00:00:00Z', '2026-02-04T00:00:00Z', false],
+] as const;
+
+it.each(ofService)(
+  '%s of the service is noticed where nothing else changes',
+  async (column, _, value, isKept) => {
+    const before = Object.fromEntries(ofService.map(([one, was]) => [one, was]));
+    const set = Object.entries(before).map(([one, was]) => `${one} = '${was}'`);
+    await force(`update mirror.users set ${set.join(', ')}`);
+    const differing = async (says: Readonly<Record<string, string>>) => {
+      const user: ServiceUser = {
+        id: 1n,
+        name: says['name'] ?? null,
+        email: agreed.email,
+        phone: agreed.phone,
+        roleId: agreed.role_id,
+        createdAt: says['created_at'] ?? null,
+        updatedAt: says['updated_at'] ?? null,
+        userCreatedAt: says['user_created_at'] ?? null,
+        userUpdatedAt: says['user_updated_at'] ?? null,
+        raw: {},
+      };
+      const roles = new Map([[1n, says['role'] ?? '']]);
+      return (await readDifferingUsers(database.db, teamId, [user], roles)).length;
+    };
+    expect([await differing(before), await differing({ ...before, [column]: value })]).toEqual([0, 1]);
+    const kept = (await periods()).length;
+    await force(`update mirror.users set ${column} = '${value}'`);
+    expect((await periods()).length - kept).toBe(isKept ? 1 : 0);
+  },
+);
