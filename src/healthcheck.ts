@@ -1,7 +1,4 @@
-/**
- * `node dist/healthcheck.js [path]` exits with 0 if the daemon beside it is well, with 1 if not. A container's
- * HEALTHCHECK uses it.
- */
+/** `node dist/healthcheck.js [path]`, a container's HEALTHCHECK, exits with 0 if the daemon beside it is well. */
 import { askHealth } from './http/check-health.ts';
 
 const { healthy, words } = await askHealth(process.env, process.argv[2]);

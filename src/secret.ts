@@ -1,9 +1,6 @@
 import { inspect } from 'node:util';
 
-/**
- * A value that must never be printed. It shows as `[secret]` in strings, JSON, logs and the inspector;
- * only `reveal` gives it away.
- */
+/** A value that must never be printed. It shows as `[secret]` everywhere; only `reveal` gives it away. */
 export interface Secret {
   reveal(): string;
 }

@@ -1,7 +1,4 @@
-/**
- * Completions for a shell: commands, options and known values. The scripts that `musterd completion` prints ask with
- * `complete -- <words>`.
- */
+/** Completions for a shell, whose script (`musterd completion`) asks with `complete -- <words>`. */
 import { type Complete, type Command as Offered, RootCommand, script } from '@bomb.sh/tab';
 import type { Command } from 'commander';
 import type { Environment } from '../config/raw-settings.ts';

@@ -20,10 +20,7 @@ export interface Stream {
   readonly isTTY?: boolean | undefined;
   /** @returns `false` if more has to wait for room (`waitForRoom`) */
   write(text: string): unknown;
-  /**
-   * Waits for room in the stream that this one passes its text to.
-   * @returns `false` if nobody reads any more
-   */
+  /** Waits for room in the stream that this one passes its text to. @returns `false` if nobody reads any more */
   readonly room?: (signal: AbortSignal) => Promise<boolean>;
 }
 
@@ -47,10 +44,7 @@ export interface Context {
   readonly showItself?: () => void;
   /** Whether stdout gets machine-readable data instead of words. */
   readonly json: boolean;
-  /**
-   * Says on stderr what ended the work for one team of several.
-   * @returns the exit code for it
-   */
+  /** Says on stderr what ended the work for one team of several. @returns the exit code for it */
   explain(team: string, error: unknown): ExitCode;
   /** Makes the log once the settings are known. */
   createLog(

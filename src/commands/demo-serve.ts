@@ -17,10 +17,7 @@ function programInShell(): string {
   return [process.execPath, fileURLToPath(new URL(main, import.meta.url))].map(quoted).join(' ');
 }
 
-/**
- * A line that makes `musterd` and `psql` in another shell work on this demo. It is one line, so that one click selects
- * it.
- */
+/** A line that makes `musterd` and `psql` in another shell work on this demo. One click selects it. */
 function lineToPaste({ url, emulator }: Pick<DemoStage, 'url' | 'emulator'>): string {
   const { hostname, port, username, password, pathname } = new URL(url);
   const variables = {

@@ -27,10 +27,7 @@ export interface WorkOnTeam<R> {
   readonly codeOf: (result: R) => ExitCode;
 }
 
-/**
- * What ends the work for one team does not end it for the others, unless it is a request to stop.
- * @returns the gravest of their exit codes
- */
+/** Goes on with the other teams after an error, but not after a request to stop. @returns the gravest exit code */
 export async function eachTeam<R>(
   context: Context,
   teams: readonly Config[],

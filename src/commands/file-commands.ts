@@ -24,10 +24,7 @@ interface PlanOptions extends FileOptions {
 
 const fileOptions = ['format', 'map', 'only', 'empty', 'skipErrors'] as const;
 
-/**
- * A plan is that of a run or that of a file.
- * @throws MusterdError `usage` for options of the other kind
- */
+/** A plan is that of a run or that of a file. @throws MusterdError `usage` for options of the other kind */
 export function readPlanOptions(options: PlanOptions): PlanOptions {
   const { from, out } = options;
   if (from !== undefined && out !== undefined)

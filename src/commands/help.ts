@@ -70,10 +70,7 @@ function addressOfGuide(): string {
   return existsSync(fileURLToPath(guide)) ? guide.href : 'docs/guide.md of the npm package';
 }
 
-/**
- * The text below the options of a command.
- * @param name empty for the program
- */
+/** The text below the options of a command. @param name empty for the program */
 export function helpBelow(name = ''): string {
   const lines = examples[name] ?? [];
   const exampleLines = lines.length === 0 ? [] : ['', 'Examples:', ...lines.map((line) => `  ${line}`)];

@@ -39,10 +39,7 @@ export async function addLookupsCommand(context: Context, file: string): Promise
   });
 }
 
-/**
- * The longest address and the shortest phone number to look for. The mirror refuses longer addresses, and numbers that
- * are even shorter.
- */
+/** Bounds for what is looked for. The mirror refuses longer addresses, and numbers that are even shorter. */
 const longestAddress = 320;
 const longestPhone = 40;
 

@@ -46,10 +46,7 @@ export async function planCommand(
   );
 }
 
-/**
- * The hash of what a run would send. If it would send nothing before people agree, the hash is that of what they agree
- * to.
- */
+/** The hash of what a run would send, or, if it would send nothing before people agree, of what they agree to. */
 const hashOfPlan = (report: PlanReport): string => report.replaced?.hash ?? planHash(report);
 
 async function writePlan(

@@ -68,10 +68,7 @@ export function createLateProgress(context: Parameters<typeof createProgress>[0]
   return { show, close: progress.close };
 }
 
-/**
- * Runs something with a progress bar, after waiting for a current run to end.
- * @param patience how long to wait, in ms
- */
+/** Runs something with a progress bar, after waiting for a current run to end. @param patience how long to wait, in ms */
 export async function watched<R>(
   context: Pick<Context, 'err' | 'signal' | 'waitMs' | 'json' | 'showItself'>,
   log: Log,

@@ -110,10 +110,7 @@ const questions = {
   service: 'Give the mirror what the service has, and end this edit?',
 } as const;
 
-/**
- * Shows what is there and asks.
- * @throws MusterdError `usage` if nobody can be asked
- */
+/** Shows what is there and asks. @throws MusterdError `usage` if nobody can be asked */
 async function look(
   context: Context,
   setup: Setup,

@@ -1,6 +1,12 @@
 /** Opens settings, log and mirror for a command, and closes them again in any case. */
 import type { Config } from '../config/config.ts';
-import { type Configuration, loadConfiguration, onlyTeam, selectTeam, teamAsked } from '../config/load.ts';
+import {
+  type Configuration,
+  loadConfiguration,
+  onlyTeam,
+  selectTeam,
+  requestedTeam,
+} from '../config/load.ts';
 import { mistakesIn } from '../daemon/config-checks.ts';
 import type { Log } from '../log.ts';
 import { type Mirror, type MirrorOptions, type Setup, openMirror, secretsOf } from '../runs/open.ts';
@@ -24,7 +30,7 @@ function readConfiguration(context: Context): LoadedSettings {
   const read = () =>
     selectTeam(
       loadConfiguration(context.configFile, context.env, mistakesIn),
-      teamAsked(context.env, context.team),
+      requestedTeam(context.env, context.team),
     );
   const configuration = read();
   const fallback = context.err.isTTY === true ? 'warn' : 'info';

@@ -10,10 +10,7 @@ import { createBulkWriter } from './stream-write.ts';
 
 export interface Answers {
   begin(): Promise<void>;
-  /**
-   * Shows one answer.
-   * @param ask passes its rows to the sink and returns its command tag
-   */
+  /** Shows one answer. @param ask passes its rows to the sink and returns its command tag */
   show(ask: (sink: AnswerSink) => Promise<string>): Promise<void>;
   end(): Promise<void>;
 }

@@ -26,10 +26,7 @@ const plannedOf = ({ line, userId, name, field, from, to, base, isGuess }: Impor
   reason: `line ${line}${isGuess ? '; where the first name ends is a guess' : ''}`,
 });
 
-/**
- * Says what the guard will do, one line each.
- * @param why `undefined` if there is no reason, or not yet
- */
+/** Says what the guard will do, one line each. @param why `undefined` if there is no reason, or not yet */
 export function sayGuard(
   { refused, limited }: Pick<ImportPreview, 'refused' | 'limited'>,
   { push }: Pick<Config, 'push'>,
@@ -85,10 +82,7 @@ export function printPreview(context: Context, preview: ImportPreview, guard: re
   if (cost.requests > 0) printLine(out, sayCost(preview));
 }
 
-/**
- * Prints the same as Markdown, for a pull request. The first line has the hash and nothing that others wrote, so that
- * programs can rely on it.
- */
+/** Prints the same as Markdown. In the first line is the hash, and nothing that others wrote, for programs. */
 export function printPreviewInMarkdown(
   { out }: Pick<Context, 'out'>,
   preview: ImportPreview,

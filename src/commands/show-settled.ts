@@ -14,10 +14,7 @@ export function printSettled(context: Context, edits: readonly SettledEdit[]): v
   );
 }
 
-/**
- * It is 0 if all is on the service, 1 if the outcome of some is not known yet, and 3 if a person has to decide, or
- * nothing is sent.
- */
+/** 0 if all is on the service, 1 if some outcome is unknown, 3 if a person has to decide, or nothing is sent. */
 export function codeOfSettled(states: readonly string[]): ExitCode {
   if (states.some((state) => state === 'unknown' || state === 'waiting')) return exitCode.partial;
   return states.every((state) => state === 'confirmed') ? exitCode.ok : exitCode.waiting;

@@ -86,10 +86,7 @@ const settledOf = (waitMs: number): SqlStatement => ({
   keyword: 'select',
 });
 
-/**
- * Shows what became of the edits.
- * @returns their states
- */
+/** Shows what became of the edits. @returns their states */
 async function showSettled(
   session: SqlSession,
   answers: Answers,

@@ -12,10 +12,7 @@ export interface UnderWay {
 
 const silentMs = 1_000;
 
-/**
- * Shows nothing if nobody is looking.
- * @param what for example "musterd check"
- */
+/** Shows nothing if nobody is looking. @param what for example "musterd check" */
 export function showUnderWay(err: Stream, what: string): UnderWay {
   if (err.isTTY !== true) return { aside: (stream) => stream, close: () => {} };
   let bar: SingleBar | undefined;

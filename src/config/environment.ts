@@ -109,10 +109,7 @@ function bySection({ path, value, name }: Assignment): readonly Assignment[] {
   );
 }
 
-/**
- * All values of the environment, in the order of their strength, the strongest last.
- * @throws MusterdError `configuration`
- */
+/** All values of the environment, in the order of their strength, the strongest last. @throws MusterdError `configuration` */
 export function readEnvironment(env: Environment): readonly Assignment[] {
   const general = Object.entries(env).flatMap(([name, text]) => {
     if (text === undefined || !name.startsWith(prefix)) return [];

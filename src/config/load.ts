@@ -143,10 +143,7 @@ export function loadConfiguration(
   };
 }
 
-/**
- * All teams, or the one of this name.
- * @throws MusterdError `usage`
- */
+/** All teams, or the one of this name. @throws MusterdError `usage` */
 export function selectTeam(configuration: Configuration, name: string | undefined): Configuration {
   if (name === undefined) return configuration;
   const found = configuration.teams.find(({ team }) => team === name);
@@ -156,10 +153,7 @@ export function selectTeam(configuration: Configuration, name: string | undefine
   });
 }
 
-/**
- * The only team.
- * @throws MusterdError `usage` if there are several
- */
+/** The only team. @throws MusterdError `usage` if there are several */
 export function onlyTeam({ teams }: Configuration): Config {
   const [config, ...others] = teams;
   if (others.length === 0) return config;
@@ -169,6 +163,6 @@ export function onlyTeam({ teams }: Configuration): Config {
 }
 
 /** The name of the team from the command line or MUSTERD_TEAM. */
-export function teamAsked(env: Environment, name?: string): string | undefined {
+export function requestedTeam(env: Environment, name?: string): string | undefined {
   return name ?? (env['MUSTERD_TEAM'] || undefined);
 }

@@ -8,10 +8,7 @@ export interface EditedTeams {
   noteAny(): void;
   /** Notes that this process works on the team. Until that is done, it neither checks nor offers the team. */
   begun(team: string): void;
-  /**
-   * Notes that a run of this team is over.
-   * @param isSeenTo whether it handled all edits made before it
-   */
+  /** Notes that a run of this team is over. @param isSeenTo whether it handled all edits made before it */
   done(team: string, isSeenTo: boolean): void;
   /** Offers the teams whose time has come. @returns ms until the next team's time; rejects as the store does */
   look(): Promise<number>;

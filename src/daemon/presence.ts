@@ -1,7 +1,4 @@
-/**
- * Says in the mirror every minute that this daemon runs, and at its end that it does no longer, for people who look at
- * the page.
- */
+/** Says in the mirror every minute that this daemon runs, and at its end that it does not, for the page. */
 import type { Log } from '../log.ts';
 import type { Database } from '../mirror/db/database.ts';
 import { noteDaemon } from '../mirror/team/known-daemons.ts';

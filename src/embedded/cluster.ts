@@ -17,10 +17,7 @@ import { MusterdError } from '../errors.ts';
 import { type Account, asAccount, CHILD_ENVIRONMENT } from './account.ts';
 import type { Binaries } from './binaries.ts';
 
-/**
- * A data directory of Postgres and its password. They are created and renamed together, so that there is never one
- * without the other.
- */
+/** A data directory of Postgres and its password, which are created and renamed together. */
 export interface Cluster {
   /** The value of PGDATA. */
   readonly data: string;

@@ -1,10 +1,7 @@
 /** A client of the embedded server. */
 import pg from 'pg';
 
-/**
- * It logs in by SCRAM alone, like all clients (mirror/db/database-client.ts), because after a crash anybody could
- * listen on its port.
- */
+/** It logs in by SCRAM alone (mirror/db/database-client.ts), because after a crash anybody could listen on its port. */
 export function createOwnClient(options: pg.ClientConfig): pg.Client {
   const client = new pg.Client({ ...options, ssl: false });
   const { connection } = client;

@@ -35,10 +35,7 @@ export interface Emulator extends Hooks {
   variants(): Variants;
   /** Changes how the service behaves from the next request on. */
   setVariants(changed: Partial<Variants>): void;
-  /**
-   * Adds a fault.
-   * @returns a function that removes it
-   */
+  /** Adds a fault. @returns a function that removes it */
   addFault(fault: Fault): () => void;
   clearFaults(): void;
   /** Carries out the writes that the fault `late` holds back. */

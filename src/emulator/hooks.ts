@@ -7,15 +7,9 @@ type Hook = (request: LoggedRequest) => void | Promise<void>;
 /** Changes the text of an answer's body in ways that no JSON serialiser would. */
 type Rewrite = (body: string, request: LoggedRequest) => string;
 
-/**
- * Hooks count only requests that have an effect: not those that are refused with 401 or
- * 429, nor those that a fault suppresses.
- */
+/** Hooks count only requests that have an effect, so not those that a 401, a 429 or a fault stops. */
 export interface Hooks {
-  /**
-   * Adds a hook that is called before the request has any effect.
-   * @returns a function that removes it
-   */
+  /** Adds a hook that is called before the request has any effect. @returns a function that removes it */
   readonly before: (match: Match, hook: Hook) => () => void;
   /** Adds a hook that is called after the effect and before the answer is sent. */
   readonly after: (match: Match, hook: Hook) => () => void;

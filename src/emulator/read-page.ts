@@ -7,10 +7,7 @@ export interface Listed<R> {
   readonly rows: ReadonlyMap<number, R>;
   /** Increases if a row may have changed. */
   readonly version: number;
-  /**
-   * The timestamps of a row; `undefined` for kinds without any, which are ordered by id, and which the date cursor does
-   * not move.
-   */
+  /** The timestamps of a row; `undefined` for kinds without any, which are ordered by id and ignore the date. */
   readonly times: { readonly created: (row: R) => Moment; readonly updated: (row: R) => Moment } | undefined;
   /** The text in which the `filter` of a request is searched, ignoring case; `undefined` if it has no effect. */
   readonly textOf: ((row: R) => string) | undefined;

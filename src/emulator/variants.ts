@@ -127,10 +127,7 @@ export function variantValues(name: VariantName): string {
   return [...values, ...(number ? ['<number>'] : [])].join(' | ');
 }
 
-/**
- * `name=value` texts as given on a command line; later ones win. Throws an Error in words that lists
- * what is valid.
- */
+/** `name=value` texts as given on a command line; later ones win. Throws an Error in words that lists what is valid. */
 export function parseVariants(texts: readonly string[]): Partial<Variants> {
   return Object.fromEntries(texts.map(parseVariant)) as Partial<Variants>;
 }

@@ -12,10 +12,7 @@ export function requireRowLimit(rows: number): void {
     });
 }
 
-/**
- * Does this for each row, in turns with other work, until the signal.
- * @throws MusterdError `usage` if there are too many rows
- */
+/** Does this for each row, in turns with other work, until the signal. @throws MusterdError `usage` for too many */
 export async function eachRow<T>(
   rows: Iterable<T>,
   signal: AbortSignal,
@@ -36,10 +33,7 @@ export interface WrittenRow {
   readonly text: string;
 }
 
-/**
- * The lines that are not empty. Only line feeds separate them, because other readers would also split a line within a
- * text.
- */
+/** The lines that are not empty. Only line feeds separate them; other readers would also split within a text. */
 export function* linesOf(text: string): Generator<WrittenRow> {
   for (let from = 0, line = 1; from < text.length; line += 1) {
     const end = text.indexOf('\n', from);

@@ -37,10 +37,7 @@ async function* piecesOf(text: string, signal: AbortSignal): AsyncGenerator<Buff
   }
 }
 
-/**
- * Reads all records with the lines in which they begin.
- * @throws MusterdError `usage` if a quote is not closed, or is in a wrong place
- */
+/** Reads all records with their lines. @throws MusterdError `usage` for a quote that is not closed or in a wrong place */
 async function readRecords(
   text: string,
   { delimiter, firstLine, signal }: CsvFile,
@@ -81,10 +78,7 @@ interface CsvFile {
   readonly signal: AbortSignal;
 }
 
-/**
- * A text that some programs export as a formula, so that it does not become a number: ="0041…". They do not quote it as
- * CSV demands.
- */
+/** A text that some programs export as a formula, unquoted, so that it does not become a number: ="0041…" */
 const numberAsFormula = /(?<=^|[,;\t\r\n])="([-+0-9 ()./]+)"(?=[,;\t\r\n]|$)/g;
 const textAsFormula = /^="([^"]*)"$/;
 const textOf = (cell: string) => textAsFormula.exec(cell)?.[1] ?? asWritten(cell);

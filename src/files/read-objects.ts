@@ -86,10 +86,7 @@ function depthAfter(char: string, depth: number): number {
   return char === ']' || (char === '}' && depth > 1) ? depth - 1 : depth;
 }
 
-/**
- * The members of a list, which are not parsed yet.
- * @throws MusterdError `usage`
- */
+/** The members of a list, which are not parsed yet. @throws MusterdError `usage` */
 function* membersOf(text: string): Generator<WrittenRow> {
   const start = text.search(/\S/);
   if (text[start] !== '[') throw new MusterdError('usage', 'This JSON is not a list of objects');

@@ -26,10 +26,7 @@ export const wordsOf = (columns: readonly Column[], row: Row) =>
     return value === null || value === undefined ? null : inWords(value);
   });
 
-/**
- * Writes CSV like psql: NULL is nothing, and an empty text is two quotes. There is no byte order mark, and formulas are
- * not made harmless.
- */
+/** Writes CSV like psql: NULL is nothing, an empty text is two quotes, and formulas are not made harmless. */
 function createCsvWriter(): AnswersWriter {
   let answers = 0;
   const string = (value: string) => (value === '' ? { value, quoted_empty: true } : value);

@@ -91,10 +91,7 @@ export async function createStatusServer(options: StatusOptions): Promise<Status
   });
 }
 
-/**
- * Serves the page alone.
- * @throws what the operating system says about the address, such as EADDRINUSE
- */
+/** Serves the page alone. @throws what the operating system says about the address, such as EADDRINUSE */
 export async function createPageServer(
   options: HttpOptions & { readonly page: PagePart },
 ): Promise<StatusServer> {

@@ -78,10 +78,7 @@ export async function migrateWithin(tx: Transaction, files = readMigrations(FOLD
   return missing;
 }
 
-/**
- * Makes the schema of these migrations in an empty database, but for an earlier version only the tables.
- * @throws MusterdError if the version is unknown
- */
+/** Makes the schema of these migrations (of an earlier version the tables). @throws MusterdError for an unknown one */
 export async function makeSchemaOf(
   tx: Transaction,
   checksums: ReadonlyMap<string, string | null>,

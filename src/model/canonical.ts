@@ -6,10 +6,7 @@ export function stored(text: string | null | undefined): string | null {
   return text === undefined || text === null || text.trim() === '' ? null : text;
 }
 
-/**
- * Makes ASCII letters lower case and trims white space. Other letters keep their case, because mail servers may
- * distinguish it.
- */
+/** Makes ASCII letters lower case and trims. The case of other letters may matter to mail servers. */
 export function canonicalEmail(email: string | null): string {
   return (email ?? '').trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
@@ -23,10 +20,7 @@ export function canonicalRoleId(roleId: Id | null): string {
   return roleId === null ? '' : String(roleId);
 }
 
-/**
- * The text is checked letter by letter, because one expression for all of it takes time in proportion to the text for
- * each @.
- */
+/** It checks letter by letter, because one expression would go through the whole text for each @. */
 export function isEmailAddress(text: string): boolean {
   const at = text.indexOf('@', 1);
   return at > 0 && at < text.length - 1 && !/[\s\p{Cc}]/u.test(text);

@@ -76,10 +76,7 @@ export interface IntentResult {
   readonly taken: UserValues;
   readonly joined: string;
   readonly holds: readonly Hold[];
-  /**
-   * Whether the update harmed a name that it did not contain. Base then takes what it left, which is in `taken` and
-   * `joined`.
-   */
+  /** Whether the update harmed a name that it did not contain. Base then takes the rest, as in `taken` and `joined`. */
   readonly harmed: boolean;
   /** `false` if something is still unknown, so that the intent stays open. */
   readonly closed: boolean;

@@ -19,10 +19,7 @@ function isDigit(text: string, index: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/**
- * Whether so many digits follow each other that a number may be past 2^53. Any 16 characters in a row include a 16th
- * place.
- */
+/** Whether so many digits follow each other that a number may be past 2^53. A 16th place is in any 16 in a row. */
 function hasLongNumber(text: string): boolean {
   for (let at = longDigits - 1; at < text.length; at += longDigits) {
     if (!isDigit(text, at)) continue;

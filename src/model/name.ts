@@ -10,10 +10,7 @@ export interface NamePair {
 /** The split is `known` if somebody set the halves, and `guessed` if {@link splitName} made them from a joined name. */
 export type NameSplit = 'known' | 'guessed';
 
-/**
- * Words of letters below U+0300 with single spaces between them. Such a name is NFC already, and has no other white
- * space.
- */
+/** Words of letters below U+0300 with single spaces between them. Such a name is NFC already. */
 const plain = /^(?:[!-~\u00a1-\u02ff]+(?: [!-~\u00a1-\u02ff]+)*)?$/;
 
 /** The words of a name in NFC, separated at any white space. */

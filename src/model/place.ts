@@ -1,16 +1,10 @@
-/**
- * The place at which a mirror is at home. Anything is sent only there. A copy of it, wherever somebody opens it, only
- * reads.
- */
+/** The place at which a mirror is at home. Only there is anything sent; a copy elsewhere only reads. */
 
 /** The address of a database in the settings. */
 export interface Address {
   /** For example `db.example.net:5432/muster` or `folder /var/lib/musterd`. */
   readonly at: string;
-  /**
-   * A digest of the machine's id for addresses that each machine has of its own, such as loopback and folders; `null`
-   * for others, or if it is not known.
-   */
+  /** A digest of the machine's id for an address that each machine has of its own; `null` for others, or if unknown. */
   readonly machine: string | null;
 }
 

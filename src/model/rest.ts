@@ -1,7 +1,4 @@
-/**
- * Types for what a run need not look at: the record of the last complete run, and what the database knows of the time
- * since.
- */
+/** The record of the last complete run, and what the database knows of the time since. */
 import type { Id } from './id.ts';
 import type { ListingMemory } from './listing.ts';
 import type { Everybody, SomeUsers } from './service-request.ts';
@@ -26,10 +23,7 @@ export interface WrittenSince extends Mark {
   readonly present: number;
 }
 
-/**
- * The record of a complete run. In the state `mark`, each user of this answer was equal everywhere, except for those
- * who were planned.
- */
+/** The record of a complete run: at `mark`, all users of this answer but those planned were equal everywhere. */
 export interface RestingUsers {
   readonly mark: string;
   /** Identifies the settings, the version of the program, and the schema of the database. */
@@ -77,15 +71,9 @@ export interface KnownListing {
 export type UsersToCompare =
   /** Everybody, and the service has not been asked yet. */
   | { readonly how: 'unasked'; readonly rest: WrittenSince }
-  /**
-   * Everybody.
-   * @property answer `null` if the service does not answer for all at once
-   */
+  /** Everybody. @property answer `null` if the service does not answer for all at once */
   | { readonly how: 'everybody'; readonly rest: WrittenSince; readonly answer: Everybody | null }
-  /**
-   * Only the users who can differ.
-   * @property shown the number of users that are shown
-   */
+  /** Only the users who can differ. @property shown the number of users that are shown */
   | {
       readonly how: 'some';
       readonly rest: WrittenSince;

@@ -8,10 +8,7 @@ export type RunGroup = 'users' | 'listings' | 'counts' | 'edits';
 export const scheduledGroups = ['users', 'listings', 'counts'] as const satisfies readonly RunGroup[];
 export type ScheduledGroup = (typeof scheduledGroups)[number];
 
-/**
- * It is complete if every listing was read to its end and every outcome is known, and refused if the guard refused the
- * plan.
- */
+/** It is complete if all listings were read and all outcomes are known, and refused if the guard refused the plan. */
 export type RunOutcome = 'complete' | 'partial' | 'failed' | 'refused';
 
 /** The state of a group of one team, by the database's clock. */
@@ -57,10 +54,7 @@ export interface FreshEdits {
   readonly failures: number;
 }
 
-/**
- * A mark that has seen no edit, because its time is yet to come, like one of another server. A person's decision
- * removes it.
- */
+/** A mark that has seen no edit, because its time is yet to come. A person's decision removes it. */
 export const everyEdit = '1:9223372036854775807:';
 
 /** A due group, and its due time as text, because a Date would lose the microseconds. */

@@ -31,10 +31,7 @@ const tokens = new RegExp(
   'y',
 );
 
-/**
- * Comments can be nested.
- * @returns where it ends, or `undefined` if it does not
- */
+/** Comments can be nested. @returns where it ends, or `undefined` if it does not */
 function endOfComment(sql: string, from: number): number | undefined {
   let depth = 0;
   const marks = /\/\*|\*\//g;

@@ -10,10 +10,7 @@ export type PeopleState = UserStanding | 'present';
 export const peopleSorts = ['state', 'name', 'role', 'email', 'phone', 'id', 'changed'] as const;
 export type PeopleSort = (typeof peopleSorts)[number];
 
-/**
- * The worst of the fields that are not equal counts.
- * @param reasons why each is held; `null` if it is not and will be sent by itself
- */
+/** The worst of the fields that are not equal counts. @param reasons why each is held; `null` if it will be sent */
 export function standingOf(reasons: readonly (string | null)[], isResolved: boolean): UserStanding {
   const waits = (reason: string | null) => reason !== null && reason !== 'asked' && reason !== 'rejected';
   if (reasons.some(waits)) return 'waits';

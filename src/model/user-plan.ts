@@ -50,22 +50,13 @@ export interface Hold extends Values {
   readonly detail: string;
   /** The service's value as a run last saw it, if the field was held before. */
   readonly shown?: ServiceValue;
-  /**
-   * The later of the service's versions that was seen with it, if the mirror's row was left as it was, in ms by the
-   * service's clock.
-   */
+  /** The service's later version that was seen with it, in ms by its clock, if the mirror's row was left as it was. */
   readonly seenMs?: number | undefined;
-  /**
-   * The end of a hold that a person asked for, in ms from now by the database's clock. Until then it stands, whatever
-   * the values do.
-   */
+  /** For a hold that a person asked for, ms from now until its end, which the values do not change. */
   readonly endsInMs?: number | undefined;
   /** The batch that it was stopped in, which stays with the field while something else holds it. */
   readonly batch?: string;
-  /**
-   * Present if a person lets this edit pass over this value of the service. It passes the limits on a whole run, or
-   * those on single fields, too.
-   */
+  /** Whether a person lets this edit pass the limits on a whole run, or (`resolved`) those on single fields, too. */
   readonly decision?: 'approved' | 'resolved';
 }
 
@@ -109,10 +100,7 @@ export type Decision =
 
 export type Decisions = Readonly<Record<Field, Decision>>;
 
-/**
- * The case of one user as a whole (the table is in `reconcile/merge/user-case.ts`). A `missing` user is in no listing,
- * but not proven gone yet.
- */
+/** The case of a user (table in `reconcile/merge/user-case.ts`). A `missing` one is not proven gone yet. */
 export type UserCase =
   | 'adopt'
   | 'return'

@@ -19,10 +19,7 @@ export interface LastingEdit {
   readonly id: Id;
   /** Whether it was made after the version that the service shows, by more than the clocks may differ. */
   readonly isSince: boolean;
-  /**
-   * The time at which it was made, by the database's clock. After an older copy was restored, another edit may get the
-   * same number.
-   */
+  /** The time of the edit by the database's clock, because after a restore another edit may get the same number. */
   readonly madeMs?: number;
   /** The split of the name before the edit. */
   readonly split?: MirrorRow['split'] | undefined;

@@ -9,7 +9,7 @@ export const perList = 200;
 export const rowSorts = ['edited', 'person', 'field'] as const;
 export type RowSort = (typeof rowSorts)[number];
 
-export const pageAsked = (query: URLSearchParams): number =>
+export const requestedPage = (query: URLSearchParams): number =>
   Math.max(1, Number(/^\d{1,4}$/.exec(query.get('page') ?? '')?.[0] ?? 1));
 
 interface FieldOfUser {

@@ -25,10 +25,7 @@ import type { MirrorPort, MirrorWriter } from './ports.ts';
 import { askEverybody } from './read/ask.ts';
 import type { ReadExtent } from './run-notes.ts';
 
-/**
- * If more users than this, and more than an eighth, are to be looked at, everybody is compared, because one by one
- * takes longer.
- */
+/** With more users to look at than this, and than an eighth, comparing everybody is faster. */
 const mostLookedAt = 1_000;
 
 /** Identifies all that decides which users differ, besides the two answers. */

@@ -120,10 +120,7 @@ export async function planUsers(
   return { kind: 'all', roster, roles, fresh: null, ...plan };
 }
 
-/**
- * Compares the roster with mirror and base, merges it, and lets the guard check it.
- * @param only the only users who can differ; `null` if all can
- */
+/** Compares, merges and guards the roster. @param only the only users who can differ; `null` if all can */
 async function planRoster(
   mirror: SnapshotPort,
   { roster, roles, only }: Pick<UsersPlan, 'roster' | 'roles'> & { readonly only: ReadonlySet<Id> | null },
@@ -186,10 +183,7 @@ export function countMovedAlone(states: readonly UserState[]): number {
   }).length;
 }
 
-/**
- * Whether so many users have moved alone that versions tell nothing. This is about one pass; SQL looks at several days
- * (`versions.ts`).
- */
+/** Whether in one pass so many users moved alone that versions tell nothing. `versions.ts` looks at several days. */
 export function tellNothing(movedAlone: number, shown: number): boolean {
   return movedAlone >= Math.max(3, shown * 0.05);
 }

@@ -97,10 +97,7 @@ async function planBegun(
   return { ...users, look };
 }
 
-/**
- * Stores and reports what the guard holds.
- * @returns whether the run ends here
- */
+/** Stores and reports what the guard holds. @returns whether the run ends here */
 async function stopsAtGuard(
   { mirror, notes, still }: WritingContext,
   { plans, verdict }: UsersPlan,

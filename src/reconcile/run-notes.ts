@@ -177,10 +177,7 @@ export const givenTwice = (resource: MirroredResource, id: Id): RejectedRow => (
   excerpt: '',
 });
 
-/**
- * Notes users for whom nothing was written or sent, because somebody has an open transaction about them. The next run
- * looks again.
- */
+/** Notes users who were left to the next run, because somebody has an open transaction about them. */
 export function noteDeferred(notes: RunNotes, users: number): void {
   notes.count('deferred', users);
   if (users > 0) notes.partial(`${users} users were being edited and wait for the next run`);

@@ -48,10 +48,7 @@ function withAddress({ known, here }: Placing, now: Date): KnownPlace | null {
   return { ...rest, addresses: [...known.addresses, here.address] };
 }
 
-/**
- * What is to be recorded, or `null` if it is recorded already.
- * @throws MusterdError `usage`
- */
+/** What is to be recorded, or `null` if it is recorded already. @throws MusterdError `usage` */
 function planAdoption(
   placing: Placing,
   as: AdoptAs,
@@ -64,10 +61,7 @@ function planAdoption(
   return { ...homeAt(placing.here, now), kind: as, by, why };
 }
 
-/**
- * Finds where the mirror is, and whether adopting it so would change anything.
- * @throws MusterdError `usage`
- */
+/** Finds where the mirror is, and whether adopting it so would change anything. @throws MusterdError `usage` */
 export async function foreseeAdoption(
   db: Database,
   as: AdoptAs,

@@ -36,10 +36,7 @@ export interface AppliedPlan {
   readonly sent: number;
   /** All other rows of the file. */
   readonly left: readonly LeftRow[];
-  /**
-   * Whether nothing was sent, because all was asked for and a part could not be sent, or because most of the team was
-   * replaced.
-   */
+  /** Whether nothing was sent: all was asked for and a part failed, or most of the team was replaced. */
   readonly isRefused: boolean;
 }
 
@@ -72,10 +69,7 @@ async function look(tx: Transaction, teamId: Id, config: Setup['config'], reques
   return { used, answers };
 }
 
-/**
- * Approves these rows.
- * @returns those that may pass; with `isUndone` not all may, so that none was approved
- */
+/** Approves these rows. @returns those that may pass; with `isUndone` not all may, so that none was approved */
 async function approveRows(
   { fenced, runId }: LeasedContext,
   teamId: Id,

@@ -46,17 +46,11 @@ export interface DecidedRows {
 
 /** A person's decision, and in whose name. */
 export interface BatchDecision extends Omit<Choice, 'only' | 'edits'> {
-  /**
-   * The users by id, address or name, one field of a user (`17.email`), or the ids of other rows. `null` means all of
-   * them.
-   */
+  /** Users by id, address or name, one field (`17.email`), or the ids of other rows. `null` means all of them. */
   readonly only: readonly (string | Id)[] | null;
   /** The numbers of the edits that a page showed, or `null` for all those of `only`. */
   readonly edits?: readonly Id[] | null;
-  /**
-   * The number of rows that were shown of a batch that is decided about as a whole. If the batch has more or fewer by
-   * now, nothing is decided.
-   */
+  /** The number of rows that were shown of a whole batch. If it has another number by now, nothing is decided. */
   readonly rows?: number | null;
   readonly actor: string | undefined;
 }
@@ -196,10 +190,7 @@ async function decidedBatch(
   return { resource: 'fields', decision: numberOf(fields), fields, waiting: left?.users ?? 0, batches };
 }
 
-/**
- * The choice for a batch that was shown as a whole: only these edits, without those decided about before.
- * @throws MusterdError `usage` if another number of rows waits
- */
+/** The choice for a batch shown as a whole: its undecided edits. @throws MusterdError `usage` if the number differs */
 async function asShown(
   tx: Transaction,
   teamId: Id,

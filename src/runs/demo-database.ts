@@ -4,10 +4,7 @@ import { runSqlText } from '../mirror/db/sql-text.ts';
 
 const applicationName = 'musterd demo';
 
-/**
- * An ordinary role owns it, as the README advises: the demo prints its password.
- * @returns it with its URL
- */
+/** An ordinary role owns it, as the README advises: the demo prints its password. @returns it with its URL */
 export async function openDemoDatabase(superuserUrl: string): Promise<{ db: Database; url: string }> {
   const server = createDatabase({ url: superuserUrl, applicationName, maxConnections: 1 });
   try {

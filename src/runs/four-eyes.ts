@@ -12,10 +12,7 @@ type Settings = Pick<Config, 'team' | 'push'>;
 export const waitsFor = ({ push }: Pick<Config, 'push'>): 'limit' | 'review' =>
   push.approve === 'always' ? 'review' : 'limit';
 
-/**
- * Sets the name under which this transaction decides or edits. A command may switch four eyes on, but not off: only a
- * run does that.
- */
+/** Sets who decides or edits in this transaction. A command may switch four eyes on, but only a run switches them off. */
 export async function actAs(
   tx: Transaction,
   { team, push }: Settings,

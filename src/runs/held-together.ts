@@ -16,10 +16,7 @@ export interface HeldTogether {
 
 export type { HeldRow } from '../mirror/users/held.ts';
 
-/**
- * Reads the held fields of a team or of one user, and finds those that were edited at once.
- * @param who `undefined` for all users
- */
+/** Reads the held fields of all users or of one (`who`), and finds those that were edited at once. */
 export async function readHeldOf(
   setup: Setup,
   who: string | undefined,

@@ -28,10 +28,7 @@ export function readUntil(text: string | undefined): TimeFromNow {
   return readTimeFromNow('--until', text);
 }
 
-/**
- * Holds the fields until then, whether they are held already or not.
- * @throws MusterdError `usage` for an end in the past
- */
+/** Holds the fields until then, whether they are held already or not. @throws MusterdError `usage` for an end in the past */
 export async function holdFields(
   setup: Setup,
   team: LeasedTeam,

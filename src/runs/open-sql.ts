@@ -11,7 +11,7 @@ export type { SqlColumn } from '../mirror/db/sql-values.ts';
 export const relationsOf = ({ db }: Pick<Mirror, 'db'>) => readRelations(db);
 export const relationOf = ({ db }: Pick<Mirror, 'db'>, name: string) => describeRelation(db, name);
 
-export interface SqlAsked {
+export interface SqlSessionRequest {
   /** Without it each statement is a read-only transaction. */
   readonly isWriting: boolean;
   /** Called with warnings and notices of the server. */
@@ -22,7 +22,7 @@ export interface SqlAsked {
 
 export async function openSql(
   mirror: Pick<Mirror, 'db' | 'url' | 'readingUrl'>,
-  { isWriting, onNotice, onBeyondTables }: SqlAsked,
+  { isWriting, onNotice, onBeyondTables }: SqlSessionRequest,
 ): Promise<SqlSession> {
   const url = isWriting ? mirror.url : await mirror.readingUrl();
   if (!isWriting && url === mirror.url && (await reachesBeyondTables(mirror.db))) onBeyondTables();

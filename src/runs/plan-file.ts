@@ -1,7 +1,4 @@
-/**
- * A plan as a file, to review and apply later. It is the batch of edits that it shows, and can be applied once, to this
- * team of this service.
- */
+/** A plan as a file to review and apply once: the batch of edits that it shows, for this team of this service. */
 import { createHmac } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';

@@ -36,10 +36,7 @@ export interface SeenOptions {
   readonly ifService?: string;
 }
 
-/**
- * Reads a value of the service, in which a name is joined.
- * @throws MusterdError `usage`, like `readValue`
- */
+/** Reads a value of the service, in which a name is joined. @throws MusterdError `usage`, like `readValue` */
 export function readShown(field: Field, text: string): string | Id | null {
   if (field === 'name') return text;
   return text.trim() === '' ? null : (readValue(field, text.trim()) as string | Id | null);

@@ -13,10 +13,7 @@ export interface BatchResolution extends Pick<Resolution, 'why' | 'actor'> {
   readonly take: 'mirror' | 'service';
 }
 
-/**
- * Decides about all fields of a hash at once, or about none.
- * @throws MusterdError `usage` if any of them is not as it was
- */
+/** Decides about all fields of a hash at once, or about none. @throws MusterdError `usage` if any of them is not as it was */
 export async function resolveBatch(
   setup: Setup,
   leased: LeasedTeam,

@@ -1,7 +1,4 @@
-/**
- * Options of a command line that say what was seen of a held field, so that nothing else is decided about. `readSeen`
- * reads them.
- */
+/** Options of a command line that say what was seen of a held field. `readSeen` reads them. */
 import { valueFromJson } from '../mirror/db/field-sql.ts';
 import { columnOf, type Field, fieldOf, type FieldValue } from '../model/fields.ts';
 import type { HeldRow } from '../mirror/users/held.ts';

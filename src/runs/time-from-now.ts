@@ -3,10 +3,7 @@ import { momentMs, type TimeFromNow } from '../model/moment.ts';
 
 const secondsPer: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
-/**
- * Reads a moment, in UTC unless it has a zone, or a duration such as 2h.
- * @throws MusterdError `usage`, which names the option
- */
+/** Reads a moment, in UTC unless it has a zone, or a duration such as 2h. @throws MusterdError `usage` */
 export function readTimeFromNow(option: string, text: string): TimeFromNow {
   const [, count, unit = ''] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
   if (count !== undefined) return { seconds: Number(count) * (secondsPer[unit] ?? 1) };

@@ -1,7 +1,4 @@
-/**
- * Takes a decision back, as far as nothing has moved since. What it let wait becomes undecided again; the rest is
- * edited back.
- */
+/** Takes a decision back: what still waits becomes undecided again, and what has not moved since is edited back. */
 import { MusterdError } from '../errors.ts';
 import { valueFromJson } from '../mirror/db/field-sql.ts';
 import type { Queryable } from '../mirror/db/database.ts';

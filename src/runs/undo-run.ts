@@ -21,10 +21,7 @@ export interface UndoTarget {
   readonly number: bigint;
 }
 
-/**
- * Plans an undo, by reading only the mirror.
- * @throws MusterdError `usage` if the team has no such run or decision
- */
+/** Plans an undo, by reading only the mirror. @throws MusterdError `usage` if the team has no such run or decision */
 export async function planUndo(
   db: Queryable,
   { team }: { readonly team: string },

@@ -2,7 +2,7 @@
 import { blotOut } from '../secret.ts';
 import type { Body } from './body.ts';
 import { isObject } from './json-object.ts';
-import { type ListAsked, readJson, readList } from './parse-json.ts';
+import { type ExpectedList, readJson, readList } from './parse-json.ts';
 import type { Answer, Failure, FailureReason, Headers, Refusal } from './call-outcome.ts';
 import { toPrintable } from './printable.ts';
 
@@ -78,10 +78,7 @@ export function judgeHead(head: AnswerHead, anyContentType: boolean): Failure | 
 /** Length of the excerpt of a refusal's body. */
 const maxExcerptLength = 1_000;
 
-/**
- * The service's words for what went wrong, a JSON string or an object's `message` or `error`, and the beginning of the
- * body if that says more.
- */
+/** The service's words for what went wrong, and the beginning of the body if that says more. */
 function readRefusal(
   head: AnswerHead,
   body: Pick<Body, 'take'>,
@@ -109,7 +106,7 @@ export function readAnswer(
   head: AnswerHead,
   body: Pick<Body, 'take'>,
   maxBytes: number,
-  list?: ListAsked,
+  list?: ExpectedList,
 ): Answer | Refusal | Failure | Promise<Answer | Failure> {
   if (head.status >= 400) {
     const retryAfter = header(head, 'retry-after');

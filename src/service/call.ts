@@ -5,7 +5,7 @@ import { toJson } from '../model/json.ts';
 import type { ClockSkew } from './clock-skew.ts';
 import type { OnEvent } from './event.ts';
 import type { Http } from './http.ts';
-import type { ListAsked, ParsedJson } from './parse-json.ts';
+import type { ExpectedList, ParsedJson } from './parse-json.ts';
 import { nameOperation, type Operation } from './operation.ts';
 import { type Headers, type Outcome, serviceError } from './call-outcome.ts';
 import { type Rate, type Slot, sleepOrStop } from './rate-limiter.ts';
@@ -19,7 +19,7 @@ export interface Call {
   /** The value to send as JSON; `undefined` sends no body. */
   readonly body?: unknown;
   /** The list expected in the answer. */
-  readonly list?: ListAsked;
+  readonly list?: ExpectedList;
   /** Uses this credential and no other, whatever the answer is. */
   readonly credential?: CredentialName;
   /** Awaited right before each attempt, after all other waiting; an error ends the call. */

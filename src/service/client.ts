@@ -80,10 +80,7 @@ function checkSettings(http: HttpSettings, rate: RateSettings): void {
   }
 }
 
-/**
- * @throws MusterdError `configuration` for a base URL that is not https, empty credentials or settings out
- * of bounds
- */
+/** @throws MusterdError `configuration` for a base URL that is not https, empty credentials or settings out of bounds */
 export function createClient(options: ClientOptions): Client {
   const { clock, signal, onEvent = () => undefined, random = Math.random } = options;
   const httpSettings = { ...defaultHttpSettings, ...options.http };

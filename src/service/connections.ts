@@ -35,10 +35,7 @@ function readAuthorities(caFile: string): string {
   }
 }
 
-/**
- * undici closes a connection that was idle for some seconds.
- * @param clients how many use them at the same time
- */
+/** undici closes a connection that was idle for some seconds. @param clients how many use them at the same time */
 export function createConnections(clients = 1): Connections {
   const pools = new Map<string, Pool>();
   return {

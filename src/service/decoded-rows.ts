@@ -40,10 +40,7 @@ export function isDecoded(value: unknown): value is DecodedRows {
   return typeof value === 'object' && value !== null && decodedLists.has(value);
 }
 
-/**
- * Decodes pieces of a list.
- * @returns `null` for a text that is not rows alone
- */
+/** Decodes pieces of a list. @returns `null` for a text that is not rows alone */
 function createDecoder(decode: DecodeRows<unknown>, isLong: boolean, rejected: readonly RejectedRow[]) {
   let isExact = false;
   const parse = (list: string): readonly unknown[] | null => {
@@ -69,10 +66,7 @@ function createDecoder(decode: DecodeRows<unknown>, isLong: boolean, rejected: r
   };
 }
 
-/**
- * Decodes the list of this property piece by piece.
- * @returns `null` if it cannot be cut into pieces, or is too long
- */
+/** Decodes the list of this property piece by piece. @returns `null` if it cannot be cut into pieces, or is too long */
 export async function decodeLongList(
   bytes: Buffer,
   { property, decode, sieve }: LongList,

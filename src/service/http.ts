@@ -5,7 +5,7 @@ import type { BaseUrl } from './base-url.ts';
 import { type Connections, type ConnectionSettings, createConnections } from './connections.ts';
 import { type Body, createBody } from './body.ts';
 import { nameOperation, type Operation } from './operation.ts';
-import type { ListAsked } from './parse-json.ts';
+import type { ExpectedList } from './parse-json.ts';
 import type { Failure, FailureReason, Headers, Outcome } from './call-outcome.ts';
 
 export interface HttpSettings extends ConnectionSettings {
@@ -31,7 +31,7 @@ interface HttpRequest {
   /** The JSON. A GET can have one as well: `GET /v1/users/get` needs it (interface.md, Endpoints, note 1). */
   readonly body: string | undefined;
   /** The list expected in the answer. */
-  readonly list?: ListAsked | undefined;
+  readonly list?: ExpectedList | undefined;
   /** The value of the `Authorization` header. */
   readonly authorization: string;
   /** Called when the connection is open, right before the first byte. If it throws, nothing is sent. */

@@ -143,10 +143,7 @@ export function inspectJson(bytes: Uint8Array, maxBytes: number): Inspection {
   return { excess: null, longNumbers: counts.longNumbers };
 }
 
-/**
- * Counts from one position to another, or to the end of what had begun before it.
- * @returns where it ended
- */
+/** Counts from one position to another, or to the end of what had begun before it. @returns where it ended */
 function count(bytes: Uint8Array, from: number, to: number, counts: Counts): number {
   const { keysAt, longNumbers } = counts;
   let at = from;

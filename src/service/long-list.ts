@@ -33,10 +33,7 @@ function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
-/**
- * The position of the bracket with which the list in this property, or in the answer itself, begins; `null` if there is
- * no list.
- */
+/** The position of the bracket with which the list in this property, or in the answer, begins; `null` if none does. */
 export function findList(bytes: Buffer, property: string | null): number | null {
   if (property === null) {
     const first = skipSpace(bytes, 0);

@@ -12,10 +12,7 @@ import { setImmediate } from 'node:timers/promises';
 /** Bytes to hash before the event loop gets a turn: a few milliseconds. */
 const bytesPerTurn = 4_194_304;
 
-/**
- * A digest of the bytes of an answer. Records keep the version of the program, too, which determines how the bytes are
- * read.
- */
+/** A digest of the bytes. How they are read depends on the version of the program, which records keep as well. */
 async function digestOf(bytes: Uint8Array): Promise<string> {
   const hash = createHash('sha256');
   for (let from = 0; from < bytes.length; from += bytesPerTurn) {
@@ -26,10 +23,7 @@ async function digestOf(bytes: Uint8Array): Promise<string> {
 }
 
 export interface ParsedJson {
-  /**
-   * The value, in which integers past 2^53 are `bigint` and all other numbers `number`. A long list that was asked for
-   * is `DecodedRows`.
-   */
+  /** Integers past 2^53 are `bigint`, all other numbers `number`. A long list that was asked for is `DecodedRows`. */
   readonly value: unknown;
   /** The spelling of a value that is neither a list nor an object. The text of lists and objects is dropped. */
   readonly spelling: string | null;
@@ -48,7 +42,7 @@ export interface ParsedJson {
 }
 
 /** An answer with a list in it. */
-export interface ListAsked {
+export interface ExpectedList {
   /** If absent, the answer itself is the list. */
   readonly long?: LongList;
   /** Whether an answer with this digest is left unread until somebody asks for it. */
@@ -185,14 +179,11 @@ async function readLong(bytes: Buffer, long: LongList | undefined): Promise<Pars
   return decoded === null ? null : parseFrame(decoded.frame, long?.property ?? null, decoded.rows);
 }
 
-/**
- * Like {@link readJson}, for an answer with a list.
- * @param body is empty afterwards
- */
+/** Like {@link readJson}, for an answer with a list. @param body is empty afterwards */
 export async function readList(
   body: Pick<Body, 'take'>,
   maxBytes: number,
-  { long, isLeft }: ListAsked,
+  { long, isLeft }: ExpectedList,
 ): Promise<ReturnType<typeof readJson>> {
   const bytes = takeBytes(body);
   const about = { digest: await digestOf(bytes), bytes: bytes.length };

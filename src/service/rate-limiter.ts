@@ -38,15 +38,9 @@ export interface Slot {
 }
 
 export interface Rate {
-  /**
-   * Waits for a place, first come, first served.
-   * @throws MusterdError `stopped` when the signal is aborted
-   */
+  /** Waits for a place, first come, first served. @throws MusterdError `stopped` when the signal is aborted */
   acquire(): Promise<Slot>;
-  /**
-   * Reports a 429, after which nothing leaves for a while.
-   * @returns `null` if its pause has already begun
-   */
+  /** Reports a 429, after which nothing leaves for a while. @returns `null` if its pause has already begun */
   throttled(slot: Slot, retryAfter: string | null, serviceNowMs: number | null): Promise<Pause | null>;
   /** Reports any other answer. */
   accepted(slot: Slot): void;

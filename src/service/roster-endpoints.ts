@@ -33,10 +33,7 @@ interface InboxesAnswer {
 export interface RosterEndpoints {
   /** `GET /v1/team` (interface.md, Endpoints; Team): the team of the credentials and its members. */
   team(): Promise<Team>;
-  /**
-   * Asks for the same.
-   * @param known an earlier team; if the answer is the same, it is read only on request
-   */
+  /** Asks for the same. @param known an earlier team; if the answer is the same, it is read only on request */
   askTeam(known?: TeamHead): Promise<TeamAnswer>;
   /**
    * `GET /v1/users/get` with a JSON body (interface.md, Endpoints, note 1): "returns the team's users

@@ -29,10 +29,7 @@ function hashesOf(users: readonly ServiceUser[]): BigInt64Array {
   return words;
 }
 
-/**
- * Finds the hash of a user, which works once for each. Most answers have the users in the same order as before, so that
- * no index has to be made.
- */
+/** Finds the hash of a user, once for each. It makes an index only if the order is another one than before. */
 function createFinder(packed: Buffer) {
   const words = new BigInt64Array(new Uint8Array(packed).buffer);
   const isFound = new Uint8Array(words.length / 2);

@@ -179,10 +179,7 @@ function reject(resource: string, row: unknown, flaw: string | null, before: num
   return rejectRow(resource, content, flaw ?? 'it is not an object');
 }
 
-/**
- * The error for JSON of another shape than the interface's. Whether a write had an effect is then unknown,
- * hence `sent`.
- */
+/** The error for JSON of another shape than the interface's. Whether a write had an effect is then unknown, hence `sent`. */
 export function unexpected(reply: Reply, expected: string): ServiceError {
   return new ServiceError(`${reply.operation} was answered ${reply.status} without ${expected}`, {
     operation: reply.operation,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ExportRow, readPages } from '../../src/mirror/tools/export-read.ts';
 import { readTeamUsers } from '../../src/mirror/users/import-read.ts';
-import { type PeopleAsked, readPeople } from '../../src/page/read/page-people.ts';
+import { type PeopleFilter, readPeople } from '../../src/page/read/page-people.ts';
 import { readPerson } from '../../src/page/read/page-person.ts';
 import { oldestServer } from '../support/servers.ts';
 import { createStage, type Stage } from '../system/stage.ts';
@@ -60,7 +60,7 @@ describe.each([oldestServer()])('the role that reports name, on $name', (server)
     await stage.sql(`update mirror.users set phone = '15550100177' where id = ${id}`);
     for (const read of [now, asOfNow]) expect(await read()).toEqual([[admin, 'admin', 'false']]);
     const reader = { db: stage.db.kysely, teams: [], teamIds: [41n], now: new Date(), decider: null };
-    const asked: PeopleAsked = {
+    const asked: PeopleFilter = {
       q: '',
       details: true,
       state: 'present',
@@ -70,7 +70,7 @@ describe.each([oldestServer()])('the role that reports name, on $name', (server)
       after: null,
       limit: 100,
     };
-    const onPage = async (more: Partial<PeopleAsked>) =>
+    const onPage = async (more: Partial<PeopleFilter>) =>
       (await readPeople(reader, { ...asked, ...more })).rows.find((row) => String(row.id) === id)?.role;
     expect([await onPage({}), await onPage({ q: id }), (await readPerson(reader, id))?.row.role]).toEqual([
       'admin',

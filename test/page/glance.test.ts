@@ -4,7 +4,7 @@ import type { CountsRead } from '../../src/page/read/page-counts.ts';
 import type { Glance, GlanceGroup } from '../../src/page/read/page-glance.ts';
 import type { PageRun } from '../../src/page/read/page-runs.ts';
 import type { SeenDaemon } from '../../src/model/daemons.ts';
-import { counts as countsView, countsAsked } from '../../src/page/render/counts.ts';
+import { counts as countsView, countsRange } from '../../src/page/render/counts.ts';
 import { glance } from '../../src/page/render/glance.ts';
 import { runsPage } from '../../src/page/render/runs-list.ts';
 import { tags } from '../../src/page/render/tags.ts';
@@ -486,7 +486,7 @@ describe('counts of a first day', () => {
   });
 
   it('are asked for by a range, or since they began', () => {
-    const asked = (query: string) => countsAsked({ query: new URLSearchParams(query) }).days;
+    const asked = (query: string) => countsRange({ query: new URLSearchParams(query) }).days;
     expect([asked(''), asked('days=7'), asked('days=since'), asked('days=1e9')]).toEqual([90, 7, null, 90]);
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readChanges } from '../../src/page/read/page-changes.ts';
 import { readCounts, stepFor } from '../../src/page/read/page-counts.ts';
-import { type PeopleAsked, readPeople } from '../../src/page/read/page-people.ts';
+import { type PeopleFilter, readPeople } from '../../src/page/read/page-people.ts';
 import { readPerson } from '../../src/page/read/page-person.ts';
 import type { PageReader } from '../../src/page/read/page-reader.ts';
 import { readTags } from '../../src/page/read/page-tags.ts';
@@ -71,7 +71,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 describe('people', () => {
-  const usual: PeopleAsked = {
+  const usual: PeopleFilter = {
     q: '',
     details: true,
     state: 'present',
@@ -81,9 +81,9 @@ describe('people', () => {
     after: null,
     limit: 100,
   };
-  const ask = async (asked: Partial<PeopleAsked>, ...teams: bigint[]) =>
+  const ask = async (asked: Partial<PeopleFilter>, ...teams: bigint[]) =>
     await readPeople(readerOf(...(teams.length === 0 ? [41n] : teams)), { ...usual, ...asked });
-  const idsOf = async (asked: Partial<PeopleAsked>) => (await ask(asked)).rows.map(({ id }) => Number(id));
+  const idsOf = async (asked: Partial<PeopleFilter>) => (await ask(asked)).rows.map(({ id }) => Number(id));
 
   it('come with the worst first, each in one standing', async () => {
     const { rows, counts, isMore } = await ask({});
@@ -121,7 +121,7 @@ describe('people', () => {
       for (const isDown of [false, true]) {
         const whole = await ask({ sort, isDown }, 41n, 42n);
         const paged: string[] = [];
-        let after: PeopleAsked['after'] = null;
+        let after: PeopleFilter['after'] = null;
         for (let isMore = true; isMore; ) {
           const page = await ask({ sort, isDown, after, limit: 4 }, 41n, 42n);
           paged.push(...page.rows.map((row) => `${row.team_id} ${row.id}`));

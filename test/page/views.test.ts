@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ChangeRow } from '../../src/page/read/page-changes.ts';
 import type { RosterRow } from '../../src/page/read/page-people.ts';
-import { changesAsked, inSql } from '../../src/page/render/changes-asked.ts';
+import { changesFilter, inSql } from '../../src/page/render/changes-filter.ts';
 import { changes, changesCsv } from '../../src/page/render/ledger-view.ts';
 import { html } from '../../src/page/render/html.ts';
 import { layout } from '../../src/page/render/layout.ts';
-import { people, peopleAsked, peopleCsv } from '../../src/page/render/people.ts';
+import { people, peopleFilter, peopleCsv } from '../../src/page/render/people.ts';
 import { onePerson } from '../../src/page/render/person.ts';
 import type { PageContext } from '../../src/page/render/view.ts';
 import { contextOf, now, textOf } from './page-context.ts';
@@ -428,18 +428,18 @@ describe('what a link asks for', () => {
   });
 
   it('of people: nothing that there is not', () => {
-    expect(peopleAsked(asked('state=nobody&sort=-secret&role=x&page=1'))).toMatchObject({
+    expect(peopleFilter(asked('state=nobody&sort=-secret&role=x&page=1'))).toMatchObject({
       state: 'present',
       sort: 'state',
       isDown: true,
       roleId: null,
       after: null,
     });
-    expect(peopleAsked(asked('page=41.7.50&sort=name'))).toMatchObject({
+    expect(peopleFilter(asked('page=41.7.50&sort=name'))).toMatchObject({
       after: { teamId: 41n, id: 7n },
       sort: 'name',
     });
-    expect(peopleAsked(asked('page=41.7.50', true))).toMatchObject({ after: null });
+    expect(peopleFilter(asked('page=41.7.50', true))).toMatchObject({ after: null });
   });
 
   it.each([
@@ -450,12 +450,12 @@ describe('what a link asks for', () => {
     ['since=2026-01-02', '2026-01-02'],
     ['since=2026-13-99', undefined],
   ])('of changes since when: %j', (search, expected) => {
-    expect(changesAsked(asked(search), now).since?.toISOString().slice(0, 10)).toBe(expected);
+    expect(changesFilter(asked(search), now).since?.toISOString().slice(0, 10)).toBe(expected);
   });
 
   it('as SQL holds no text that could end', () => {
     const sql = inSql(
-      changesAsked(asked("q=O'Neil&actor='; drop&direction=pushed&field=phone&since="), now),
+      changesFilter(asked("q=O'Neil&actor='; drop&direction=pushed&field=phone&since="), now),
       { team: null },
     );
     expect(sql).toBe(

@@ -11,5 +11,5 @@ export function loadConfiguration(file: string | undefined, env: Environment): l
 
 /** The settings of one team; its name may be left out where there is one team only. */
 export function loadConfig(file: string | undefined, env: Environment, team?: string): Config {
-  return load.onlyTeam(load.selectTeam(loadConfiguration(file, env), load.teamAsked(env, team)));
+  return load.onlyTeam(load.selectTeam(loadConfiguration(file, env), load.requestedTeam(env, team)));
 }

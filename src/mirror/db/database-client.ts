@@ -2,10 +2,7 @@ import pg from 'pg';
 
 export const asksForPassword = 'it asks for the password itself, and nothing proves that it is Postgres';
 
-/**
- * Without TLS a client gives its password only by SCRAM, to a server that proves that it knows it: anybody can listen
- * on a port.
- */
+/** Without TLS, a client uses SCRAM only, with a server that proves that it knows the password, not just any listener. */
 export function createPostgresClient(options: pg.ClientConfig): pg.Client {
   const client = new pg.Client(options);
   const { connection } = client;

@@ -44,10 +44,7 @@ export function describeStatementError(error: unknown, shown: string): unknown {
   });
 }
 
-/**
- * The error for what one of our own triggers or functions refuses, in its words: with these SQLSTATEs it is a wrong
- * use.
- */
+/** The error for what one of our own triggers or functions refuses, in its words: with these SQLSTATEs it is a wrong use. */
 export function describeRefusal(error: unknown, ...states: readonly string[]): unknown {
   if (!(error instanceof Error) || !states.includes(sqlState(error) ?? '')) return error;
   const hint = 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : {};

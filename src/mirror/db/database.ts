@@ -159,9 +159,7 @@ function beginning(
   return [begin, `set local search_path = ${safePath}`, ...settings].join('; ');
 }
 
-/**
- * Kysely's dialect, but with our own `begin`, and without a lock for the Migrator: `migrate` sees to that.
- */
+/** Kysely's dialect, but with our own `begin`, and without a lock for the Migrator: `migrate` sees to that. */
 function createDialect(dialect: PostgresDialect): Dialect {
   return {
     createDriver: () => {

@@ -69,10 +69,7 @@ comment on column sync.migration_lock.id is 'The one row''s name.';
 comment on column sync.migration_lock.is_locked is 'Not used with Postgres.';
 `;
 
-/**
- * The table of all texts of repeatable files that the database has had. It is not dumped: loading a dump writes its
- * own.
- */
+/** The table of all texts of repeatable files that the database has had. It is not dumped: loading a dump writes its own. */
 export const REPEATABLES = `
 create table if not exists sync.repeatables (
   name       text not null,

@@ -13,10 +13,7 @@ export interface HeldByReason {
   readonly sinceMs: number;
 }
 
-/**
- * Counts the held fields by reason, without batches and without users that are gone. The reason `asked` waits for
- * nobody.
- */
+/** Counts the held fields by reason, without batches and without users that are gone. The reason `asked` waits for nobody. */
 export async function readHeldByReason(
   db: Queryable,
   teams: readonly string[],

@@ -7,10 +7,7 @@ import { toJson } from '../../model/json.ts';
 import type { Queryable } from '../db/database.ts';
 import { patchInSql } from '../users/edits.ts';
 
-/**
- * How often each of these values was pushed without effect, by user and field, since the last push of
- * that field that had an effect.
- */
+/** Counts by user and field how often these values were pushed without effect, since the last push that had one. */
 export async function countIneffective(
   db: Queryable,
   teamId: Id,

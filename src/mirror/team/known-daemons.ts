@@ -1,7 +1,4 @@
-/**
- * The daemons that serve a team, or served it last. Each reports every minute under the topic `daemon` of
- * `sync.learned`.
- */
+/** The daemons that serve a team, or served it last. Each reports every minute under the topic `daemon` of `sync.learned`. */
 import { sql } from 'kysely';
 import type { DaemonEnd, SeenDaemon } from '../../model/daemons.ts';
 import type { Database, Queryable } from '../db/database.ts';

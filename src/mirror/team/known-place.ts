@@ -116,10 +116,7 @@ export async function notePlace(db: Database, placing: Placing): Promise<Placing
   );
 }
 
-/**
- * Records a new schema by its database alone, because whoever migrates may reach it by another address than the runs
- * do.
- */
+/** Records a new schema by its database alone, because whoever migrates may reach it by another address than the runs do. */
 export async function noteDatabase(db: Database): Promise<void> {
   const placing = await readPlacing(db);
   if (placing.known !== null) return;
@@ -149,10 +146,7 @@ export const notHome = (placing: Placing): MusterdError =>
     },
   );
 
-/**
- * Has to be called before anything is sent, or decided about.
- * @throws MusterdError `copy`
- */
+/** Has to be called before anything is sent, or decided about. @throws MusterdError `copy` */
 export async function requireHome(db: Pick<Database, 'address' | 'kysely'>): Promise<void> {
   const placing = await readPlacing(db);
   if (stillOf(placing) !== undefined) throw notHome(placing);

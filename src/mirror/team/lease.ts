@@ -27,10 +27,7 @@ export interface Lease {
   extended(sinceMs: number): void;
   /** Whether it may expire within half its length, by this process's clock. */
   isLate(): boolean;
-  /**
-   * Gives it back once, if it is still ours.
-   * @param last done in the same transaction, even if the lease is lost
-   */
+  /** Gives it back once, if it is still ours. @param last done in the same transaction, even if the lease is lost */
   release(last?: LeasedWork<void>): Promise<void>;
 }
 

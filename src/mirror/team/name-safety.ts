@@ -10,10 +10,7 @@ import { type LearnedValue, readLearned, writeLearned } from './learned.ts';
 /** The topic of `musterd check --write-probe`, which pushes without a name update too. */
 export const keepsNameProbe = 'an email alone keeps the name';
 
-/**
- * Whether an update that left the name out had an effect, and its answer shows the name. Any other update proves
- * nothing.
- */
+/** Whether an update that left the name out had an effect, and its answer shows the name. Any other update proves nothing. */
 const showsKeptName = ({ intent, outcomes, seen }: IntentResult): boolean =>
   intent.sent.name === undefined &&
   intent.along === undefined &&

@@ -68,10 +68,7 @@ export function toResting<Resting>(
     : (learnedValue.value as Resting);
 }
 
-/**
- * The record as it is stored when the run ends.
- * @param isWhole whether all rows were compared: only then the day begins anew
- */
+/** What to store when the run ends. @param isWhole whether all rows were compared, which begins the day anew */
 export const learnedOfRest = (
   resource: MirroredResource,
   value: RestingUsers | RestingListing,

@@ -47,9 +47,7 @@ export interface DumpSequence {
   readonly isCalled: boolean;
 }
 
-/**
- * Reads the sequences, because the highest number of a table could be that of a deleted row, which is not used again.
- */
+/** Reads the sequences, because the highest number of a table could be that of a deleted row, which is not used again. */
 export async function readDumpSequences(ask: Ask): Promise<readonly DumpSequence[]> {
   return ask<DumpSequence>(`
     select quote_ident(schemaname) || '.' || quote_ident(sequencename) as name,

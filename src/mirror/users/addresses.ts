@@ -6,10 +6,7 @@ import { byKey, idArray } from '../db/by-key.ts';
 import type { Database, Queryable, Row } from '../db/database.ts';
 import { describeRefusal } from '../db/database-errors.ts';
 
-/**
- * Addresses in mirror and base, in held service values, and in pushes with an unknown outcome.
- * @param wanted a query of `id`
- */
+/** Addresses in mirror, base, held service values and pushes of unknown outcome. @param wanted a query of `id` */
 export const addressesOf = (teamId: Id, wanted: RawBuilder<unknown>): RawBuilder<Addresses> => sql<Addresses>`
     with wanted as materialized (${wanted}),
     known as (

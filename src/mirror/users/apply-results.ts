@@ -47,9 +47,7 @@ const stagedAs = (json: string) => sql`
 const took = (field: Field) => sql`coalesce(s.outcome ->> ${sql.lit(columnOf(field))} = 'confirmed', false)`;
 const tookAny = sql.join(fields.map(took), sql` or `);
 
-/**
- * The new value of a column of the mirror: what came back for a confirmed field, if the mirror still has what was sent.
- */
+/** The new value of a column of the mirror: what came back for a confirmed field, if the mirror still has what was sent. */
 const toMirror = (column: string, field: Field) => {
   const isSent =
     field === 'name'

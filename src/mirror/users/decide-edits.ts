@@ -1,6 +1,4 @@
-/**
- * The decisions of people about edits, by whatever way they came. `sync.decide_edits()` has one answer for each edit.
- */
+/** The decisions of people about edits, by whatever way they came. `sync.decide_edits()` has one answer for each edit. */
 import { sql } from 'kysely';
 import { columnOf, type Field, fieldOf, type FieldValue } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
@@ -78,10 +76,7 @@ export async function readDecider(tx: Transaction): Promise<string> {
   return rows[0]?.who ?? '';
 }
 
-/**
- * Approves these edits, or records how they were resolved, as far as they are as they were seen.
- * @param onlyShown whether only to say what would become of each
- */
+/** Approves edits, or records their resolution, if they are as seen. @param onlyShown whether to do neither */
 export async function decideEdits(
   tx: Queryable,
   teamId: Id,

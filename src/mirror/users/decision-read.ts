@@ -45,10 +45,7 @@ export interface UndecidedEdit {
   readonly number: bigint | null;
 }
 
-/**
- * Makes those edits of a decision undecided again that still wait.
- * @throws MusterdError `usage` if there is no such decision
- */
+/** Makes edits of a decision that still wait undecided again. @throws MusterdError `usage` if there is none */
 export async function undecide(
   db: Queryable,
   decision: bigint,
@@ -64,10 +61,7 @@ export async function undecide(
   ).rows;
 }
 
-/**
- * Records the fields that a person has set back by taking a decision back: these are that person's edits now.
- * `undecide` has recorded those that only wait again.
- */
+/** Records the fields that a person has set back by taking a decision back, which are that person's edits now. */
 export async function recordSetBack(
   tx: Transaction,
   teamId: Id,

@@ -147,9 +147,7 @@ export interface Choice {
 /** The SQLSTATEs for an unknown batch or user. */
 export const unknownStates = ['P0002', '22023'] as const;
 
-/**
- * What a person does with a batch. To `withdraw` it means that it is rejected and that the mirror gets the base back.
- */
+/** What a person does with a batch. To `withdraw` it means that it is rejected and that the mirror gets the base back. */
 export type BatchVerb = 'approve' | 'reject' | 'withdraw';
 
 /** Decides about the fields of a batch as they are. @throws MusterdError `usage` for users that are not in it */

@@ -77,10 +77,7 @@ async function readEnd(tx: Transaction, end: TimeFromNow): Promise<Date> {
   return row.until;
 }
 
-/**
- * Holds fields of one user with the current values of mirror and base, or with those of an existing hold. It ends an
- * approval.
- */
+/** Holds fields of one user with the current values, or with those of an existing hold. It ends an approval. */
 export async function askHolds(
   tx: Transaction,
   teamId: Id,
@@ -108,10 +105,7 @@ export async function askHolds(
   return { held: rows.map(({ field }) => field), before, until };
 }
 
-/**
- * Ends holds that a person asked for, not others. What held a field before holds it again.
- * @returns the fields
- */
+/** Ends holds that a person asked for, not others. What held a field before holds it again. @returns the fields */
 export async function endAskedHolds(
   tx: Transaction,
   teamId: Id,

@@ -21,9 +21,7 @@ export interface MovedField {
   readonly now: { readonly mirror: MirrorUser; readonly base: BaseUser } | undefined;
   readonly heldBecause: HoldReason | null;
   readonly hasOpenIntent: boolean;
-  /**
-   * Whether a person had written the old value in the mirror, in an edit that the run replaced or that had been pushed.
-   */
+  /** Whether a person had written the old value in the mirror, in an edit that the run replaced or that had been pushed. */
   readonly oldWasWritten: boolean;
   /** The last change of the field by a later run, if any. */
   readonly movedLater: 'return' | 'pull' | 'push' | 'settle' | null;
@@ -75,10 +73,7 @@ export async function hasRun(db: Queryable, team: string, runId: bigint): Promis
 
 export const ofRun = (runId: bigint) => sql`c.run_id = ${runId}`;
 
-/**
- * The changes that a decision led to: pushes of what was approved, values taken from the service, and edits that a
- * rejection took back.
- */
+/** The changes of a decision: approved pushes, values taken from the service, edits taken back by a rejection. */
 export const ofDecision = (teamId: Id, decision: bigint) => sql`
   c.user_id = any (array(select d.user_id from sync.changes d where d.decision_id = ${decision})) and exists (
     select from sync.changes d

@@ -21,10 +21,7 @@ const few = 3;
 const containing = (parts: readonly string[]) =>
   parts.map((part) => `%${part.replaceAll(/[\\%_]/g, '\\$&')}%`);
 
-/**
- * Whether a text begins with the first letter of one of these, in either case, or with a character that canonical forms
- * drop.
- */
+/** Whether a text begins with the first letter of one of these, or with a character that canonical forms drop. */
 const beginsLike = (text: RawBuilder<unknown>, emails: readonly string[]) => {
   const letters = emails.flatMap((email) => [email.slice(0, 1), email.slice(0, 1).toUpperCase()]);
   const codes = [...new Set(letters.map((letter) => letter.charCodeAt(0)))];

@@ -1,7 +1,4 @@
-/**
- * Waits for what becomes of the edits of one transaction: it asks `sync.settled()` repeatedly for a short time, so that
- * a stop takes effect.
- */
+/** Waits for what becomes of the edits of one transaction, in short calls of `sync.settled()`, so that it can stop. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { Database, Transaction } from '../db/database.ts';

@@ -16,10 +16,7 @@ import { asTimestamp } from '../db/timestamp.ts';
 import { editsJoin, heldOf, toState, userColumns, userJoins, type UserRow } from './users-read.ts';
 import { isNewer, isTelling } from '../db/versions.ts';
 
-/**
- * An empty text of the service counts as none, and so does what cannot be read. A user with an unreadable field is
- * never equal everywhere.
- */
+/** An empty or unreadable value of the service counts as none. With an unreadable one, nothing is equal. */
 const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
   name: 'users',
   columns: [

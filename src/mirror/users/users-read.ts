@@ -69,9 +69,7 @@ export interface UserRow extends MirrorAndBaseRow {
   readonly is_telling?: boolean;
 }
 
-/**
- * A person's decision lifts the limits on single fields if one of them held the field alone, else those on a whole run.
- */
+/** A person's decision lifts the limits on single fields if one of them held the field alone, else those on a whole run. */
 function decisionOf({ reason, batch, decision }: HoldRow): Pick<Hold, 'decision'> {
   if (decision !== 'approved') return {};
   return { decision: reason === 'limit' && batch === null ? 'resolved' : 'approved' };
@@ -121,10 +119,7 @@ export const toBase = (row: MirrorAndBaseRow): BaseUser | undefined =>
 /** Ms by which the clocks of the service and the database may differ. */
 const clocksDifferMs = 60_000;
 
-/**
- * If the mirror does not have the value of an edit any more, somebody has replaced it while the triggers were off. The
- * new edit is not on record yet.
- */
+/** If the mirror has another value than an edit, it was replaced while the triggers were off, by an edit without record. */
 function toEdits({ edits, changed_ms: changedMs }: UserRow, mirror: MirrorRow | undefined): LastingEdits {
   return Object.fromEntries(
     Object.entries(edits ?? {}).flatMap(([column, { id, value, at_ms, split }]) => {

@@ -163,9 +163,7 @@ export function isNothingToWrite(plan: UserPlan): boolean {
   );
 }
 
-/**
- * Like `applyDecisions`, for users that a run has looked at: it also ends the absences and stale marks of seen users.
- */
+/** Like `applyDecisions`, for users that a run has looked at: it also ends the absences and stale marks of seen users. */
 export async function applyUsers(
   tx: Transaction,
   run: RunOf,

@@ -12,7 +12,7 @@ import type { PageReader } from './page-reader.ts';
 import { readRoleNames } from './role-names.ts';
 
 /** A `null` selects everything. */
-export interface ChangesAsked {
+export interface ChangesFilter {
   /** A part of a name, or an id; without details only an id. */
   readonly q: string;
   readonly details: boolean;
@@ -62,7 +62,7 @@ const mostNamed = 200;
 /** @returns `null` if nothing is searched for */
 async function findNamed(
   { db, teamIds }: PageReader,
-  { q, details }: ChangesAsked,
+  { q, details }: ChangesFilter,
 ): Promise<readonly Id[] | null> {
   if (q === '') return null;
   const byId = /^\d{1,18}$/.test(q) ? [BigInt(q)] : [];
@@ -79,13 +79,10 @@ interface FieldOfChange {
   readonly field: string;
 }
 
-/**
- * Finds the rows of a decision, the pushes of what it let pass, and what was taken from the service.
- * @returns `null` if nothing is searched for
- */
+/** Finds a decision's rows, its pushes and what it took from the service. @returns `null` if none is asked for */
 async function findDecided(
   { db, teamIds }: PageReader,
-  { decision }: ChangesAsked,
+  { decision }: ChangesFilter,
 ): Promise<readonly FieldOfChange[] | null> {
   if (decision === null) return null;
   const { rows } = await sql<FieldOfChange>`
@@ -100,7 +97,7 @@ async function findDecided(
 /** The conditions that an index serves, newest first; otherwise all changes of the teams. */
 function lookedAt(
   { teamIds }: PageReader,
-  { runId, before }: ChangesAsked,
+  { runId, before }: ChangesFilter,
   userIds: readonly Id[] | null,
   decided: readonly FieldOfChange[] | null,
 ): RawBuilder<unknown> {
@@ -115,7 +112,7 @@ function lookedAt(
 }
 
 /** The conditions on each row. An adopted user is one row without a field. */
-function letThrough({ field, direction, actor, since }: ChangesAsked): RawBuilder<unknown> {
+function letThrough({ field, direction, actor, since }: ChangesFilter): RawBuilder<unknown> {
   const all = [
     sql`true`,
     ...(direction === null ? [] : [sql`c.kind = any (${kindsOf[direction]}::text[])`]),
@@ -127,19 +124,19 @@ function letThrough({ field, direction, actor, since }: ChangesAsked): RawBuilde
 }
 
 /** First finds the changes, up to the limit; then reads their values. */
-export async function readChanges(reader: PageReader, asked: ChangesAsked): Promise<ChangesRead> {
+export async function readChanges(reader: PageReader, filter: ChangesFilter): Promise<ChangesRead> {
   const { db } = reader;
-  const decided = await findDecided(reader, asked);
-  const looked = lookedAt(reader, asked, await findNamed(reader, asked), decided);
+  const decided = await findDecided(reader, filter);
+  const looked = lookedAt(reader, filter, await findNamed(reader, filter), decided);
   const { rows: chosen } = await sql<{ id: bigint }>`
     select distinct c.change_id as id from (
       select change_id, kind, field, decided_by, edited_by, opened_at from ${looked} fetch first (${mostLookedAt}) rows with ties
     ) c
-    where ${letThrough(asked)} order by c.change_id desc limit ${asked.limit + 1}`.execute(db);
-  const ids = chosen.slice(0, asked.limit).map(({ id }) => id);
-  const isMore = chosen.length > asked.limit;
-  const searchEnd = isMore ? null : await readSearchEnd(reader, looked, asked.since);
-  const rows = await readRows(reader, asked, ids);
+    where ${letThrough(filter)} order by c.change_id desc limit ${filter.limit + 1}`.execute(db);
+  const ids = chosen.slice(0, filter.limit).map(({ id }) => id);
+  const isMore = chosen.length > filter.limit;
+  const searchEnd = isMore ? null : await readSearchEnd(reader, looked, filter.since);
+  const rows = await readRows(reader, filter, ids);
   const isMeant = new Set(decided?.map(({ id, field }) => `${id} ${field}`));
   const meant =
     decided === null ? rows : rows.filter(({ change_id: id, field }) => isMeant.has(`${id} ${field}`));
@@ -148,7 +145,7 @@ export async function readChanges(reader: PageReader, asked: ChangesAsked): Prom
 
 async function readRows(
   reader: PageReader,
-  { field }: ChangesAsked,
+  { field }: ChangesFilter,
   ids: readonly bigint[],
 ): Promise<readonly ChangeRow[]> {
   const { rows } = await sql<ChangeRow>`

@@ -118,10 +118,7 @@ export type GrowingList = 'tags' | 'contact_fields';
 export interface ListedRead {
   readonly now: number;
   readonly months: readonly MovedMonth[];
-  /**
-   * The time at which the first of them were seen, in the team that began last. Nobody knows how old these are. `null`
-   * if there are none.
-   */
+  /** When the first of them were seen, in the team that began last; their age is unknown. `null` if there are none. */
   readonly beganAt: Date | null;
 }
 
@@ -224,10 +221,10 @@ async function readLine(reader: PageReader, teamId: Id, days: number | null, pac
     const stepMs = Math.max(pace.everyMs ?? 0, pace.paceMs ?? 0) || hourMs;
     return { steps: await readEach(reader, teamId, pace.firstAt ?? now), stepMs };
   }
-  const shown = days ?? Math.ceil(sinceMs / dayMs);
-  const stepMs = stepFor(shown, pace.paceMs);
+  const shownDays = days ?? Math.ceil(sinceMs / dayMs);
+  const stepMs = stepFor(shownDays, pace.paceMs);
   const to = new Date(Math.floor(now.getTime() / stepMs) * stepMs);
-  const from = new Date(to.getTime() - shown * dayMs);
+  const from = new Date(to.getTime() - shownDays * dayMs);
   return { steps: await readSteps(reader, teamId, { from, to, stepMs }), stepMs };
 }
 

@@ -13,7 +13,7 @@ import {
   type TeamStandings,
 } from './page-standings.ts';
 
-export interface PeopleAsked {
+export interface PeopleFilter {
   /** A part of a name, email, phone or id; without details only an id. */
   readonly q: string;
   readonly details: boolean;
@@ -56,7 +56,7 @@ export function contains(columns: RawBuilder<unknown>, q: string): RawBuilder<un
   return sql`strpos(${columnText}, lower(${q}::text)) > 0`;
 }
 
-function matches({ q, details }: PeopleAsked): RawBuilder<unknown> {
+function matches({ q, details }: PeopleFilter): RawBuilder<unknown> {
   if (q === '') return sql`true`;
   const isDigits = /^\d+$/.test(q);
   if (!details) return isDigits ? contains(sql`u.id::text`, q) : sql`false`;
@@ -75,7 +75,7 @@ const withRole = sql`left join mirror.roles r on r.team_id = u.team_id and r.rol
 const changedAt = sql`greatest(u.edited_at, u.updated_at)`;
 
 /** The sort key; empty values come last in ascending order. Without details, hidden values are not sort keys. */
-function keysOf({ sort, details }: PeopleAsked): readonly RawBuilder<unknown>[] {
+function keysOf({ sort, details }: PeopleFilter): readonly RawBuilder<unknown>[] {
   const name = details ? [sql`u.name`] : [];
   const text = (column: RawBuilder<unknown>) => [sql`(${column} is null)`, sql`coalesce(${column}, '')`];
   const keys = {
@@ -91,9 +91,9 @@ function keysOf({ sort, details }: PeopleAsked): readonly RawBuilder<unknown>[] 
 }
 
 type FoundRow = Omit<RosterRow, 'standing' | 'open'>;
-type Cursor = NonNullable<PeopleAsked['after']>;
+type Cursor = NonNullable<PeopleFilter['after']>;
 
-interface StateAsked {
+interface StateFilter {
   readonly where: RawBuilder<unknown>;
   /** The last row of the previous page, if it had this state. */
   readonly after: Cursor | null;
@@ -103,29 +103,29 @@ interface StateAsked {
 const columns = sql`u.team_id, u.id, u.name, u.email, u.phone, u.role_id, ${roleName} as role, u.gone_at, ${changedAt} as changed_at`;
 
 /** The selection, its sort keys, and the condition for this page, which gets the names of the keys there. */
-function askedOf({ teamIds }: PageReader, asked: PeopleAsked, { where, after }: StateAsked) {
-  const keys = keysOf(asked);
-  const way = asked.isDown ? sql`desc` : sql`asc`;
-  const role = asked.roleId === null ? sql`true` : sql`u.role_id = ${asked.roleId}`;
+function selectionOf({ teamIds }: PageReader, filter: PeopleFilter, { where, after }: StateFilter) {
+  const keys = keysOf(filter);
+  const way = filter.isDown ? sql`desc` : sql`asc`;
+  const role = filter.roleId === null ? sql`true` : sql`u.role_id = ${filter.roleId}`;
   // The sort key of the last row is looked up, so that links contain no names.
   const beyond = (called: readonly RawBuilder<unknown>[]) =>
     after === null
       ? sql`true`
-      : sql`(${sql.join(called)}) ${asked.isDown ? sql`<` : sql`>`} (
+      : sql`(${sql.join(called)}) ${filter.isDown ? sql`<` : sql`>`} (
           select ${sql.join(keys)} from mirror.users u ${withRole} where u.team_id = ${after.teamId} and u.id = ${after.id})`;
   const order = (called: readonly RawBuilder<unknown>[]) =>
     sql`order by ${sql.join(called.map((key) => sql`${key} ${way}`))}`;
-  const wanted = sql`u.team_id = any (${idArray(teamIds)}) and ${where} and ${role} and ${matches(asked)}`;
+  const wanted = sql`u.team_id = any (${idArray(teamIds)}) and ${where} and ${role} and ${matches(filter)}`;
   return { keys, wanted, beyond, order };
 }
 
 /** One page of the users in a state. */
 async function readState(
   reader: PageReader,
-  asked: PeopleAsked,
-  state: StateAsked,
+  filter: PeopleFilter,
+  state: StateFilter,
 ): Promise<readonly FoundRow[]> {
-  const { keys, wanted, beyond, order } = askedOf(reader, asked, state);
+  const { keys, wanted, beyond, order } = selectionOf(reader, filter, state);
   const { rows } = await sql<FoundRow>`
     select ${columns} from mirror.users u ${withRole}
     where ${wanted} and ${beyond(keys)} ${order(keys)} limit ${state.limit}`.execute(reader.db);
@@ -135,10 +135,10 @@ async function readState(
 /** Reads the page and the number of matches in one pass over all users, which keeps only the keys of each match. */
 async function readMatching(
   reader: PageReader,
-  asked: PeopleAsked,
-  of: StateAsked,
+  filter: PeopleFilter,
+  of: StateFilter,
 ): Promise<{ readonly rows: readonly FoundRow[]; readonly found: number }> {
-  const { keys, wanted, beyond, order } = askedOf(reader, asked, of);
+  const { keys, wanted, beyond, order } = selectionOf(reader, filter, of);
   const called = keys.map((_, i) => sql.ref(`m.k${i}`));
   const { rows } = await sql<FoundRow & { readonly found: number }>`
     with matched as materialized (
@@ -159,28 +159,28 @@ async function readMatching(
 /** Reads one state after the other, the worst first, until the page is full. */
 async function readWorstFirst(
   reader: PageReader,
-  asked: PeopleAsked,
+  filter: PeopleFilter,
   teams: readonly TeamStandings[],
   standingBy: (row: { readonly team_id: Id; readonly id: Id }) => UserStanding,
 ): Promise<readonly FoundRow[]> {
   const order: UserStanding[] = standings.filter((standing) => standing !== 'left');
-  if (asked.isDown) order.reverse();
-  const { after } = asked;
+  if (filter.isDown) order.reverse();
+  const { after } = filter;
   const first = after === null ? undefined : standingBy({ team_id: after.teamId, id: after.id });
   const from = first === undefined ? 0 : Math.max(0, order.indexOf(first));
   const rows: FoundRow[] = [];
   for (const standing of order.slice(from)) {
-    const limit = asked.limit + 1 - rows.length;
+    const limit = filter.limit + 1 - rows.length;
     if (limit === 0) break;
     const where = inState(standing, teams);
     rows.push(
-      ...(await readState(reader, asked, { where, limit, after: standing === first ? after : null })),
+      ...(await readState(reader, filter, { where, limit, after: standing === first ? after : null })),
     );
   }
   return rows;
 }
 
-export async function readPeople(reader: PageReader, asked: PeopleAsked): Promise<PeopleRead> {
+export async function readPeople(reader: PageReader, filter: PeopleFilter): Promise<PeopleRead> {
   const { db, teamIds } = reader;
   const teams = await readTeamStandings(reader);
   const by = new Map(
@@ -192,27 +192,27 @@ export async function readPeople(reader: PageReader, asked: PeopleAsked): Promis
   );
   const standingBy = (row: { readonly team_id: Id; readonly id: Id }) =>
     by.get(`${row.team_id} ${row.id}`) ?? 'equal';
-  const isSearch = asked.q !== '' || asked.roleId !== null;
-  const where = inState(asked.state, teams);
-  const page = { where, after: asked.after, limit: asked.limit + 1 };
-  const matching = isSearch ? await readMatching(reader, asked, page) : null;
+  const isSearch = filter.q !== '' || filter.roleId !== null;
+  const where = inState(filter.state, teams);
+  const page = { where, after: filter.after, limit: filter.limit + 1 };
+  const matching = isSearch ? await readMatching(reader, filter, page) : null;
   const rows =
     matching?.rows ??
-    (asked.sort === 'state' && asked.state === 'present' && !isSearch
-      ? await readWorstFirst(reader, asked, teams, standingBy)
-      : await readState(reader, asked, page));
+    (filter.sort === 'state' && filter.state === 'present' && !isSearch
+      ? await readWorstFirst(reader, filter, teams, standingBy)
+      : await readState(reader, filter, page));
   const roles = await sql<PeopleRead['roles'][number]>`
     select r.role_id, min(r.name) as name from mirror.roles r
     where r.team_id = any (${idArray(teamIds)}) and r.gone_at is null
     group by r.role_id order by sum(r.members) desc, r.role_id limit 100`.execute(db);
   const openOf = new Map(teams.map(({ noted, open }) => [noted.teamId, open]));
   return {
-    rows: rows.slice(0, asked.limit).map((row) => ({
+    rows: rows.slice(0, filter.limit).map((row) => ({
       ...row,
       standing: row.gone_at === null ? standingBy(row) : 'left',
       open: openOf.get(row.team_id)?.get(row.id) ?? [],
     })),
-    isMore: rows.length > asked.limit,
+    isMore: rows.length > filter.limit,
     counts: countStandings(teams),
     found: matching?.found ?? null,
     roles: roles.rows,

@@ -182,7 +182,7 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
   const held = await readHeldFields(db, teamId, id);
   const periods = await readPeriods(reader, teamId, id);
   const isKnown = row.resolved || periods.some(({ resolved }) => resolved);
-  const known = {
+  const userState = {
     row,
     base: isKnown ? await readBase(reader, row, { teamId, id }) : null,
     isOpen: await hasOpenPush(reader, teamId, id),
@@ -191,7 +191,7 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
     id,
     teamId,
     row,
-    state: stateOf(id, known, held, now),
+    state: stateOf(id, userState, held, now),
     held,
     periods,
     roleNames,

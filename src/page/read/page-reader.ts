@@ -29,10 +29,7 @@ export interface PageReader {
   readonly teamIds: readonly Id[];
   /** The time by the database's clock. */
   readonly now: Date;
-  /**
-   * The person who may decide here, and the teams in which nobody approves their own edits; `null` if nobody decides
-   * here.
-   */
+  /** The person who decides, and the teams in which nobody approves their own edits; `null` if nobody decides here. */
   readonly decider: { readonly actor: string; readonly fourEyes: ReadonlySet<string> } | null;
 }
 

@@ -5,7 +5,7 @@ import type { Row } from '../../mirror/db/database.ts';
 import { type ListedRead, readMonths } from './page-counts.ts';
 import type { PageReader } from './page-reader.ts';
 
-export interface TagsAsked {
+export interface TagsFilter {
   /** A part of a name. */
   readonly q: string;
   readonly hasGone: boolean;
@@ -25,9 +25,9 @@ export interface TagsRead extends ListedRead {
 }
 
 /** There are fewer tags than users, so pages use an offset, and each query sorts again. */
-export async function readTags(reader: PageReader, asked: TagsAsked): Promise<TagsRead> {
+export async function readTags(reader: PageReader, filter: TagsFilter): Promise<TagsRead> {
   const { db, teamIds } = reader;
-  const { q, hasGone, sort, isDown, before, limit } = asked;
+  const { q, hasGone, sort, isDown, before, limit } = filter;
   const like = `%${q.replaceAll(/[\\%_]/g, '\\$&')}%`;
   const key = { tag: sql`lower(tag)`, first: sql`first_seen_at`, id: sql`id` }[sort];
   const way = isDown ? sql`desc` : sql`asc`;

@@ -2,7 +2,14 @@
 import { sql } from 'kysely';
 import { columnOf } from '../../model/fields.ts';
 import { isUp } from '../../model/daemons.ts';
-import { mostWhole, ownKey, pageAsked, perList, type RowSort, rowSorts } from '../../model/waiting-page.ts';
+import {
+  mostWhole,
+  ownKey,
+  requestedPage,
+  perList,
+  type RowSort,
+  rowSorts,
+} from '../../model/waiting-page.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import { actFor } from '../../mirror/users/decide-edits.ts';
 import type { Transaction } from '../../mirror/db/database.ts';
@@ -64,17 +71,17 @@ const mostInFile = 100_000;
 const lastDecided = 5;
 const dayMs = 86_400_000;
 
-interface WaitingAsked {
+interface WaitingFilter {
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly isCsv: boolean;
 }
 
 /** The order of the rows. */
-function sortAsked(query: URLSearchParams): { readonly sort: RowSort; readonly isDown: boolean } {
-  const asked = query.get('sort') ?? '';
-  const sort = rowSorts.find((one) => one === asked.replace(/^-/, '')) ?? 'edited';
-  return { sort, isDown: asked === `-${sort}` };
+function requestedSort(query: URLSearchParams): { readonly sort: RowSort; readonly isDown: boolean } {
+  const sortWord = query.get('sort') ?? '';
+  const sort = rowSorts.find((one) => one === sortWord.replace(/^-/, '')) ?? 'edited';
+  return { sort, isDown: sortWord === `-${sort}` };
 }
 
 /** Reads the edits that the person who looks cannot approve, in teams in which somebody else has to. */
@@ -136,22 +143,22 @@ async function readDone(reader: PageReader, query: URLSearchParams, most: number
 }
 
 /** Whether the address asks for this batch, if it names one, or for this state. */
-const isAsked = ({ params, query }: WaitingAsked, batch: string | null, state: string): boolean =>
+const isAsked = ({ params, query }: WaitingFilter, batch: string | null, state: string): boolean =>
   params['batch'] === undefined ? [null, state].includes(query.get('state')) : batch === params['batch'];
 
-export async function readWaitingView(reader: PageReader, asked: WaitingAsked): Promise<PageWaiting> {
-  const { params, query, isCsv } = asked;
+export async function readWaitingView(reader: PageReader, filter: WaitingFilter): Promise<PageWaiting> {
+  const { params, query, isCsv } = filter;
   const all = await readWaitingLists(reader);
-  const listsAsked = all.lists.filter(({ batch, state }) => isAsked(asked, batch, state));
-  const missing = all.missing.filter(({ hash }) => isAsked(asked, hash, 'approval'));
+  const listsAsked = all.lists.filter(({ batch, state }) => isAsked(filter, batch, state));
+  const missing = all.missing.filter(({ hash }) => isAsked(filter, hash, 'approval'));
   const isNarrow = params['batch'] !== undefined || query.get('state') !== null;
   const isAlone = listsAsked.length === 1 && missing.length === 0 && isNarrow;
   const most = ({ rows }: WaitingList) => (isAlone ? perList : rows > mostWhole ? fewShown : mostWhole);
   const rowsAsked = {
     field: isAlone ? query.get('field') : null,
     editor: isAlone ? query.get('by') : null,
-    ...sortAsked(query),
-    skip: isAlone ? (pageAsked(query) - 1) * perList : 0,
+    ...requestedSort(query),
+    skip: isAlone ? (requestedPage(query) - 1) * perList : 0,
     most: isCsv ? () => mostInFile : most,
   };
   const lists: ListRead[] = [];

@@ -109,7 +109,7 @@ const fieldColumns = sql`
   h.edited_by as "editedBy", h.edited_at as "editedAt"`;
 
 /** The rows of a list to read, and their order. */
-export interface RowsAsked {
+export interface RowsFilter {
   readonly field: string | null;
   readonly editor: string | null;
   readonly sort: RowSort;
@@ -130,7 +130,7 @@ const editedAgain = 'somebody has edited the field again';
 export async function readListRows(
   { db }: PageReader,
   list: WaitingList,
-  { field, editor, sort, isDown, skip, most }: RowsAsked,
+  { field, editor, sort, isDown, skip, most }: RowsFilter,
 ): Promise<{ readonly shown: readonly PageField[]; readonly found: number }> {
   const { rows } = await sql<PageField & { readonly found: number }>`
     select f.*, case when f.reason = 'refused' then (

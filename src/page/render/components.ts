@@ -157,10 +157,7 @@ export const empty = (shape: IconShape, title: string, text: string | Html, more
 export const heading = (title: Html | string, text: Html | string, before: Html = none): Html =>
   html`<header class="heading">${before}<h1>${title}</h1><p class="dim lead">${text}</p></header>`;
 
-/**
- * The first line of the first view, with an icon of its own shape. Once musterd does not answer, it no longer says that
- * all is well.
- */
+/** The first line of the first view. Once musterd does not answer, it no longer says that all is well. */
 export const verdict = (
   [shape, tone]: readonly [IconShape, Tone],
   title: string,

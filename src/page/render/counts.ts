@@ -7,7 +7,7 @@ import { type Html, html, none } from './html.ts';
 import { csvOf, href } from './links.ts';
 import { type Gap, gapsOf, markMissing, type Point } from './series.ts';
 import { gapWords, lineChart, sparkline } from './show-chart.ts';
-import { type PageAsked, type PageContext, type PageShown, teamOf } from './view.ts';
+import { type ViewRequest, type PageContext, type PageShown, teamOf } from './view.ts';
 import { clockTime, count, day, difference, many, named, span, time, visible } from './words.ts';
 
 const ranges = [
@@ -20,7 +20,7 @@ const dayMs = 86_400_000;
 const weekMs = 7 * dayMs;
 
 /** `days` is `null` for everything since the first count. */
-export function countsAsked({ query }: Pick<PageAsked, 'query'>): {
+export function countsRange({ query }: Pick<ViewRequest, 'query'>): {
   readonly days: number | null;
   readonly segment: string | null;
 } {

@@ -1,7 +1,4 @@
-/**
- * The words about a mirror that is not a day old yet. They claim nothing about a whole day, and do not count as new
- * what was there before.
- */
+/** Words about a mirror that is less than a day old, which do not call new what was there before. */
 import type { Glance } from '../read/page-glance.ts';
 import type { PageRun } from '../read/page-runs.ts';
 import type { Id } from '../../model/id.ts';

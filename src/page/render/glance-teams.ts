@@ -184,14 +184,14 @@ function inTheMirror(read: Glance, team: SeenTeam, context: PageContext): Html {
   const soFar = counted === undefined ? undefined : countedSoFar(counted, next, context.now);
   const line = (label: string, figure: number, note: string) =>
     html`<dt>${label}</dt><dd>${count(figure)} <span class="note">${note}</span></dd>`;
-  const shown =
+  const shownCounts =
     contacts === null
       ? html`<p class="note">No contacts were counted yet.</p>`
       : html`<p class="label">Contacts, segment “${contacts.segment}”</p><p class="big">${count(contacts.now)}</p><p class="note">${soFar ?? contacts.change}</p>${contacts.days < 2 ? none : html`${contacts.line(true)}<p class="row between note"><span>${contacts.first}</span><span>${contacts.gap}</span><span>today</span></p>`}`;
   const users = `${count(totals.unresolved)} unresolved, ${count(totals.gone)} gone`;
   return section(
     'In the mirror',
-    html`<div class="card">${shown}<dl class="pairs">${line('Users', totals.users, users)}${line('Tags', totals.tags, asTheyWere(read, team.teamId, 'tags'))}${line('Contact fields', totals.contactFields, asTheyWere(read, team.teamId, 'fields'))}</dl></div>`,
+    html`<div class="card">${shownCounts}<dl class="pairs">${line('Users', totals.users, users)}${line('Tags', totals.tags, asTheyWere(read, team.teamId, 'tags'))}${line('Contact fields', totals.contactFields, asTheyWere(read, team.teamId, 'fields'))}</dl></div>`,
     { more: html`<a href="${to(context, '/counts')}">Counts and tags</a>` },
   );
 }

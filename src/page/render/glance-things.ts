@@ -120,10 +120,7 @@ function singleThing(read: Glance, team: SeenTeam, context: PageContext): readon
   ];
 }
 
-/**
- * In a copy nothing is decided, so nothing waits for anybody. The banner already says why a team without a daemon is
- * stale.
- */
+/** In a copy nothing waits for anybody. The banner already says why a team without a daemon is stale. */
 export function thingsToDo(read: Glance, context: PageContext): readonly ToDo[] {
   const thingsFrom = (make: typeof staleThing, teams = read.teams) =>
     teams.flatMap((team) => make(read, team, context));

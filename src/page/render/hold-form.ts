@@ -12,13 +12,10 @@ import { clockTime, day, listed, named, time, weekday } from './words.ts';
 const holdColumns = ['name', 'email', 'phone', 'role_id'] as const;
 
 /** A form that somebody has opened or sent, for a field or for `all` of them. */
-export interface HoldAsked {
+export interface HoldRequest {
   readonly deed: 'hold' | 'end';
   readonly field: string;
-  /**
-   * The time that the form sends: a period together with the moment that was shown, or `at`, for the date and time in
-   * `at`.
-   */
+  /** A period together with the moment that was shown, or `at`, for the date and time in `at`. */
   readonly until: string;
   readonly at: string;
   readonly why: string;
@@ -27,7 +24,7 @@ export interface HoldAsked {
 }
 
 /** Reads `?hold=phone` or `?end=phone`. Nothing is open if neither names a field. */
-function holdAsked({ query }: Pick<PageContext, 'query'>): HoldAsked | undefined {
+function readHoldRequest({ query }: Pick<PageContext, 'query'>): HoldRequest | undefined {
   const open = (['hold', 'end'] as const).find((deed) => isHoldField(query.get(deed)));
   return open && { deed: open, field: query.get(open) ?? '', until: '', at: '', why: '', refusal: undefined };
 }
@@ -48,15 +45,15 @@ const formOf = (context: PageContext, team: string, inside: Html): Html =>
   html`<form class="part row form hold" id="hold" method="post" action="${to(context, context.path)}" data-still>${hidden('token', context.decide?.token(context.path) ?? '')}${hidden('team', team)}${inside}<a class="note" href="${href(context, { hold: null, end: null })}">Close</a></form>`;
 
 /** The style sheet shows the words of the button that fit the choice. */
-function holdForm(context: PageContext, team: string, asked: HoldAsked): Html {
+function holdForm(context: PageContext, team: string, request: HoldRequest): Html {
   const { now } = context;
   const begin = Math.ceil(now.getTime() / minuteMs) * minuteMs;
-  const [chosen = ''] = asked.until.split(' ');
+  const [chosen = ''] = request.until.split(' ');
   const isChosen = (key: string) => (chosen === '' ? key === '3d' : key === chosen);
   const ends = stretches.map((one) => ({ ...one, end: new Date(begin + one.days * dayMs) }));
   const fields = [...holdColumns, 'all'].map(
     (field) =>
-      html`<option value="${field}"${field === asked.field ? html` selected` : none}>${fieldWords(field)}</option>`,
+      html`<option value="${field}"${field === request.field ? html` selected` : none}>${fieldWords(field)}</option>`,
   );
   const radio = (key: string, value: string, label: Html) =>
     html`<label><input type="radio" name="until" value="${value}"${isChosen(key) ? html` checked` : none}> ${label}</label>`;
@@ -64,12 +61,12 @@ function holdForm(context: PageContext, team: string, asked: HoldAsked): Html {
     const when = days === 3 ? clockTime(end, now) : day(end, now);
     return radio(key, `${key} ${end.toISOString()}`, time(end, `${weekday(end)} ${when} (${words})`));
   });
-  const other = html`<span class="away">Another date and time, in UTC</span><input type="datetime-local" name="at" value="${asked.at}" aria-label="Date and time, in UTC"> UTC`;
+  const other = html`<span class="away">Another date and time, in UTC</span><input type="datetime-local" name="at" value="${request.at}" aria-label="Date and time, in UTC"> UTC`;
   const button = html`<button class="button main" name="deed" value="hold">Hold ${[...holdColumns, 'all'].map((field) => html`<span class="of-${field}">${fieldWords(field)}</span>`)} until ${ends.map(({ key, end }) => html`<span class="to-${key}">${clockTime(end, now)}</span>`)}<span class="to-at">then</span></button>`;
   return formOf(
     context,
     team,
-    html`<label class="field"><span class="label">Field</span><select name="field">${fields}</select></label><fieldset class="row"><legend class="label">Until</legend>${until}${radio('at', 'at', other)}</fieldset><label class="field why-held"><span class="label">Reason, kept with the hold</span><input name="why" required maxlength="1000" autocomplete="off" value="${asked.why}"></label>${button}`,
+    html`<label class="field"><span class="label">Field</span><select name="field">${fields}</select></label><fieldset class="row"><legend class="label">Until</legend>${until}${radio('at', 'at', other)}</fieldset><label class="field why-held"><span class="label">Reason, kept with the hold</span><input name="why" required maxlength="1000" autocomplete="off" value="${request.why}"></label>${button}`,
   );
 }
 
@@ -113,7 +110,7 @@ function heldAlready(
   { id }: PersonRead,
   team: string,
   holds: readonly HeldRow[],
-  open: HoldAsked | undefined,
+  open: HoldRequest | undefined,
 ): Html {
   const [first] = holds;
   if (first === undefined) return none;
@@ -140,17 +137,17 @@ export function holdChoices(
   context: PageContext,
   read: PersonRead,
   team: string,
-  open = holdAsked(context),
+  open = readHoldRequest(context),
 ): Html {
   const { id, held } = read;
-  const asked = holdColumns.flatMap((column) =>
+  const requestedHolds = holdColumns.flatMap((column) =>
     held.filter((one) => one.reason === 'asked' && one.field === column),
   );
   const others = held.filter(({ reason }) => reason !== 'asked');
   const field = others[0]?.field ?? 'all';
   const words = field === 'all' ? `hold ${id}` : `hold ${id} ${field}`;
   const may = mayDecide(context, team);
-  const now = together(asked).map((holds) => heldAlready(context, read, team, holds, open));
+  const now = together(requestedHolds).map((holds) => heldAlready(context, read, team, holds, open));
   const hold = choice(
     'Leave it alone for a while',
     'nothing is sent or taken until then, whatever changes',

@@ -111,14 +111,19 @@ const keys: readonly (readonly [string, string])[] = [
 const keysInFoot = html`<details data-keys hidden><summary>Keys</summary><dl class="pairs">${keys.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl><button type="button" class="linked" data-keys-off>Turn them off here</button></details>`;
 
 /** @param links other pages of the server, for the foot */
-export function layout(context: PageContext, current: Tab, shown: PageShown, links: readonly string[]): Html {
+export function layout(
+  context: PageContext,
+  current: Tab,
+  content: PageShown,
+  links: readonly string[],
+): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${shown.title}${isCopy(context) ? ' · copy' : ''} · musterd</title>
+<title>${content.title}${isCopy(context) ? ' · copy' : ''} · musterd</title>
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
 <link rel="preload" href="/assets/files/inter-latin-wght-normal.woff2" as="font" type="font/woff2" crossorigin>
 <link rel="stylesheet" href="/assets/letters.css">
@@ -134,7 +139,7 @@ ${tabLinks(context, current)}
 <main id="main" class="wide" tabindex="-1">
 <div class="notice banner" data-banner id="no-answer" role="status" hidden>${icon('alarm', 'act')}<p></p></div>
 ${banner(context)}
-${context.details ? shown.main : withoutDetails(shown.main)}
+${context.details ? content.main : withoutDetails(content.main)}
 </main>
 <footer><div class="wide note"><p class="row"><span>musterd ${context.version}</span><span>Times are UTC</span>${links.map((link) => html`<a href="/${link}">${link}</a>`)}<a href="/assets/guide.md">manual</a></p>${keysInFoot}</div></footer>
 <div class="away" aria-live="polite" data-said></div>

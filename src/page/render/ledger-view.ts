@@ -13,7 +13,7 @@ import {
   teamColumns,
 } from './components.ts';
 import { actorOf, fieldWord, rowOf, whenOf } from './change-row.ts';
-import { changesAsked, inSql, isWholeNumber } from './changes-asked.ts';
+import { changesFilter, inSql, isWholeNumber } from './changes-filter.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, csvOf, href, to } from './links.ts';
 import { textOf } from './three-values.ts';
@@ -42,30 +42,30 @@ function choice(
 }
 
 function filters(context: PageContext, { actors }: ChangesRead): Html {
-  const asked = changesAsked(context, context.now);
-  const people = asked.actor === null || actors.includes(asked.actor) ? actors : [asked.actor, ...actors];
+  const filter = changesFilter(context, context.now);
+  const people = filter.actor === null || actors.includes(filter.actor) ? actors : [filter.actor, ...actors];
   const fields = fieldColumns.map((field) => [field, fieldWord(field)] as const);
-  const since = asked.since?.toISOString().slice(0, 10) ?? '';
-  const inside = html`<label class="field note">Person<input type="search" name="q" value="${asked.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label><label class="field note">Field${choice('field', 'any', asked.field, fields)}</label><label class="field note">Direction${choice(
+  const since = filter.since?.toISOString().slice(0, 10) ?? '';
+  const inside = html`<label class="field note">Person<input type="search" name="q" value="${filter.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label><label class="field note">Field${choice('field', 'any', filter.field, fields)}</label><label class="field note">Direction${choice(
     'direction',
     'any',
-    asked.direction,
+    filter.direction,
     directions.map((one) => [one, one]),
   )}</label><label class="field note">By${choice(
     'actor',
     'anybody',
-    asked.actor,
+    filter.actor,
     people.map((one) => [one, one]),
-  )}</label><label class="field note">Run<input size="8" name="run" inputmode="numeric" value="${asked.runId ?? ''}" maxlength="20"></label><label class="field note">Decision<input size="8" name="decision" inputmode="numeric" value="${asked.decision ?? ''}" maxlength="20"></label><label class="field note">Since<input type="date" name="since" value="${since}"></label>`;
+  )}</label><label class="field note">Run<input size="8" name="run" inputmode="numeric" value="${filter.runId ?? ''}" maxlength="20"></label><label class="field note">Decision<input size="8" name="decision" inputmode="numeric" value="${filter.decision ?? ''}" maxlength="20"></label><label class="field note">Since<input type="date" name="since" value="${since}"></label>`;
   const more = html`<span class="push"></span>${csvChip(csvOf(context))}`;
   return filterForm(context, { kept: ['team'], inside, button: 'Filter', more });
 }
 
 /** What can be undone is a run: the one of the filter, or else the last one here that moved anything. */
 function waysOn(context: PageContext, { rows }: ChangesRead): Html {
-  const asked = changesAsked(context, context.now);
+  const filter = changesFilter(context, context.now);
   const moved = rows.find(({ kind, run_id: run }) => run !== null && (kind === 'push' || kind === 'pull'));
-  const run = asked.runId ?? moved?.run_id ?? null;
+  const run = filter.runId ?? moved?.run_id ?? null;
   const team = context.team?.team ?? (moved === undefined ? '' : teamOf(context, moved.team_id).team);
   const command = run === null ? null : commandOf(context, team, `undo ${run}`);
   const undo = html`<section class="card"><h2>Take a run back</h2><p>Shows the inverse of what a run moved, where it still stands. Nothing is written without <code>--apply</code>.</p>${
@@ -74,7 +74,7 @@ function waysOn(context: PageContext, { rows }: ChangesRead): Html {
       : html`<p class="label">What would go back of run ${count(run)}</p>${commandBox(command)}`
   }</section>`;
   const query = inSql(
-    context.details ? asked : { ...asked, q: isWholeNumber.test(asked.q) ? asked.q : '' },
+    context.details ? filter : { ...filter, q: isWholeNumber.test(filter.q) ? filter.q : '' },
     context,
   );
   const sqlCard = html`<section class="card"><h2>The same in SQL</h2><p>A row of <code>report.changes</code> is one field moved.</p><p class="label">What this page shows</p>${commandBox(query, '')}</section>`;
@@ -84,7 +84,7 @@ function waysOn(context: PageContext, { rows }: ChangesRead): Html {
 function foot(context: PageContext, { rows, isMore, searchEnd }: ChangesRead): Html {
   const last = rows.at(-1);
   const rowWords = many(rows.length, 'row');
-  const isFirst = changesAsked(context, context.now).before === null;
+  const isFirst = changesFilter(context, context.now).before === null;
   const first = isFirst ? none : html`<a href="${href(context, {})}">Newest changes</a>`;
   if (isMore && last !== undefined)
     return html`<span>${rowWords}</span><span class="push"></span>${first}<a href="${href(context, { page: `${last.change_id}` })}" rel="next">Older changes</a>`;
@@ -94,7 +94,7 @@ function foot(context: PageContext, { rows, isMore, searchEnd }: ChangesRead): H
 }
 
 function lead(context: PageContext, { rows, isMore }: ChangesRead): string {
-  const { since, before } = changesAsked(context, context.now);
+  const { since, before } = changesFilter(context, context.now);
   const begin = 'Every field that moved, in either direction.';
   if (isMore || before !== null || since === null) return begin;
   const days = Math.round((context.now.getTime() - since.getTime()) / dayMs);

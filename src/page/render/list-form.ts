@@ -1,5 +1,5 @@
 /** The parts around the rows of a list: filters, the command, and the bar that decides about ticked rows. */
-import { pageAsked, perList } from '../../model/waiting-page.ts';
+import { requestedPage, perList } from '../../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
 import { commandBox } from './components.ts';
 import { asSeen, deedWords, hidden, mayDecide, shownKey } from './decide.ts';
@@ -78,8 +78,8 @@ function allOwn({ list }: ListOnPage): Html {
 function bar(standing: ListOnPage): Html {
   const { list, context, read } = standing;
   const own = list.shown.filter((row) => isOwn(standing, row)).length;
-  const shown = list.shown.length;
-  if (own === shown && shown > 0 && !list.isOfAll) return allOwn(standing);
+  const shownRows = list.shown.length;
+  if (own === shownRows && shownRows > 0 && !list.isOfAll) return allOwn(standing);
   const state = read.isAlone ? {} : { state: list.batch === null ? list.state : null };
   const path = read.isAlone || list.batch === null ? context.path : `/waiting/${list.batch}`;
   const ticks = (which: string) =>
@@ -96,7 +96,7 @@ function bar(standing: ListOnPage): Html {
       : `${count(own)} ${own === 1 ? 'is' : 'are'} your own; rows without a tick wait on.`;
   const ticked = list.isOfAll
     ? none
-    : html`<span><b>${counter} of ${count(shown)}</b> ticked</span><a href="${ticks('all')}" data-ticks="all">All</a><a href="${ticks('none')}" data-ticks="none">None</a><span class="note">${words}</span>`;
+    : html`<span><b>${counter} of ${count(shownRows)}</b> ticked</span><a href="${ticks('all')}" data-ticks="all">All</a><a href="${ticks('none')}" data-ticks="none">None</a><span class="note">${words}</span>`;
   const news = html`<p class="note news" data-news hidden><span></span><a href="${href(context, {})}">Load again</a></p>`;
   return html`<div class="part row bar-below">${news}${ticked}<span class="push"></span><div class="row buttons">${buttons}</div></div>`;
 }
@@ -108,7 +108,7 @@ const teamQuery = ({ context }: ListOnPage): URLSearchParams => {
 
 /** Further pages of a list that is longer than one. */
 function pagesOf({ list, context, read }: ListOnPage): Html {
-  const page = pageAsked(context.query);
+  const page = requestedPage(context.query);
   const last = Math.ceil(list.found / perList);
   if (!read.isAlone || last < 2) return none;
   const link = (to: number, words: string) =>

@@ -1,5 +1,5 @@
 /** People: the roster, with filters and a search, and those who need somebody first. */
-import type { PeopleAsked, PeopleRead, RosterRow } from '../read/page-people.ts';
+import type { PeopleFilter, PeopleRead, RosterRow } from '../read/page-people.ts';
 import type { OpenField } from '../read/page-standings.ts';
 import { printable } from '../../model/in-words.ts';
 import { type PeopleState, peopleSorts, standings, type UserStanding } from '../../model/standing.ts';
@@ -21,7 +21,7 @@ import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import { pill } from './pills.ts';
 import { value } from './three-values.ts';
-import { type Csv, csvFrom, type PageAsked, type PageContext, type PageShown, teamOf } from './view.ts';
+import { type Csv, csvFrom, type ViewRequest, type PageContext, type PageShown, teamOf } from './view.ts';
 import { clockTime, count, day, listed, many, named, time, visible } from './words.ts';
 
 const perPage = 50;
@@ -39,7 +39,7 @@ function readCursor(query: URLSearchParams) {
 }
 
 /** A filter for something that does not exist is ignored. */
-export function peopleAsked({ query, details, isCsv }: PageAsked): PeopleAsked {
+export function peopleFilter({ query, details, isCsv }: ViewRequest): PeopleFilter {
   const sort = query.get('sort') ?? '';
   const role = query.get('role') ?? '';
   return {
@@ -169,27 +169,27 @@ const chipOrder: readonly PeopleState[] = [
 ];
 
 function filters(context: PageContext, { counts, roles }: PeopleRead): Html {
-  const asked = peopleAsked(context);
+  const filter = peopleFilter(context);
   const options = roles.map(
     ({ role_id: id, name }) =>
-      html`<option value="${id}"${id === asked.roleId ? html` selected` : none}>${id} ${visible(name ?? '')}</option>`,
+      html`<option value="${id}"${id === filter.roleId ? html` selected` : none}>${id} ${visible(name ?? '')}</option>`,
   );
   const hint = context.details ? 'Name, email, phone or id' : 'Id';
-  const inside = html`${searchField(hint, asked.q)}<label><span class="away">Role</span><select name="role"><option value="">Every role</option>${options}</select></label>`;
+  const inside = html`${searchField(hint, filter.q)}<label><span class="away">Role</span><select name="role"><option value="">Every role</option>${options}</select></label>`;
   const form = filterForm(context, { kept: ['team', 'state', 'sort'], inside, button: 'Search' });
   const all = chipOrder
-    .filter((state) => !rare.has(state) || counts[state] > 0 || state === asked.state)
+    .filter((state) => !rare.has(state) || counts[state] > 0 || state === filter.state)
     .map((state) => ({
       label: chipWords[state],
       count: counts[state],
       href: href(context, { state: state === 'present' ? null : state }),
-      isCurrent: state === asked.state,
+      isCurrent: state === filter.state,
     }));
   return html`${form}${chips('Show', all, csvChip(csvOf(context)))}`;
 }
 
 function nobody(context: PageContext, { counts }: PeopleRead): Html {
-  const { q, state, roleId } = peopleAsked(context);
+  const { q, state, roleId } = peopleFilter(context);
   if (q === '' && roleId === null && counts.present + counts.left === 0)
     return empty('dashed', 'Nobody yet', 'The first run takes everybody from the service.');
   const what = context.details ? 'names, emails, phones and ids' : 'ids';
@@ -212,7 +212,7 @@ function nobody(context: PageContext, { counts }: PeopleRead): Html {
 
 function foot(context: PageContext, { rows, isMore, found, counts }: PeopleRead): Html {
   const { before } = readCursor(context.query);
-  const whole = found ?? counts[peopleAsked(context).state];
+  const whole = found ?? counts[peopleFilter(context).state];
   const last = rows.at(-1);
   const next =
     isMore && last !== undefined
@@ -226,7 +226,7 @@ export function people(read: PeopleRead, context: PageContext): PageShown {
   const { counts, rows } = read;
   const left = counts.left === 0 ? '' : ` ${count(counts.left)} ${counts.left === 1 ? 'has' : 'have'} left.`;
   const lead = `${count(counts.present)} in the team, of whom ${count(counts.equal)} ${counts.equal === 1 ? 'is' : 'are'} equal on both sides.${left}`;
-  const { state } = peopleAsked(context);
+  const { state } = peopleFilter(context);
   const list =
     rows.length === 0
       ? nobody(context, read)

@@ -155,10 +155,7 @@ function editSteps(context: PageContext, periods: readonly PersonPeriod[]): read
   );
 }
 
-/**
- * What was done about an edit belongs to it, by its number or by the value that it gave the field. A pull begins a new
- * event.
- */
+/** What was done about an edit belongs to it, by its number or its value. A pull begins a new event. */
 function eventsOf(steps: readonly HistoryStep[]): readonly HistoryEvent[] {
   const last = new Map<string, HistoryEvent>();
   const events: HistoryEvent[] = [];

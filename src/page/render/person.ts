@@ -6,7 +6,7 @@ import { isCopy } from './banner.ts';
 import { choice, heading, table } from './components.ts';
 import { asSeen, barredNote, takeButton } from './decide.ts';
 import { fieldName, fieldTitle } from './hold-words.ts';
-import { type HoldAsked, holdChoices } from './hold-form.ts';
+import { type HoldRequest, holdChoices } from './hold-form.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
 import { personHistory } from './person-history.ts';
@@ -170,8 +170,8 @@ function why(context: PageContext, read: PersonRead, team: string): Html {
     explained === null
       ? none
       : html`<p>${row.gone_at === null && isEqual ? 'Nothing happens next: both sides agree.' : visible(explained.next)}</p>`;
-  const asked = html`<p class="note">As a run last saw the service. <code>${commandOf(context, team, `why ${read.id}`)}</code> asks it now.</p>`;
-  return html`<div class="part why"><h2 class="h3">Why, and what happens next</h2>${reasons}${next}${asked}</div>`;
+  const note = html`<p class="note">As a run last saw the service. <code>${commandOf(context, team, `why ${read.id}`)}</code> asks it now.</p>`;
+  return html`<div class="part why"><h2 class="h3">Why, and what happens next</h2>${reasons}${next}${note}</div>`;
 }
 
 function lead(context: PageContext, { id, row, periods }: PersonRead): Html {
@@ -193,8 +193,8 @@ function lead(context: PageContext, { id, row, periods }: PersonRead): Html {
   return html`${parts.map((part, i) => html`${i === 0 ? '' : ' · '}${part}`)}`;
 }
 
-/** @param asked what was asked for and has not been done */
-export function onePerson(read: PersonRead, context: PageContext, asked?: HoldAsked): PageShown {
+/** @param request what was asked for and has not been done */
+export function onePerson(read: PersonRead, context: PageContext, request?: HoldRequest): PageShown {
   const { id, row, held, teamId } = read;
   const { team } = teamOf(context, teamId);
   const title = context.details && row.name !== '' ? named(row.name) : html`<span class="mono">${id}</span>`;
@@ -202,12 +202,12 @@ export function onePerson(read: PersonRead, context: PageContext, asked?: HoldAs
   const mayAct = row.gone_at === null && !isCopy(context);
   const others = held.filter(({ reason }) => reason !== 'asked');
   const choices = mayAct
-    ? html`${others.map((hold) => choicesOf(context, read, team, hold))}${holdChoices(context, read, team, asked)}`
+    ? html`${others.map((hold) => choicesOf(context, read, team, hold))}${holdChoices(context, read, team, request)}`
     : none;
   const act = mayAct && held.some(mustAct) ? ' act-bar' : '';
   const barred = mayAct && held.length > 0 ? barredNote(context, [team]) : none;
   const card = html`<div class="card flush person${act}">${versions(context, read)}${why(context, read, team)}${barred}${choices}</div>`;
-  const refused = asked?.refusal === undefined ? none : nothingCard(`${asked.refusal}.`);
+  const refused = request?.refusal === undefined ? none : nothingCard(`${request.refusal}.`);
   const main = html`${refused}${heading(title, lead(context, read), before)}${card}${overTime(context, read)}${personHistory(context, read)}`;
   return { title: context.details ? printable(row.name) || `${id}` : `${id}`, main };
 }

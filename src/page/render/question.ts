@@ -22,10 +22,7 @@ export interface Question {
   readonly back: string;
   /** The rows that have values; missing rows of a listing have none. */
   readonly rows: readonly PageField[];
-  /**
-   * The number of rows to decide about. It is larger than that of the rows with values only if a list is decided about
-   * as a whole.
-   */
+  /** The number of rows to decide about, which is larger than that of `rows` if a list is decided about as a whole. */
   readonly number: number;
   /** The number of all rows that wait in the list. */
   readonly all: number;
@@ -227,8 +224,8 @@ export interface QuestionShown {
 }
 
 /** A page of its own, with what happens at the left and the form at the right. */
-export function asking(context: PageContext, asked: QuestionShown): PageShown {
-  const { title, lead, before, what, facts, path, values, deed, back, hasUndo } = asked;
+export function asking(context: PageContext, question: QuestionShown): PageShown {
+  const { title, lead, before, what, facts, path, values, deed, back, hasUndo } = question;
   const { decide } = context;
   if (decide === null) return { title, main: none };
   const leave = html`<a class="button" href="${back}">Back</a>`;

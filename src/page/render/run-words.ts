@@ -100,10 +100,7 @@ export const stripLegend: Html = html`<p class="row note legend">${(
     html`<span><svg class="key" width="6" height="11" aria-hidden="true">${tickOf(weight, { x: 1, y: weight === 'idle' ? 6 : 0, height: weight === 'idle' ? 5 : 11 })}</svg> ${words}</span>`,
 )}</p>`;
 
-/**
- * `every 5 minutes`.
- * @param limitSeconds three times the longest pause of the schedule
- */
+/** `every 5 minutes`. @param limitSeconds three times the longest pause of the schedule */
 export function rhythm(limitSeconds: number): string {
   const minutes = Math.round(limitSeconds / 180);
   if (minutes < 1) return 'several times a minute';

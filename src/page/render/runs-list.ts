@@ -37,13 +37,13 @@ function lanesOf({ runs, beganAt }: RunsRead, now: Date): Html {
   const sixHours = now.getTime() - hoursShown * hourMs;
   const isYoung = beganAt !== null && beganAt.getTime() > sixHours;
   const from = isYoung ? beganAt : new Date(sixHours);
-  const shown = runs.filter(({ startedAt }) => startedAt >= from);
+  const recentRuns = runs.filter(({ startedAt }) => startedAt >= from);
   const hours = isYoung
     ? [from, now]
     : Array.from({ length: hoursShown + 1 }, (_, i) => new Date(from.getTime() + i * hourMs));
   const card = html`<section class="card" aria-label="${isYoung ? 'Since it began' : 'The last six hours'}"><dl class="pairs">${lanes.map(
     (lane) =>
-      html`<dt>${laneNames[lane]}</dt><dd>${strip({ runs: shown.filter(({ groups }) => groups.includes(lane)), label: laneNames[lane], from, to: now, steps: 120 })}</dd>`,
+      html`<dt>${laneNames[lane]}</dt><dd>${strip({ runs: recentRuns.filter(({ groups }) => groups.includes(lane)), label: laneNames[lane], from, to: now, steps: 120 })}</dd>`,
   )}<dd class="row between note ends" aria-hidden="true">${hours.map((hour) => html`<span>${clockTime(hour, hour)}</span>`)}</dd></dl>${stripLegend}</section>`;
   return beganAt === null ? card : section('Since it began', card, { note: sinceItBegan(beganAt, now) });
 }
@@ -60,8 +60,8 @@ const kinds = {
 type Kind = keyof typeof kinds;
 
 const kindOf = ({ query }: PageContext): Kind => {
-  const asked = query.get('state') ?? 'worth';
-  return Object.hasOwn(kinds, asked) ? (asked as Kind) : 'worth';
+  const stateWord = query.get('state') ?? 'worth';
+  return Object.hasOwn(kinds, stateWord) ? (stateWord as Kind) : 'worth';
 };
 
 function runRow(run: PageRun, context: PageContext, isOpen: boolean): TableRow {
@@ -167,9 +167,9 @@ export function runsPage(read: RunsRead, context: PageContext): PageShown {
     { label: 'Took', isNumber: true },
     { label: 'Requests', isNumber: true },
   ];
-  const shown = runs.filter(kinds[kindOf(context)].fits).length;
+  const fitting = runs.filter(kinds[kindOf(context)].fits).length;
   const last = runs.at(-1);
-  const foot = html`<span>Shown: ${count(shown)} of ${many(runs.length, 'run')}${isRecent ? (read.beganAt === null ? ' of the last 24 hours' : ' since it began') : ''}</span><span class="push"></span>${last === undefined ? none : html`<a href="${href(context, { before: last.runId.toString(), open: null })}">Older runs</a>`}`;
+  const foot = html`<span>Shown: ${count(fitting)} of ${many(runs.length, 'run')}${isRecent ? (read.beganAt === null ? ' of the last 24 hours' : ' since it began') : ''}</span><span class="push"></span>${last === undefined ? none : html`<a href="${href(context, { before: last.runId.toString(), open: null })}">Older runs</a>`}`;
   return {
     title,
     main: html`${head}${isRecent ? lanesOf(read, context.now) : none}${chips('Which runs', (Object.keys(kinds) as Kind[]).map(chip), csvChip(csvOf(context)))}${table(context, { caption: 'Runs, the newest first', columns, rows: rowsOf(read, context), foot })}`,

@@ -43,10 +43,7 @@ export function gapsOf(points: readonly Point[]): readonly Gap[] {
   return gaps;
 }
 
-/**
- * Keeps the lowest and the highest value of each column of pixels, in the order of time, and a missing one. More than
- * that cannot be seen.
- */
+/** Keeps the lowest, the highest and a missing value of each column of pixels, since more cannot be seen. */
 export function thin(points: readonly Point[], columnOf: (atMs: number) => number): readonly Point[] {
   const columns = Map.groupBy(points, ({ atMs }) => Math.floor(columnOf(atMs)));
   return [...columns.values()].flatMap((inside) => {

@@ -47,10 +47,7 @@ export interface ShownChart {
 const above = 22;
 const below = 26;
 
-/**
- * The text is in an SVG that does not scale, the geometry in one within it that does. The figures of the axis are in a
- * gutter at the right.
- */
+/** Text does not scale, so the geometry has an SVG of its own within it. Figures stand in a gutter at the right. */
 export function lineChart(chart: Chart, { sentence, timeWords, id }: ShownChart): Html {
   const { width, height, values, times, gaps } = chart;
   const bottom = above + height;

@@ -1,5 +1,5 @@
 /** Tags: how they grew, and each of them. */
-import type { TagsAsked, TagsRead } from '../read/page-tags.ts';
+import type { TagsFilter, TagsRead } from '../read/page-tags.ts';
 import { printable } from '../../model/in-words.ts';
 import {
   chips,
@@ -16,14 +16,14 @@ import {
 import { cameOrWent, monthsChart } from './growth.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
-import { type Csv, csvFrom, type PageAsked, type PageContext, type PageShown, teamOf } from './view.ts';
+import { type Csv, csvFrom, type ViewRequest, type PageContext, type PageShown, teamOf } from './view.ts';
 import { count, day, many, named, time, visible } from './words.ts';
 
 const perPage = 100;
 const mostInFile = 100_000;
 const sorts = ['tag', 'first', 'id'] as const;
 
-export function tagsAsked({ query, isCsv }: Pick<PageAsked, 'query' | 'isCsv'>): TagsAsked {
+export function tagsFilter({ query, isCsv }: Pick<ViewRequest, 'query' | 'isCsv'>): TagsFilter {
   const sort = query.get('sort') ?? '';
   const page = query.get('page') ?? '';
   return {
@@ -37,7 +37,7 @@ export function tagsAsked({ query, isCsv }: Pick<PageAsked, 'query' | 'isCsv'>):
 }
 
 function filters(context: PageContext, { now, gone }: TagsRead): Html {
-  const { q, hasGone } = tagsAsked(context);
+  const { q, hasGone } = tagsFilter(context);
   const inside = searchField('Name of a tag', q);
   const form = filterForm(context, { kept: ['team', 'state', 'sort'], inside, button: 'Search' });
   const all = [
@@ -48,7 +48,7 @@ function filters(context: PageContext, { now, gone }: TagsRead): Html {
 }
 
 function list(context: PageContext, { rows, found }: TagsRead): Html {
-  const { q, before, hasGone } = tagsAsked(context);
+  const { q, before, hasGone } = tagsFilter(context);
   if (rows.length === 0)
     return empty(
       'dashed',

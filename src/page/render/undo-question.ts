@@ -1,7 +1,4 @@
-/**
- * Asks before a decision is taken back. It shows what is set back, what waits again, and what has moved since and is
- * left alone.
- */
+/** Asks before a decision is taken back, and shows what is set back, what waits again and what is left alone. */
 import type { FollowedDecision } from '../read/page-decided.ts';
 import type { Sending } from '../read/page-waiting-view.ts';
 import type { Id } from '../../model/id.ts';

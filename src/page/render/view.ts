@@ -10,7 +10,7 @@ export const tabs = ['At a glance', 'Waiting', 'Runs', 'People', 'Counts', 'Chan
 export type Tab = (typeof tabs)[number];
 
 /** What a reader asked for. */
-export interface PageAsked {
+export interface ViewRequest {
   /** Parameters of the path, such as `id` of `/people/:team/:id`. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
@@ -21,7 +21,7 @@ export interface PageAsked {
 }
 
 /** The things that every view knows besides its own data. */
-export interface PageContext extends PageAsked {
+export interface PageContext extends ViewRequest {
   /** The path that was asked for, without the query. */
   readonly path: string;
   /** All teams that the reader may see. */
@@ -104,7 +104,7 @@ export interface View<Read = unknown> {
   readonly path: string;
   readonly tab: Tab;
   /** @returns `null` if it does not exist */
-  readonly read: (reader: PageReader, asked: PageAsked) => Promise<Read | null>;
+  readonly read: (reader: PageReader, asked: ViewRequest) => Promise<Read | null>;
   readonly render: (read: Read, context: PageContext) => PageShown;
   /** The rows as a file, at the path followed by `.csv`. */
   readonly csv?: (read: Read, context: PageContext) => Csv;

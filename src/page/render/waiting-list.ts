@@ -187,10 +187,7 @@ const notes: Readonly<Record<string, Html>> = {
   missing: html`<div class="notice receipt" role="status" id="receipt"><p><b>It is agreed that they are gone.</b> The next complete run calls them so, if it does not find them.</p></div>`,
 };
 
-/**
- * The view of all lists, or of one alone.
- * @param refusal why nothing was decided, if the list comes back
- */
+/** The view of all lists, or of one alone. @param refusal why nothing was decided, if the list comes back */
 export function waiting(read: PageWaiting, context: PageContext, refusal?: string): PageShown {
   const receipt =
     refusal === undefined

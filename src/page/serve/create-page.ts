@@ -126,10 +126,10 @@ async function answerDecision(
   const by = { ...options.decide, configs };
   const read = <Result>(work: (frame: PageFrame) => Promise<Result>) =>
     readPageFrame(db, team, work, deciderOf(options, question));
-  const page = (context: PageContext, shown: PageShown): PageAnswer => ({
-    status: shown.status ?? 200,
+  const page = (context: PageContext, view: PageShown): PageAnswer => ({
+    status: view.status ?? 200,
     type: htmlType,
-    body: layout(context, tab, shown, links).toString(),
+    body: layout(context, tab, view, links).toString(),
   });
   const posing = async () => ({
     question,

@@ -79,10 +79,7 @@ export function readDecisionForm(form: URLSearchParams): DecisionForm {
   return { verb, rows, all: Number(all), state: form.get('state') ?? '', back };
 }
 
-/**
- * Reads the number of a decision that is to be taken back, and what the page showed of it.
- * @throws MusterdError `usage`
- */
+/** Reads the number of a decision that is to be taken back, and what the page showed of it. @throws MusterdError `usage` */
 export function readUndoForm(form: URLSearchParams): {
   readonly number: bigint;
   readonly keys: readonly string[];

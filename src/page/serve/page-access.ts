@@ -9,10 +9,7 @@ export interface PageKeys {
 }
 
 export type Admission =
-  /**
-   * `actor` is the person, if somebody has proven to know the token. `isKnown` says that the token belongs to that
-   * name; otherwise it is whatever somebody typed.
-   */
+  /** `actor` has proven to know the token. `isKnown` says that it belongs to that name, which else was just typed. */
   | { readonly may: true; readonly actor: string | null; readonly isKnown: boolean }
   | { readonly may: false; readonly status: 401 | 403 | 429; readonly waitMs: number };
 

@@ -1,7 +1,4 @@
-/**
- * Decisions on the page: confirmed once, then carried out by the code of the commands, in the name of the person who
- * logged in.
- */
+/** Decisions on the page. The code of the commands carries them out, in the name of the person who logged in. */
 import { MusterdError } from '../../errors.ts';
 import type { PageFrame } from '../read/page-reader.ts';
 import { type PageField, readHeldRows } from '../read/page-waiting.ts';
@@ -63,9 +60,9 @@ async function listAgain(
   const query = new URLSearchParams(search);
   if (back === '' && context.teams.length > 1) query.set('team', form.get('team') ?? '');
   query.set('ticks', ticks);
-  const asked = { params: question.params, query, isCsv: false };
-  const read = await readWaitingView(frame.reader, asked);
-  return { ...waiting(read, { ...context, ...asked, path: question.path }, refusal), status };
+  const filter = { params: question.params, query, isCsv: false };
+  const read = await readWaitingView(frame.reader, filter);
+  return { ...waiting(read, { ...context, ...filter, path: question.path }, refusal), status };
 }
 
 /** Finds those of the shown rows that are not as they were. */
@@ -101,12 +98,12 @@ interface FormOfList extends ReturnType<typeof readDecisionForm> {
 /** @throws MusterdError `usage` for a form that belongs to no list */
 function readForm({ form, question }: PostedForm) {
   const { batch } = question.params;
-  const asked = readDecisionForm(form);
+  const decisionForm = readDecisionForm(form);
   // To withdraw an edit outside of a batch is to take what the service has.
-  const verb = asked.verb === 'Withdraw' && batch === undefined ? 'service' : asked.verb;
-  if (ofBatch.has(verb) !== (batch !== undefined) || (asked.rows === null && batch === undefined))
+  const verb = decisionForm.verb === 'Withdraw' && batch === undefined ? 'service' : decisionForm.verb;
+  if (ofBatch.has(verb) !== (batch !== undefined) || (decisionForm.rows === null && batch === undefined))
     throw new MusterdError('usage', 'The form cannot be read: it is not of this list');
-  return { ...asked, verb, batch };
+  return { ...decisionForm, verb, batch };
 }
 
 async function besideList(
@@ -129,11 +126,13 @@ async function besideList(
 const keysOf = ({ rows }: Pick<FormOfList, 'rows'>): readonly string[] => (rows ?? []).map(({ key }) => key);
 
 /** The reason why nothing is decided, with the list and its ticks as they are now; `null` if it is as it was shown. */
-function whatMoved(asked: FormOfList) {
-  const { rows, all, total, now, batch } = asked;
+function whatMoved(decisionForm: FormOfList) {
+  const { rows, all, total, now, batch } = decisionForm;
   if (rows !== null) {
     const moved = movedIn(rows, now, batch).length;
-    return moved === 0 ? null : { refusal: movedWords(moved, rows.length), ticks: keysOf(asked).join(',') };
+    return moved === 0
+      ? null
+      : { refusal: movedWords(moved, rows.length), ticks: keysOf(decisionForm).join(',') };
   }
   if (total === all) return null;
   const refusal =
@@ -141,9 +140,9 @@ function whatMoved(asked: FormOfList) {
   return { refusal, ticks: 'none' };
 }
 
-function ask(asked: FormOfList, { question, config }: PostedForm, context: PageContext): PageShown {
-  const { verb, rows, all, state, back, list, now, total } = asked;
-  const keys = keysOf(asked);
+function ask(decisionForm: FormOfList, { question, config }: PostedForm, context: PageContext): PageShown {
+  const { verb, rows, all, state, back, list, now, total } = decisionForm;
+  const keys = keysOf(decisionForm);
   const [path, search] = (/^\/waiting\b/.test(back) ? back : question.path).split(/\?(.*)/s);
   const query = new URLSearchParams(search);
   return confirmation(context, {
@@ -214,12 +213,12 @@ async function prepare(
     const refusal = 'No row is ticked. Tick those that you want to decide.';
     return await listAgain(posted, frame, context, { status: 400, refusal });
   }
-  const asked = await besideList(form, frame, posted);
-  const moved = whatMoved(asked);
+  const decisionForm = await besideList(form, frame, posted);
+  const moved = whatMoved(decisionForm);
   if (moved !== null) return await listAgain(posted, frame, context, { status: 409, ...moved });
   return posted.form.get('confirmed') === null
-    ? ask(asked, posted, context)
-    : carryOut(asked, options, posted, context);
+    ? ask(decisionForm, posted, context)
+    : carryOut(decisionForm, options, posted, context);
 }
 
 function saidOf(decision: bigint | null): string {

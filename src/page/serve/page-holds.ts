@@ -5,7 +5,7 @@ import { type PersonRead, readPerson } from '../read/page-person.ts';
 import type { PageReader } from '../read/page-reader.ts';
 import type { TimeFromNow } from '../../model/moment.ts';
 import { refusedPage } from '../render/decide.ts';
-import { type HoldAsked, isHoldField } from '../render/hold-form.ts';
+import { type HoldRequest, isHoldField } from '../render/hold-form.ts';
 import { to } from '../render/links.ts';
 import { onePerson } from '../render/person.ts';
 import type { PageContext, PageShown } from '../render/view.ts';
@@ -17,7 +17,7 @@ import { type FormHandler, decidingOn, setupOf } from './deciding.ts';
 
 export const holdPattern = '/people/:team/:id';
 
-const askedOf = ({ form = new URLSearchParams() }: PageQuestion): HoldAsked => ({
+const holdRequestOf = ({ form = new URLSearchParams() }: PageQuestion): HoldRequest => ({
   deed: form.get('deed') === 'end' ? 'end' : 'hold',
   field: form.getAll('field').length === 1 ? (form.get('field') ?? '') : 'all',
   until: form.get('until') ?? '',
@@ -26,11 +26,8 @@ const askedOf = ({ form = new URLSearchParams() }: PageQuestion): HoldAsked => (
   refusal: undefined,
 });
 
-/**
- * The moment that was shown, or the one that was typed.
- * @throws MusterdError `usage`
- */
-function endOf({ until, at }: HoldAsked): TimeFromNow {
+/** The moment that was shown, or the one that was typed. @throws MusterdError `usage` */
+function endOf({ until, at }: HoldRequest): TimeFromNow {
   const [how, moment = ''] = until.split(' ');
   try {
     return readUntil(how === 'at' ? at : moment);
@@ -65,16 +62,16 @@ const prepare: FormHandler['prepare'] = async (options, { question }, frame, con
   const person = await somebody(frame.reader, question);
   if (person === null) return nobody(context);
   const { form = new URLSearchParams() } = question;
-  const asked = askedOf(question);
+  const request = holdRequestOf(question);
   const { setup, leased } = setupOf(options, { question, form, config });
   const { id } = person;
   try {
     requireReadable(form);
     const wanted = { id, fields: fieldsOf(question) };
     const wish =
-      asked.deed === 'end'
+      request.deed === 'end'
         ? undefined
-        : { ...wanted, end: endOf(asked), why: readReason(form), actor: context.decide?.actor };
+        : { ...wanted, end: endOf(request), why: readReason(form), actor: context.decide?.actor };
     return async () => {
       if (wish !== undefined) await holdFields(setup, leased, wish);
       else if ((await endHold(setup, leased, wanted)).length === 0)
@@ -83,7 +80,7 @@ const prepare: FormHandler['prepare'] = async (options, { question }, frame, con
     };
   } catch (error) {
     if (!(error instanceof MusterdError)) throw error;
-    return { ...onePerson(person, context, { ...asked, refusal: error.message }), status: 400 };
+    return { ...onePerson(person, context, { ...request, refusal: error.message }), status: 400 };
   }
 };
 
@@ -96,7 +93,7 @@ const refusedAfterAll: FormHandler['refusedAfterAll'] = async (
   const person = await somebody(frame.reader, question);
   if (person === null) return nobody(context);
   const refusal = [message, hint].filter((one) => one !== undefined).join('. ');
-  return { ...onePerson(person, context, { ...askedOf(question), refusal }), status: 409 };
+  return { ...onePerson(person, context, { ...holdRequestOf(question), refusal }), status: 409 };
 };
 
 export const holding: FormHandler = { tab: 'People', prepare, refusedAfterAll };

@@ -7,15 +7,15 @@ import { readPerson } from '../read/page-person.ts';
 import { readOneRun, readRuns } from '../read/page-runs.ts';
 import { readTags } from '../read/page-tags.ts';
 import { readWaitingView } from '../read/page-waiting-view.ts';
-import { changesAsked } from '../render/changes-asked.ts';
-import { counts, countsAsked } from '../render/counts.ts';
+import { changesFilter } from '../render/changes-filter.ts';
+import { counts, countsRange } from '../render/counts.ts';
 import { glance } from '../render/glance.ts';
 import { countsCsv } from '../render/growth.ts';
 import { changes, changesCsv } from '../render/ledger-view.ts';
-import { people, peopleAsked, peopleCsv } from '../render/people.ts';
+import { people, peopleFilter, peopleCsv } from '../render/people.ts';
 import { onePerson } from '../render/person.ts';
 import { oneRun, runsCsv, runsPage } from '../render/runs-list.ts';
-import { tags, tagsAsked, tagsCsv } from '../render/tags.ts';
+import { tags, tagsFilter, tagsCsv } from '../render/tags.ts';
 import { type View, view } from '../render/view.ts';
 import { waiting, waitingCsv } from '../render/waiting-list.ts';
 
@@ -34,7 +34,7 @@ export const pageViews: readonly View[] = [
   view({
     path: '/people',
     tab: 'People',
-    read: (reader, asked) => readPeople(reader, peopleAsked(asked)),
+    read: (reader, asked) => readPeople(reader, peopleFilter(asked)),
     render: people,
     csv: peopleCsv,
   }),
@@ -47,21 +47,21 @@ export const pageViews: readonly View[] = [
   view({
     path: '/counts',
     tab: 'Counts',
-    read: (reader, asked) => readCounts(reader, countsAsked(asked)),
+    read: (reader, asked) => readCounts(reader, countsRange(asked)),
     render: counts,
     csv: countsCsv,
   }),
   view({
     path: '/tags',
     tab: 'Counts',
-    read: (reader, asked) => readTags(reader, tagsAsked(asked)),
+    read: (reader, asked) => readTags(reader, tagsFilter(asked)),
     render: tags,
     csv: tagsCsv,
   }),
   view({
     path: '/changes',
     tab: 'Changes',
-    read: (reader, asked) => readChanges(reader, changesAsked(asked, reader.now)),
+    read: (reader, asked) => readChanges(reader, changesFilter(asked, reader.now)),
     render: changes,
     csv: changesCsv,
   }),

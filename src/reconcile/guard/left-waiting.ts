@@ -21,10 +21,7 @@ export function stayingOf<Held>(
   });
 }
 
-/**
- * The number of single fields that wait for a person after this: those that it holds, and those held before that it
- * leaves.
- */
+/** The number of single fields that will wait for a person: those that it holds, and those that it leaves held. */
 export function countHeld(
   plans: readonly UserPlan[],
   before: readonly { readonly userId: Id; readonly field: Field }[],

@@ -60,17 +60,11 @@ export const isSameEdit = (
   { edits }: Pick<EditsAndVersions, 'edits'>,
 ): boolean => edit === edits[field]?.id;
 
-/**
- * Whether edit and service are as they were seen: the same edit, value and base, and no later version that proves a
- * change.
- */
+/** Whether it is the same edit, value and base as it was seen, with no later version that proves a change. */
 export const isAsSeen = (hold: Hold, values: Values, known: EditsAndVersions): boolean =>
   isSameEdit(hold, known) && samePush(hold.field, hold, values) && !isLater(hold, known);
 
-/**
- * Whether the service shows a later version than was seen, either in the mirror's row or by the run that stopped it and
- * wrote no row.
- */
+/** Whether the service shows a later version than was seen, in the mirror's row or by the run that stopped it. */
 function isLater(
   { seenMs }: Pick<Hold, 'seenMs'>,
   { versions }: Pick<EditsAndVersions, 'versions'>,
@@ -83,10 +77,7 @@ function isLater(
 export const isApproved = (hold: Hold | undefined, values: Values, known: EditsAndVersions): boolean =>
   hold?.decision !== undefined && isAsSeen(hold, values, known);
 
-/**
- * The reason, in words, why a person's decision about this edit is void: the service has moved since. It has both
- * versions if they are known.
- */
+/** The reason why a person's decision about this edit is void, with both versions if they are known. */
 export function voidDetail(
   hold: Hold | undefined,
   values: Values,

@@ -80,10 +80,7 @@ export function mergeField(
 export type ConflictPolicy = 'hold' | 'service-wins' | 'mirror-wins';
 
 export interface Policy extends Readonly<Record<Field, ConflictPolicy>> {
-  /**
-   * Whether all that is sent may need an approval. Then an editor's word for the split of a name does not send its
-   * halves along.
-   */
+  /** Whether all that is sent may need an approval, so that an editor's split of a name is not sent along. */
   readonly approvesSplits?: boolean;
 }
 

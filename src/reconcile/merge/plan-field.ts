@@ -53,10 +53,7 @@ function unsendableName(mirror: MirrorUser, base: BaseUser): string | undefined 
   return `the split of "${base.joined}" is a guess: set ${other} too, or name_split = 'known'`;
 }
 
-/**
- * Whether a hold waits for a person whatever the service does, which a rejected edit does, and one from before the user
- * left.
- */
+/** Whether a hold waits for a person whatever the service does: a rejected edit, or one from before the user left. */
 export const standsByMirror = ({ reason }: Pick<Hold, 'reason'>): boolean =>
   reason === 'gone' || reason === 'rejected';
 

@@ -16,10 +16,7 @@ export interface AnsweredIntent {
   /** The user right before the push; unknown if an earlier run sent it. */
   readonly before?: ServiceUser | undefined;
   readonly outcomes: FieldOutcomes;
-  /**
-   * Whether the answer to the update itself shows the user. Otherwise the user was read back, and others may have
-   * changed it in between.
-   */
+  /** Whether the answer to the update itself shows the user, with nobody's change in between. */
   readonly isDirect?: boolean;
   readonly requestId: string | null;
   /** The service's message when it refused. */

@@ -27,10 +27,7 @@ function closeSettled(answer: AnsweredIntent): AnsweredIntent {
   return { ...answer, outcomes: Object.fromEntries(outcomes) };
 }
 
-/**
- * Reads refused users back and records those that are done.
- * @returns those that are still to be sent
- */
+/** Reads refused users back and records those that are done. @returns those that are still to be sent */
 async function readRefused(
   places: PushContext,
   settings: PushSettings,
@@ -102,10 +99,7 @@ async function bisect(
   return [...refused, ...(await sendHalf(await readRefused(places, settings, waiting, error)))];
 }
 
-/**
- * Sends intents and records their outcomes.
- * @returns the users that the service refused individually
- */
+/** Sends intents and records their outcomes. @returns the users that the service refused individually */
 export async function sendIntents(
   places: PushContext,
   settings: PushSettings,

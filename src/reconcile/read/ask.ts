@@ -68,10 +68,7 @@ function distinct(
   return [...byForm.values()];
 }
 
-/**
- * Makes a function that tells whether one of them is not among the users yet. `users` only grows, so nobody is looked
- * for twice.
- */
+/** Tells whether one of them is still missing from `users`, which only grows, so that nobody is looked for twice. */
 export function someMissing(wanted: readonly Id[], users: ReadonlyMap<Id, unknown>): () => boolean {
   let found = 0;
   return () => {

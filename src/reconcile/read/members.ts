@@ -1,7 +1,4 @@
-/**
- * An index of the team's members, made once for each answer of the service, because a run of one edit looks at few of
- * them.
- */
+/** An index of the team's members, made once for each answer, because a run of one edit looks at few of them. */
 import type { TeamMember } from '../../model/team-member.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';

@@ -57,10 +57,7 @@ export function nameIn({ users, members }: Pick<Roster, 'users' | 'members'>, id
   return readable(users.get(id)?.name) ?? members.get(id)?.name ?? '';
 }
 
-/**
- * Collects the users of answers. Rows of other teams are set aside with those that cannot be read. If a user comes
- * twice, the last row counts.
- */
+/** Collects users of answers, apart from rows of other teams. If a user comes twice, the last row counts. */
 export function createUserCollector(teamId: Id, before: readonly RejectedRow[]) {
   const users = new Map<Id, ServiceUser>();
   const rejected: RejectedRow[] = [...before];
@@ -127,10 +124,7 @@ async function takeInTurns(answer: UsersAnswer, take: (answer: UsersAnswer) => v
   await inTurns(chunks(answer.users, 100), (users) => take({ ...answer, users, rejected: [] }));
 }
 
-/**
- * The roster if only those were read who can differ.
- * @param shown the number of users that are shown
- */
+/** The roster if only those were read who can differ. @param shown the number of users that are shown */
 export function rosterOfSome(
   team: Team,
   answer: UsersAnswer,

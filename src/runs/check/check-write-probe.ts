@@ -133,10 +133,7 @@ async function probePhone(service: Client, subject: Subject, report: Report): Pr
   report.probe('form of a written phone', { form }, 'ok', form);
 }
 
-/**
- * Restores email and name. The name is sent only if it was changed. It works without the lease, too, because the tried
- * values must not stay.
- */
+/** Restores email and name, and even without the lease, because the tried values must not stay. */
 async function restore(service: Client, tried: Subject, report: Report): Promise<void> {
   const { user, name } = tried;
   const subject = { ...tried, guard: {} };

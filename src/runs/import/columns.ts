@@ -58,9 +58,7 @@ function placeOfMapped({ columns }: FileTable, { column }: Mapping): number {
   });
 }
 
-/**
- * @throws MusterdError `usage` for a column that occurs twice, and for a whole name without the request to split it
- */
+/** @throws MusterdError `usage` for a column that occurs twice, and for a whole name without the request to split it */
 export function readColumns(table: FileTable, mappings: readonly Mapping[]): Columns {
   const { columns } = table;
   const places = new Map<ImportColumn, number>();
@@ -155,10 +153,7 @@ const fieldOf: Readonly<Record<string, Field>> = {
   role_id: 'roleId',
 };
 
-/**
- * Reads which fields may be changed.
- * @throws MusterdError `usage`
- */
+/** Reads which fields may be changed. @throws MusterdError `usage` */
 export function readOnly(text: string | undefined): ReadonlySet<Field> {
   if (text === undefined) return new Set(Object.values(fieldOf));
   const words = text.split(',').map((word) => word.trim());

@@ -34,10 +34,7 @@ export interface ImportPreview extends ImportPlan, ImportForecast {
   readonly notes: readonly string[];
 }
 
-/**
- * Says what an import would change. It reads only the mirror.
- * @throws MusterdError `usage`
- */
+/** Says what an import would change. It reads only the mirror. @throws MusterdError `usage` */
 export async function previewImport(
   setup: Setup,
   { table, mappings, only, clears }: ImportRequest,

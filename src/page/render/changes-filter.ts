@@ -1,8 +1,8 @@
 /** The filter of the ledger, from a link and as SQL. */
-import type { ChangesAsked } from '../read/page-changes.ts';
+import type { ChangesFilter } from '../read/page-changes.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import { directions, kindsOf } from '../../model/ledger-words.ts';
-import type { PageAsked, PageContext } from './view.ts';
+import type { ViewRequest, PageContext } from './view.ts';
 
 const perPage = 50;
 const mostInFile = 30_000;
@@ -17,7 +17,7 @@ function sinceOf(text: string): Date | null {
 }
 
 /** Without a person, a run or a day it selects the changes of the last days. An empty `since=` selects all of them. */
-export function changesAsked({ query, details, isCsv }: PageAsked, now: Date): ChangesAsked {
+export function changesFilter({ query, details, isCsv }: ViewRequest, now: Date): ChangesFilter {
   const text = (key: string) => (query.get(key) ?? '').trim().slice(0, 200);
   const run = text('run').replaceAll(',', '');
   const q = text('q');
@@ -46,20 +46,20 @@ const ofDecision = (decision: bigint): string => `(change_id, field) in (
       or c.kind = 'push' and c.change_id > d.change_id and c.new_text is not distinct from d.mirror_text))`;
 
 /** The same filter as SQL that a person can run. */
-export function inSql(asked: ChangesAsked, context: Pick<PageContext, 'team'>): string {
+export function inSql(filter: ChangesFilter, context: Pick<PageContext, 'team'>): string {
   const text = (of: string) => `'${of.replaceAll("'", "''")}'`;
-  const names = asked.direction === null ? [] : kindsOf[asked.direction].map(text);
+  const names = filter.direction === null ? [] : kindsOf[filter.direction].map(text);
   const where = [
     ...(context.team === null ? [] : [`team_id = ${context.team.teamId}`]),
-    ...(asked.q === ''
+    ...(filter.q === ''
       ? []
-      : [isWholeNumber.test(asked.q) ? `user_id = ${asked.q}` : `name ilike ${text(`%${asked.q}%`)}`]),
-    ...(asked.field === null ? [] : [`field = ${text(asked.field)}`]),
+      : [isWholeNumber.test(filter.q) ? `user_id = ${filter.q}` : `name ilike ${text(`%${filter.q}%`)}`]),
+    ...(filter.field === null ? [] : [`field = ${text(filter.field)}`]),
     ...(names.length === 0 ? [] : [`kind in (${names.join(', ')})`]),
-    ...(asked.actor === null ? [] : [`${text(asked.actor)} in (edited_by, decided_by)`]),
-    ...(asked.runId === null ? [] : [`run_id = ${asked.runId}`]),
-    ...(asked.decision === null ? [] : [ofDecision(asked.decision)]),
-    ...(asked.since === null ? [] : [`opened_at >= ${text(asked.since.toISOString().slice(0, 10))}`]),
+    ...(filter.actor === null ? [] : [`${text(filter.actor)} in (edited_by, decided_by)`]),
+    ...(filter.runId === null ? [] : [`run_id = ${filter.runId}`]),
+    ...(filter.decision === null ? [] : [ofDecision(filter.decision)]),
+    ...(filter.since === null ? [] : [`opened_at >= ${text(filter.since.toISOString().slice(0, 10))}`]),
   ];
   return [
     'select * from report.changes',
