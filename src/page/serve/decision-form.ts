@@ -10,7 +10,7 @@ import type { WinningValue } from '../../runs/resolve-field.ts';
 /** The longest text that a person may write. */
 const longestText = 1_000;
 
-export interface ShownRow {
+export interface RowOfForm {
   readonly userId: Id;
   readonly field: string;
   /** The key of the row in the form, with what was shown. */
@@ -20,7 +20,7 @@ export interface ShownRow {
 export interface DecisionForm {
   readonly verb: Verb;
   /** The rows that are ticked; `null` if the form has no ticks and means all that waits under its name. */
-  readonly rows: readonly ShownRow[] | null;
+  readonly rows: readonly RowOfForm[] | null;
   /** The number of rows that were shown. */
   readonly all: number;
   readonly state: string;
@@ -54,7 +54,7 @@ const readWhole = (text: string): Id | undefined => {
 
 const keyOfRow = new RegExp(`^(?<id>\\d{1,19})\\.(?<field>${fieldColumns.join('|')})\\.[0-9a-f]{12}$`);
 
-function readRows(keys: readonly string[], most = perList): readonly ShownRow[] {
+function readRows(keys: readonly string[], most = perList): readonly RowOfForm[] {
   if (keys.length > most) throw unreadable('it has more rows than a page shows');
   return [...new Set(keys)].map((key) => {
     const { id = '', field = '' } = keyOfRow.exec(key)?.groups ?? {};

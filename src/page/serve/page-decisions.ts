@@ -22,7 +22,7 @@ import {
   readTyped,
   readUndoForm,
   requireReadable,
-  type ShownRow,
+  type RowOfForm,
 } from './decision-form.ts';
 import {
   type CarryOut,
@@ -66,7 +66,7 @@ async function listAgain(
 }
 
 /** Finds those of the shown rows that are not as they were. */
-function movedIn(shown: readonly ShownRow[], now: readonly PageField[], batch: string | undefined) {
+function movedIn(shown: readonly RowOfForm[], now: readonly PageField[], batch: string | undefined) {
   const asShown = new Set(now.filter((row) => batch === undefined || row.batch === batch).map(shownKey));
   return shown.filter(({ key }) => !asShown.has(key));
 }
