@@ -8,9 +8,9 @@ import { printTable } from './print-table.ts';
 import { withMirror } from './setup.ts';
 
 /** Shows the waiting fields with the values of both sides, now and when the hold began, and with the last agreed value. */
-export async function heldCommand(context: Context, user: string | undefined): Promise<ExitCode> {
+export async function heldCommand(context: Context, userText: string | undefined): Promise<ExitCode> {
   return withMirror(context, async (setup) => {
-    const { rows, together } = await readHeldOf(setup, user);
+    const { rows, together } = await readHeldOf(setup, userText);
     if (context.json)
       printJson(context, {
         held: rows,

@@ -33,14 +33,14 @@ function readWish({ until, reason, end }: HoldOptions): { end: TimeFromNow; why:
 export async function holdCommand(
   context: Context,
   options: HoldOptions,
-  user: string,
+  userText: string,
   fieldName: string | undefined,
 ): Promise<ExitCode> {
   const wish = readWish(options);
   const wanted = fieldName === undefined ? fields : [readField(fieldName)];
   return withMirror(context, async (setup) => {
     const team = leaseWait(context, setup.config);
-    const { id, name } = await requireUser(setup, await requireTeamId(setup), user);
+    const { id, name } = await requireUser(setup, await requireTeamId(setup), userText);
     if (wish === 'end') {
       const ended = await endHold(setup, team, { id, fields: wanted });
       if (context.json) printJson(context, { user_id: id, ended });

@@ -10,11 +10,11 @@ export const patienceMs = 60_000;
 
 /** Says once, in one line on stderr, which run a command waits for. It says nothing if nobody is looking. */
 export function tellOfWait({ err }: Pick<Context, 'err'>, waitMs: number): (who: string) => void {
-  return (who) => {
+  return (holder) => {
     if (err.isTTY !== true) return;
     printLine(
       err,
-      `Waiting up to ${plural(Math.ceil(waitMs / 1000), 'second')} for ${who}; Ctrl-C ends the wait …`,
+      `Waiting up to ${plural(Math.ceil(waitMs / 1000), 'second')} for ${holder}; Ctrl-C ends the wait …`,
     );
   };
 }

@@ -28,12 +28,12 @@ export function printTable(
     `${left}${widths.map((width) => '─'.repeat(width + 2)).join(between)}${right}\n`;
   out.write(edge(['┌', '┬', '┐']));
   for (const [line, row] of cells.entries()) {
-    const shown = widths.map((width, at) => {
+    const columns = widths.map((width, at) => {
       const cell = row[at] ?? { text: '', width: 0 };
       const text = `${cell.text}${' '.repeat(width - cell.width)}`;
       return line === 0 ? paint(context, 'bold', text) : text;
     });
-    out.write(`│ ${shown.join(' │ ')} │\n`);
+    out.write(`│ ${columns.join(' │ ')} │\n`);
   }
   out.write(edge(['└', '┴', '┘']));
 }

@@ -34,12 +34,12 @@ export interface ResolveOptions extends SeenOptions {
 export async function resolveCommand(
   context: Context,
   options: ResolveOptions,
-  who: string | undefined,
+  userText: string | undefined,
   fieldName: string | undefined,
   ask: AskPerson | undefined = askAtTerminal(context),
 ): Promise<ExitCode> {
-  if (options.batch !== undefined) return resolveTogether(context, options, options.batch, who);
-  if (who === undefined || fieldName === undefined)
+  if (options.batch !== undefined) return resolveTogether(context, options, options.batch, userText);
+  if (userText === undefined || fieldName === undefined)
     throw new MusterdError('usage', 'What is to be decided? Name a user and a field, or a --batch', {
       hint: '"musterd held" lists what is held.',
     });
@@ -53,13 +53,14 @@ export async function resolveCommand(
   return withMirror(context, async (setup) => {
     // A given value is clear by itself, but a side has another value as soon as somebody edits it.
     const seen =
-      named ?? (typeof take === 'object' ? undefined : await look(context, setup, ask, [who, take, field]));
+      named ??
+      (typeof take === 'object' ? undefined : await look(context, setup, ask, [userText, take, field]));
     if (seen === 'no') {
       printLine(context.err, 'Nothing is decided.');
       return exitCode.ok;
     }
     const resolution = { field, take, seen, why, actor };
-    const done = await resolve(setup, leaseWait(context, setup.config), who, resolution);
+    const done = await resolve(setup, leaseWait(context, setup.config), userText, resolution);
     const values = { mirror: done.mirror, base: done.base };
     const { id, waits, decision } = done;
     if (context.json)
@@ -74,12 +75,12 @@ async function resolveTogether(
   context: Context,
   options: ResolveOptions,
   batch: string,
-  who: string | undefined,
+  userText: string | undefined,
 ): Promise<ExitCode> {
   const { take, edit, if: value, ifService } = options;
   if (take !== 'mirror' && take !== 'service')
     throw new MusterdError('usage', 'A batch is resolved with --take mirror or --take service');
-  if ([who, edit, value, ifService].some((given) => given !== undefined))
+  if ([userText, edit, value, ifService].some((given) => given !== undefined))
     throw new MusterdError(
       'usage',
       '--batch says by itself what is decided: leave out user, --edit, --if and --if-service',
@@ -115,9 +116,9 @@ async function look(
   context: Context,
   setup: Setup,
   ask: AskPerson | undefined,
-  [who, take, field]: readonly [string, Exclude<WinningValue, object>, HeldNow['field']],
+  [userText, take, field]: readonly [string, Exclude<WinningValue, object>, HeldNow['field']],
 ): Promise<SeenField | 'no'> {
-  const now = await readHeldNow(setup, who, field);
+  const now = await readHeldNow(setup, userText, field);
   if (ask === undefined) throw unseen(now, take);
   show(context, now);
   return (await ask(questions[take])) ? { kind: 'shown', digest: now.digest } : 'no';

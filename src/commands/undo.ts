@@ -82,12 +82,12 @@ function inJson(
       from,
       to,
     })),
-    left: left.map((one) => ({
-      ...fieldOf(one),
-      from: one.from,
-      to: one.to,
-      reason: one.reason,
-      offer: one.offer,
+    left: left.map((leftField) => ({
+      ...fieldOf(leftField),
+      from: leftField.from,
+      to: leftField.to,
+      reason: leftField.reason,
+      offer: leftField.offer,
     })),
   };
 }
@@ -109,11 +109,11 @@ function printPlan(
       showValue(to),
       '',
     ]),
-    ...left.map((one) => [
-      ...Object.values(fieldOf(one)).toSpliced(2, 0, 'left'),
-      showValue(one.from),
-      showValue(one.to),
-      one.reason,
+    ...left.map((leftField) => [
+      ...Object.values(fieldOf(leftField)).toSpliced(2, 0, 'left'),
+      showValue(leftField.from),
+      showValue(leftField.to),
+      leftField.reason,
     ]),
   ];
   const back = plural(changes.length, 'field');

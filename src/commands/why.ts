@@ -7,11 +7,11 @@ import { needsService, withMirror } from './setup.ts';
 import { showExplanation } from './show-explanation.ts';
 
 /** Explains the state of a user, and writes nothing on either side. */
-export async function whyCommand(context: Context, who: string): Promise<ExitCode> {
+export async function whyCommand(context: Context, userText: string): Promise<ExitCode> {
   return withMirror(
     context,
     async (setup) => {
-      const explanation = await explainUser(setup, context.signal, who);
+      const explanation = await explainUser(setup, context.signal, userText);
       showExplanation(context, explanation);
       const { answer, placing } = explanation;
       if (stillOf(placing) !== undefined)

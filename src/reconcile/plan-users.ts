@@ -113,10 +113,10 @@ export async function planUsers(
   await noteRoster(roster, notes);
   const roles = rolesOf(members);
   const planned = await mirror.inSnapshot((one) => planRoster(one, { roster, roles, only }, settings));
-  const { unread, said, ...plan } = planned;
+  const { unread, remarks, ...plan } = planned;
   tell(notes, unread);
   warnOfStale(notes, plan.stale.length);
-  tell(notes, said);
+  tell(notes, remarks);
   return { kind: 'all', roster, roles, fresh: null, ...plan };
 }
 
@@ -127,7 +127,7 @@ async function planRoster(
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
 ): Promise<
   Omit<WholePlan, 'kind' | 'roster' | 'roles' | 'fresh'> &
-    Readonly<Record<'unread' | 'said', readonly RunNote[]>>
+    Readonly<Record<'unread' | 'remarks', readonly RunNote[]>>
 > {
   const { users, shown, members, unresolved } = roster;
   const { differing, unknown, unseen } =
@@ -155,7 +155,7 @@ async function planRoster(
   // All users at rest are shown, so their number will do unless somebody is pushed.
   const isCounted = only === null || merged.some(isPush);
   const population = isCounted ? await mirror.countPresentUsers() : shown;
-  const { plans, said } = keepResolved(merged, states, population);
+  const { plans, remarks } = keepResolved(merged, states, population);
   const missing = new Set(plans.filter((plan) => plan.case === 'missing').map(({ id }) => id));
   const absent = unseen
     .filter(({ id }) => missing.has(id))
@@ -163,7 +163,7 @@ async function planRoster(
   const news = [...states.map(({ id }) => id), ...unknown];
   const view = { states, plans, users, shown, differing: news, isWhole: true, members, population };
   const verdict = await reviewPlans(mirror, view, settings.guard);
-  return { plans: verdict.plans, unknown, absent, stale, movedAlone, verdict, unread, said };
+  return { plans: verdict.plans, unknown, absent, stale, movedAlone, verdict, unread, remarks };
 }
 
 /** Plans the users who are new here. */
@@ -253,16 +253,16 @@ export function keepResolved(
   plans: readonly UserPlan[],
   states: readonly UserState[],
   population: number,
-): { readonly plans: readonly UserPlan[]; readonly said: readonly RunNote[] } {
+): { readonly plans: readonly UserPlan[]; readonly remarks: readonly RunNote[] } {
   const resolved = new Set(states.filter(({ mirror }) => mirror?.resolved === true).map(({ id }) => id));
   const lost = new Set(
     plans.filter((plan) => plan.case === 'unresolved' && resolved.has(plan.id)).map(({ id }) => id),
   );
-  if (lost.size <= Math.max(3, population * 0.1)) return { plans, said: [] };
+  if (lost.size <= Math.max(3, population * 0.1)) return { plans, remarks: [] };
   const text = `users: no lookup answers any more for ${lost.size} of ${population} users`;
   return {
     plans: plans.map((plan) => (lost.has(plan.id) ? leaveAlone(plan) : plan)),
-    said: [{ kind: 'partial', text }],
+    remarks: [{ kind: 'partial', text }],
   };
 }
 

@@ -62,11 +62,11 @@ async function readUser(
   target: { readonly id: Id; readonly member: TeamMember | undefined; readonly wanted: WantedUser },
 ): Promise<ServiceUser | undefined> {
   const { id, member, wanted } = target;
-  const [known] = await reader.readAddresses([id]);
+  const [knownAddresses] = await reader.readAddresses([id]);
   const typed = wanted.query.email === null ? null : wanted.typed.trim();
   const addresses = {
-    emails: [...(known?.emails ?? []), typed, member?.email ?? null],
-    phones: [...(known?.phones ?? []), wanted.query.phone, member?.phone ?? null],
+    emails: [...(knownAddresses?.emails ?? []), typed, member?.email ?? null],
+    phones: [...(knownAddresses?.phones ?? []), wanted.query.phone, member?.phone ?? null],
   };
   const found = (await readBack(service, addresses, [id])).get(id);
   if (found !== undefined || member === undefined) return found;

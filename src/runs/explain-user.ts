@@ -59,18 +59,18 @@ export interface Explanation {
 }
 
 /** @throws MusterdError `usage` if no user or several match; the service's error if it is needed to find the user */
-export async function explainUser(setup: Setup, signal: AbortSignal, who: string): Promise<Explanation> {
+export async function explainUser(setup: Setup, signal: AbortSignal, userText: string): Promise<Explanation> {
   const { db } = setup.mirror;
   await requireSchema(db);
-  const query = readUserQuery(who);
+  const query = readUserQuery(userText);
   const pinned = await readTeamId(db.kysely, setup.config.team);
   const found = pinned === null ? [] : await findUsers(db.kysely, pinned, query);
-  const knownId = theOnly(who, found)?.id;
-  const answer = await askService(setup, signal, { typed: who, query, known: knownId });
+  const knownId = theOnly(userText, found)?.id;
+  const answer = await askService(setup, signal, { typed: userText, query, known: knownId });
   if (!answer.reached && (knownId === undefined || pinned === null)) throw answer.error;
   const id = knownId ?? (answer.reached ? answer.id : undefined);
   const teamId = answer.reached ? answer.teamId : pinned;
-  if (id === undefined || teamId === null) throw nobodyAnswers(who);
+  if (id === undefined || teamId === null) throw nobodyAnswers(userText);
   return explain(setup, teamId, id, answer);
 }
 

@@ -27,10 +27,10 @@ export interface HeldNow {
 }
 
 /** @throws MusterdError `usage` if there is nothing to resolve */
-export async function readHeldNow(setup: Setup, who: string, field: Field): Promise<HeldNow> {
+export async function readHeldNow(setup: Setup, userText: string, field: Field): Promise<HeldNow> {
   const { kysely } = setup.mirror.db;
   const teamId = await requireTeamId(setup);
-  const { id } = await requireUser(setup, teamId, who);
+  const { id } = await requireUser(setup, teamId, userText);
   const state = await readUserState(kysely, teamId, id);
   const { hold, mirror, base } = await requireHeld(kysely, teamId, state, { field });
   const edits = await readLastEdits(kysely, teamId, [id]);

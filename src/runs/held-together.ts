@@ -16,13 +16,13 @@ export interface HeldTogether {
 
 export type { HeldRow } from '../mirror/users/held.ts';
 
-/** Reads the held fields of all users or of one (`who`), and finds those that were edited at once. */
+/** Reads the held fields of all users or of one (`userText`), and finds those that were edited at once. */
 export async function readHeldOf(
   setup: Setup,
-  who: string | undefined,
+  userText: string | undefined,
 ): Promise<{ readonly rows: readonly HeldRow[]; readonly together: readonly HeldTogether[] }> {
   const teamId = await requireTeamId(setup);
-  const user = who === undefined ? null : await requireUser(setup, teamId, who);
+  const user = userText === undefined ? null : await requireUser(setup, teamId, userText);
   const { kysely } = setup.mirror.db;
   const rows = await readHeldFields(kysely, teamId, user?.id ?? null);
   const together = (await readHeldTogether(kysely, teamId)).filter(

@@ -12,7 +12,7 @@ import { printable } from '../model/in-words.ts';
 const shownMatches = 20;
 
 /** @throws MusterdError `usage` if several users match */
-export function theOnly<User extends FoundUser>(who: string, found: readonly User[]): User | undefined {
+export function theOnly<User extends FoundUser>(userText: string, found: readonly User[]): User | undefined {
   if (found.length < 2) return found[0];
   const lines = found
     .slice(0, shownMatches)
@@ -20,13 +20,13 @@ export function theOnly<User extends FoundUser>(who: string, found: readonly Use
       printable([id, name, email ?? '–', phone ?? '–', gone ? '(gone)' : ''].join('  ')).trimEnd(),
     );
   if (found.length > shownMatches) lines.push(`… and ${found.length - shownMatches} more`);
-  throw new MusterdError('usage', `${found.length} users answer to "${printable(who)}"`, {
+  throw new MusterdError('usage', `${found.length} users answer to "${printable(userText)}"`, {
     hint: ['Name one by the id:', ...lines].join('\n  '),
   });
 }
 
-export function nobodyAnswers(who: string): MusterdError {
-  return new MusterdError('usage', `No user answers to "${printable(who)}"`, {
+export function nobodyAnswers(userText: string): MusterdError {
+  return new MusterdError('usage', `No user answers to "${printable(userText)}"`, {
     hint: 'Give an id, an email, a phone number or a whole name.',
   });
 }
@@ -45,10 +45,10 @@ export async function requireTeamId({ config, mirror }: Setup): Promise<Id> {
 export async function requireUser(
   { mirror }: Pick<Setup, 'mirror'>,
   teamId: Id,
-  who: string,
+  userText: string,
 ): Promise<FoundUser> {
-  const found = theOnly(who, await findUsers(mirror.db.kysely, teamId, readUserQuery(who)));
-  if (found === undefined) throw nobodyAnswers(who);
+  const found = theOnly(userText, await findUsers(mirror.db.kysely, teamId, readUserQuery(userText)));
+  if (found === undefined) throw nobodyAnswers(userText);
   return found;
 }
 

@@ -8,21 +8,21 @@ import { requireUser, nobodyAnswers } from './named-user.ts';
 export type { LedgerFilter, LedgerRow } from '../mirror/users/ledger.ts';
 
 /**
- * @param who a user in any form that `musterd why` takes, or `undefined` for all
+ * @param userText a user in any form that `musterd why` takes, or `undefined` for all
  * @throws MusterdError `usage` if no user or several match
  */
 export async function readLedgerOf(
   { config, mirror }: Pick<Setup, 'config' | 'mirror'>,
   filter: Omit<LedgerFilter, 'userId'>,
-  who: string | undefined,
+  userText: string | undefined,
 ): Promise<readonly LedgerRow[]> {
   await requireSchema(mirror.db);
   const { kysely } = mirror.db;
   const teamId = await readTeamId(kysely, config.team);
   let userId: Id | null = null;
-  if (who !== undefined) {
-    if (teamId === null) throw nobodyAnswers(who);
-    userId = (await requireUser({ mirror }, teamId, who)).id;
+  if (userText !== undefined) {
+    if (teamId === null) throw nobodyAnswers(userText);
+    userId = (await requireUser({ mirror }, teamId, userText)).id;
   }
   return teamId === null ? [] : await readLedger(kysely, teamId, { ...filter, userId });
 }

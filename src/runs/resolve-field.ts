@@ -242,11 +242,11 @@ export async function resolveAll(
 export async function resolve(
   setup: Setup,
   team: LeasedTeam,
-  who: string,
+  userText: string,
   resolution: Resolution,
 ): Promise<ResolvedField> {
   const teamId = await requireTeamId(setup);
-  const { id } = await requireUser(setup, teamId, who);
+  const { id } = await requireUser(setup, teamId, userText);
   const { resolved } = await resolveAll(setup, team, [{ ...resolution, id }]);
   return resolved[0] as ResolvedField;
 }

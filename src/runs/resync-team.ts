@@ -64,8 +64,8 @@ async function planTeam(
   const { maxDrift } = usualLimits;
   tell(notes, await readUnreadNotes(mirror, differing, { population: users.size, maxDrift }));
   const planned = states.map((state) => planResyncOf(state, members.get(state.id), config.policy));
-  const { plans, said } = keepResolved(planned, states, await mirror.countPresentUsers());
-  tell(notes, said);
+  const { plans, remarks } = keepResolved(planned, states, await mirror.countPresentUsers());
+  tell(notes, remarks);
   const openPushes = (await mirror.readIntents()).length;
   return { team, roster, plans, notes, openPushes };
 }

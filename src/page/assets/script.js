@@ -1,10 +1,10 @@
 /* Copying, refreshing, and filtering while typing. Without a script everything works except for these. */
 import { live, showAlive, showLate } from './alive.js';
 
-const said = document.querySelector('[data-said]');
+const announcement = document.querySelector('[data-said]');
 
 function say(words) {
-  if (said !== null && said.textContent !== words) said.textContent = words;
+  if (announcement !== null && announcement.textContent !== words) announcement.textContent = words;
 }
 
 function showCopies() {

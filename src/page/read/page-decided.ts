@@ -119,13 +119,13 @@ export async function readDecided(
   { db, teamIds }: PageReader,
   { number, most }: { readonly number: bigint | null; readonly most: number },
 ): Promise<readonly FollowedDecision[]> {
-  const { rows: asked } = await sql<{ number: Id }>`
+  const { rows: wanted } = await sql<{ number: Id }>`
     with recursive newest (number, nth) as (${newest(teamIds, most)})
     select n.number from newest n where n.number is not null
     union select a.number from (select ${number}::bigint as number) a where a.number is not null`.execute(db);
   // Postgres takes longer to plan what follows than to do it.
-  if (asked.length === 0) return [];
-  const numbers = asked.map((one) => one.number);
+  if (wanted.length === 0) return [];
+  const numbers = wanted.map((one) => one.number);
   const { rows } = await sql<FollowedDecision>`
     with named as (
       select d.*, bool_or(d.decision = 'undo') over (partition by d.decision_id) as is_undo, count(*) over (partition by d.decision_id) > a.most as is_more,

@@ -136,16 +136,16 @@ async function readState(
 async function readMatching(
   reader: PageReader,
   filter: PeopleFilter,
-  of: StateFilter,
+  stateFilter: StateFilter,
 ): Promise<{ readonly rows: readonly FoundRow[]; readonly found: number }> {
-  const { keys, wanted, beyond, order } = selectionOf(reader, filter, of);
+  const { keys, wanted, beyond, order } = selectionOf(reader, filter, stateFilter);
   const called = keys.map((_, i) => sql.ref(`m.k${i}`));
   const { rows } = await sql<FoundRow & { readonly found: number }>`
     with matched as materialized (
       select u.team_id, u.id, ${sql.join(keys.map((key, i) => sql`${key} as ${sql.id(`k${i}`)}`))}
       from mirror.users u ${withRole} where ${wanted}
     ), page as materialized (
-      select * from matched m where ${beyond(called)} ${order(called)} limit ${of.limit}
+      select * from matched m where ${beyond(called)} ${order(called)} limit ${stateFilter.limit}
     )
     select c.found, p.* from (select count(*)::int as found from matched) c
     left join (

@@ -240,8 +240,8 @@ function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly H
 }
 
 export function severalTeams(read: Glance, context: PageContext): Html {
-  const shown = new Set(read.teams.map(({ teamId }) => teamId));
-  const teams = worstFirst(context).filter(({ teamId }) => shown.has(teamId));
+  const shownTeams = new Set(read.teams.map(({ teamId }) => teamId));
+  const teams = worstFirst(context).filter(({ teamId }) => shownTeams.has(teamId));
   const isFirstDay = read.beganAt !== null;
   const columns = [
     { label: 'Team' },

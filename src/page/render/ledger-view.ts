@@ -135,7 +135,7 @@ export function changes(read: ChangesRead, context: PageContext): PageShown {
 
 export function changesCsv({ rows }: ChangesRead, context: PageContext): Csv {
   const { details } = context;
-  const shown = (field: string | null, value: unknown) =>
+  const shownValue = (field: string | null, value: unknown) =>
     details || field === 'role_id' ? textOf(value) : null;
   return csvFrom(rows, {
     change_id: (row) => row.change_id,
@@ -146,8 +146,8 @@ export function changesCsv({ rows }: ChangesRead, context: PageContext): Csv {
     ...(details ? { name: (row) => row.name } : {}),
     kind: (row) => row.kind,
     field: (row) => row.field,
-    old_value: (row) => shown(row.field, row.old_value),
-    new_value: (row) => shown(row.field, row.new_value),
+    old_value: (row) => shownValue(row.field, row.old_value),
+    new_value: (row) => shownValue(row.field, row.new_value),
     by: actorOf,
     run_id: (row) => row.run_id,
     outcome: (row) => row.outcome,

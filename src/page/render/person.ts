@@ -111,7 +111,7 @@ function versions(context: PageContext, read: PersonRead): Html {
 function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold: HeldRow): Html {
   const { field, batch } = hold;
   const command = (words: string) => commandOf(context, team, words);
-  const shown = {
+  const shownField = {
     userId: id,
     field,
     editId: hold.edit_id,
@@ -119,8 +119,8 @@ function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold:
     service: hold.service_value,
   };
   const take = (verb: 'mirror' | 'service' | 'value') =>
-    takeButton(context, { team, state: hold.reason, shown, verb });
-  const seen = asSeen(context, shown);
+    takeButton(context, { team, state: hold.reason, shown: shownField, verb });
+  const seen = asSeen(context, shownField);
   const word = fieldName(field);
   const inWords = (shownValue: unknown) =>
     isShown(context, field)

@@ -140,7 +140,7 @@ export function undoQuestion(context: PageContext, question: UndoQuestion): Page
     ? html`<p>That is more than the page does at once.</p>${commandBox(commandOf(context, team, `undo --decision ${number}`))}`
     : none;
   const facts = html`<dl class="pairs"><dt>Decided</dt><dd>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(at, context.now)}${reason}</dd>${fieldsFact(rows)}<dt>Sent</dt><dd>${sent}</dd><dt>If one moves</dt><dd>Nothing is undone, and the page says which</dd></dl>`;
-  const shown = asking(context, {
+  const content = asking(context, {
     title: titleOf(context, question),
     lead: leadOf(question),
     before: movedCard(context, question),
@@ -157,5 +157,5 @@ export function undoQuestion(context: PageContext, question: UndoQuestion): Page
     back: to(context, '/waiting', { done: String(number) }),
     hasUndo: false,
   });
-  return question.moved === null ? shown : { ...shown, status: 409 };
+  return question.moved === null ? content : { ...content, status: 409 };
 }

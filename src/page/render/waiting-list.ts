@@ -246,7 +246,7 @@ function aloneList(read: PageWaiting, list: ListRead, context: PageContext, rece
 }
 
 export function waitingCsv(read: PageWaiting, context: PageContext): Csv {
-  const shown = (field: string, value: unknown) =>
+  const shownValue = (field: string, value: unknown) =>
     context.details || field === 'role_id' ? textOf(value) : value === null ? null : 'not shown';
   return csvFrom(
     read.lists.flatMap((list) => list.shown),
@@ -257,9 +257,9 @@ export function waitingCsv(read: PageWaiting, context: PageContext): Csv {
       field: (row) => row.field,
       reason: (row) => row.reason,
       detail: (row) => row.detail,
-      last_agreed: (row) => shown(row.field, row.base),
-      mirror: (row) => shown(row.field, row.mirror),
-      service: (row) => shown(row.field, row.service),
+      last_agreed: (row) => shownValue(row.field, row.base),
+      mirror: (row) => shownValue(row.field, row.mirror),
+      service: (row) => shownValue(row.field, row.service),
       since: (row) => row.since,
       edited_by: (row) => row.editedBy,
       batch: (row) => row.batch,

@@ -65,7 +65,7 @@ const isAgreedTo = (held: string, { fields }: UserPlan, state: UserState): boole
 interface NamedPlans {
   readonly plans: readonly UserPlan[];
   readonly along: ReadonlyMap<Id, NamePair>;
-  readonly said: readonly RunNote[];
+  readonly remarks: readonly RunNote[];
 }
 
 /**
@@ -110,5 +110,5 @@ export function nameAlong(
       text: `${unseen} users wait: an update without the name may clear it, and the service does not show it now`,
     },
   ].flatMap(({ users, text }) => (users === 0 ? [] : [{ kind: 'partial', text } as const]));
-  return { plans: named, along, said: remarks };
+  return { plans: named, along, remarks };
 }

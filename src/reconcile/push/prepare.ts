@@ -86,14 +86,14 @@ export async function prepare(
   const isLeft = (plan: UserPlan) =>
     patchedFields(sentOf(plan.id)).some((field) => plan.fields[field].kind === 'wait');
   notes.count('postponed', again.filter(isLeft).length);
-  const { plans, along, said } = nameAlong(
+  const { plans, along, remarks } = nameAlong(
     again,
     new Map(states.map((state) => [state.id, state])),
     settings.policy,
     (id) => !ofNamed && sentOf(id).name === undefined,
     again.some((plan) => isNameless(pushOf(plan))) ? await mirror.readNameSafety() : 'keeps',
   );
-  tell(notes, said);
+  tell(notes, remarks);
   const locked = new Set(await mirror.applyUsers(plans));
   noteDeferred(notes, locked.size);
   notes.count('held', plans.flatMap(holdsOf).length);

@@ -113,11 +113,11 @@ function sayRefusal({ intent, refusal }: AnsweredIntent): string {
 function differenceOf(field: Field, { intent, seen }: AnsweredIntent): string {
   const reading = seen === null ? 'left out' : saidOf(field, seen);
   if (typeof reading !== 'object') return '';
-  const shown = reading.value;
+  const value = reading.value;
   const sent = canonicalValue(field, intent.sent as UserValues);
-  const [sentLetters, shownLetters] = [Array.from(sent), Array.from(shown)];
+  const [sentLetters, shownLetters] = [Array.from(sent), Array.from(value)];
   const at = sentLetters.findIndex((character, index) => character !== shownLetters[index]);
-  return `: sent "${sent}", shown "${shown}", different from character ${(at < 0 ? sentLetters.length : at) + 1} on`;
+  return `: sent "${sent}", shown "${value}", different from character ${(at < 0 ? sentLetters.length : at) + 1} on`;
 }
 
 function valueBefore(field: Field, { before }: Intent) {

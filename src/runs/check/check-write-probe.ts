@@ -29,7 +29,7 @@ export async function probeWrites(
   team: Team,
   db: Database | undefined,
   config: Config,
-  who: string,
+  userText: string,
   report: Report,
 ): Promise<void> {
   const lease =
@@ -37,7 +37,7 @@ export async function probeWrites(
   try {
     const guard =
       lease === undefined ? {} : { beforeSend: () => lease.check(), atStart: () => lease.require() };
-    const subject = { ...(await findSubject(service, team, db, who)), guard };
+    const subject = { ...(await findSubject(service, team, db, userText)), guard };
     try {
       await probeEmail(service, subject, report);
       await probePhone(service, subject, report);
@@ -53,11 +53,11 @@ async function findSubject(
   service: Client,
   team: Team,
   db: Database | undefined,
-  who: string,
+  userText: string,
 ): Promise<Omit<Subject, 'guard'>> {
-  const user = await findUser(service, team, db, who);
+  const user = await findUser(service, team, db, userText);
   if (user === undefined) {
-    throw new MusterdError('usage', `--write-probe: no user answers to "${who}"`, {
+    throw new MusterdError('usage', `--write-probe: no user answers to "${userText}"`, {
       hint: 'Give an email, a phone number or an id.',
     });
   }
@@ -66,10 +66,10 @@ async function findSubject(
     throw new MusterdError('usage', `--write-probe: user ${user.id} has no email to try an update on`);
   }
   const joined = canonicalName(readable(user.name) ?? '');
-  const known = db === undefined ? null : await readName(db.kysely, team.id, user.id);
+  const knownName = db === undefined ? null : await readName(db.kysely, team.id, user.id);
   return {
     user: { id: user.id, name: readable(user.name) ?? null, phone: readable(user.phone) ?? null, email },
-    name: known !== null && joinName(known) === joined ? known : splitName(joined),
+    name: knownName !== null && joinName(knownName) === joined ? knownName : splitName(joined),
   };
 }
 
@@ -77,16 +77,16 @@ async function findUser(
   service: Client,
   team: Team,
   db: Database | undefined,
-  who: string,
+  userText: string,
 ): Promise<ServiceUser | undefined> {
-  if (who.includes('@')) return (await service.users({ emails: [who], phones: [] })).users[0];
-  const digits = who.replace(/^\+/, '');
+  if (userText.includes('@')) return (await service.users({ emails: [userText], phones: [] })).users[0];
+  const digits = userText.replace(/^\+/, '');
   if (!/^\d+$/.test(digits)) return undefined;
   const id: Id = BigInt(digits);
-  const [known] = db === undefined ? [] : await readAddresses(db.kysely, team.id, [id]);
+  const [knownAddresses] = db === undefined ? [] : await readAddresses(db.kysely, team.id, [id]);
   const byId = async (emails: readonly string[], phones: readonly string[]) =>
     (await service.users({ emails, phones })).users.findLast((user) => user.id === id);
-  if (known !== undefined) return byId(known.emails, known.phones);
+  if (knownAddresses !== undefined) return byId(knownAddresses.emails, knownAddresses.phones);
   if (team.members.some((member) => member.id === id)) return byId([], []);
   return (await service.users({ emails: [], phones: [digits] })).users[0];
 }
