@@ -19,8 +19,14 @@ interface Many {
 type Done = (error?: Error | null) => void;
 /** Where all that a socket writes and reads comes by. */
 interface Passages {
-  _writeGeneric(isMany: boolean, data: Chunk | readonly Many[], encoding: string, done: Done): unknown;
-  push(chunk: unknown, encoding?: string): boolean;
+  _writeGeneric: (
+    this: Socket & Passages,
+    isMany: boolean,
+    data: Chunk | readonly Many[],
+    encoding: string,
+    done: Done,
+  ) => unknown;
+  push: (this: Socket & Passages, chunk: unknown, encoding?: string) => boolean;
 }
 
 const [how = '', number = '0'] = (process.env['CRASH_AT'] ?? '').split(':');
