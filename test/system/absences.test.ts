@@ -1,18 +1,20 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage, type StageOptions } from './stage.ts';
+import { createStages, type Stage, type StageOptions } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 const atOnce = { confirmAfterMs: 0 };
 
 describe('absences that nobody decides by himself', () => {
   let stage: Stage;
   const open = async (options: StageOptions = {}) => {
-    stage = await createStage({
+    stage = await stages.open({
       emulator: { users: 20, tags: 12, fields: 6 },
       ...options,
       config: { absence: atOnce, ...options.config },
     });
-    await stage.run();
   };
   afterEach(() => stage.close());
   const musterd = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>

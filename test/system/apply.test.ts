@@ -3,11 +3,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CompiledQuery, sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage } from './stage.ts';
+import { createStages, type Stage } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 describe('the file of a plan', () => {
   let stage: Stage;
@@ -17,8 +20,7 @@ describe('the file of a plan', () => {
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
     file = join(folder, 'plan.json');
-    stage = await createStage({ emulator: { users: 60, tags: 3, fields: 1 } });
-    await stage.run();
+    stage = await stages.open({ emulator: { users: 60, tags: 3, fields: 1 } });
     stage.emulator.clearRequests();
     ids = stage.emulator.team
       .users()

@@ -1,15 +1,17 @@
 import pg from 'pg';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { parseFaults } from '../../src/emulator/faults.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage, type StageOptions } from './stage.ts';
+import { createStages, type Stage, type StageOptions } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 let stage: Stage;
 afterEach(() => stage.close());
 
 async function open(options: StageOptions = {}) {
-  stage = await createStage({ emulator: { users: 100, tags: 1, fields: 1 }, ...options });
-  await stage.run();
+  stage = await stages.open({ emulator: { users: 100, tags: 1, fields: 1 }, ...options });
   stage.emulator.clearRequests();
 }
 

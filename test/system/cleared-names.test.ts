@@ -1,9 +1,12 @@
 import fc from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { UserRecord } from '../../src/emulator/played-team.ts';
 import { backUp } from './agreed/back-up.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, createStages, type Stage, type StageOptions } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 describe('a service that clears the name where an update leaves it out', () => {
   let stage: Stage;
@@ -11,12 +14,11 @@ describe('a service that clears the name where an update leaves it out', () => {
 
   const update = { path: '/v1/users/update' } as const;
   const open = async (policy: 'hold' | 'service-wins' | 'mirror-wins', options: StageOptions = {}) => {
-    stage = await createStage({
+    stage = await stages.open({
       emulator: { variants: { 'email-update': 'clears-name' } },
       config: { policy: { name: policy } },
       ...options,
     });
-    await stage.run();
   };
   const onService = (id: number) => stage.emulator.team.user(id);
   /** Users with a phone and a name of two words. */
@@ -107,8 +109,7 @@ describe('what updates without a name do to names', () => {
     ['keeps', {}, keeps],
     ['clears-name', { 'email-update': 'clears-name' }, clears],
   ] as const)('is found out before anybody is touched, and told: %s', async (_, variants, words) => {
-    stage = await createStage({ emulator: { variants } });
-    await stage.run();
+    stage = await stages.open({ emulator: { variants } });
     expect(await known()).toBe(unknown);
     const [one, two] = stage.emulator.team.users().filter(({ email }) => email !== null);
     const env = { ...stage.emulator.environment, DATABASE_URL: stage.url };

@@ -1,6 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage, type StageOptions } from './stage.ts';
+import { createStages, type Stage, type StageOptions } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 interface Situation extends StageOptions {
   /** What happens after the first run. */
@@ -115,7 +118,7 @@ describe('the exit code when', () => {
   afterEach(() => stage.close());
 
   it.each(Object.entries(situations))('%s', async (_, { happens, codes, ...options }) => {
-    stage = await createStage({ ...options, config: { push: { quietPeriodMs: 0 }, ...options.config } });
+    stage = await stages.open({ ...options, config: { push: { quietPeriodMs: 0 }, ...options.config } });
     const { guard, absence } = stage.config;
     const environment = {
       ...stage.emulator.environment,
@@ -126,7 +129,6 @@ describe('the exit code when', () => {
       MUSTERD__absence__confirmAfterMs: String(absence.confirmAfterMs),
     };
     const musterd = async (...args: readonly string[]) => (await runMusterd(args, environment)).code;
-    await stage.run();
     await happens(stage, musterd);
     const looks = await Promise.all([musterd('plan'), musterd('plan', '--exit-code'), musterd('verify')]);
     expect([...looks, await musterd('reconcile'), await musterd('reconcile')]).toEqual(codes);

@@ -1,6 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { parseFaults } from '../../src/emulator/faults.ts';
-import { createStage, onService, type Stage } from './stage.ts';
+import { createStage, createStages, onService, type Stage } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 /** Faults that a read survives by asking again: one at each endpoint. What the client does is in `test/service/faults.test.ts`. */
 const survived = [
@@ -84,8 +87,7 @@ describe('faults of the service', () => {
   });
 
   it.each(endured)('loses nothing to %s, and does not call it a success', async (fault) => {
-    stage = await createStage({ config: { absence: { confirmAfterMs: 0 } } });
-    await stage.run();
+    stage = await stages.open({ config: { absence: { confirmAfterMs: 0 } } });
     const rows = () =>
       stage.sql(`select (select count(*) from mirror.users where gone_at is null) as u, (select count(*) from mirror.tags where gone_at is null) as t,
         (select count(*) from mirror.contact_fields where gone_at is null) as f`);
@@ -100,8 +102,7 @@ describe('faults of the service', () => {
   });
 
   it.each(ofUpdates)('carries every edit over %s', async (fault) => {
-    stage = await createStage();
-    await stage.run();
+    stage = await stages.open();
     const users = stage.emulator.team
       .users()
       .filter(({ email, last }) => email !== null && /^\S+$/.test(last))
@@ -131,8 +132,7 @@ describe('faults of the service', () => {
   });
 
   it('keeps members whom users/get no longer answers, as unresolved', async () => {
-    stage = await createStage({ config: { absence: { confirmAfterMs: 0 } } });
-    await stage.run();
+    stage = await stages.open({ config: { absence: { confirmAfterMs: 0 } } });
     const before = await stage.mirrored();
     play('shrink,path=/v1/users/get,keep=10,times=always');
     for (const _ of [1, 2, 3]) expect((await stage.run()).counts.users_unresolved).toBeGreaterThan(0);
@@ -153,8 +153,7 @@ describe('faults of the service', () => {
   });
 
   it('merges an edit that somebody makes in the web app just before the push', async () => {
-    stage = await createStage();
-    await stage.run();
+    stage = await stages.open();
     const user = stage.emulator.team.users().find(({ email }) => email !== null);
     const id = user?.id ?? 0;
     await stage.sql(`update mirror.users set phone = '15550166' where id = ${id}`);

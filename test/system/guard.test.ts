@@ -1,12 +1,14 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, createStages, type Stage, type StageOptions } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 describe('the guard', () => {
   let stage: Stage;
   const open = async (options: StageOptions = {}) => {
-    stage = await createStage({ emulator: { users: 100, tags: 3, fields: 2 }, ...options });
-    await stage.run();
+    stage = await stages.open({ emulator: { users: 100, tags: 3, fields: 2 }, ...options });
     stage.emulator.clearRequests();
   };
   afterEach(() => stage.close());

@@ -1,7 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage } from './stage.ts';
+import { createStages, type Stage } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 /** Fields that wait for a person, and the ways out. */
 describe('held fields', () => {
@@ -28,8 +31,7 @@ describe('held fields', () => {
   };
   /** One user whose email and name were changed on both sides, each to something else. */
   const openConflict = async () => {
-    stage = await createStage();
-    await stage.run();
+    stage = await stages.open();
     const user = aUser();
     stage.emulator.team.editUser(user.id, {
       email: 'Service@example.com',
@@ -186,8 +188,7 @@ describe('held fields', () => {
   });
 
   it('are shown as both sides have them now, and as they were when the hold began', async () => {
-    stage = await createStage();
-    await stage.run();
+    stage = await stages.open();
     const user = aUser();
     expect(
       (await musterd('hold', String(user.id), 'phone', '--until', '1h', '--reason', 'a move')).code,
@@ -212,8 +213,7 @@ describe('held fields', () => {
   });
 
   it('pass the guard with what a person resolved, and with nothing else', async () => {
-    stage = await createStage({ config: { guard: { maxRoleChanges: 0 } } });
-    await stage.run();
+    stage = await stages.open({ config: { guard: { maxRoleChanges: 0 } } });
     const { id, roleId } = aUser();
     const other = roleId === 4 ? 2 : 4;
     await stage.sql(`update mirror.users set role_id = ${other} where id = ${id}`);
@@ -243,8 +243,7 @@ describe('held fields', () => {
   });
 
   it('that get another value pass no limit by that', async () => {
-    stage = await createStage({ config: { guard: { maxRoleChanges: 0 } } });
-    await stage.run();
+    stage = await stages.open({ config: { guard: { maxRoleChanges: 0 } } });
     const { id, roleId } = aUser();
     const [other, another] = roleId === 4 ? [2, 1] : [4, 1];
     await stage.sql(`update mirror.users set role_id = ${other} where id = ${id}`);
@@ -259,8 +258,7 @@ describe('held fields', () => {
   });
 
   it('that get another value wait in a batch again where they waited in one', async () => {
-    stage = await createStage({ config: { push: { approve: 'always' } } });
-    await stage.run();
+    stage = await stages.open({ config: { push: { approve: 'always' } } });
     const { id } = aUser();
     await stage.sql(`update mirror.users set email = 'mirror@example.com' where id = ${id}`);
     await stage.run();
@@ -326,8 +324,7 @@ describe('held fields', () => {
 
   describe('that a person asked for', () => {
     const openAsked = async (...args: readonly string[]) => {
-      stage = await createStage();
-      await stage.run();
+      stage = await stages.open();
       const user = aUser();
       const asked = await inJson('hold', String(user.id), ...args, '--reason', 'a court order');
       stage.emulator.team.editUser(user.id, { phone: '15550123' });
@@ -420,8 +417,7 @@ describe('held fields', () => {
       [['--until', '2001-01-01', '--reason', 'why']],
       [['--end', '--until', '2h']],
     ])('refuse %j', async (args) => {
-      stage = await createStage();
-      await stage.run();
+      stage = await stages.open();
       const { code, stdout } = await musterd('hold', String(aUser().id), ...args);
       expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
       expect(await stage.sql('select count(*) from sync.held_fields')).toEqual([['0']]);

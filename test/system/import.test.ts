@@ -5,7 +5,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { readRoles } from '../../src/mirror/users/import-read.ts';
 import { readTeamId } from '../../src/mirror/team/pinned-teams.ts';
 import { runMusterd, spawnMusterd } from './run-musterd.ts';
-import { createStage, type Stage, type StageOptions } from './stage.ts';
+import { createStages, type Stage, type StageOptions } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 /** What `musterd import --json` says. */
 interface Said {
@@ -45,8 +48,7 @@ describe('importing', () => {
     MUSTERD__rate__perMinute: '100000',
   });
   const open = async (options: StageOptions = {}) => {
-    stage = await createStage({ emulator: { users: 12 }, ...options });
-    await stage.run();
+    stage = await stages.open({ emulator: { users: 12 }, ...options });
   };
   const file = (text: string | Buffer, name = 'people.csv') => {
     const path = join(folder, name);

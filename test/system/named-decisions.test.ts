@@ -1,8 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { resolveCommand } from '../../src/commands/resolve.ts';
 import type { Context } from '../../src/commands/context.ts';
 import { createLog } from '../../src/log.ts';
-import { createTeam, editsOfEachField, type Team } from './agreed/people.ts';
+import { createTeams, editsOfEachField, type Team } from './agreed/people.ts';
+
+const teams = createTeams();
+afterAll(() => teams.close());
 
 let team: Team;
 afterEach(() => team.close());
@@ -18,7 +21,7 @@ const [, ofEmail, ofPhone] = editsOfEachField;
 
 /** A field that both sides have changed. */
 const openConflict = async ({ values, other }: Pick<Conflict, 'values' | 'other'>) => {
-  team = await createTeam({ push: { fourEyes: false, approve: 'guarded' } });
+  team = await teams.open({ push: { fourEyes: false, approve: 'guarded' } });
   const [id = 0] = team.ids;
   team.emulator.team.editUser(id, other);
   await team.bob.edit(id, values);
@@ -268,7 +271,7 @@ describe('`resolve` on a terminal', () => {
 describe('`--only`', () => {
   /** Email and phone of two users, who are in one batch. */
   const openBatch = async () => {
-    team = await createTeam({ push: { fourEyes: false } });
+    team = await teams.open({ push: { fourEyes: false } });
     const [a = 0, b = 0] = team.ids;
     await team.bob.sql(`update mirror.users set email = 'ada' || id || '@example.com', phone = '1555' || id
       where id in (${a}, ${b})`);

@@ -1,8 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { parseFaults } from '../../src/emulator/faults.ts';
 import type { LoggedRequest } from '../../src/emulator/request-log.ts';
 import type { UserRecord } from '../../src/emulator/played-team.ts';
-import { createStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, createStages, type Stage, type StageOptions } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 /** Ids of the users that an update names. */
 const idsOf = ({ body }: Pick<LoggedRequest, 'body'>) =>
@@ -46,8 +49,7 @@ describe('no edit is lost and none is sent again', () => {
 
   /** Both sides are equal, and the deployment is known to leave names alone. */
   const open = async (options: StageOptions = {}) => {
-    stage = await createStage(options);
-    await stage.run();
+    stage = await stages.open(options);
     const last = stage.emulator.team.users().at(-1);
     await set(last?.id ?? 0, `phone = '15550190'`);
     expect((await stage.run()).counts.pushed).toBe(1);
@@ -126,8 +128,7 @@ describe('no edit is lost and none is sent again', () => {
     stage.sql(`select value ->> 'keeps_name' from sync.learned where value ? 'keeps_name'`);
 
   it('a deployment that clears names is known by the first, and that one is put back', async () => {
-    stage = await createStage(clearing);
-    await stage.run();
+    stage = await stages.open(clearing);
     const users = people(5);
     const names = users.map(nameOf);
     const lost = () => users.filter(({ id }, i) => nameOf(onService(id)) !== names[i]).map(({ id }) => id);
@@ -195,8 +196,7 @@ describe('no edit is lost and none is sent again', () => {
     });
 
   it('a name that the service refuses costs nobody the name they have', async () => {
-    stage = await createStage(clearing);
-    await stage.run();
+    stage = await stages.open(clearing);
     const { id, first, last } = person();
     refuseName('Robin');
     await set(id, `first_name = 'Robin', last_name = 'Doe', email = 'robin@example.com'`);
@@ -210,8 +210,7 @@ describe('no edit is lost and none is sent again', () => {
   });
 
   it('what is left of a push that held the name is no evidence that names are kept', async () => {
-    stage = await createStage(clearing);
-    await stage.run();
+    stage = await stages.open(clearing);
     const { id } = person();
     await set(id, `first_name = 'Robin', last_name = 'Doe', email = 'robin@example.com'`);
     const unhook = stage.emulator.rewrite({ ...update, ...always }, (body) =>

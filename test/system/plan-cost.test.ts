@@ -1,6 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { paceOf } from '../../src/model/pace.ts';
-import { createStage, type Stage, type StageOptions } from './stage.ts';
+import { createStages, type Stage, type StageOptions } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 /** What a plan says that pushing takes, and what it takes. */
 describe('the cost of a plan', () => {
@@ -8,11 +11,10 @@ describe('the cost of a plan', () => {
   afterEach(() => stage.close());
 
   const open = async ({ config = {}, ...options }: StageOptions = {}) => {
-    stage = await createStage({
+    stage = await stages.open({
       ...options,
       config: { guard: { maxRows: 1_000, maxShare: 1, maxSharePerDay: 1 }, ...config },
     });
-    await stage.run();
     const { requests } = await stage.run();
     return requests;
   };

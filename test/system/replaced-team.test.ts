@@ -1,6 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage } from './stage.ts';
+import { createStages, type Stage } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 /** Most people of a small team are others by now: no run ends in an error for ever, and none decides it by itself. */
 describe('a team of which more than half was replaced', () => {
@@ -23,8 +26,7 @@ describe('a team of which more than half was replaced', () => {
     );
   /** Three people, of whom two leave and two others come. */
   const open = async () => {
-    stage = await createStage({ emulator: { users: 3, tags: 2, fields: 1 } });
-    await stage.run();
+    stage = await stages.open({ emulator: { users: 3, tags: 2, fields: 1 } });
     const [stays, ...left] = stage.emulator.team.users();
     if (stays === undefined) throw new Error('nobody');
     for (const { id } of left) stage.emulator.team.removeUser(id);

@@ -1,7 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { runMusterd, startMusterd } from './run-musterd.ts';
-import { createStage, onService, type Stage } from './stage.ts';
+import { createStage, createStages, onService, type Stage } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 /** `musterd resync --adopt-service`: everything from the service; what was edited here waits. */
 describe('taking everything from the service', () => {
@@ -41,8 +44,7 @@ describe('taking everything from the service', () => {
   };
   /** One user edited here, one on both sides, one on the service alone. */
   const open = async () => {
-    stage = await createStage();
-    await stage.run();
+    stage = await stages.open();
     const { edited, both, moved } = some();
     await stage.sql(`update mirror.users set email = 'here@example.com' where id = ${edited.id}`);
     await stage.sql(`update mirror.users set first_name = 'Here', last_name = 'Both' where id = ${both.id}`);
@@ -242,8 +244,7 @@ describe('taking everything from the service', () => {
 
   /** A push that is killed before it has its effect: the intent stays open. */
   const leaveAnIntentOpen = async () => {
-    stage = await createStage();
-    await stage.run();
+    stage = await stages.open();
     const { edited } = some();
     await stage.sql(`update mirror.users set email = 'here@example.com' where id = ${edited.id}`);
     let reached = false;

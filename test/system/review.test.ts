@@ -1,14 +1,17 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { askHolds, endAskedHolds } from '../../src/mirror/users/held.ts';
 import { keepFourEyes } from '../../src/runs/four-eyes.ts';
 import { applyUndo } from '../../src/runs/undo-run.ts';
 import { byText } from '../support/by-text.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
-import { createStage, type Stage } from './stage.ts';
+import { createStages, type Stage } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 /** push.approve: always. */
 describe('edits that a person sees first', () => {
@@ -23,11 +26,10 @@ describe('edits that a person sees first', () => {
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
   });
   const open = async (push: Readonly<Record<string, unknown>> = {}) => {
-    stage = await createStage({
+    stage = await stages.open({
       emulator: { users: 30, tags: 3, fields: 1 },
       config: { push: { quietPeriodMs: 0, approve: 'always', ...push } } as never,
     });
-    await stage.run();
     stage.emulator.clearRequests();
     ids = stage.emulator.team
       .users()

@@ -1,6 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage } from './stage.ts';
+import { createStages, type Stage } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 /** `musterd undo <run>`: the inverse of what a run moved, where it still stands. */
 describe('undoing a run', () => {
@@ -28,8 +31,7 @@ describe('undoing a run', () => {
     return found;
   };
   const open = async () => {
-    stage = await createStage();
-    await stage.run();
+    stage = await stages.open();
     return aUser();
   };
   const mirrored = async (id: number) =>

@@ -1,9 +1,12 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { MirroredUser } from '../../src/model/mirrored-user.ts';
 import { compareRows } from '../../src/verify/compare-rows.ts';
 import { compareUsers, findSharedAddresses } from '../../src/verify/compare-users.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, createStages, type Stage, type StageOptions } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 const day = new Date('2026-03-01T09:00:00.123Z');
 const mirrored: MirroredUser = {
@@ -204,8 +207,7 @@ interface Verified {
 describe('musterd verify', () => {
   let stage: Stage;
   const open = async (options: StageOptions = {}) => {
-    stage = await createStage(options);
-    await stage.run();
+    stage = await stages.open(options);
     stage.emulator.clearRequests();
   };
   afterEach(() => stage.close());

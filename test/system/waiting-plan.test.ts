@@ -1,13 +1,15 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage, type StageOptions } from './stage.ts';
+import { createStages, type Stage, type StageOptions } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 let stage: Stage;
 afterEach(() => stage.close());
 
 async function open(options: StageOptions = {}) {
-  stage = await createStage({ emulator: { users: 100, tags: 1, fields: 1 }, ...options });
-  await stage.run();
+  stage = await stages.open({ emulator: { users: 100, tags: 1, fields: 1 }, ...options });
   stage.emulator.clearRequests();
 }
 
@@ -126,6 +128,7 @@ describe('a plan of which a part was approved', () => {
     const late = await musterd('approve', refusal?.hash ?? '', '--reason', 'these');
     expect(late.stderr).toContain('Nothing is held in a batch');
     expect(late.code).toBe(64);
+    await stage.sql('drop function sync.replace_batch cascade');
     expect(await stage.sql(`select count(*) from sync.held_fields where decision is not null`)).toEqual([
       ['0'],
     ]);

@@ -1,10 +1,13 @@
 import type { RunReport } from '../../src/runs/run-record.ts';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { absenceDoubts } from '../../src/reconcile/missing-rows.ts';
 import { limitWords } from '../../src/reconcile/guard/field-limits.ts';
 import { massLimits } from '../../src/reconcile/guard/limits.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, createStages, type Stage, type StageOptions } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 /** Everything that stops something until a person decides: a reason that is added does not compile without its play. */
 type Stop =
@@ -191,8 +194,7 @@ describe('whatever stops something until a person decides has a way out', () => 
   afterEach(() => stage.close());
 
   it.each(Object.entries(plays))('%s', async (_, { options, later, cause, says, wayOut, freed, becomes }) => {
-    stage = await createStage(options);
-    await stage.run();
+    stage = await stages.open(options);
     await cause(stage);
     stage.emulator.clearRequests();
     const stopped = await stage.run(later);

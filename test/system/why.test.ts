@@ -1,11 +1,14 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { type ExplainedFacts, adviceFor } from '../../src/runs/explain-fields.ts';
 import type { Decisions, UserCase, UserPlan } from '../../src/model/user-plan.ts';
 import { decisions, heldAsBefore, moveOf } from '../support/decisions.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { readUserQuery } from '../../src/mirror/users/user-query.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, createStages, type Stage, type StageOptions } from './stage.ts';
+
+const stages = createStages();
+afterAll(() => stages.close());
 
 interface Field {
   readonly field: string;
@@ -199,8 +202,7 @@ describe('what happens next', () => {
 describe('musterd why', () => {
   let stage: Stage;
   const open = async (options: StageOptions = {}) => {
-    stage = await createStage(options);
-    await stage.run();
+    stage = await stages.open(options);
     stage.emulator.clearRequests();
   };
   afterEach(() => stage.close());

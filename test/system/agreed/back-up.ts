@@ -12,7 +12,9 @@ export async function backUp({ sql }: Pick<Stage, 'sql'>): Promise<() => Promise
       group by 1 order by 1`)
   ).map(([table = '', columns = ''], at) => ({ table, columns, copy: `backup.t${at}` }));
   const all = (statement: (of: (typeof tables)[number]) => string) => tables.map(statement).join(';');
-  await sql(`create schema backup; ${all(({ table, copy }) => `create table ${copy} as table ${table}`)}`);
+  await sql(
+    `drop schema if exists backup cascade; create schema backup; ${all(({ table, copy }) => `create table ${copy} as table ${table}`)}`,
+  );
   return async () => {
     await sql(`begin; set local session_replication_role = replica;
       truncate ${tables.map(({ table }) => table).join(', ')};

@@ -1,14 +1,17 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { readFreshEdits } from '../../../src/mirror/users/fresh-edits.ts';
-import { createTeam, editsOfEachField, type Team } from './people.ts';
+import { createTeams, editsOfEachField, type Team } from './people.ts';
+
+const teams = createTeams();
+afterAll(() => teams.close());
 
 const update = { path: '/v1/users/update' } as const;
 
 describe('a batch', () => {
   let team: Team;
   afterEach(() => team.close());
-  const open = async (...given: Parameters<typeof createTeam>) => {
-    team = await createTeam(...given);
+  const open = async (...given: Parameters<typeof teams.open>) => {
+    team = await teams.open(...given);
     return team.ids;
   };
   const sentTo = (id: number) => team.updates().filter((update) => update['id'] === id);

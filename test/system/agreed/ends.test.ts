@@ -1,10 +1,13 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { createTeam, editsOfEachField, type Team } from './people.ts';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { createTeams, editsOfEachField, type Team } from './people.ts';
+
+const teams = createTeams();
+afterAll(() => teams.close());
 
 let team: Team;
 afterEach(() => team.close());
-const open = async (...given: Parameters<typeof createTeam>) => {
-  team = await createTeam(...given);
+const open = async (...given: Parameters<typeof teams.open>) => {
+  team = await teams.open(...given);
   return [...team.ids] as [number, number, number];
 };
 

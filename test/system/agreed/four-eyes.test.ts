@@ -1,5 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { createTeam, editsOfEachField, type Person, type Team } from './people.ts';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { createTeams, editsOfEachField, type Person, type Team } from './people.ts';
+
+const teams = createTeams();
+afterAll(() => teams.close());
 
 const update = { path: '/v1/users/update' } as const;
 const refusal = /approve|decide|edit/i;
@@ -7,8 +10,8 @@ const refusal = /approve|decide|edit/i;
 describe('four eyes', () => {
   let team: Team;
   afterEach(() => team.close());
-  const open = async (...given: Parameters<typeof createTeam>) => {
-    team = await createTeam(...given);
+  const open = async (...given: Parameters<typeof teams.open>) => {
+    team = await teams.open(...given);
     return team.ids[0] ?? 0;
   };
   /** In SQL, as it was before. */

@@ -1,5 +1,8 @@
-import { afterEach, expect, it } from 'vitest';
-import { createTeam, type Team } from './people.ts';
+import { afterAll, afterEach, expect, it } from 'vitest';
+import { createTeams, type Team } from './people.ts';
+
+const teams = createTeams();
+afterAll(() => teams.close());
 
 let team: Team;
 afterEach(() => team.close());
@@ -8,7 +11,7 @@ it.each([
   ['every edit is approved', {}],
   ['others approve what is held', { approve: 'guarded' }],
 ] as const)('no halves of a name leave that an editor alone says are right, where %s', async (_, push) => {
-  team = await createTeam({ emulator: { variants: { 'email-update': 'clears-name' } }, push });
+  team = await teams.open({ emulator: { variants: { 'email-update': 'clears-name' } }, push });
   const [probe = 0, id = 0] = team.ids;
   const said = { first: 'Anne', last: 'Marie Berg' };
   team.emulator.team.editUser(id, said);

@@ -1,5 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { createTeam, editsOfEachField, type Team } from './people.ts';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { createTeams, editsOfEachField, type Team } from './people.ts';
+
+const teams = createTeams();
+afterAll(() => teams.close());
 
 /** The command line decides about what it was told, and about nothing that came in its place. */
 describe('on the command line', () => {
@@ -8,7 +11,7 @@ describe('on the command line', () => {
 
   /** A conflict, which dora has seen, with a value that bob has replaced since. */
   const openReplaced = async ({ field, values, later, other }: (typeof editsOfEachField)[number]) => {
-    team = await createTeam({ push: { fourEyes: false } });
+    team = await teams.open({ push: { fourEyes: false } });
     const [id = 0] = team.ids;
     team.emulator.team.editUser(id, other);
     await team.bob.edit(id, values);
@@ -49,7 +52,7 @@ describe('on the command line', () => {
     it.each(['approve', 'reject'])(
       'of a user is decided about alone where it is named alone: %s',
       async (verb) => {
-        team = await createTeam();
+        team = await teams.open();
         const [a = 0, b = 0] = team.ids;
         await team.bob.sql(`update mirror.users set role_id = 17, first_name = 'Ada', last_name = 'Berg',
         email = 'ada' || id || '@example.com', phone = '1555' || id where id in (${a}, ${b})`);
@@ -69,7 +72,7 @@ describe('on the command line', () => {
   });
 
   it('in SQL, missing rows are not approved by the number of an edit', async () => {
-    team = await createTeam({ emulator: { tags: 12 } });
+    team = await teams.open({ emulator: { tags: 12 } });
     for (const { id } of team.emulator.team.tags().slice(0, 5)) team.emulator.team.removeTag(id);
     await team.bob.edit(team.ids[0] ?? 0, `email = 'ada@example.com'`);
     await team.run();

@@ -3,7 +3,10 @@ import { eventually } from '../../support/eventually.ts';
 import { freePort } from '../../support/postgres-process.ts';
 import { type Running, startMusterd } from '../run-musterd.ts';
 import { createVisitor } from './page-forms.ts';
-import { createTeam, type Team } from './people.ts';
+import { createTeams, type Team } from './people.ts';
+
+const teams = createTeams();
+afterAll(() => teams.close());
 
 const token = 'a token of the page for tests';
 
@@ -14,7 +17,7 @@ let free: number[];
 
 /** A daemon with a page that decides, and dora, who knows its token. */
 async function open(fourEyes: boolean): Promise<void> {
-  team = await createTeam({ push: { fourEyes } });
+  team = await teams.open({ push: { fourEyes } });
   free = [...team.ids];
   const port = await freePort();
   daemon = startMusterd(['daemon'], {

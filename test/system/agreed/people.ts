@@ -3,9 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { createDatabase } from '../../../src/mirror/db/database.ts';
 import { runSqlText } from '../../../src/mirror/db/sql-text.ts';
 import type { Config } from '../../../src/config/config.ts';
-import { embeddedServer } from '../../support/servers.ts';
 import { runMusterd } from '../run-musterd.ts';
-import { createStage, type Stage, type StageOptions } from '../stage.ts';
+import { createStages, type Stage, type StageOptions } from '../stage.ts';
 
 type Rows = readonly (readonly unknown[])[];
 
@@ -113,31 +112,79 @@ function createPerson(url: string, role: string): Person & { close(): Promise<vo
   };
 }
 
-/** Both sides are equal. Every edit is seen first, and by somebody else, unless `push` says otherwise. */
-export async function createTeam({
-  push,
-  emulator,
-  config,
-}: Omit<StageOptions, 'config'> & {
+export interface TeamOptions extends Omit<StageOptions, 'server'> {
   readonly push?: Partial<Config['push']>;
-  readonly config?: StageOptions['config'];
-} = {}): Promise<Team> {
-  const stage = await createStage({
-    emulator: { users: 30, tags: 3, fields: 1, ...emulator },
-    config: { ...config, push: { quietPeriodMs: 0, approve: 'always', fourEyes: true, ...push } },
-  });
-  await stage.run();
-  stage.emulator.clearRequests();
+}
+
+/** Teams for one test after the other. */
+export interface Teams {
+  /** Both sides are equal. Every edit is seen first, and by somebody else, unless `push` says otherwise. */
+  open(options?: TeamOptions): Promise<Team>;
+  close(): Promise<void>;
+}
+
+/** Roles that may log in to this database, until they are dropped. */
+function createRoles({ db, url }: Pick<Stage, 'db' | 'url'>) {
   const suffix = randomBytes(4).toString('hex');
   const people: ReturnType<typeof createPerson>[] = [];
-  const person = async (name: string, ...roles: readonly string[]) => {
-    const [, before = '', word = '', after = ''] = /^( *)(.*?)( *)$/.exec(name) ?? [];
-    const role = `${before}${word}_${suffix}${after}`;
-    await stage.sql(`create role "${role}" login password 'secret' in role ${roles.join(', ')}`);
-    const made = createPerson(stage.url, role);
-    people.push(made);
-    return made;
+  return {
+    person: async (name: string, ...roles: readonly string[]): Promise<Person> => {
+      const [, before = '', word = '', after = ''] = /^( *)(.*?)( *)$/.exec(name) ?? [];
+      const role = `${before}${word}_${suffix}${after}`;
+      await runSqlText(db, `create role "${role}" login password 'secret' in role ${roles.join(', ')}`);
+      const made = createPerson(url, role);
+      people.push(made);
+      return made;
+    },
+    drop: async () => {
+      for (const one of people) await one.close();
+      if (people.length > 0)
+        await runSqlText(db, people.map(({ role }) => `drop role if exists "${role}"`).join(';'));
+    },
   };
+}
+
+export function createTeams(): Teams {
+  const stages = createStages();
+  const trios = new Map<string, Trio>();
+  return {
+    open: async ({ push, emulator, config } = {}) => {
+      const stage = await stages.open({
+        emulator: { users: 30, tags: 3, fields: 1, ...emulator },
+        config: { ...config, push: { quietPeriodMs: 0, approve: 'always', fourEyes: true, ...push } },
+      });
+      const trio = trios.get(stage.url) ?? (await createTrio(stage));
+      trios.set(stage.url, trio);
+      const roles = createRoles(stage);
+      return {
+        ...createTeamOn(stage, trio, roles.person),
+        close: async () => {
+          await roles.drop();
+          await stage.close();
+        },
+      };
+    },
+    close: async () => {
+      for (const { drop } of trios.values()) await drop();
+      await stages.close();
+    },
+  };
+}
+
+type Trio = Awaited<ReturnType<typeof createTrio>>;
+
+/** The three of one mirror, whichever team it serves. */
+async function createTrio(stage: Stage) {
+  const { person, drop } = createRoles(stage);
+  return {
+    bob: await person('bob', ...editor),
+    mallory: await person('mallory', ...editor, ...approver),
+    carol: await person('carol', ...approver),
+    drop,
+  };
+}
+
+function createTeamOn(stage: Stage, { bob, mallory, carol }: Trio, person: Team['person']): Team {
   const held = (what: string, where = 'true') =>
     stage.sql(`select ${what} from report.held where ${where} order by user_id, field`);
   const environment = (): Record<string, string> => ({
@@ -151,9 +198,9 @@ export async function createTeam({
   });
   return {
     ...stage,
-    bob: await person('bob', ...editor),
-    mallory: await person('mallory', ...editor, ...approver),
-    carol: await person('carol', ...approver),
+    bob,
+    mallory,
+    carol,
     ids: stage.emulator.team
       .users()
       .filter(
@@ -167,12 +214,5 @@ export async function createTeam({
       (await held('batch', `user_id = ${id} and field = '${field}'`))[0]?.[0] ?? '',
     environment,
     musterd: (...args) => runMusterd(args, environment()),
-    close: async () => {
-      for (const one of people) await one.close();
-      await stage.close();
-      const admin = createDatabase({ url: embeddedServer().url, maxConnections: 1 });
-      await runSqlText(admin, people.map(({ role }) => `drop role if exists "${role}"`).join(';'));
-      await admin.close();
-    },
   };
 }

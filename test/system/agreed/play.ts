@@ -19,7 +19,7 @@ import {
   type Somebody,
 } from './agreement-model.ts';
 import { createShelf } from './back-up.ts';
-import { createTeam, type Person } from './people.ts';
+import { createTeams, type Person } from './people.ts';
 import type { Aim, Settings, Step } from './steps.ts';
 
 const update = '/v1/users/update';
@@ -83,7 +83,8 @@ export type Play = Awaited<ReturnType<typeof createPlay>>;
 
 /** One team for all sequences: each begins with the same users, equal on both sides. */
 export async function createPlay() {
-  const team = await createTeam({ emulator: { users: 6 }, push: { approve: 'guarded', fourEyes: false } });
+  const teams = createTeams();
+  const team = await teams.open({ emulator: { users: 6 }, push: { approve: 'guarded', fourEyes: false } });
   const { emulator, db } = team;
   const sql = (text: string) => team.sql(text);
   const ids = emulator.team.users().map(({ id }) => id);
@@ -690,7 +691,13 @@ export async function createPlay() {
     return wrong.map((one) => `${when}: ${one}`);
   }
 
-  return { play, close: () => team.close() };
+  return {
+    play,
+    close: async () => {
+      await team.close();
+      await teams.close();
+    },
+  };
 }
 
 /** Somebody who decides about something that is not there, or is their own, is told so. */

@@ -1,10 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { backUp } from './back-up.ts';
-import { createTeam, editsOfEachField, type Team } from './people.ts';
+import { createTeams, editsOfEachField, type Team } from './people.ts';
+
+const teams = createTeams();
+afterAll(() => teams.close());
 
 const update = { path: '/v1/users/update' } as const;
 
@@ -13,7 +16,7 @@ describe('an approved edit', () => {
   afterEach(() => team.close());
   /** An edit that is approved, and how somebody takes it back on the service. */
   const openApproved = async (field: string, values: string) => {
-    team = await createTeam();
+    team = await teams.open();
     const [id = 0] = team.ids;
     const { first, last, email, phone, roleId } = team.emulator.team.user(id);
     await team.bob.edit(id, values);
@@ -50,7 +53,7 @@ describe('an approved edit', () => {
     });
 
     it('is held if it was approved while a run learned of another value and the old one again', async () => {
-      team = await createTeam();
+      team = await teams.open();
       const [id = 0] = team.ids;
       const { first, last, email, phone, roleId } = team.emulator.team.user(id);
       await team.bob.edit(id, values);
@@ -92,7 +95,7 @@ describe('an approved edit', () => {
   ] as const)(
     'that was %s is held if the answer for it and another field was lost, and it alone was taken back',
     async (how, settings) => {
-      team = await createTeam(settings);
+      team = await teams.open(settings);
       const [id = 0] = team.ids;
       const { phone } = team.emulator.team.user(id);
       await team.bob.edit(id, `email = 'ada@example.com', phone = '15550100'`);
@@ -109,7 +112,7 @@ describe('an approved edit', () => {
   );
 
   it('in a refused request is held if somebody took it back and changed another field of that', async () => {
-    team = await createTeam();
+    team = await teams.open();
     const [id = 0, other = 0, first = 0] = team.ids;
     const approveAll = async () => {
       for (const [batch = ''] of await team.sql('select distinct batch from report.held'))
@@ -147,7 +150,7 @@ describe('an approved edit', () => {
     ['waits for another field of a refused update', 'before', 4],
     ['is approved while a run sends another field', 'during', 2],
   ] as const)('that %s is held if somebody took it back meanwhile', async (_, when, at) => {
-    team = await createTeam({
+    team = await teams.open({
       push: { approve: 'guarded', fourEyes: false },
       config: { guard: { maxRows: 2, maxShare: 0.01 } },
     });
@@ -178,7 +181,7 @@ describe('an approved edit', () => {
   });
 
   it('of a plan that is applied is left if the service took another value and the old one again since', async () => {
-    team = await createTeam({ push: { fourEyes: false } });
+    team = await teams.open({ push: { fourEyes: false } });
     const [id = 0] = team.ids;
     const { email } = team.emulator.team.user(id);
     const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
@@ -206,7 +209,7 @@ describe('an approved edit', () => {
   });
 
   it('of an import is held if the service took another value and the old one again since', async () => {
-    team = await createTeam({ push: { fourEyes: false } });
+    team = await teams.open({ push: { fourEyes: false } });
     const [id = 0] = team.ids;
     const folder = mkdtempSync(join(tmpdir(), 'musterd-test-'));
     const file = join(folder, 'people.csv');
@@ -226,7 +229,7 @@ describe('an edit', () => {
   afterEach(() => team.close());
 
   it('whose answer was lost is held if it was taken back and another value was changed too', async () => {
-    team = await createTeam({ push: { approve: 'guarded', fourEyes: false } });
+    team = await teams.open({ push: { approve: 'guarded', fourEyes: false } });
     const [id = 0] = team.ids;
     const { phone } = team.emulator.team.user(id);
     await team.bob.edit(id, `phone = '15550100'`);
@@ -257,7 +260,7 @@ describe('an edit', () => {
   });
 
   it('whose answer was lost is sent again if it never arrived, whatever the service showed before', async () => {
-    team = await createTeam({ push: { approve: 'guarded', fourEyes: false } });
+    team = await teams.open({ push: { approve: 'guarded', fourEyes: false } });
     const [id = 0] = team.ids;
     team.emulator.team.editUser(id, { email: 'eva@example.com' });
     await team.bob.edit(id, `phone = '15550100'`);
@@ -274,7 +277,7 @@ describe('an edit', () => {
   ])(
     'of the %s that the service has overtaken is not sent for a later one of another field',
     async (field, older, later, sent) => {
-      team = await createTeam({ push: { approve: 'guarded', fourEyes: false } });
+      team = await teams.open({ push: { approve: 'guarded', fourEyes: false } });
       const [id = 0] = team.ids;
       const aMinuteAgo = async () => {
         const [[ms] = []] = await team.sql(`select extract(epoch from clock_timestamp()) * 1000`);
@@ -298,7 +301,7 @@ describe('an edit', () => {
   it.each(editsOfEachField)(
     'of the $field that was rejected and then resolved is a conflict when the service moves',
     async ({ field, values, words, other }) => {
-      team = await createTeam({ push: { fourEyes: false } });
+      team = await teams.open({ push: { fourEyes: false } });
       const [id = 0] = team.ids;
       await team.bob.edit(id, values);
       await team.run();

@@ -1,11 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { holdAll } from '../../reconcile/states.ts';
 import { temporaryFolder } from '../../support/checkout.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startMusterd } from '../run-musterd.ts';
-import { createTeam, type Person, type Team } from './people.ts';
+import { createTeams, type Person, type Team } from './people.ts';
+
+const teams = createTeams();
+afterAll(() => teams.close());
 
 const columns = 'user_id, field, state, detail, request_id';
 
@@ -13,8 +16,8 @@ describe('whoever edits in SQL is told what became of it', () => {
   let team: Team;
   let id: number;
   afterEach(() => team.close());
-  const open = async (options: Parameters<typeof createTeam>[0] = {}) => {
-    team = await createTeam(options);
+  const open = async (options: Parameters<typeof teams.open>[0] = {}) => {
+    team = await teams.open(options);
     [id = 0] = team.ids;
   };
   const guarded = { push: { approve: 'guarded', fourEyes: false } } as const;

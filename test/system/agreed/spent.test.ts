@@ -1,5 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { createTeam, editsOfEachField, type Team } from './people.ts';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { createTeams, editsOfEachField, type Team } from './people.ts';
+
+const teams = createTeams();
+afterAll(() => teams.close());
 
 const update = { path: '/v1/users/update' } as const;
 
@@ -7,7 +10,7 @@ describe('what somebody agreed to is sent once', () => {
   let team: Team;
   afterEach(() => team.close());
   const openApproved = async (field: string, values: string) => {
-    team = await createTeam();
+    team = await teams.open();
     const [id = 0] = team.ids;
     await team.bob.edit(id, values);
     await team.run();
@@ -61,7 +64,7 @@ describe('what somebody agreed to is sent once', () => {
   );
 
   it('also what was in a request that was refused, part by part', async () => {
-    team = await createTeam();
+    team = await teams.open();
     const [a = 0, b = 0, c = 0] = team.ids;
     for (const id of [a, b, c]) await team.bob.edit(id, `email = 'new${id}@example.com'`);
     await team.bob.edit(b, `email = 'a@b@example.com', phone = '15550100'`);

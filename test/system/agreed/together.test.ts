@@ -1,5 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { createTeam, type Team } from './people.ts';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { createTeams, type Team } from './people.ts';
+
+const teams = createTeams();
+afterAll(() => teams.close());
 
 interface Together {
   readonly batch: string;
@@ -22,8 +25,8 @@ describe('held fields of one change', () => {
     new Set((await team.sql(`select role_id from mirror.users where id in (${team.ids.join()})`)).flat());
 
   /** More roles than one run may change, edited by bob at once. */
-  const openRoles = async (push: Parameters<typeof createTeam>[0] = {}) => {
-    team = await createTeam({
+  const openRoles = async (push: Parameters<typeof teams.open>[0] = {}) => {
+    team = await teams.open({
       ...push,
       push: { approve: 'guarded', fourEyes: false, ...push.push },
       config: { guard: { maxRoleChanges: 2 } },
@@ -111,7 +114,7 @@ describe('held fields of one change', () => {
   });
 
   it('that the guard stopped as a whole are approved', async () => {
-    team = await createTeam();
+    team = await teams.open();
     await team.bob.edit(team.ids[0] ?? 0, `email = 'ada@example.com'`);
     await team.run();
     const batch = await team.batchOf(team.ids[0] ?? 0);

@@ -1,5 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { createTeam, editsOfEachField, type Team } from './people.ts';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { createTeams, editsOfEachField, type Team } from './people.ts';
+
+const teams = createTeams();
+afterAll(() => teams.close());
 
 /** `musterd undo --decision`: what became of a decision is taken back as far as nothing has moved since. */
 describe('a decision that is taken back', () => {
@@ -23,8 +26,8 @@ describe('a decision that is taken back', () => {
     return all;
   };
   /** The edits of bob that wait in one batch. */
-  const openBatch = async (count: number, ...given: Parameters<typeof createTeam>) => {
-    team = await createTeam(...given);
+  const openBatch = async (count: number, ...given: Parameters<typeof teams.open>) => {
+    team = await teams.open(...given);
     const ids = team.ids.slice(0, count);
     await team.bob.sql(
       `update mirror.users set email = 'ada' || id || '@example.com' where id = any ('{${ids.join(',')}}')`,
@@ -42,7 +45,7 @@ describe('a decision that is taken back', () => {
   it.each(editsOfEachField)(
     'lets the approved $field wait again, which is not sent',
     async ({ field, values, sent: as }) => {
-      team = await createTeam();
+      team = await teams.open();
       const [id = 0] = team.ids;
       await team.bob.edit(id, values);
       await team.run();
@@ -203,7 +206,7 @@ describe('a decision that is taken back', () => {
 
   describe.each(editsOfEachField)('about a conflict of the $field', ({ field, values, words, other }) => {
     const openConflict = async (take: string) => {
-      team = await createTeam({ push: { fourEyes: false, approve: 'guarded' } });
+      team = await teams.open({ push: { fourEyes: false, approve: 'guarded' } });
       const [id = 0] = team.ids;
       team.emulator.team.editUser(id, other);
       await team.bob.edit(id, values);
@@ -258,7 +261,7 @@ describe('a decision that is taken back', () => {
   });
 
   it('that was one’s own rejection is not approved by that', async () => {
-    team = await createTeam();
+    team = await teams.open();
     const [id = 0] = team.ids;
     await team.mallory.edit(id, `email = 'ada@example.com'`);
     await team.run();
