@@ -161,7 +161,7 @@ function end(last: Notice, made: NoticeMaker): Notice {
   const { nowMs } = made;
   if (last.stands) {
     const { sinceMs, count } = last;
-    if (last.doneAtMs === null && last.tries === 0) return { ...last, stands: false, doneAtMs: nowMs };
+    if (last.tries === 0) return { ...last, stands: false, doneAtMs: nowMs };
     return makeNotice(made, { stands: false, sinceMs, count });
   }
   const isVain = last.doneAtMs === null && nowMs - last.madeAtMs >= patienceMs;

@@ -101,7 +101,7 @@ function namesake(known: KnownPlace, here: PresentPlace): string {
   if (same === undefined) return '';
   if (isOther(known.identifier, here.identifier)) return ', on another server';
   if (isOther(same.machine, here.address.machine)) return ', on another machine';
-  return known.database === here.database ? '' : ', in another database of that name';
+  return ', in another database of that name';
 }
 
 const toTheSecond = (date: Date): string => date.toISOString().replace(/\.\d+Z$/, 'Z');

@@ -18,6 +18,7 @@ const seen = (pid: number, saidMs: number, endedMs?: number): SeenDaemon => ({
 it.each([
   ['says that it runs', seen(1, 0), true],
   ['was late twice', seen(1, 2.9 * sayEveryMs), true],
+  ['was late for as long as may be', seen(1, silentAfterMs), true],
   ['is silent', seen(1, silentAfterMs + 1), false],
   ['has ended', seen(1, 1_000, 1_000), false],
 ])('a daemon that %s', (_, daemon, expected) => {

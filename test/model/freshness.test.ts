@@ -112,8 +112,15 @@ describe('ageStandings', () => {
 });
 
 describe('isAtWork', () => {
-  const of = (team: string, completeForMs: number) =>
-    judgeFreshness([standing('users', { team, completeForMs })], new Map([[team, { users: 5 * minute }]]), 0);
+  const of = (team: string, completeForMs: number, listingsForMs = 0) =>
+    judgeFreshness(
+      [
+        standing('users', { team, completeForMs }),
+        standing('listings', { team, completeForMs: listingsForMs }),
+      ],
+      new Map([[team, { users: 5 * minute, listings: hour }]]),
+      0,
+    );
   const stale = of('harbour', hour);
   const fresh = of('quay', minute);
   // teams, upForMs → at work
@@ -123,6 +130,7 @@ describe('isAtWork', () => {
     ['stale since before the start', stale, limitMs, true],
     ['stale for longer than a start explains', stale, limitMs + 1, false],
     ['one of two stale', [...stale, ...fresh], hour, true],
+    ['one of two groups stale', of('harbour', hour, hour / 2), hour, false],
     ['both stale', [...stale, ...of('quay', hour)], hour, false],
   ] as const)('%s', (_, teams, upForMs, atWork) => {
     expect(isAtWork(teams, upForMs)).toBe(atWork);

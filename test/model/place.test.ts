@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   type Address,
+  addressesInWords,
   adviceOn,
   type PresentPlace,
   judgePlace,
@@ -154,6 +155,47 @@ describe('the words about a place', () => {
     expect(placeInWords(placing)).toBe(
       'this is a copy, said by kim at 2026-03-01T00:00:00Z: staging; it reads, and sends nothing',
     );
+  });
+
+  it.each([
+    ['a', ['a']],
+    ['a', ['a', 'a']],
+    ['a or b', ['a', 'b']],
+    ['a, b, c or d', ['a', 'b', 'c', 'd']],
+  ])('name %s', (words, names) => {
+    expect(addressesInWords({ addresses: names.map((name) => ({ at: name, machine: null })) })).toBe(words);
+  });
+
+  const there = { address: { at: 'db-1:5432/muster', machine: null } };
+  it.each([
+    [
+      'a copy of which nobody says why',
+      at({ ...records.copy, why: null }, there),
+      'this is a copy, said by kim at 2026-03-01T00:00:00Z; it reads, and sends nothing',
+      'If it is to send: musterd adopt --reason …',
+    ],
+    [
+      'a copy of which nobody says who',
+      at({ ...records.copy, by: null }, there),
+      'this is a copy, since 2026-03-01T00:00:00Z; it reads, and sends nothing',
+      'If it is to send: musterd adopt --reason …',
+    ],
+    ['a place that is home', at(home, there), 'db-1:5432/muster or localhost:5432/muster', ''],
+    ['a place not on record', at(null, {}), 'db-2:5432/muster, which the first run records', ''],
+    [
+      'a home of which no address is on record',
+      at({ ...home, addresses: [] }, {}),
+      'db-2:5432/muster, which the first run records',
+      '',
+    ],
+    [
+      'another server',
+      { ...at(home, { identifier: '2' }), until: null },
+      'this mirror was at db-1:5432/muster or localhost:5432/muster, and is at db-2:5432/muster now: nothing is sent from here',
+      'If it has moved: musterd adopt --reason …, and stop the other one. If it is meant as a copy: musterd adopt --as-copy --reason …',
+    ],
+  ])('say of %s where it is and what to do', (_, placing, words, advice) => {
+    expect([placeInWords(placing), adviceOn(placing)]).toEqual([words, advice]);
   });
 
   it('say of a dump that does not say where it was that nobody knows', () => {

@@ -32,6 +32,20 @@ describe('SQL is cut at the semicolons between its statements', () => {
     ],
     ['begin; select case when a then b end; end; x', ['begin', 'select case when a then b end', 'end'], 'x'],
     ['-- alone', [], null],
+    ['select 1);x', ['select 1)'], 'x'],
+    ['x create function begin;y', ['x create function begin'], 'y'],
+    [
+      'create function f(begin int) returns int return 1;x',
+      ['create function f(begin int) returns int return 1'],
+      'x',
+    ],
+    ['create function case() return 1;x', ['create function case() return 1'], 'x'],
+    [
+      'create function f() return case when a then b end;x',
+      ['create function f() return case when a then b end'],
+      'x',
+    ],
+    ['create procedure p() begin atomic a; end;x', ['create procedure p() begin atomic a; end'], 'x'],
   ])('%j', (sql, ended, rest) => {
     expect(textsOf(sql)).toEqual({ ended, rest });
   });

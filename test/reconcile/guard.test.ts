@@ -432,6 +432,18 @@ describe('what was approved', () => {
     expect(hashOf([phone, row])).toBe(hashOf([row, phone]));
     expect(new Set([hashOf([row]), hashOf([row], ['phone']), hashOf([row], ['email'])]).size).toBe(3);
     expect(hashOf([], ['phone', 'email'])).toBe(hashOf([], ['email', 'phone']));
+    const [second, third] = [row, { ...row, userId: 3n }];
+    const [name, turned] = [
+      { first: 'Anne', last: 'Berg' },
+      { last: 'Berg', first: 'Anne' },
+    ];
+    expect(hashOf([third, second, phone])).toBe(hashOf([second, phone, third]));
+    const naming = (mirror: object) => ({ ...row, field: 'name', values: { ...values, mirror } }) as never;
+    expect(hashOf([naming(turned)])).toBe(hashOf([naming(name)]));
+    expect(hashOf([naming({ ...name, first: 'Ann' })])).not.toBe(hashOf([naming(name)]));
+    // A batch on record has to be known again by every later musterd.
+    expect(hashOf([row])).toBe('a9f292b87fe9');
+    expect(hashOf([{ ...row, edit: 5n, seenMs: 2.5, shown: ['x'] }, third], ['phone'])).toBe('0e53e5c4844d');
   });
 });
 
