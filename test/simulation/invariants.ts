@@ -189,8 +189,9 @@ export function createInvariants(
   function resyncKeepsEdits({ changed, before }: Done) {
     for (const key of changed) {
       const [user = '', column = ''] = key.split(' ');
-      if (before.get(key)?.isBase === true) continue;
-      const was = canonicalOf(column, before.get(key)?.text ?? null);
+      const standing = before.get(key);
+      if (standing === undefined || standing.isBase) continue;
+      const was = canonicalOf(column, standing.text);
       const policy = plan.policy[column === 'role_id' ? 'roleId' : (column as 'name' | 'email' | 'phone')];
       const isKept = people.stateNow(Number(user)).get(key);
       const isSame = canonicalOf(column, isKept?.text ?? null) === was;

@@ -97,7 +97,8 @@ export function drawPlan(random: Random, off: ReadonlySet<string>): Plan {
     confirmAfterMs: present.has('mass absence') ? 45_000 : 600_000,
     leaseMs: random.pick([5_000, 20_000]),
     orders: present.has('copy') ? [...orders, 'adopt'] : orders,
-    troubleMs: random.between(3, 8) * 60_000,
+    // A daemon does more in a minute.
+    troubleMs: random.between(3, 8) * (present.has('daemon') ? 30_000 : 60_000),
     faultRate: random.pick([0, 0.05, 0.15]),
     can: (fault) => present.has(fault),
   };

@@ -243,7 +243,7 @@ export async function simulate(ground: Ground, seed: number, off: ReadonlySet<st
   async function calmDaemon() {
     const process = createProcess('calm daemon');
     const serving = await world.as(process, () => replicas.serve(process, configs()));
-    await sleep(100_000);
+    await sleep(30_000);
     for (const { people, service, invariants } of sides) {
       const user = people.anybody();
       if (user === undefined) continue;
