@@ -349,7 +349,32 @@ export function createInvariants(
     },
   };
 
+  /** What a run took for a change of the service was made there by somebody else than musterd. */
+  function movedByOthers() {
+    // An answer of before looks like a change of now where no version tells them apart.
+    if (plan.variants['updated-at'] === 'stuck' && plan.can('stale')) return;
+    const rows = postgres.ask(`
+      select c.user_id, f.field, c.kind, c.base -> f.field, c.new -> f.field from sync.changes c
+      cross join lateral jsonb_object_keys(c.new) f (field) where c.${own} and c.kind in ('pull', 'hold') order by c.change_id`);
+    for (const [id, field = null, kind, base, now] of rows) {
+      const column = columns.find((one) => one === field);
+      // An update without a name clears it there, which is nobody's change either.
+      const isCleared = column === 'name' && plan.variants['email-update'] === 'clears-name';
+      if (column === undefined || isCleared) continue;
+      const [was, is] = [base, now].map((value) => textOf(column, JSON.parse(value ?? 'null')));
+      if (is === undefined || was === is) continue;
+      const versions = service.history.get(Number(id)) ?? [];
+      const values = versions.map(({ user }) => onService(user, column));
+      const others = values.some(
+        (value, at) => value === is && versions[at]?.by !== 'musterd' && values[at - 1] !== is,
+      );
+      require('what has moved was moved by others', others, () =>
+        `${column} of ${id}: ${kind} of ${is}, which only musterd has set on the service`);
+    }
+  }
+
   function atEnd() {
+    movedByOthers();
     require('no intent stays open', open.size === 0, () => [...open.keys()].join(', '));
     const rows = postgres.ask(`
       select u.id, u.gone_at is not null, u.resolved, u.first_name || ' ' || u.last_name, u.email, u.phone, u.role_id::text,

@@ -62,6 +62,8 @@ export interface People {
   editEmail(user: number): string | undefined;
   /** One of them does something, to this user or to any. */
   act(user?: number): void;
+  /** In SQL, of this field. */
+  edit(user: number, column: Column): void;
   /** Only on the service. */
   rival(user: number): void;
   decide(): void;
@@ -140,9 +142,8 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
     };
   }
 
-  function editInSql(user?: number) {
+  function editInSql(user?: number, column = random.pick(edited)) {
     const by = random.pick(editors);
-    const column = random.pick(edited);
     const isMass = user === undefined && random.between(0, 14) === 0;
     const isBack = random.between(0, 5) === 0;
     const { set } = drawValue(column);
@@ -323,6 +324,7 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
     editEmail,
     decide,
     loseRow,
+    edit: editInSql,
     rival: (user) => changeOnService(service.team.users.has(user) ? user : undefined),
     act: (user) => {
       const what = random.fraction();

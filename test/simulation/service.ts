@@ -70,6 +70,8 @@ export interface Service {
   share(other: Service, ids: readonly number[]): void;
   /** Somebody changed what a user has in all teams. */
   follow(user: UserRecord): void;
+  /** A write that is late has its effect right after the next answer about users, if it had none before. */
+  hasten(request: number): void;
   /** Which fault befalls the next request; none in calm. */
   faultOf: (sent: Sent) => FaultName | undefined;
   /** Called when a request is about to be sent: whether it is, and whether its sender lives on. */
@@ -146,6 +148,16 @@ export function createService(world: World, team: PlayedTeam, variants: Variants
     return { shown, asOfMs };
   }
 
+  /** Late writes that have not had their effect, by request. */
+  const overdue = new Map<number, () => void>();
+  /** Those that have it right after the next answer about users. */
+  const hastened = new Set<number>();
+
+  function applyHastened() {
+    for (const late of hastened) world.after(0, () => overdue.get(late)?.(), null);
+    hastened.clear();
+  }
+
   /** What an answer on its way tells, by request. */
   const shown = new Map<number, () => void>();
 
@@ -163,6 +175,7 @@ export function createService(world: World, team: PlayedTeam, variants: Variants
     };
     if (!endpoint.writes) {
       const answer = endpoint.answer(call, sent.body);
+      if (endpoint.path === '/v1/users/get') applyHastened();
       const asOfMs = stale?.asOfMs ?? world.now();
       const { memberships } = (answer.body ?? {}) as { memberships?: readonly { id: number }[] };
       if (memberships !== undefined)
@@ -275,7 +288,11 @@ export function createService(world: World, team: PlayedTeam, variants: Variants
       }
       if (fault === 'hang before') return;
       if (fault === 'late' && isWrite) {
-        world.after(1_000 + random.fraction() * 400_000, () => void perform(sent, method, undefined), null);
+        const apply = () => {
+          if (overdue.delete(number)) perform(sent, method, undefined);
+        };
+        overdue.set(number, apply);
+        world.after(1_000 + random.fraction() * 400_000, apply, null);
         if (random.between(0, 1) === 0) world.after(there, () => fail('ECONNRESET'), owner);
         return;
       }
@@ -364,6 +381,7 @@ export function createService(world: World, team: PlayedTeam, variants: Variants
       world.trace(`${id} comes back to the team`);
       return true;
     },
+    hasten: (request) => void hastened.add(request),
     faultOf: () => undefined,
     onDispatch: undefined,
     onLeave: undefined,

@@ -8,10 +8,10 @@ import type { RunGroup } from '../../src/model/run-group.ts';
 import { type Commands, createCommands } from './commands.ts';
 import type { prepare } from './ground.ts';
 import { createInvariants, type Invariants, Violation } from './invariants.ts';
-import { createPeople, keyOf, type People } from './people.ts';
+import { columns, createPeople, keyOf, type People } from './people.ts';
 import { drawPlan, type Plan } from './plan.ts';
 import { createReplicas } from './replica.ts';
-import { createService, type FaultName, faultNames, type Service } from './service.ts';
+import { createService, type FaultName, faultNames, type Sent, type Service } from './service.ts';
 import { createProcess, homeHost, type Process, startMs } from './world.ts';
 
 export interface Played {
@@ -132,9 +132,12 @@ export async function simulate(ground: Ground, seed: number, off: ReadonlySet<st
       const telling = possible.filter(
         (name) => name === 'late' || name === 'hang after' || name === 'lost after',
       );
-      return random.pick(
+      const fault = random.pick(
         sent.isWrite && telling.length > 0 && random.between(0, 1) === 0 ? telling : possible,
       );
+      if (fault === 'late' && item !== undefined && plan.can('aimed edit'))
+        editBeforeEffect(side, sent, item);
+      return fault;
     };
     service.onDispatch = (by, isWrite, ids) => {
       const how = befall(by, isWrite ? 'a push' : 'a read');
@@ -150,6 +153,20 @@ export async function simulate(ground: Ground, seed: number, off: ReadonlySet<st
       } else if (plan.can('aimed edit') && user !== undefined && random.fraction() < 0.03) people.rival(user);
       return how;
     };
+  }
+
+  /** Somebody edits what is under way, which arrives between two looks of the next run. */
+  function editBeforeEffect(
+    { people, service }: Side,
+    { id }: Sent,
+    item: Readonly<Record<string, unknown>>,
+  ) {
+    const edit = () => {
+      if (isCalm()) return;
+      people.edit(Number(item['id']), columns.find((column) => column in item) ?? 'name');
+      service.hasten(id);
+    };
+    world.after(random.between(1_000, 60_000), edit, null);
   }
 
   /** An I/O event of a process: it may be its last, it may have to wait, or somebody does something right now. */
