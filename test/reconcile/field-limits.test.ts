@@ -1,0 +1,203 @@
+/** The limits on single fields, each by itself; `guard.test.ts` shows them together. */
+import { describe, expect, it } from 'vitest';
+import type { Id } from '../../src/model/id.ts';
+import type { Intent } from '../../src/model/intent.ts';
+import type { MirrorRow } from '../../src/model/user.ts';
+import { holdField, isPush } from '../../src/model/user-plan.ts';
+import { batchingOf } from '../../src/reconcile/guard/batching.ts';
+import {
+  joinLimits,
+  lastAdministrators,
+  type Population,
+  sharedAddresses,
+  tooManyRoles,
+} from '../../src/reconcile/guard/field-limits.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { holdAll, makeState, member, without } from './states.ts';
+
+interface Person {
+  readonly role?: Id;
+  readonly to?: Partial<MirrorRow>;
+  readonly reads?: 'all' | 'no role' | 'nothing';
+  readonly listed?: boolean;
+  readonly email?: string;
+}
+
+/** A team, with what each is edited to, as the limits see it. */
+function stage(
+  people: Readonly<Record<number, Person>>,
+  more: { readonly open?: readonly Pick<Intent, 'userId' | 'sent'>[]; readonly isWhole?: boolean } = {},
+) {
+  const all = Object.entries(people).map(([key, { role = 4n, to = {}, ...person }]) => {
+    const id = BigInt(key);
+    const values = { email: `user${id}@example.com`, phone: String(15550100n + id), roleId: role };
+    const state = makeState({ base: values, mirror: { ...values, ...to }, service: values });
+    const service = state.service && { ...state.service, id };
+    return { id, values, person, state: { ...state, id, service }, service };
+  });
+  const read = all.flatMap(({ id, person: { reads = 'all' }, service }) =>
+    service === undefined || reads === 'nothing'
+      ? []
+      : [[id, reads === 'all' ? service : without('roleId', service)] as const],
+  );
+  const listed = all.filter(({ person }) => person.listed !== false);
+  const population: Population = {
+    users: new Map(read),
+    shown: read.length,
+    differing: all.map(({ id }) => id),
+    isWhole: true,
+    members: new Map(
+      listed.map(({ id, person: { email = null } }) => [id, { ...member, id, email, phone: null }]),
+    ),
+    present: all.map(({ id, values }) => ({ id, ...values })),
+    open: [],
+    ...more,
+  };
+  const plans = all.map(({ id, state }) => planUser(state, { ...member, id }, holdAll)).filter(isPush);
+  return { plans, population };
+}
+
+const demoted = { role: 1n, to: { roleId: 4n } };
+const promoted = { to: { roleId: 1n } };
+const phone = { to: { phone: '15550177' } };
+const administrator = { role: 1n };
+
+describe('the last administrator', () => {
+  type More = Parameters<typeof stage>[1] & {
+    readonly unsent?: Id;
+    readonly resolved?: Id;
+    readonly admins?: readonly Id[];
+  };
+  const none = {};
+  it.each<
+    [string, Readonly<Record<number, Person>>, More, readonly number[], Readonly<Record<number, string>>]
+  >([
+    ['is demoted', { 1: demoted, 2: {} }, none, [1], {}],
+    ['is another one', { 1: demoted, 2: administrator }, none, [], {}],
+    ['is another one whose phone is edited', { 1: demoted, 2: { ...phone, role: 1n } }, none, [], {}],
+    [
+      'is another one whose phone is on its way',
+      { 1: demoted, 2: administrator },
+      { open: [{ userId: 2n, sent: { phone: '15550177' } }] },
+      [],
+      {},
+    ],
+    [
+      'is another one whose demotion is on its way',
+      { 1: demoted, 2: administrator },
+      { open: [{ userId: 2n, sent: { roleId: 4n } }] },
+      [1],
+      {},
+    ],
+    ['is demoted, while a phone of somebody else is edited', { 1: demoted, 2: phone }, none, [1], {}],
+    ['is demoted, while somebody is promoted', { 1: demoted, 2: promoted }, none, [], { 1: 'next' }],
+    [
+      'is demoted, while somebody is promoted whom the team does not list',
+      { 1: demoted, 2: { ...promoted, listed: false } },
+      none,
+      [1],
+      {},
+    ],
+    ['is demoted, while a promotion waits', { 1: demoted, 2: promoted }, { unsent: 2n }, [1], {}],
+    ['is to be demoted later, after a promotion', { 1: demoted, 2: promoted }, { unsent: 1n }, [], {}],
+    ['is demoted as a person decided', { 1: demoted, 2: promoted }, { resolved: 1n }, [], {}],
+    ['is demoted, where some were read', { 1: demoted, 2: {} }, { isWhole: false }, [], { 1: 'whole' }],
+    ['is listed and was not read', { 1: demoted, 2: { ...administrator, reads: 'nothing' } }, none, [], {}],
+    [
+      'is neither listed nor read',
+      { 1: demoted, 2: { ...administrator, reads: 'nothing', listed: false }, 3: {} },
+      none,
+      [1],
+      {},
+    ],
+    ['was read and is not listed', { 1: demoted, 2: { ...administrator, listed: false } }, none, [1], {}],
+    [
+      'was read where nobody is listed',
+      { 1: { ...demoted, listed: false }, 2: { ...administrator, listed: false } },
+      none,
+      [],
+      {},
+    ],
+    ['is read without a role', { 1: demoted, 2: { ...administrator, reads: 'no role' } }, none, [], {}],
+    ['has another role of administrators', { 1: demoted, 2: { role: 2n } }, { admins: [1n, 2n] }, [], {}],
+    [
+      'gets another role of administrators',
+      { 1: { role: 1n, to: { roleId: 2n } } },
+      { admins: [1n, 2n] },
+      [],
+      {},
+    ],
+  ])('%s', (_, people, { unsent, resolved, admins = [1n], ...more }, held, postponed) => {
+    const { plans, population } = stage(people, more);
+    const pushes = plans.map((plan) => ({
+      plan,
+      resolved: plan.id === resolved ? (['roleId'] as const) : [],
+    }));
+    const verdict = lastAdministrators(pushes, population, admins, ({ id }) => id !== unsent);
+    const ids = [...joinLimits([verdict.fieldLimits])].map(([id]) => Number(id));
+    // A person's decision passes the limit; what would be held of it is held nowhere.
+    expect({ held: ids, postponed: Object.fromEntries(verdict.postponed) }).toEqual({ held, postponed });
+  });
+});
+
+describe('roles', () => {
+  const roles = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [at + 1, { to: { roleId: 5n } }]));
+  it.each([
+    [3, []],
+    [4, [1, 2, 3, 4]],
+  ])('%i changes of them, beside two of phones', (count, held) => {
+    const { plans } = stage({ ...roles(count), 8: phone, 9: phone });
+    const limits = tooManyRoles(
+      plans.map((plan) => ({ plan, resolved: [] })),
+      3,
+    );
+    expect([...limits.keys()].map(Number)).toEqual(held);
+    const words = [...limits.values()].flat().map(({ detail }) => detail);
+    expect(new Set(words)).toEqual(new Set(held.map(() => '4 roles would change in one run, more than 3')));
+  });
+});
+
+it('an address that two others are listed with is held, whoever is listed last', () => {
+  const email = 'both@example.com';
+  const { plans, population } = stage({ 2: { email }, 3: { email, to: { email } } });
+  const limits = sharedAddresses(
+    plans.map((plan) => ({ plan, resolved: [] })),
+    population,
+  );
+  expect([...limits].map(([id, holds]) => [id, holds.map(({ field }) => field)])).toEqual([[3n, ['email']]]);
+});
+
+it('a field that several limits hold is held once, by the first', () => {
+  const values = { base: null, mirror: null, service: null };
+  const hold = (field: 'email' | 'phone', detail: string) => holdField(field, 'limit', detail, values).hold;
+  const joined = joinLimits([
+    new Map([[1n, [hold('email', 'a')]]]),
+    new Map([[1n, [hold('email', 'b'), hold('phone', 'c')]]]),
+  ]);
+  expect(joined.get(1n)?.map(({ field, detail }) => `${field} ${detail}`)).toEqual(['email a', 'phone c']);
+});
+
+it.each([
+  [['a', 'b'], false, 'limit', 'a; b', 1],
+  [['a', 'b'], true, 'limit', 'a; b', 1],
+  [[], true, 'review', 'a person is to see it first', 3],
+  [[], false, 'limit', 'edited again, or changed on the service, since it was held in a batch', 1],
+] as const)('what is held together for %j, reviewed: %j', (tooMuch, isReviewed, reason, detail, groups) => {
+  const edit = { userId: 1n, role: 'kim', madeMs: 0 };
+  const edits = [
+    { ...edit, field: 'email', transaction: '7' },
+    { ...edit, field: 'phone', transaction: '8' },
+    { ...edit, userId: 2n, field: 'phone', transaction: '8' },
+  ] as unknown as Parameters<typeof batchingOf>[0];
+  const { groupOf, ...batching } = batchingOf(edits, tooMuch, isReviewed);
+  expect(batching).toEqual({ reason, detail });
+  const places = [
+    [1n, 'email'],
+    [1n, 'phone'],
+    [2n, 'phone'],
+    [3n, 'phone'],
+    [4n, 'email'],
+  ] as const;
+  expect(new Set(places.map(([id, field]) => groupOf(id, field))).size).toBe(groups);
+});
