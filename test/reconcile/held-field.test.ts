@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { MirrorRow } from '../../src/model/user.ts';
-import type { Hold, HoldReason } from '../../src/model/user-plan.ts';
+import type { Hold, HoldReason, Values } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { guard } from '../../src/reconcile/guard/guard.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
+import { isAsSeen, voidDetail, waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
 import { holdAll, base, id, makeState, member } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
@@ -350,5 +351,57 @@ describe('a held field', () => {
       kind: 'held',
       shown: agreed,
     });
+  });
+});
+
+describe('what a hold says of edit and service', () => {
+  const values: Values = { base: 'a@example.com', mirror: 'b@example.com', service: 'a@example.com' };
+  const undecided: Hold = { field: 'email', reason: 'limit', detail: '', edit: 5n, ...values };
+  const hold: Hold = { ...undecided, decision: 'approved' };
+  const edits = { email: { id: 5n } } as unknown as UserState['edits'];
+
+  it.each([
+    ['no version', undefined, 5, true],
+    ['the version that was seen', { isNewer: true, isTelling: true, changedMs: 5 }, 5, true],
+    ['an earlier one', { isNewer: true, isTelling: true, changedMs: 4 }, 5, true],
+    ['a later one', { isNewer: true, isTelling: true, changedMs: 6 }, 5, false],
+    ['a later one, which tells nothing', { isNewer: true, isTelling: false, changedMs: 6 }, 5, true],
+    ['no newer one than the row', { isNewer: false, isTelling: true, changedMs: 6 }, 5, true],
+    ['one without a time', { isNewer: true, isTelling: true, changedMs: undefined }, 5, false],
+    ['one, where none was seen', { isNewer: true, isTelling: true, changedMs: 4 }, undefined, false],
+  ])('is as it was seen where the service shows %s', (_, versions, seenMs, isSo) => {
+    const known = { edits, versions } as Pick<UserState, 'edits' | 'versions'>;
+    expect(isAsSeen({ ...hold, seenMs }, values, known)).toBe(isSo);
+  });
+
+  const since =
+    'what was decided about this edit is void: it was decided over an earlier version of this user';
+  const moved = { ...values, service: 'c@example.com' };
+  it.each<[string, Hold | undefined, Values, string | undefined]>([
+    ['no hold', undefined, moved, undefined],
+    ['nobody’s decision', undecided, moved, undefined],
+    ['another edit', { ...hold, edit: 4n }, moved, undefined],
+    ['what is as it was seen', hold, values, undefined],
+    ['what was decided', hold, moved, `${since}, and the service shows a later one`],
+    [
+      'what was decided at a time',
+      { ...hold, seenMs: 0 },
+      moved,
+      `${since} (1970-01-01T00:00:00.000Z), and the service shows a later one`,
+    ],
+    ['another value of an edit', hold, { ...moved, mirror: 'd@example.com' }, undefined],
+  ])('is void: %s', (_, given, now, words) => {
+    expect(voidDetail(given, now, { edits })).toBe(words);
+  });
+
+  it.each([
+    ['limit', '1a', true],
+    ['review', '1a', true],
+    ['conflict', '1a', false],
+    ['refused', '1a', false],
+    ['limit', undefined, false],
+    ['review', undefined, false],
+  ] as const)('only waits in a batch: %s, %s', (reason, batch, waits) => {
+    expect(waitsInBatch({ ...hold, reason, batch } as Hold)).toBe(waits);
   });
 });

@@ -1,0 +1,177 @@
+/** The parts that the guard is made of, each by its table; `guard.test.ts` shows them together. */
+import { describe, expect, it } from 'vitest';
+import type { Decision, UserPlan, Values } from '../../src/model/user-plan.ts';
+import { countHeld, stayingOf } from '../../src/reconcile/guard/left-waiting.ts';
+import { massChange, massLimit, sayDrift } from '../../src/reconcile/guard/limits.ts';
+import {
+  onlyGuarded,
+  pushedEdit,
+  pushedValues,
+  putsBackName,
+} from '../../src/reconcile/guard/planned-push.ts';
+import { sayLacking, sayLeft, sayLimited, sayReviewed } from '../../src/reconcile/guard/refusal-words.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { holdAll, id, makeState, member } from './states.ts';
+
+const values: Values = { base: 'a@example.com', mirror: 'b@example.com', service: 'a@example.com' };
+const push = { kind: 'push', values, edit: 5n, seenMs: 2, ends: false } as const;
+const planOf = (email: Decision, name: Decision = { kind: 'same', ends: false }): UserPlan => {
+  const plan = planUser(makeState(), member, holdAll);
+  return { ...plan, fields: { ...plan.fields, email, name } };
+};
+const hold = (more: object = {}) =>
+  ({ field: 'email', reason: 'limit', detail: '', ...values, ...more }) as const;
+
+describe('what was held before', () => {
+  it.each<[string, Decision | undefined, boolean]>([
+    ['nothing', undefined, true],
+    ['that it stays', { kind: 'held', shown: null }, true],
+    ['that it waits', { kind: 'wait' }, true],
+    ['that nothing is to be done, and its hold stays', { kind: 'same', ends: false }, true],
+    ['that nothing is to be done, and its hold ends', { kind: 'same', ends: true }, false],
+    ['that it is sent', push, false],
+    ['that it is pulled', { kind: 'pull', values, ends: false }, false],
+    ['that it is held anew', { kind: 'hold', hold: hold() }, false],
+  ])('goes on waiting where this is decided about it: %s', (_, decision, stays) => {
+    const held = [{ userId: id, field: 'email' as const }];
+    const plans = decision === undefined ? [] : [planOf(decision)];
+    expect(stayingOf(plans, held, (one) => one)).toEqual(stays ? held : []);
+  });
+
+  it.each([
+    ['alone', hold(), 2],
+    ['in a batch', hold({ batch: '1a' }), 1],
+    ['because somebody asked', hold({ reason: 'asked' }), 1],
+    ['because somebody rejected it', hold({ reason: 'rejected' }), 1],
+  ])('is counted, with what is held anew, %s', (_, anew, count) => {
+    const before = [{ userId: 99n, field: 'email' as const }];
+    expect(countHeld([planOf({ kind: 'hold', hold: anew })], before)).toBe(count);
+  });
+});
+
+describe('a limit', () => {
+  const settings = {
+    maxRows: 5,
+    maxShare: 0.3,
+    maxSharePerDay: 0.5,
+    minPopulation: 20,
+    maxRoleChanges: 3,
+    maxDrift: 0.2,
+    adminRoleIds: [],
+    isReviewed: false,
+  };
+  it.each([
+    [19, 5],
+    [20, 6],
+    [21, 6],
+    [10, 5],
+  ])('of a team of %i is %i users', (population, limit) => {
+    expect(massLimit(population, settings)).toBe(limit);
+  });
+
+  const ids = (count: number, from = 1) => Array.from({ length: count }, (_, at) => BigInt(from + at));
+  it.each([
+    ['within the limits', 40, 12, [], []],
+    ['too many', 40, 13, [], ['13 of 40 users would be pushed, more than the limit of 12']],
+    ['as many as a day may have', 40, 5, ids(15, 20), []],
+    [
+      'more than a day may have',
+      40,
+      5,
+      ids(16, 20),
+      ['21 of 40 users would have been pushed within a day, more than 50 %'],
+    ],
+    ['those that were sent today already', 40, 5, ids(20), []],
+    ['none, on a day that is full', 40, 0, ids(30), []],
+    ['many of few on one day', 19, 5, ids(10, 10), []],
+    [
+      'many of just enough on one day',
+      20,
+      5,
+      ids(6, 10),
+      ['11 of 20 users would have been pushed within a day, more than 50 %'],
+    ],
+    ['everybody', 3, 3, [], ['every one of the 3 users would be pushed']],
+    ['everybody of two', 2, 2, [], []],
+  ])('is said: %s', (_, population, count, today, reasons) => {
+    const history = { pushedToday: new Set(today) };
+    expect(massChange(ids(count), { population, history }, settings)).toEqual(reasons);
+  });
+});
+
+it('the words of a refusal', () => {
+  const alone = (count: number) =>
+    new Map(Array.from({ length: count }, (_, at) => [BigInt(at + 1), [hold({ detail: `why ${at + 1}` })]]));
+  const all = 'fields to be held on their own, and in no batch: ';
+  expect([0, 1, 3, 4, 5].map((count) => sayLimited(alone(count)))).toEqual([
+    [],
+    [`${all}email of 1: why 1`],
+    [`${all}email of 1: why 1; email of 2: why 2; email of 3: why 3`],
+    [`${all}email of 1: why 1; email of 2: why 2; email of 3: why 3; and 1 more`],
+    [`${all}email of 1: why 1; email of 2: why 2; email of 3: why 3; and 2 more`],
+  ]);
+  expect([0, 2].map(sayLeft)).toEqual([[], ['2 users of an earlier batch wait for a decision']]);
+  expect([0, 1, 2].map(sayReviewed)).toEqual([
+    [],
+    ['1 user waits for a person to see it first (push.approve)'],
+    ['2 users wait for a person to see it first (push.approve)'],
+  ]);
+  expect([[], ['phone', 'email'] as const].map((lacking) => sayLacking(lacking))).toEqual([
+    [],
+    ['many users no longer had their phone, email when everybody was read, which waits for a decision'],
+  ]);
+  expect(sayDrift({ field: 'roleId', count: 9 }, 40)).toBe(
+    "9 of 40 users no longer have a role_id in the service's answers; approve it if that is so for good",
+  );
+});
+
+describe('what a push carries', () => {
+  it('is the base that is about to be written, where there is none yet', () => {
+    const write = { base: { email: 'w@example.com' } } as UserPlan['write'];
+    expect(pushedValues({ ...planOf(push), write }, 'email', values)).toEqual({
+      ...values,
+      base: 'w@example.com',
+    });
+    expect(pushedValues({ ...planOf(push), write: null }, 'email', values)).toEqual(values);
+  });
+
+  it('is the edit, when it was made, and the version that was seen', () => {
+    const edits = { email: { id: 5n, madeMs: 7 } };
+    expect(pushedEdit(planOf(push), 'email', edits as never)).toEqual({ edit: 5n, madeMs: 7, seenMs: 2 });
+    expect(pushedEdit(planOf(push), 'email', undefined)).toEqual({ edit: 5n, madeMs: undefined, seenMs: 2 });
+    expect(pushedEdit(planOf(push), 'email', {})).toEqual({ edit: 5n, madeMs: undefined, seenMs: 2 });
+  });
+
+  it.each([
+    ['the same edit', {}, 'push'],
+    ['another edit of the same value', { edit: 6n }, 'wait'],
+    ['an edit that is not on record any more', { edit: undefined }, 'wait'],
+  ])('goes as the guard saw it: %s', (_, more, kind) => {
+    const again = { ...push, ...more } as Decision;
+    expect(onlyGuarded(planOf(again), planOf(push)).fields.email.kind).toBe(kind);
+    expect(onlyGuarded(planOf(push), planOf({ kind: 'wait' })).fields.email.kind).toBe('wait');
+  });
+
+  const whole = { first: 'Anne Marie', last: 'Berg' };
+  const cleared = { first: 'Anne', last: '' };
+  const name = { base: cleared, mirror: whole, service: 'Anne' };
+  it.each([
+    ['as our update left it', name, {}, true],
+    ['as somebody edited it', name, { edit: 5n }, false],
+    ['that the service has otherwise by now', { ...name, service: 'Anna' }, {}, false],
+    ['of other words', { ...name, mirror: { first: 'Robin', last: 'Doe' } }, {}, false],
+    ['that was all cleared', { ...name, base: { first: '', last: '' }, service: '' }, {}, true],
+    ['of which nothing was agreed on', { ...name, base: undefined, service: 'Anne' }, {}, false],
+    ['that is to be empty', { ...name, mirror: null }, {}, false],
+  ])('puts back a name %s', (_, given, more, puts) => {
+    const decision = {
+      kind: 'push',
+      values: given,
+      edit: undefined,
+      seenMs: undefined,
+      ends: false,
+      ...more,
+    };
+    expect(putsBackName(planOf({ kind: 'wait' }, decision as Decision))).toBe(puts);
+  });
+});
