@@ -1,13 +1,14 @@
 /**
- * `npm run simulate -- --seeds N --from S [--seed K] [--trace] [--off FAULT,…] [--twice]` plays seeds, and the last one of a
- * series twice. `--guards` lists what can be taken out; `--without NAME` plays without it, and ends with 1 as soon as that is
- * noticed.
+ * `npm run simulate -- --seeds N --from S [--seed K] [--trace] [--off FAULT,…] [--twice] [--stop]` plays seeds, and the last one
+ * of a series twice; with `--stop` only until one breaks an invariant. `--guards` lists what can be taken out; `--without NAME`
+ * plays what is to notice that, and ends with 1 as soon as it does.
  */
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { guards, takeOut } from './guards.ts';
+import { guards, sayGuard } from './guards.ts';
+import { playWithout } from './without-guard.ts';
 
 /** A process keeps some memory of each seed. */
 const seedsOfProcess = 200;
@@ -20,6 +21,7 @@ const { values: given } = parseArgs({
     off: { type: 'string', default: '' },
     trace: { type: 'boolean', default: false },
     twice: { type: 'boolean', default: false },
+    stop: { type: 'boolean', default: false },
     within: { type: 'boolean', default: false },
     guards: { type: 'boolean', default: false },
     without: { type: 'string' },
@@ -29,11 +31,6 @@ const say = (text: string) => writeSync(1, `${text}\n`);
 
 /** Plays these seeds in this process. @returns how many broke an invariant */
 async function play(from: number, count: number): Promise<number> {
-  if (given.without !== undefined) {
-    const guard = guards.find(({ name }) => name === given.without);
-    if (guard === undefined) throw new Error(`there is no guard "${given.without}": see --guards`);
-    takeOut(guard);
-  }
   const { prepare } = await import('./ground.ts');
   const { simulate } = await import('./simulate.ts');
   const ground = await prepare();
@@ -45,7 +42,7 @@ async function play(from: number, count: number): Promise<number> {
     const cpu = process.cpuUsage();
     const played = await simulate(ground, seed, off);
     // Of many, the last one shows that the same seed is the same trace.
-    const isTwice = given.twice || (count > 1 && seed === from + count - 1 && given.without === undefined);
+    const isTwice = given.twice || (count > 1 && seed === from + count - 1 && !given.stop);
     const again = isTwice ? await simulate(ground, seed, off) : played;
     const isSame = again.digest === played.digest;
     if (played.violation !== undefined || !isSame) failed += 1;
@@ -66,7 +63,7 @@ async function play(from: number, count: number): Promise<number> {
         seconds,
       }),
     );
-    if (failed > 0 && given.without !== undefined) break;
+    if (failed > 0 && given.stop) break;
   }
   return failed;
 }
@@ -80,7 +77,7 @@ function playInChild(from: number, count: number): Promise<number> {
     given.off,
     ...(given.trace ? ['--trace'] : []),
     ...(given.twice ? ['--twice'] : []),
-    ...(given.without === undefined ? [] : ['--without', given.without]),
+    ...(given.stop ? ['--stop'] : []),
   ];
   const child = spawn(
     process.execPath,
@@ -94,12 +91,25 @@ function playInChild(from: number, count: number): Promise<number> {
 
 const from = Number(given.seed ?? given.from);
 const count = given.seed === undefined ? Number(given.seeds) : 1;
-if (given.guards) {
-  for (const { name } of guards) say(name);
-  process.exit(0);
+
+/** @returns what the process ends with */
+async function playAll(): Promise<number> {
+  let worst = 0;
+  for (let at = from; at < from + count && (worst === 0 || !given.stop); at += seedsOfProcess)
+    worst = Math.max(worst, await playInChild(at, Math.min(seedsOfProcess, from + count - at)));
+  return worst;
 }
-if (given.within) process.exit((await play(from, count)) > 0 ? 1 : 0);
-let worst = 0;
-for (let at = from; at < from + count && (worst === 0 || given.without === undefined); at += seedsOfProcess)
-  worst = Math.max(worst, await playInChild(at, Math.min(seedsOfProcess, from + count - at)));
-process.exitCode = worst;
+
+async function playWithoutGuard(name: string): Promise<number> {
+  const guard = guards.find((one) => one.name === name);
+  if (guard === undefined) throw new Error(`there is no guard "${name}": see --guards`);
+  const noticed = await playWithout(guard, from, count);
+  say(
+    noticed === null ? `nothing has noticed that "${name}" is missing` : `"${name}" is missing: ${noticed}`,
+  );
+  return noticed === null ? 0 : 1;
+}
+
+if (given.guards) for (const guard of guards) say(sayGuard(guard));
+else if (given.within) process.exit((await play(from, count)) > 0 ? 1 : 0);
+else process.exitCode = await (given.without === undefined ? playAll() : playWithoutGuard(given.without));

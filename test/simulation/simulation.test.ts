@@ -2,7 +2,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { countOf, guards } from './guards.ts';
 
 const run = promisify(execFile);
 
@@ -36,11 +35,6 @@ describe('the simulation', () => {
     expect(sum(({ pushes }) => pushes)).toBeGreaterThan(50);
     expect(sum(({ crashes }) => crashes)).toBeGreaterThan(10);
     expect(sum(({ checks }) => checks)).toBeGreaterThan(1_500);
-  });
-
-  it('can take out each guard: the piece of its file is there, once', () => {
-    expect(guards.filter((guard) => countOf(guard) !== 1).map(({ name }) => name)).toEqual([]);
-    expect(new Set(guards.map(({ name }) => name)).size).toBe(guards.length);
   });
 
   it('notices that a guard is missing', async () => {

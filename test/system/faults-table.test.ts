@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from '../support/checkout.ts';
+import { hasTitle } from '../support/has-title.ts';
 
 /** How many faults each group of the model has. */
 const groups = { N: 25, A: 30, D: 19, R: 13, O: 10 };
@@ -22,11 +23,6 @@ const rows = readFileSync(join(ROOT, 'docs', 'faults.md'), 'utf8')
 /** `file` › title */
 const reference = /^`(test\/[\w/-]+\.test\.ts)` › (\S.*)$/;
 const gap = /^not shown: \S/;
-
-/** Whether the title stands in the source as one whole literal, however it is quoted. */
-function hasTitle(source: string, title: string): boolean {
-  return ["'", '"', '`'].some((quote) => source.includes(quote + title + quote));
-}
 
 describe('docs/faults.md', () => {
   it('has one row for each fault, in order', () => {
