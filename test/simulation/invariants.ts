@@ -481,7 +481,11 @@ export function createInvariants(
     const mirror = people.stateNow(Number(user)).get(key);
     const isSame =
       there === undefined || onService(there, column) === canonicalOf(column, mirror?.text ?? null);
-    require('the daemon pulls by its schedule', isSame || isHeld(key), () =>
+    // Nobody who is only listed is pulled.
+    const [[isResolved] = []] = postgres.ask(
+      `select resolved from mirror.users where ${own} and id = ${user}`,
+    );
+    require('the daemon pulls by its schedule', isSame || isResolved !== 't' || isHeld(key), () =>
       `${key}: the mirror has ${mirror?.text}`);
   }
 
