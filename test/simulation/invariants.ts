@@ -80,7 +80,7 @@ export function createInvariants(
   postgres: Postgres,
   service: Service,
   people: People,
-  commands: Commands,
+  commands: Pick<Commands, 'asked' | 'silent' | 'onDone'>,
   plan: Plan,
   fail: (error: unknown) => void,
 ): Invariants {

@@ -33,6 +33,11 @@ export interface Postgres {
 
 let server: { connect(socket: VirtualSocket): void } | undefined;
 
+/** From now on this is where sockets connect to. */
+export function listen(connect: (socket: VirtualSocket) => void): void {
+  server = { connect };
+}
+
 /** Postgres's timers are JavaScript's here: a limit in virtual time would end it. */
 const withoutLimits = (text: string) =>
   text.replace(/((?:statement|lock|transaction|idle_in_transaction_session)_timeout = )\d+/g, '$10');
@@ -129,7 +134,7 @@ export class VirtualSocket extends EventEmitter {
 }
 
 /** What a unit says, for traces and for what is asked of it. */
-function textOf(unit: Buffer): string {
+export function textOf(unit: Buffer): string {
   const parts = messagesIn(unit).flatMap(({ type, body }) => {
     if (type === 'Q') return [body.toString('utf8', 0, body.length - 1)];
     if (type === 'P')

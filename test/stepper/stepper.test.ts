@@ -1,0 +1,48 @@
+/** Runs and people in sessions of a real Postgres, a statement at a time: the same seeds at each commit. `npm run step` plays others. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { countOf } from '../simulation/guards.ts';
+import { servers } from '../support/servers.ts';
+import { guards } from './guards.ts';
+
+const run = promisify(execFile);
+
+interface Played {
+  readonly seed: number;
+  readonly postgres: string;
+  readonly result: string;
+  readonly waits: number;
+  readonly pushes: number;
+  readonly checks: number;
+}
+
+/** In processes and on servers of its own. */
+async function play(...flags: readonly string[]): Promise<readonly Played[]> {
+  const { stdout } = await run(process.execPath, ['test/stepper/run.ts', ...flags]).catch(
+    (error: unknown) => error as { stdout: string },
+  );
+  return stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Played);
+}
+
+describe('the stepper', () => {
+  it('finds nothing in these seeds, on each version of Postgres', async () => {
+    const played = await play('--from', '1', '--seeds', '5');
+    expect(played.filter(({ result }) => result !== 'ok')).toEqual([]);
+    const versions = servers().filter(({ name }) => !name.includes('TEST_DATABASE_URL'));
+    expect(played.length).toBe(5 * versions.length);
+    // They are worth something: sessions have waited for each other, much was sent, much was looked at.
+    const sum = (of: (one: Played) => number) => played.reduce((total, one) => total + of(one), 0);
+    expect(sum(({ waits }) => waits)).toBeGreaterThan(10);
+    expect(sum(({ pushes }) => pushes)).toBeGreaterThan(10);
+    expect(sum(({ checks }) => checks)).toBeGreaterThan(300);
+  });
+
+  it('can take out each guard: the piece of its file is there, once', () => {
+    expect(guards.filter((guard) => countOf(guard) !== 1).map(({ name }) => name)).toEqual([]);
+    expect(new Set(guards.map(({ name }) => name)).size).toBe(guards.length);
+  });
+});
