@@ -3,7 +3,7 @@
  * into one process, and a mutant is played by those alone that reach it, the quickest first: a mutant takes some
  * milliseconds, where a run of vitest takes a second and a half.
  */
-import { globSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -24,6 +24,8 @@ import { type DeclaredTest, declaredBy } from './declared-tests.ts';
 
 /** They look at how long many users take, and take long themselves. */
 const slow = ['turns', 'push-pace', 'many-users'].map((name) => `test/reconcile/${name}.test.ts`);
+
+const tookFile = 'took.json';
 
 const context: InstrumenterContext = {};
 
@@ -50,7 +52,7 @@ async function play({ id, run }: DeclaredTest): Promise<TestResult> {
 
 function createTestRunner(): TestRunner {
   let tests: readonly DeclaredTest[] | undefined;
-  /** How long each took when it was last played. */
+  /** How long each took in the first run: a process that Stryker begins later finds it in the folder of the copy. */
   const tookMs = new Map<string, number>();
 
   const playAll = async (some: readonly DeclaredTest[], isOver: (result: TestResult) => boolean) => {
@@ -58,7 +60,6 @@ function createTestRunner(): TestRunner {
     for (const test of some) {
       context.currentTestId = test.id;
       const result = await play(test);
-      tookMs.set(test.id, Math.max(result.timeSpentMs, tookMs.get(test.id) ?? 0));
       results.push(result);
       if (isOver(result)) break;
     }
@@ -76,10 +77,14 @@ function createTestRunner(): TestRunner {
       } satisfies DryRunResult;
     }
     const reaching = testFilter === undefined ? tests : tests.filter(({ id }) => testFilter.includes(id));
-    const quickest = (test: DeclaredTest) => tookMs.get(test.id) ?? 0;
+    if (tookMs.size === 0 && existsSync(tookFile)) {
+      const took = JSON.parse(readFileSync(tookFile, 'utf8')) as [string, number][];
+      for (const [id, ms] of took) tookMs.set(id, ms);
+    }
+    const took = ({ id }: DeclaredTest) => tookMs.get(id) ?? 0;
     Object.assign(context, { activeMutant: activeMutant.id, hitCount: 0, hitLimit });
     const result = await playAll(
-      reaching.toSorted((a, b) => quickest(a) - quickest(b)),
+      reaching.toSorted((a, b) => took(a) - took(b)),
       ({ status }) => status === TestStatus.Failed,
     );
     return determineHitLimitReached(context.hitCount, hitLimit) ?? result;
@@ -108,6 +113,7 @@ function createTestRunner(): TestRunner {
     dryRun: async () => {
       tests = await loadTests();
       const result = await playAll(tests, () => false);
+      writeFileSync(tookFile, JSON.stringify(result.tests.map(({ id, timeSpentMs }) => [id, timeSpentMs])));
       const { mutantCoverage = { static: {}, perTest: {} } } = context;
       return { ...result, mutantCoverage };
     },
