@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { splitName } from '../../src/model/name.ts';
-import type { Hold } from '../../src/model/user-plan.ts';
-import { holdAll, base as agreed, id, makeState, member } from './states.ts';
+import { type Decision, type Hold, holdField } from '../../src/model/user-plan.ts';
+import { holdAll, base as agreed, id, makeState, member, row, shown } from './states.ts';
 import { nameToCarry } from '../../src/reconcile/merge/name-to-carry.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { nameAlong } from '../../src/reconcile/push/carry-name.ts';
+import { isNameHeld, isNameless, isOtherName, nameAlong } from '../../src/reconcile/push/carry-name.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';
 
 const names = {
@@ -124,5 +124,52 @@ describe('the name that goes along', () => {
       'hold',
       undefined,
     ]);
+  });
+});
+
+describe('a name that an update may clear', () => {
+  const { name: _, ...nameless } = shown;
+  const whole = { first: 'Anne Berg', last: '' };
+  it.each([
+    ['is not shown', nameless, agreed.name],
+    ['cannot be read', { ...shown, name: { unreadable: '[1]' } }, agreed.name],
+    ['is shown as none', { ...shown, name: null }, undefined],
+    ['is that of nobody whom the service shows', undefined, agreed.name],
+    ['is another of two words', { ...shown, name: 'Eva Dahl' }, { first: 'Eva', last: 'Dahl' }],
+  ] as const)('%s', (_what, service, along) => {
+    expect(nameToCarry(agreed, { ...row, split: 'guessed' }, service, holdAll)).toEqual(along);
+  });
+
+  it('of two words goes in the halves that both sides agree on, which may be no guess', () => {
+    const base = { ...agreed, name: whole };
+    expect(nameToCarry(base, { ...row, name: whole, split: 'guessed' }, shown, holdAll)).toEqual(whole);
+  });
+
+  it.each<[Decision, boolean]>([
+    [{ kind: 'held', shown: null }, true],
+    [holdField('name', 'conflict', '', { base: null, mirror: null, service: null }), true],
+    [{ kind: 'same', ends: false }, false],
+    [{ kind: 'wait' }, false],
+  ])('waits for a person: %j', (name, waits) => {
+    const { fields } = planUser(makeState(), member, holdAll);
+    expect(isNameHeld({ fields: { ...fields, name } })).toBe(waits);
+  });
+
+  it.each([
+    ['the same', agreed.name, shown, false],
+    ['another', agreed.name, { ...shown, name: 'Eva Dahl' }, true],
+    ['unreadable', agreed.name, { ...shown, name: { unreadable: '[1]' } }, true],
+    ['not shown', agreed.name, nameless, false],
+    ['any, where none goes along', undefined, { ...shown, name: 'Eva Dahl' }, false],
+  ] as const)('is another than the one that goes along: %s', (_what, along, user, isOther) => {
+    expect(isOtherName(along, user)).toBe(isOther);
+  });
+
+  it.each([
+    [{}, false],
+    [{ phone: '1' }, true],
+    [{ phone: '1', name: agreed.name }, false],
+  ])('is lacking in %j', (patch, lacks) => {
+    expect(isNameless(patch)).toBe(lacks);
   });
 });
