@@ -103,6 +103,7 @@ export const looks = {
   narrow: { colorScheme: 'dark', viewport: { width: 320, height: 700 }, isMobile: true },
 } as const;
 export type Look = keyof typeof looks;
+export const allLooks = Object.keys(looks) as readonly Look[];
 
 export interface Watched {
   readonly page: Page;
@@ -153,24 +154,42 @@ export async function openPage(
   return { page, context, trouble };
 }
 
-/**
- * What is wrong with how a page is laid out, and what axe has to say against it, in short: in the dark only about the
- * colours, on the smaller screens about everything but them.
- */
+/** What of a page axe looks at: what holds of the first rows of a table holds of all. */
+const lookedAt = { exclude: [['tbody tr:nth-child(n+8)'], ['.stack > section:nth-child(n+5)']] };
+
+/** In the dark only the colours, on the smaller screens everything but them. */
+const rulesAt = (look: Look) => {
+  if (look === 'dark') return { runOnly: ['color-contrast'] };
+  return look === 'light' ? {} : { rules: { 'color-contrast': { enabled: false } } };
+};
+
+/** What is wrong with how a page is laid out, and what axe has to say against it, in short. */
 export async function faultsOn(page: Page, look: Look): Promise<readonly string[]> {
   const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
   const faults = overflow > 0 ? [`${overflow} px too wide`] : [];
-  // What holds of the first rows of a table holds of all; and only what is wrong is told of.
-  const axe = new AxeBuilder({ page })
-    .setLegacyMode()
-    .options({ resultTypes: ['violations'] })
-    .exclude('tbody tr:nth-child(n+8)')
-    .exclude('.stack > section:nth-child(n+5)');
-  if (look === 'dark') axe.withRules(['color-contrast']);
-  else if (look !== 'light') axe.disableRules(['color-contrast']);
-  const { violations } = await axe.analyze();
-  return [
-    ...faults,
-    ...violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`),
-  ];
+  // Once it is in a page, it is ready for the next look.
+  if (!(await page.evaluate<boolean>(`'axe' in globalThis`)))
+    await new AxeBuilder({ page }).setLegacyMode().withRules(['html-has-lang']).analyze();
+  const options = JSON.stringify({ resultTypes: ['violations'], ...rulesAt(look) });
+  const violations = await page.evaluate<readonly { id: string; html: readonly string[] }[]>(`
+    axe.run(${JSON.stringify(lookedAt)}, ${options}).then(({ violations }) =>
+      violations.map(({ id, nodes }) => ({ id, html: nodes.map(({ html }) => html.slice(0, 160)) })))`);
+  return [...faults, ...violations.map(({ id, html }) => `${id}: ${html.join(' | ')}`)];
+}
+
+/** The same in these looks, one after the other: the page is not loaded again. */
+export async function faultsIn(
+  page: Page,
+  seen: readonly Look[],
+  nameOf: (look: Look) => string,
+): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const look of seen) {
+    const { colorScheme, viewport } = looks[look];
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme });
+    faults.push(...(await faultsOn(page, look)).map((fault) => `${look}: ${fault}`));
+    await shoot(page, nameOf(look));
+  }
+  return faults;
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { faultsOn, launchBrowser, type Look, openPage, type OwnBrowser, shoot } from '../support/browser.ts';
+import { faultsIn, launchBrowser, type Look, openPage, type OwnBrowser } from '../support/browser.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -77,17 +77,15 @@ describe('the page of a daemon at a copy', () => {
   const place = async () =>
     [...(await get('/metrics')).matchAll(/^musterd_place\{state="(\w+)"\} 1$/gm)].map(([, state]) => state);
 
-  async function expectNoFault(name: string, looks: readonly Look[]): Promise<void> {
-    for (const look of looks) {
-      const { page, context, trouble } = await openPage(own, origin, look, { httpCredentials });
-      for (const path of ['/', '/waiting']) {
-        await page.goto(`${origin}${path}`);
-        expect([path, look, await faultsOn(page, look)]).toEqual([path, look, []]);
-        await shoot(page, `${name}-${path === '/' ? 'glance' : 'waiting'}-${look}`);
-      }
-      expect(trouble).toEqual([]);
-      await context.close();
+  async function expectNoFault(name: string, seen: readonly Look[]): Promise<void> {
+    const { page, context, trouble } = await openPage(own, origin, 'light', { httpCredentials });
+    for (const path of ['/', '/waiting']) {
+      await page.goto(`${origin}${path}`);
+      const nameOf = (look: Look) => `${name}-${path === '/' ? 'glance' : 'waiting'}-${look}`;
+      expect([path, await faultsIn(page, seen, nameOf)]).toEqual([path, []]);
     }
+    expect(trouble).toEqual([]);
+    await context.close();
   }
 
   it('says over every view where it was and what to do, and decides nothing', async () => {
