@@ -1,17 +1,23 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { canonicalName } from '../../src/model/name.ts';
 import { runResync } from '../../src/runs/resync-team.ts';
 import { byText } from '../support/by-text.ts';
 import { embeddedServer, servers } from '../support/servers.ts';
-import { createStage, onService, type Stage, type StageOptions } from './stage.ts';
+import { createStage, createStages, onService, type Stage, type StageOptions } from './stage.ts';
 
 describe.each(servers())('two-way runs on $name', (server) => {
+  const stages = createStages();
+  afterAll(() => stages.close());
   let stage: Stage;
   const open = async (options: StageOptions = {}) => {
     stage = await createStage({ server, ...options });
     return stage;
+  };
+  /** After a first run. */
+  const openEqual = async (options: StageOptions = {}) => {
+    stage = await stages.open({ server, ...options });
   };
   afterEach(() => stage.close());
 
@@ -96,8 +102,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('holds a field that both sides changed, keeps both values, and leaves others alone', async () => {
-    await open();
-    await stage.run();
+    await openEqual();
     const { id, email } = twoWordUser();
     stage.emulator.team.editUser(id, { email: 'service@example.com' });
     await stage.sql(
@@ -157,8 +162,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('calls a user gone only in two complete passes, and adopts again who comes back, edits held', async () => {
-    await open({ config: { absence: { confirmAfterMs: 0 } } });
-    await stage.run();
+    await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
     const { id } = twoWordUser();
     await stage.sql(`update mirror.users set email = 'pending@example.com' where id = ${id}`);
     stage.emulator.team.showUser(id, { listed: false, answered: false });
@@ -178,8 +182,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('marks tags and contact fields that left, on proof, and takes them back', async () => {
-    await open({ config: { absence: { confirmAfterMs: 0 } } });
-    await stage.run();
+    await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
     const [tag] = stage.emulator.team.tags();
     const [field] = stage.emulator.team.fields();
     if (tag === undefined || field === undefined) throw new Error('nothing to remove');
@@ -206,8 +209,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('finds the one bad value of a refused batch, holds it, and pushes everything else', async () => {
-    await open({ emulator: { variants: { 'phone-writes': 'checked' } } });
-    await stage.run();
+    await openEqual({ emulator: { variants: { 'phone-writes': 'checked' } } });
     const [bad, ...good] = stage.emulator.team.users().slice(0, 8);
     if (bad === undefined) throw new Error('no users');
     await stage.sql(
@@ -227,8 +229,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('defers a row that an editor holds in an open transaction', async () => {
-    await open();
-    await stage.run();
+    await openEqual();
     const { id } = twoWordUser();
     stage.emulator.team.editUser(id, { phone: '15550188' });
     const other = stage.emulator.team.users().find((user) => user.id !== id && user.phone !== null);
@@ -254,8 +255,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   if (server !== embeddedServer()) return;
 
   it('learns the roles again from who came, went or moved, before its own edits are on the service', async () => {
-    await open({ config: { absence: { confirmAfterMs: 0 } } });
-    await stage.run();
+    await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
     const [one, two, three] = twoWordUsers();
     if (one === undefined || two === undefined || three === undefined) throw new Error('too few users');
     const next = (id: number) => 1 + (id % 4);
@@ -286,8 +286,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('pushes a first name alone with both halves, and the last name stays', async () => {
-    await open();
-    await stage.run();
+    await openEqual();
     const { id, last } = twoWordUser();
     await stage.sql(`update mirror.users set first_name = 'Robin' where id = ${id}`);
     stage.emulator.clearRequests();
@@ -320,8 +319,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('merges different fields that were edited on both sides', async () => {
-    await open();
-    await stage.run();
+    await openEqual();
     const { id } = twoWordUser();
     stage.emulator.team.editUser(id, { phone: '15550177' });
     await stage.sql(`update mirror.users set email = 'both@example.com' where id = ${id}`);
@@ -337,8 +335,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('lets the policy decide a conflict', async () => {
-    await open({ config: { policy: { email: 'service-wins', phone: 'mirror-wins' } } });
-    await stage.run();
+    await openEqual({ config: { policy: { email: 'service-wins', phone: 'mirror-wins' } } });
     const { id } = twoWordUser();
     stage.emulator.team.editUser(id, { email: 'service@example.com', phone: '15550101' });
     await stage.sql(
@@ -353,8 +350,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('counts tries to no effect in a row only: one that had an effect starts again', async () => {
-    await open();
-    await stage.run();
+    await openEqual();
     const { id, email } = twoWordUser();
     const edit = () => stage.sql(`update mirror.users set email = 'a@example.com' where id = ${id}`);
     const skip = () =>
@@ -383,8 +379,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('takes an answer without a name for no evidence that names are kept', async () => {
-    await open();
-    await stage.run();
+    await openEqual();
     const users = stage.emulator.team.users().filter(({ email, first }) => email !== null && first !== '');
     const requests = async (from: number) => {
       const ids = users.slice(from, from + 2).map(({ id }) => id);
@@ -407,8 +402,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('refuses a name of nothing but white space, whatever kind of it', async () => {
-    await open();
-    await stage.run();
+    await openEqual();
     const { id, first, last } = twoWordUser();
     // Of all code points, those that the model's names are cut at.
     const spaces = Array.from({ length: 0xffff }, (_, code) => String.fromCharCode(code + 1)).filter(
@@ -429,8 +423,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('settles what both sides changed to the same value', async () => {
-    await open();
-    await stage.run();
+    await openEqual();
     const { id } = twoWordUser();
     stage.emulator.team.editUser(id, { email: 'Same@Example.com' });
     await stage.sql(`update mirror.users set email = 'same@example.com' where id = ${id}`);
@@ -444,8 +437,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('takes over a normalised answer without a second push', async () => {
-    await open({ emulator: { variants: { 'email-case': 'lowered', phones: 'plus' } } });
-    await stage.run();
+    await openEqual({ emulator: { variants: { 'email-case': 'lowered', phones: 'plus' } } });
     const { id } = twoWordUser();
     await stage.sql(
       `update mirror.users set email = 'Mixed.Case@Example.com', phone = '+15550144' where id = ${id}`,
@@ -459,8 +451,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('clears a phone, and pulls a cleared one', async () => {
-    await open();
-    await stage.run();
+    await openEqual();
     const [one, two] = stage.emulator.team.users().filter(({ phone }) => phone !== null);
     if (one === undefined || two === undefined) throw new Error('no users with a phone');
     await stage.sql(`update mirror.users set phone = null where id = ${one.id}`);
@@ -530,8 +521,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('does not believe a team that shrinks', async () => {
-    await open({ config: { absence: { confirmAfterMs: 0 } } });
-    await stage.run();
+    await openEqual({ config: { absence: { confirmAfterMs: 0 } } });
     for (const { id } of stage.emulator.team.users().slice(2))
       stage.emulator.team.showUser(id, { listed: false, answered: false });
     for (const _ of [1, 2, 3]) expect(await stage.run()).toMatchObject({ outcome: 'partial' });
@@ -539,8 +529,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('plans without writing on either side', async () => {
-    await open();
-    await stage.run();
+    await openEqual();
     const { id } = twoWordUser();
     await stage.sql(`update mirror.users set first_name = 'Robin' where id = ${id}`);
     stage.emulator.team.addTag('brand new');
@@ -563,8 +552,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
   });
 
   it('stops an update that clears a name it was not sent, and keeps the name', async () => {
-    await open({ emulator: { variants: { 'email-update': 'clears-name' } } });
-    await stage.run();
+    await openEqual({ emulator: { variants: { 'email-update': 'clears-name' } } });
     const { id, first, last } = twoWordUser();
     await stage.sql(`update mirror.users set email = 'new@example.com' where id = ${id}`);
     expect(await stage.run()).toMatchObject({ outcome: 'partial', waiting: 0 });
