@@ -230,13 +230,21 @@ export function compile(text: string, all: readonly Series[]): (atMs: number) =>
     const stepMs = durationMs(take());
     take(']');
     const inner = instantOf(node);
+    // Windows overlap, and what is past does not change.
+    const past = new Map<number, readonly (Sample & { readonly key: string })[]>();
+    const samplesAt = (at: number, nowMs: number) => {
+      const samples =
+        past.get(at) ?? vector(inner(at)).map((sample) => ({ ...sample, key: keyOf(sample.labels) }));
+      if (at < nowMs) past.set(at, samples);
+      return samples;
+    };
     return {
       range: (atMs) => {
         const windows = new Map<string, { labels: Labels; points: (readonly [number, number])[] }>();
         for (let at = Math.ceil((atMs - overMs) / stepMs) * stepMs; at <= atMs; at += stepMs) {
-          for (const { labels, value } of vector(inner(at))) {
-            const window = windows.get(keyOf(labels)) ?? { labels, points: [] };
-            windows.set(keyOf(labels), window);
+          for (const { key, labels, value } of samplesAt(at, atMs)) {
+            const window = windows.get(key) ?? { labels, points: [] };
+            windows.set(key, window);
             window.points.push([at, value]);
           }
         }
