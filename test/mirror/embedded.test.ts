@@ -136,7 +136,7 @@ describe.each([
     expect(steps.filter((step) => step === 'creating the database')).toHaveLength(1);
   });
 
-  test('listens on loopback alone, and only to who knows the password', async () => {
+  test('listens on loopback alone, only to who knows the password, and sorts and folds text alike everywhere', async () => {
     const { url } = await open({ bindir: from });
     const settings = await use(url, async (db) => {
       const { rows } = await sql<{ name: string; setting: string }>`
@@ -159,10 +159,6 @@ describe.each([
     const wrong = new URL(url);
     wrong.password = 'guess';
     await expect(use(wrong.href, async (db) => await checkServer(db))).rejects.toThrow(/password/);
-  });
-
-  test('sorts and folds text alike everywhere', async () => {
-    const { url } = await open({ bindir: from });
     const { rows } = await use(
       url,
       async (db) =>
