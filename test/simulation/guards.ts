@@ -274,7 +274,7 @@ export const guards: readonly Guard[] = [
     sendGuard,
     'breaker.open || monotonicMs() > sendByMs',
     'breaker.open',
-    bySimulation(2, 'a push leaves soon after the read'),
+    bySimulation(15, 'a push leaves soon after the read'),
   ),
   guard(
     'a harmed name stops what is about to leave',
