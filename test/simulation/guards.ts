@@ -3,9 +3,13 @@
  * The guards of the algorithm, by name: a piece of a file, and what stands there without the guard. Each says what notices that
  * it is missing: the cheapest tier that does. `docs/reliability.md` has the table.
  */
+import { sessionGuards } from '../stepper/guards.ts';
+
+const invariants = 'test/simulation/invariants.ts';
 /** What plays seeds, until one breaks a promise with `--stop`, and where its promises stand. */
 export const players = {
-  simulation: { script: 'test/simulation/run.ts', promises: 'test/simulation/invariants.ts' },
+  simulation: { script: 'test/simulation/run.ts', promises: [invariants] },
+  stepper: { script: 'test/stepper/run.ts', promises: [invariants, 'test/stepper/promises.ts'] },
 } as const;
 
 /** What notices it. */
@@ -796,6 +800,9 @@ export const guards: readonly Guard[] = [
     "where l.team = '' and l.topic = 'place'",
     byTest('mirror/where-decided', 'one place takes the place of what is on record, and of nothing else'),
   ),
+
+  // What only sessions side by side can show.
+  ...sessionGuards,
 ];
 
 /** When it is noticed that it is missing, and by what. */
@@ -804,6 +811,7 @@ function noticed({ watch }: Guard): readonly [string, string] {
     case 'specification':
       return [`${watch.seeds},000 states`, `\`${specification}\` › ${watch.by}`];
     case 'simulation':
+    case 'stepper':
       return [`${watch.seeds} seeds`, `the ${watch.tier}: ${watch.by}`];
     case 'test':
       return ['by its test', `\`${watch.file}\` › ${watch.by}`];

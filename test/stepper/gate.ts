@@ -60,8 +60,8 @@ export interface Gate extends Postgres {
   open(by: Process): Session;
   send(session: Session, unit: Buffer): void;
   close(session: Session): void;
-  /** Decides what becomes of a statement that is about to pass. */
-  fateOf: (session: Session, text: string) => Fate;
+  /** Decides what becomes of a statement that is about to pass; with its values. */
+  fateOf: (session: Session, text: string, unit: Buffer) => Fate;
   /** Each is called right before a COMMIT passes. */
   readonly beforeCommit: ((by: Process) => void)[];
   /** Each is called after it, with the text of the transaction. */
@@ -141,7 +141,7 @@ export function createGate(world: World, server: Server): Gate {
   function release(session: Session, unit: Buffer) {
     if (session.isOver) return;
     const text = textOf(unit);
-    const fate = made.fateOf(session, text);
+    const fate = made.fateOf(session, text, unit);
     if (fate === 'dies before') world.kill(session.by);
     if (fate === 'ends before') end(session, `before ${shortOf(text)}`);
     if (session.isOver) return;

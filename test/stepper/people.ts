@@ -111,8 +111,14 @@ export function createStaff(world: World, gate: Gate, known: People, users: read
   /** A statement that gives a field of a user another value, or back the one that both sides agreed on. */
   function editOf(user: number, isAimed: boolean): string {
     number += 1;
-    // A name is two columns, which go together: it is worth looking at.
-    const column = isAimed && random.between(0, 1) === 0 ? 'name' : random.pick(columns);
+    // What is aimed at is a field that was edited already, and may be under way.
+    const waiting = isAimed
+      ? [...known.stateNow(user)].filter(([, { isBase }]) => !isBase).map(([key]) => key.split(' ')[1])
+      : [];
+    const column = random.pick([
+      ...columns,
+      ...columns.filter((of) => waiting.includes(of)).flatMap((of) => [of, of, of, of]),
+    ]);
     if (random.between(0, 4) === 0) {
       const own = { name: 'first_name, last_name', email: 'email', phone: 'phone', role_id: 'role_id' }[
         column
@@ -223,12 +229,13 @@ export function createStaff(world: World, gate: Gate, known: People, users: read
     },
     approveAll,
     act: (user) => {
+      if (made.left === 0) return;
       const waits = gate.ask(
         'select from sync.held_fields where batch is not null and decision is null limit 1',
       );
       const isDecision = random.between(0, 4) < (waits.length > 0 ? 3 : 1);
       const person = random.pick(isDecision ? deciders : editors);
-      if (person.isBusy || made.left === 0) return;
+      if (person.isBusy) return;
       made.left -= 1;
       person.isBusy = true;
       world

@@ -1,15 +1,12 @@
 /**
- * `npm run step -- --seeds N --from S [--seed K] [--trace] [--twice] [--postgres 15]` plays seeds on a real Postgres, each on
- * every version there is. `--guards` lists what can be taken out; `--without NAME` plays without it, and ends with 1 as soon
- * as that is noticed.
+ * `npm run step -- --seeds N --from S [--seed K] [--trace] [--twice] [--stop] [--postgres 15]` plays seeds on a real Postgres,
+ * each on every version there is; with `--stop` only until one breaks a promise.
  */
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Binaries } from '../../src/embedded/binaries.ts';
-import { takeOut } from '../simulation/guards.ts';
-import { guards } from './guards.ts';
 
 const { values: given } = parseArgs({
   options: {
@@ -19,8 +16,7 @@ const { values: given } = parseArgs({
     postgres: { type: 'string' },
     trace: { type: 'boolean', default: false },
     twice: { type: 'boolean', default: false },
-    guards: { type: 'boolean', default: false },
-    without: { type: 'string' },
+    stop: { type: 'boolean', default: false },
     /** Of a child: the server on which it plays. */
     url: { type: 'string' },
   },
@@ -35,7 +31,7 @@ async function play(url: string, postgres: string): Promise<boolean> {
   const server = prepare();
   const ground = { url, template: 'stepped_template' };
   let hasFailed = false;
-  for (let seed = from; seed < to && !(hasFailed && given.without !== undefined); seed += 1) {
+  for (let seed = from; seed < to && !(hasFailed && given.stop); seed += 1) {
     const started = process.hrtime();
     const { violation, lines, counts } = await step(server, ground, seed);
     const again = given.twice ? (await step(server, ground, seed)).lines : lines;
@@ -105,11 +101,5 @@ async function playEverywhere(): Promise<number> {
   return Math.max(...(await Promise.all(chosen.map(playOn))));
 }
 
-if (given.without !== undefined) {
-  const guard = guards.find(({ name }) => name === given.without);
-  if (guard === undefined) throw new Error(`there is no guard "${given.without}": see --guards`);
-  takeOut(guard);
-}
-if (given.guards) for (const { name } of guards) say(name);
-else if (given.url === undefined) process.exitCode = await playEverywhere();
-else process.exitCode = (await play(given.url, given.postgres ?? '')) ? 1 : 0;
+process.exitCode =
+  given.url === undefined ? await playEverywhere() : (await play(given.url, given.postgres ?? '')) ? 1 : 0;

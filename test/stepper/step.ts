@@ -61,12 +61,12 @@ const sleep = (world: World, ms: number) =>
     world.after(ms, resolve, null);
   });
 
-/** The statements of a run may end its connection or its process, and people act between them. */
-function createFates(world: World, gate: Gate, people: { act(): void }) {
+/** A statement may end its connection or its process, and people act before it, rather on the user that it is about. */
+function createFates(world: World, gate: Gate, people: Staff, ids: readonly number[]) {
   const random = world.random('fates');
-  return (session: Session, text: string): Fate => {
+  return (session: Session, text: string, unit: Buffer): Fate => {
     const isTelling = /mirror\.users|sync\.held_fields|sync\.changes/.test(text);
-    if (random.between(0, isTelling ? 2 : 20) === 0) people.act();
+    if (random.between(0, isTelling ? 2 : 20) === 0) people.act(ids.find((id) => unit.includes(String(id))));
     const isCommit = /^commit/i.test(text);
     if (random.fraction() < (isCommit ? 0.008 : 0.001))
       return random.pick<Fate>(['ends before', 'ends in', 'ends after']);
@@ -188,7 +188,7 @@ async function replica({ world, gate, people, run }: Story, name: string, count:
 async function play(story: Story): Promise<number> {
   const { world, gate, plan, service, people, run } = story;
   await run(createProcess('calm0'), ['users']);
-  gate.fateOf = createFates(world, gate, people);
+  gate.fateOf = createFates(world, gate, people, [...service.team.users.keys()]);
   const stop = disturbService(world, service, people, plan);
   const counts = plan.replicas === 1 ? [4] : [3, 4];
   const deaths = await Promise.all(counts.map((count, at) => replica(story, 'ab'[at] ?? 'c', count)));

@@ -2,9 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { countOf } from '../simulation/guards.ts';
 import { servers } from '../support/servers.ts';
-import { guards } from './guards.ts';
 
 const run = promisify(execFile);
 
@@ -39,10 +37,5 @@ describe('the stepper', () => {
     expect(sum(({ waits }) => waits)).toBeGreaterThan(10);
     expect(sum(({ pushes }) => pushes)).toBeGreaterThan(10);
     expect(sum(({ checks }) => checks)).toBeGreaterThan(300);
-  });
-
-  it('can take out each guard: the piece of its file is there, once', () => {
-    expect(guards.filter((guard) => countOf(guard) !== 1).map(({ name }) => name)).toEqual([]);
-    expect(new Set(guards.map(({ name }) => name)).size).toBe(guards.length);
   });
 });
