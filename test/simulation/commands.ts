@@ -296,7 +296,11 @@ export async function createCommands(
           ),
         );
       isSeen = config.push.approve === 'always' && preview.refused.length === 0;
-      await new Promise<void>((then) => world.after(looksMs, then));
+      await new Promise<void>((then) => world.after(looksMs / 2, then));
+      // While one looks, another edits.
+      const [rival] = preview.edits;
+      if (plan.can('aimed edit') && rival !== undefined) people.act(Number(rival.id));
+      await new Promise<void>((then) => world.after(looksMs / 2, then));
       await applyImport(setup, of, preview, { actor: by, why });
     });
   }
