@@ -257,7 +257,7 @@ export const guards: readonly Guard[] = [
     outcome,
     "if (!quiet) return 'unknown';",
     '',
-    bySimulation(3, 'what was given up has no effect'),
+    bySimulation(4, 'what was given up has no effect'),
   ),
   guard(
     'what is shown proves that it arrived',
