@@ -180,11 +180,14 @@ function draw(samples: readonly Sample[]): void {
   });
   const title = `A daemon over ${minutes} minutes, ${values.users} users, 1 % faults`;
   const plots = {
-    'soak-memory.svg': { y: 'MB', lines: (['rssMb', 'heapMb', 'externalMb'] as const).map(line) },
-    'soak-handles.svg': { y: '', lines: (['files', 'resources', 'connections'] as const).map(line) },
+    'memory.svg': { y: 'MB', lines: (['rssMb', 'heapMb', 'externalMb'] as const).map(line) },
+    'handles.svg': { y: '', lines: (['files', 'resources', 'connections'] as const).map(line) },
   };
   for (const [name, plot] of Object.entries(plots)) {
-    writeFileSync(new URL(`../docs/${name}`, import.meta.url), drawPlot({ title, x: 'minutes', ...plot }));
+    writeFileSync(
+      new URL(`../docs/reliability/${name}`, import.meta.url),
+      drawPlot({ title, x: 'minutes', ...plot }),
+    );
   }
 }
 
