@@ -114,6 +114,18 @@ const copyAssets: Plugin = {
   },
 };
 
+/** Listings are found by their folder (`src/model/listed-resources.ts`): here they are imported by their names. */
+const nameListings: Plugin = {
+  name: 'name-listings',
+  load(id) {
+    if (!id.endsWith('/src/model/listed-resources.ts')) return null;
+    const files = readdirSync('src/model/listed').toSorted();
+    const imports = files.map((file, at) => `import listed${at} from './listed/${file}';`);
+    const all = files.map((_, at) => `listed${at}`);
+    return `${imports.join('\n')}\nexport const listedResources = [${all.join(', ')}];`;
+  },
+};
+
 /**
  * Node reads every property of a built-in module that is imported, also those that load others, such as the streams of
  * `fs` and `process`. Of one that is asked for in this way it reads what is used.
@@ -141,7 +153,7 @@ const bundle = await rolldown({
   input: { main: 'src/main.ts', healthcheck: 'src/healthcheck.ts' },
   platform: 'node',
   external: (id) => installed.some((name) => id === name || id.startsWith(`${name}/`)),
-  plugins: [askForBuiltIns, namePackages, copyAssets],
+  plugins: [nameListings, askForBuiltIns, namePackages, copyAssets],
 });
 await bundle.write({
   dir: process.argv[2] ?? 'dist',

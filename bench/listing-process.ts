@@ -6,11 +6,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { sql } from 'kysely';
 import { createDatabase } from '../src/mirror/db/database.ts';
-import { publishListing, tagTable } from '../src/mirror/listings/listings.ts';
+import { type ListingSpool, publishListing, tableOf } from '../src/mirror/listings/listings.ts';
 import { readListingRests } from '../src/mirror/team/read-rest.ts';
-import { createSpool, type Spool } from '../src/mirror/db/spool.ts';
+import { createSpool } from '../src/mirror/db/spool.ts';
 import type { Listing, ListingMemory } from '../src/model/listing.ts';
-import type { Tag } from '../src/model/tag.ts';
+import type { ListedRow } from '../src/model/listed-resource.ts';
+import tags from '../src/model/listed/tags.ts';
 import { createListingEndpoints } from '../src/service/listing-endpoints.ts';
 import { readListing } from '../src/service/pages.ts';
 import { readList } from '../src/service/parse-json.ts';
@@ -58,14 +59,14 @@ const rowsOf = (page: number, of: TagCase) => {
 const pages = { maxPages: count + 1, parallel: 1 };
 
 /** Page by page, as they come from a service: nobody holds all of them. */
-async function readRows(sink: Spool<Tag>): Promise<Listing<Tag>> {
+async function readRows(sink: ListingSpool): Promise<Listing<ListedRow>> {
   const fetchPage = ({ page = 0 }) =>
     Promise.resolve({ rows: made(() => rowsOf(page, what === 'new' ? 'new' : 'unchanged')), rejected: [] });
-  return await readListing<Tag>({ memory, size: rowsPerPage, ...pages, sink, fetchPage });
+  return await readListing<ListedRow>({ memory, size: rowsPerPage, ...pages, sink, fetchPage });
 }
 
 /** In a buffer of its own, as an answer is: it is let go once it is read. */
-function bytesOf(rows: readonly Tag[]): Buffer {
+function bytesOf(rows: readonly ListedRow[]): Buffer {
   const text = JSON.stringify(rows.map(toWire));
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);
@@ -73,7 +74,11 @@ function bytesOf(rows: readonly Tag[]): Buffer {
 }
 
 /** The same from the bytes of the answers. */
-async function readAnswers(of: TagCase, sink: Spool<Tag>, known?: readonly string[]): Promise<Listing<Tag>> {
+async function readAnswers(
+  of: TagCase,
+  sink: ListingSpool,
+  known?: readonly string[],
+): Promise<Listing<ListedRow>> {
   const endpoints = createListingEndpoints(async ({ body, list }) => {
     const { page = 0 } = body as { readonly page?: number };
     const bytes = made(() => bytesOf(rowsOf(page, of)));
@@ -81,10 +86,10 @@ async function readAnswers(of: TagCase, sink: Spool<Tag>, known?: readonly strin
     if (parsed === null || 'excess' in parsed) throw new Error('a page could not be read');
     return { operation: 'tags', status: 200, requestId: null, headers: {}, body: parsed };
   }, pages);
-  return await endpoints.tags({ memory, size: rowsPerPage, sink, known });
+  return await endpoints.list(tags, { memory, size: rowsPerPage, sink, known });
 }
 
-async function publish(spool: Spool<Tag, 'tags'>): Promise<void> {
+async function publish(spool: ListingSpool): Promise<void> {
   await db.transaction(async (tx) => {
     await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
     return await publishListing(tx, { teamId, runId: 1n }, spool);
@@ -93,14 +98,14 @@ async function publish(spool: Spool<Tag, 'tags'>): Promise<void> {
 
 /** What a run keeps of a listing. */
 async function keep(): Promise<void> {
-  const spool = createSpool(tagTable);
+  const spool = createSpool(tableOf(tags));
   const listing = await readAnswers('new', spool);
   spool.close();
   if (listing.status !== 'complete') throw new Error('nothing to keep');
   writeFileSync(file, JSON.stringify(listing.digests ?? []));
 }
 
-const spool = createSpool(tagTable) as Spool<Tag, 'tags'>;
+const spool = createSpool(tableOf(tags));
 if (what === 'new' || what === 'all') {
   await readRows(spool);
   await publish(spool);

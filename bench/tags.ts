@@ -1,5 +1,5 @@
 /** Tags as a service would list them, so many as are wanted, in order and always the same. */
-import type { Tag } from '../src/model/tag.ts';
+import type { ListedRow } from '../src/model/listed-resource.ts';
 import { copyText } from './copy.ts';
 
 export const teamId = 41n;
@@ -9,12 +9,12 @@ export type TagCase = 'new' | 'unchanged' | '1 % changed';
 
 const start = Date.UTC(2024, 0, 1);
 
-function tagOf(at: number, what: TagCase): Tag {
+function tagOf(at: number, what: TagCase): ListedRow {
   const created = new Date(start + at * 61_000).toISOString();
   const changed = what === '1 % changed' && at % 100 === 7;
   return {
     id: BigInt(1_000_000 + at),
-    teamId,
+    team_id: teamId,
     tag: `${changed ? 'Renamed' : 'Customers'} of branch ${at}`,
     color: `#${(at % 0xffffff).toString(16).padStart(6, '0')}`,
     rev: BigInt(changed ? 2 : 1),
@@ -24,7 +24,7 @@ function tagOf(at: number, what: TagCase): Tag {
   };
 }
 
-export function* tagsOf(count: number, what: TagCase, from = 0): Generator<Tag> {
+export function* tagsOf(count: number, what: TagCase, from = 0): Generator<ListedRow> {
   for (let at = from; at < count; at += 1) yield tagOf(at, what);
 }
 
@@ -35,7 +35,7 @@ export function* copyLines(count: number): Generator<string> {
 }
 
 /** As the service says it. */
-export const toWire = ({ id, teamId: team, raw, rev, ...rest }: Tag): object => ({
+export const toWire = ({ id, team_id: team, raw, rev, ...rest }: ListedRow): object => ({
   id: Number(id),
   team_id: Number(team),
   ...rest,

@@ -1,3 +1,21 @@
+-- The tables of the listings, known by what each of them has: docs/adding-a-listing.md.
+create or replace function mirror.listed_tables() returns setof text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select c.relname::text from pg_class c join pg_attribute a on a.attrelid = c.oid
+  where c.relnamespace = 'mirror'::regnamespace and c.relkind = 'r' and a.attname in ('id', 'first_seen_at', 'gone_at', 'raw')
+  group by c.relname having count(*) = 4 order by c.relname
+$$;
+comment on function mirror.listed_tables() is 'The tables whose rows follow a listing of the service, and are never edited.';
+
+create or replace function mirror.listed_columns(listed text) returns setof text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select a.attname::text from pg_attribute a
+  where a.attrelid = to_regclass(format('mirror.%I', listed)) and a.attnum > 0 and not a.attisdropped
+    and a.attname not in ('team_id', 'id', 'op', 'rev', 'tid', 'uid', 'first_seen_at', 'gone_at', 'raw')
+  order by a.attnum
+$$;
+comment on function mirror.listed_columns(text) is 'The columns of such a table that people look at: what the service calls the row, and what it says of it. The first is its name.';
+
 -- By what address the settings reach it is not known here; another server and another database are.
 create or replace function sync.require_approver() returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$

@@ -415,9 +415,11 @@ declare
   what  text;
   instead text;
 begin
-  for place, what, instead in values ('contact_counts', 'Contact counts', ''), ('contact_fields', 'Contact fields', ''), ('tags', 'Tags', ''),
-    ('teams', 'Teams', ''), ('roles', 'Roles', ': a user gets another one by role_id of mirror.users')
+  for place, instead in
+    select t, '' from mirror.listed_tables() t
+    union all values ('contact_counts', ''), ('teams', ''), ('roles', ': a user gets another one by role_id of mirror.users')
   loop
+    what := upper(left(place, 1)) || replace(substr(place, 2), '_', ' ');
     execute format('create or replace trigger refuse_edit before insert or update or delete on mirror.%I
       for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit(%L)', place, what || ' are read-only here' || instead || '.');
     execute format('create or replace trigger refuse_truncate before truncate on mirror.%I

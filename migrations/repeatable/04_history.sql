@@ -127,17 +127,24 @@ $$;
 comment on function sync.note_role_arrival() is 'Keeps since when the service has a role that was edited here.';
 revoke execute on function sync.note_role_arrival() from public;
 
-create or replace trigger note_listing after update on mirror.contact_fields referencing old table as unlisted new table as listed
-for each statement execute function mirror.note_listing('id', 'title');
-comment on trigger note_listing on mirror.contact_fields is 'Keeps what became of each field.';
+do $$
+declare
+  listed text;
+begin
+  for listed in select t from mirror.listed_tables() t loop
+    execute format('create or replace trigger note_listing after update on mirror.%I referencing old table as unlisted new table as listed
+      for each statement execute function mirror.note_listing(%s)', listed, (
+        select string_agg(quote_literal(c.name), ', ') from (
+          select 'id' as name
+          union all select l.name from mirror.listed_columns(listed) l (name) where l.name not in ('created', 'updated')) c));
+    execute format('comment on trigger note_listing on mirror.%I is %L', listed, 'Keeps what became of each row.');
+  end loop;
+end
+$$;
 
 create or replace trigger note_listing after update on mirror.roles referencing old table as unlisted new table as listed
 for each statement execute function mirror.note_listing('role_id', 'name');
 comment on trigger note_listing on mirror.roles is 'Keeps what became of each role.';
-
-create or replace trigger note_listing after update on mirror.tags referencing old table as unlisted new table as listed
-for each statement execute function mirror.note_listing('id', 'tag', 'color');
-comment on trigger note_listing on mirror.tags is 'Keeps what became of each tag.';
 
 create or replace trigger note_listing after update on mirror.teams referencing old table as unlisted new table as listed
 for each statement execute function mirror.note_listing('team_id', 'name');

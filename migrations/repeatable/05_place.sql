@@ -19,12 +19,12 @@ as $$
 begin
   return (
     select jsonb_build_object('team_id', t.team_id, 'four_eyes', coalesce(t.four_eyes, false),
-      'team', (select jsonb_build_object('name', m.name, 'list_size', m.list_size) from mirror.teams m where m.team_id = t.team_id),
+      'team', (select jsonb_build_object('name', m.name, 'list_size', m.list_size, 'members', m.members) from mirror.teams m where m.team_id = t.team_id),
       'learned', (
         select jsonb_object_agg(l.topic, jsonb_build_object('value', l.value,
           'ageMs', extract(epoch from clock_timestamp() - l.learned_at) * 1000))
         from sync.learned l where l.team = of_team),
-      'missing', array(select r from unnest('{users,tags,contact_fields}'::text[]) r
+      'missing', array(select r from (select 'users' union all select mirror.listed_tables()) l (r)
         where exists (select from sync.absences a where a.team_id = t.team_id and a.resource = r)),
       'rejected', array(select distinct r.resource from sync.rejected_rows r where r.team_id = t.team_id),
       'has_stale', exists (select from sync.stale_rows s where s.team_id = t.team_id),

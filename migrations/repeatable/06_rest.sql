@@ -68,17 +68,14 @@ declare
 begin
   mark := sync.mark();
   schema := (select m.name from sync.migrations m order by m.name desc limit 1);
-  for resource in select unnest(array['tags', 'contact_fields']) loop
+  for resource in select t from mirror.listed_tables() t loop
     select l.value ->> 'mark', sync.reach(l.value ->> 'mark') into since, reach
     from sync.teams t join sync.learned l on l.team = t.team and l.topic = listing_rests.resource || ' at rest'
     where t.team_id = of_team;
     since := case when reach is not null then since end;
-    select case when not coalesce(bool_or(age(r.xmin) <= reach), false) then count(*) filter (where r.gone_at is null) end
-    into present
-    from (
-      select xmin, gone_at from mirror.tags where team_id = of_team and listing_rests.resource = 'tags'
-      union all
-      select xmin, gone_at from mirror.contact_fields where team_id = of_team and listing_rests.resource = 'contact_fields') r;
+    execute format('
+      select case when not coalesce(bool_or(age(r.xmin) <= $1), false) then count(*) filter (where r.gone_at is null) end
+      from mirror.%I r where r.team_id = $2', resource) into present using reach, of_team;
     "isLacking" := exists (select from sync.absences a where a.team_id = of_team and a.resource = listing_rests.resource);
     return next;
   end loop;

@@ -77,39 +77,98 @@ comment on column report.roster.edited_by is 'Who made that edit.';
 comment on column report.roster.user_name is 'The name as the service joins it.';
 comment on column report.roster.role_arrived is 'Whether the service has this role; false: it was edited here, and waits.';
 
-create or replace view report.tags with (security_invoker) as
-select v.* from (
-  select t.team_id, t.id as tag_id, t.tag, t.color, t.created, t.updated, t.first_seen_at, t.gone_at, t.gone_at is null as present,
-         mirror.read_time(t.created) as created_at, mirror.read_time(t.updated) as updated_at
-  from mirror.tags t
-) v
-where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.tags is 'All tags ever seen: a row per tag (team_id, tag_id).';
-comment on column report.tags.team_id is 'The team.';
-comment on column report.tags.tag_id is 'The service''s id of the tag. In mirror.tags.id.';
-comment on column report.tags.tag is 'Name of the tag.';
-comment on column report.tags.color is 'Colour, as the service writes it.';
-comment on column report.tags.created is 'Creation time, as the service writes it; created_at is the time.';
-comment on column report.tags.updated is 'Time of the last change, as the service writes it; updated_at is the time.';
-comment on column report.tags.first_seen_at is 'When a run first saw it.';
-comment on column report.tags.gone_at is 'When it was proven gone.';
-comment on column report.tags.present is 'Whether it is still there.';
-comment on column report.tags.created_at is 'Creation time; empty: the service gives none, or none that can be read.';
-comment on column report.tags.updated_at is 'Time of the last change; empty: the service gives none, or none that can be read.';
+-- Each listing has a view. A new one is read by whoever may read that of the tags.
+do $$
+declare
+  listed text;
+  noun   text;
+  one    record;
+  before constant oid[] := array(select c.oid from pg_class c where c.relnamespace in ('mirror'::regnamespace, 'report'::regnamespace));
+begin
+  for listed in select t from mirror.listed_tables() t loop
+    noun := regexp_replace(listed, '(?<=x|s|ch|sh)es$|s$', '');
+    -- A view keeps its columns in their order, and new ones come behind them.
+    execute format('create or replace view report.%I with (security_invoker) as
+      select v.* from (select %s from mirror.%1$I t) v
+      where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams())', listed, (
+        select string_agg(format(case
+            when c.name = noun || '_id' then 't.id as %1$I'
+            when c.name = 'present' then 't.gone_at is null as %1$I'
+            when c.nr > 5 + (select count(*) from mirror.listed_columns(listed)) then 'mirror.read_time(t.%2$I) as %1$I'
+            else 't.%1$I' end, c.name, left(c.name, -length('_at'))), ', ' order by there.attnum, c.nr)
+        from unnest(array['team_id', noun || '_id'] || array(select mirror.listed_columns(listed)) || array['first_seen_at', 'gone_at', 'present']
+          || array(select l || '_at' from mirror.listed_columns(listed) l where l in ('created', 'updated'))) with ordinality c (name, nr)
+        left join pg_attribute there on there.attrelid = to_regclass(format('report.%I', listed)) and there.attname = c.name));
+    execute format('comment on view report.%I is %L', listed, format('All %s ever seen: a row per %s (team_id, %s_id).',
+      replace(listed, '_', ' '), replace(noun, '_', ' '), noun));
+    for one in
+      select a.attname as name, coalesce(w.words, c.words) as words
+      from pg_attribute a
+      left join (values ('team_id', 'The team.'), (noun || '_id', format('The service''s id of the %s. In mirror.%s.id.', replace(noun, '_', ' '), listed)),
+          ('first_seen_at', 'When a run first saw it.'), ('gone_at', 'When it was proven gone.'), ('present', 'Whether it is still there.'),
+          ('created_at', 'Creation time; empty: the service gives none, or none that can be read.'),
+          ('updated_at', 'Time of the last change; empty: the service gives none, or none that can be read.'),
+          ('created', 'Creation time, as the service writes it; created_at is the time.'),
+          ('updated', 'Time of the last change, as the service writes it; updated_at is the time.')) w (name, words) on w.name = a.attname
+      left join lateral (
+        select col_description(t.attrelid, t.attnum) as words from pg_attribute t
+        where t.attrelid = to_regclass(format('mirror.%I', listed)) and t.attname = a.attname) c on true
+      where a.attrelid = to_regclass(format('report.%I', listed)) and a.attnum > 0 and not a.attisdropped
+    loop
+      execute format('comment on column report.%I.%I is %L', listed, one.name, one.words);
+    end loop;
+  end loop;
+  -- What came with the second numbered file.
+  if to_regclass('mirror.inboxes') is not null then
+    create or replace view mirror.inbox_members with (security_invoker) as
+    select i.team_id, i.id as inbox_id, m.user_id
+    from mirror.inboxes i
+    cross join lateral (select distinct e.id::bigint as user_id from jsonb_array_elements_text(i.members) e (id)) m
+    where i.gone_at is null;
+    comment on view mirror.inbox_members is 'Who has access to which inbox: a row per member (team_id, inbox_id, user_id). Read-only.';
+    comment on column mirror.inbox_members.team_id is 'The team. In mirror.teams.team_id.';
+    comment on column mirror.inbox_members.inbox_id is 'The inbox. In mirror.inboxes.id.';
+    comment on column mirror.inbox_members.user_id is 'The user. In mirror.users.id, unless the service names somebody whom the team does not list.';
 
-create or replace view report.contact_fields with (security_invoker) as
-select v.* from (
-  select f.team_id, f.id as contact_field_id, f.title, f.first_seen_at, f.gone_at, f.gone_at is null as present
-  from mirror.contact_fields f
-) v
-where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.contact_fields is 'All custom contact fields ever seen: a row per field (team_id, contact_field_id).';
-comment on column report.contact_fields.team_id is 'The team.';
-comment on column report.contact_fields.contact_field_id is 'The service''s id of the field. In mirror.contact_fields.id.';
-comment on column report.contact_fields.title is 'Title of the field.';
-comment on column report.contact_fields.first_seen_at is 'When a run first saw it.';
-comment on column report.contact_fields.gone_at is 'When it was proven gone.';
-comment on column report.contact_fields.present is 'Whether it is still there.';
+    create or replace view report.inbox_members with (security_invoker) as
+    select i.team_id, i.id as inbox_id, i.name as inbox, m.user_id, u.name as user_name, u.email, u.id is not null and u.gone_at is null as present
+    from mirror.inboxes i
+    cross join lateral (select distinct e.id::bigint as user_id from jsonb_array_elements_text(i.members) e (id)) m
+    left join mirror.users u on u.team_id = i.team_id and u.id = m.user_id
+    where i.gone_at is null and ((select mirror.sees_all_teams()) or i.team_id in (select mirror.seen_teams()));
+    comment on view report.inbox_members is 'Who has access to which inbox: a row per member (team_id, inbox_id, user_id).';
+    comment on column report.inbox_members.team_id is 'The team.';
+    comment on column report.inbox_members.inbox_id is 'The service''s id of the inbox. In report.inboxes.inbox_id.';
+    comment on column report.inbox_members.inbox is 'Name of the inbox.';
+    comment on column report.inbox_members.user_id is 'The service''s id of the user.';
+    comment on column report.inbox_members.user_name is 'The name as the service joins it today; empty: the team does not list this user.';
+    comment on column report.inbox_members.email is 'Email address of the user.';
+    comment on column report.inbox_members.present is 'Whether the user is in the team.';
+
+    create or replace view report.teams with (security_invoker) as
+    select t.team_id, t.name as team, t.list_size, t.members, t.changed_at
+    from mirror.teams t
+    where (select mirror.sees_all_teams()) or t.team_id in (select mirror.seen_teams());
+    comment on view report.teams is 'The teams that this database mirrors: a row per team (team_id).';
+    comment on column report.teams.team_id is 'The service''s id of the team.';
+    comment on column report.teams.team is 'Name of the team.';
+    comment on column report.teams.list_size is 'How many recipients a list of this team may have.';
+    comment on column report.teams.members is 'How many members the team lists.';
+    comment on column report.teams.changed_at is 'When any of this last changed.';
+  end if;
+  for one in
+    select c.relname as name, c.oid::regclass as made, to_regclass(format('mirror.%I', c.relname)) as behind,
+      case a.grantee when 0 then 'public' else a.grantee::regrole::text end as reader
+    from pg_class c
+    join pg_class t on t.oid = to_regclass('report.tags')
+    cross join lateral aclexplode(t.relacl) a
+    where c.relnamespace in ('mirror'::regnamespace, 'report'::regnamespace) and c.oid <> all (before)
+      and a.privilege_type = 'SELECT' and a.grantee <> t.relowner
+  loop
+    execute format('grant select on %s to %s', concat_ws(', ', one.made, one.behind), one.reader);
+  end loop;
+end
+$$;
 
 -- A day without a count is there, with nothing in it, as in report.tag_growth.
 create or replace view report.contact_counts_daily with (security_invoker) as
@@ -454,67 +513,65 @@ comment on column report.roles.gone_at is 'Since when nobody has it.';
 comment on column report.roles.present is 'Whether somebody has it.';
 
 create index if not exists runs_of_listings on sync.runs (team_id, finished_at) where outcome = 'complete' and 'listings' = any (groups);
-comment on index sync.runs_of_listings is 'The first run that read tags and contact fields to their end, however long ago.';
+comment on index sync.runs_of_listings is 'The first run that read the listings to their end, however long ago.';
 
 -- Of what was there when the mirror began nothing has become yet. A mirror begins with the first complete run, as it does for
 -- users; until then, and where no run is on record, with the first row. Roles are not listed: theirs begin with the first
 -- user who has one.
-create or replace view report.listing_history with (security_invoker) as
-select v.* from (
-  with looks as materialized (
-    select n.team_id, (
-      select min(r.finished_at) from sync.runs r
-      where r.team_id = n.team_id and r.outcome = 'complete' and 'listings' = any (r.groups)) as at
-    from sync.teams n
-  )
-  select t.team_id, 'tags' as resource, t.id, t.tag as name, 'added' as kind, 'tag' as field, null::text as old_value,
-         case when e.id is null then t.tag else e.old ->> 'tag' end as new_value, t.first_seen_at as changed_at
-  from mirror.tags t
-  join (select b.team_id, min(b.first_seen_at) as at from mirror.tags b group by b.team_id) f on f.team_id = t.team_id
-  left join looks l on l.team_id = t.team_id
-  left join lateral (
-    select c.id, c.old from sync.listing_changes c
-    where c.team_id = t.team_id and c.resource = 'tags' and c.id = t.id and c.old ? 'tag' order by c.change_id limit 1
-  ) e on true
-  where coalesce(l.at, f.at) < t.first_seen_at
-  union all
-  select t.team_id, 'contact_fields', t.id, t.title, 'added', 'title', null,
-         case when e.id is null then t.title else e.old ->> 'title' end, t.first_seen_at
-  from mirror.contact_fields t
-  join (select b.team_id, min(b.first_seen_at) as at from mirror.contact_fields b group by b.team_id) f on f.team_id = t.team_id
-  left join looks l on l.team_id = t.team_id
-  left join lateral (
-    select c.id, c.old from sync.listing_changes c
-    where c.team_id = t.team_id and c.resource = 'contact_fields' and c.id = t.id and c.old ? 'title' order by c.change_id limit 1
-  ) e on true
-  where coalesce(l.at, f.at) < t.first_seen_at
-  union all
-  select t.team_id, 'roles', t.role_id, t.name, 'added', 'name', null,
-         case when e.id is null then t.name else e.old ->> 'name' end, t.first_seen_at
-  from mirror.roles t
-  join (select b.team_id, min(b.first_seen_at) as at from mirror.roles b group by b.team_id) f on f.team_id = t.team_id and f.at < t.first_seen_at
-  left join lateral (
-    select c.id, c.old from sync.listing_changes c
-    where c.team_id = t.team_id and c.resource = 'roles' and c.id = t.role_id and c.old ? 'name' order by c.change_id limit 1
-  ) e on true
-  union all
-  select c.team_id, c.resource, c.id, coalesce(t.tag, n.title, r.name, o.name), c.kind, f.field, c.old ->> f.field,
-         c.new ->> f.field, c.changed_at
-  from sync.listing_changes c
-  left join lateral jsonb_object_keys(c.new) as f (field) on true
-  left join mirror.tags t on c.resource = 'tags' and t.team_id = c.team_id and t.id = c.id
-  left join mirror.contact_fields n on c.resource = 'contact_fields' and n.team_id = c.team_id and n.id = c.id
-  left join mirror.roles r on c.resource = 'roles' and r.team_id = c.team_id and r.role_id = c.id
-  left join mirror.teams o on c.resource = 'teams' and o.team_id = c.team_id
-) v
-where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.listing_history is 'What became of tags, contact fields, roles and the name of the team: a row per column that moved, and one where it went or came back as it was. What was there when the mirror began was not added.';
+do $do$
+begin
+  execute (select format($view$
+    create or replace view report.listing_history with (security_invoker) as
+    select v.* from (
+      with looks as materialized (
+        select n.team_id, (
+          select min(r.finished_at) from sync.runs r
+          where r.team_id = n.team_id and r.outcome = 'complete' and 'listings' = any (r.groups)) as at
+        from sync.teams n
+      )
+      %1$s
+      select t.team_id, 'roles' as resource, t.role_id as id, t.name, 'added' as kind, 'name' as field, null::text as old_value,
+             case when e.id is null then t.name else e.old ->> 'name' end as new_value, t.first_seen_at as changed_at
+      from mirror.roles t
+      join (select b.team_id, min(b.first_seen_at) as at from mirror.roles b group by b.team_id) f on f.team_id = t.team_id and f.at < t.first_seen_at
+      left join lateral (
+        select c.id, c.old from sync.listing_changes c
+        where c.team_id = t.team_id and c.resource = 'roles' and c.id = t.role_id and c.old ? 'name' order by c.change_id limit 1
+      ) e on true
+      union all
+      select c.team_id, c.resource, c.id, coalesce(%2$s, r.name, o.name), c.kind, f.field, c.old ->> f.field,
+             c.new ->> f.field, c.changed_at
+      from sync.listing_changes c
+      left join lateral jsonb_object_keys(c.new) as f (field) on true
+      %3$s
+      left join mirror.roles r on c.resource = 'roles' and r.team_id = c.team_id and r.role_id = c.id
+      left join mirror.teams o on c.resource = 'teams' and o.team_id = c.team_id
+    ) v
+    where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams())$view$,
+    string_agg(format($added$
+      select t.team_id, %1$L as resource, t.id, t.%2$I as name, 'added' as kind, %2$L as field, null::text as old_value,
+             case when e.id is null then t.%2$I else e.old ->> %2$L end as new_value, t.first_seen_at as changed_at
+      from mirror.%1$I t
+      join (select b.team_id, min(b.first_seen_at) as at from mirror.%1$I b group by b.team_id) f on f.team_id = t.team_id
+      left join looks l on l.team_id = t.team_id
+      left join lateral (
+        select c.id, c.old from sync.listing_changes c
+        where c.team_id = t.team_id and c.resource = %1$L and c.id = t.id and c.old ? %2$L order by c.change_id limit 1
+      ) e on true
+      where coalesce(l.at, f.at) < t.first_seen_at
+      union all$added$, l.listed, l.name), ''),
+    string_agg(format('%1$I.%2$I', l.listed, l.name), ', '),
+    string_agg(format('left join mirror.%1$I on c.resource = %1$L and %1$I.team_id = c.team_id and %1$I.id = c.id', l.listed), ' '))
+  from (select t as listed, (select c from mirror.listed_columns(t) c limit 1) as name from mirror.listed_tables() t) l);
+end
+$do$;
+comment on view report.listing_history is 'What became of the rows of each listing, of roles and of the name of the team: a row per column that moved, and one where it went or came back as it was. What was there when the mirror began was not added.';
 comment on column report.listing_history.team_id is 'The team.';
-comment on column report.listing_history.resource is 'tags, contact_fields, roles or teams.';
-comment on column report.listing_history.id is 'The service''s id of the tag, field, role or team.';
+comment on column report.listing_history.resource is 'The table of the listing, roles or teams.';
+comment on column report.listing_history.id is 'The service''s id of the row, role or team.';
 comment on column report.listing_history.name is 'What it is called now.';
 comment on column report.listing_history.kind is 'added, changed, gone or back.';
-comment on column report.listing_history.field is 'The column that moved: tag, color, title or name; empty where it went or came back as it was.';
+comment on column report.listing_history.field is 'The column that moved, such as tag, color, title or name; empty where it went or came back as it was.';
 comment on column report.listing_history.old_value is 'The value that was replaced.';
 comment on column report.listing_history.new_value is 'The value that replaced it; of what was added, its name then.';
 comment on column report.listing_history.changed_at is 'When a run saw it.';
@@ -599,7 +656,7 @@ where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams
 comment on view report.freshness is 'How old the mirror is: a row per team and group of what it holds (team, run_group).';
 comment on column report.freshness.team_id is 'The team; empty: no run has got as far as to know it.';
 comment on column report.freshness.team is 'Name of the team in the configuration.';
-comment on column report.freshness.run_group is 'users, listings (tags and contact fields) or counts.';
+comment on column report.freshness.run_group is 'users, listings (tags, contact fields, inboxes and surveys) or counts.';
 comment on column report.freshness.schedule is 'The daemon''s schedule for it, with its time zone; empty: no daemon has one.';
 comment on column report.freshness.last_attempt is 'When its last run began.';
 comment on column report.freshness.last_outcome is 'How that run ended: complete, partial, failed or refused.';
@@ -761,7 +818,7 @@ group by a.team_id, a.batch, a.resource;
 comment on view report.missing is 'What no run calls gone before a person agrees: a row per batch (team_id, batch, resource).';
 comment on column report.missing.team_id is 'The team.';
 comment on column report.missing.batch is 'What "musterd approve" and sync.approve() are given.';
-comment on column report.missing.resource is 'users, tags or contact_fields.';
+comment on column report.missing.resource is 'users, or the table of a listing.';
 comment on column report.missing.rows is 'How many rows it is about.';
 comment on column report.missing.detail is 'Why no run decides it by itself.';
 comment on column report.missing.since is 'Since when it waits.';

@@ -21,11 +21,9 @@ $$;
 do $$
 declare
   reading constant text[] := array['usage on schema mirror, report, sync',
-    'select on report.changes, report.contact_counts, report.contact_counts_daily, report.contact_fields, report.decisions',
-    'select on report.freshness, report.held, report.listing_history, report.missing, report.pending, report.role_changes',
-    'select on report.roles, report.roster, report.roster_changes, report.roster_history, report.runs, report.sync_health',
-    'select on report.tag_growth, report.tag_history, report.tags, report.usage',
-    'select on mirror.teams, mirror.users, mirror.tags, mirror.contact_fields, mirror.contact_counts, mirror.roles, sync.role_names',
+    'select on all tables in schema report', 'select on mirror.teams, mirror.users, mirror.contact_counts, mirror.roles, sync.role_names',
+    (select format('select on %s', string_agg(format('mirror.%I', t), ', '))
+      from (select mirror.listed_tables() union all select 'inbox_members' where to_regclass('mirror.inbox_members') is not null) l (t)),
     'select (team_id, email, phone, added_at) on mirror.user_lookups', 'execute on function sync.settled(interval, boolean, xid8)'];
   one  record;
   what text;

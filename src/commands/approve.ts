@@ -32,7 +32,7 @@ export async function approveCommand(
   const choice = choiceOf(context, options, hash);
   return withMirror(context, async (setup) => {
     const decided = await approve(setup, leaseWait(context, setup.config), choice);
-    if (decided.resource === 'fields') return showBatch(context, decided, 'approve');
+    if ('fields' in decided) return showBatch(context, decided, 'approve');
     showRows(context, decided);
     return exitCode.ok;
   });

@@ -8,6 +8,8 @@ import { type Context, type ExitCode, exitCode } from './context.ts';
 import { fieldColumns } from '../model/fields.ts';
 import { pushOutcomes } from '../model/intent.ts';
 import { ledgerKinds } from '../model/ledger-words.ts';
+import { exportNameOf } from '../model/listed-resource.ts';
+import { listedResources } from '../model/listed-resources.ts';
 import { shells } from './help.ts';
 import type { WaitingNames } from '../runs/waiting-names.ts';
 
@@ -22,7 +24,7 @@ export const knownValues: Readonly<Record<string, readonly string[]>> = {
   '--take': ['mirror', 'service'],
   '--empty': ['clear'],
   field: fieldColumns,
-  what: ['users', 'tags', 'contact-fields', 'contact-counts', 'changes'],
+  what: ['users', ...listedResources.map(exportNameOf), 'contact-counts', 'changes'],
   shell: shells,
 };
 

@@ -4,7 +4,7 @@ import { writeWholeFile } from '../files/write-file.ts';
 import { createRowWriter, type RowWriter } from '../files/write-rows.ts';
 import { plural } from '../model/in-words.ts';
 import { momentMs } from '../model/moment.ts';
-import { exportable, type Exported, exportRows, isBeforeRecord, isKnownAsOf } from '../runs/export-rows.ts';
+import { exportable, exportRows, isBeforeRecord, isKnownAsOf } from '../runs/export-rows.ts';
 import type { Setup } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { createStreamWrite, type Write } from './stream-write.ts';
@@ -17,7 +17,7 @@ export interface ExportOptions {
   readonly asOf?: string;
 }
 
-function readWhat(text: string): Exported {
+function readWhat(text: string): string {
   const what = exportable.find((one) => one === text);
   if (what !== undefined) return what;
   throw new MusterdError('usage', `"${text}" cannot be exported`, {
@@ -26,7 +26,7 @@ function readWhat(text: string): Exported {
 }
 
 /** Keeps the text for Postgres, which reads it to the microsecond. */
-function readAsOf(text: string | undefined, what: Exported): string | undefined {
+function readAsOf(text: string | undefined, what: string): string | undefined {
   if (text === undefined) return undefined;
   if (!isKnownAsOf(what))
     throw new MusterdError('usage', `What ${what} were at a time is not exported`, {
@@ -42,7 +42,7 @@ function readAsOf(text: string | undefined, what: Exported): string | undefined 
 /** @returns how many rows were written */
 async function writeRows(
   setup: Setup,
-  what: Exported,
+  what: string,
   how: { readonly format: Format; readonly signal: AbortSignal; readonly asOf: string | undefined },
   write: Write,
 ): Promise<number> {

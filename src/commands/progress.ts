@@ -15,9 +15,6 @@ export interface Progress {
 const words: Readonly<Record<string, string>> = {
   users: 'users',
   push: 'pushing edits',
-  tags: 'tags',
-  contact_fields: 'contact fields',
-  contact_counts: 'contact counts',
   'open pushes': 'open pushes',
   changes: 'changes removed',
   edits: 'edits removed',
@@ -39,7 +36,7 @@ export function createProgress({
   return {
     onEvent: (event) => {
       if (event.kind !== 'step' && event.kind !== 'progress') return;
-      const step = words[event.step] ?? event.step;
+      const step = words[event.step] ?? event.step.replaceAll('_', ' ');
       const done = event.kind === 'progress' ? event.done : 0;
       if (!running) {
         showItself?.();

@@ -3,6 +3,8 @@ import { plural, printable, seconds } from '../model/in-words.ts';
 import { prepareSchema } from '../runs/open.ts';
 import { runReconcile } from '../runs/reconcile-team.ts';
 import type { RunReport } from '../runs/run-record.ts';
+import { inPlural } from '../model/listed-resource.ts';
+import { listedResources } from '../model/listed-resources.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { eachTeam } from './each-team.ts';
 import { watched } from './progress.ts';
@@ -91,9 +93,10 @@ export function printReport(context: Pick<Context, 'out' | 'env'>, report: RunRe
     [sumOf('gone'), 'gone'],
     [sumOf('deferred'), 'deferred'],
   );
-  for (const kind of groups.includes('listings') ? (['tags', 'contact_fields'] as const) : []) {
+  for (const resource of groups.includes('listings') ? listedResources : []) {
+    const kind = resource.name;
     line(
-      kind.replace('_', ' '),
+      inPlural(resource),
       [sumOf(`${kind}_read`), 'read'],
       [sumOf(`${kind}_added`), 'added'],
       [sumOf(`${kind}_changed`), 'changed'],

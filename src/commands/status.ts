@@ -5,6 +5,8 @@ import { readStatusOf, type TeamStatus } from '../runs/status-of-teams.ts';
 import { sayWhatSlows } from '../model/slowdowns.ts';
 import type { HeldBatch } from '../model/waiting.ts';
 import { placeInJson } from './adopt.ts';
+import { inPlural } from '../model/listed-resource.ts';
+import { listedResources } from '../model/listed-resources.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
 import { plural, printable } from '../model/in-words.ts';
@@ -138,8 +140,7 @@ function printStatus(context: Context, status: TeamStatus): void {
   );
   printRuns(context, status);
   line('users', `${rows.users} present, ${rows.unresolved} of them unresolved; ${rows.gone} gone`);
-  line('tags', String(rows.tags));
-  line('contact fields', String(rows.contact_fields));
+  for (const resource of listedResources) line(inPlural(resource), String(rows[resource.name] ?? 0));
   for (const { segment, count, counted_at } of status.counts)
     line(`contacts ${segment}`, `${count} at ${when(counted_at)}`);
   for (const [index, text] of pendingLines(status).entries()) line(index === 0 ? 'pending edits' : '', text);

@@ -6,6 +6,9 @@ import { showValue } from '../model/field-values.ts';
 import { paint, printJson, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 import { plural, printable } from '../model/in-words.ts';
+import { toJson } from '../model/json.ts';
+import { inPlural } from '../model/listed-resource.ts';
+import { listedResources } from '../model/listed-resources.ts';
 import { needsService, withMirror } from './setup.ts';
 
 /**
@@ -44,7 +47,8 @@ function inJson(comparison: Comparison): object {
 }
 
 function shown(value: Value): string {
-  return value instanceof Date ? value.toISOString() : showValue(value);
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'object' && value !== null ? toJson(value) : showValue(value);
 }
 
 const sideInWords = ({ side }: OneSided) =>
@@ -54,9 +58,9 @@ function print(context: Context, comparison: Comparison): void {
   const { team, equal, compared, unresolved, differences, oneSided, duplicates, unread, isRunning } =
     comparison;
   const line = (text: string) => printLine(context.out, printable(text));
-  const { users, tags, contact_fields: fields } = compared;
+  const listed = listedResources.map((one) => plural(compared[one.name] ?? 0, one.noun, inPlural(one)));
   line(
-    `Team ${team.id}${team.name === null ? '' : ` "${team.name}"`}: compared ${plural(users, 'user')}, ${plural(tags, 'tag')}, ${plural(fields, 'contact field')}`,
+    `Team ${team.id}${team.name === null ? '' : ` "${team.name}"`}: compared ${[plural(compared['users'] ?? 0, 'user'), ...listed].join(', ')}`,
   );
   const rows = [
     ...differences.map(({ resource, id, name, field, mirror, service, judgement, because }) => [

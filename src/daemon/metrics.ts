@@ -3,7 +3,7 @@
  * teams is read from the database at each scrape, so that all processes report the same. Labels
  * hold only names of teams and words of a short list, no personal data.
  */
-import type { MirroredResource } from '../model/absence.ts';
+import { listedResources } from '../model/listed-resources.ts';
 import type { ReadExtent } from '../reconcile/run-notes.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import { createMeters, forgetOtherTeams, type Meters } from './prometheus.ts';
@@ -33,7 +33,7 @@ export interface MeteredRun {
   readonly groups: readonly RunGroup[];
   readonly outcome: string;
   /** By kind. There are none if the run ended early. */
-  readonly counts?: Readonly<Record<string, number>>;
+  readonly counts?: Readonly<Record<string, number | undefined>>;
   /** Absent if it was not measured. */
   readonly durationMs?: number;
 }
@@ -74,13 +74,8 @@ export const countedKinds = [
   'missing',
   'gone',
   'deferred',
-  'tags_added',
-  'tags_changed',
-  'tags_gone',
-  'contact_fields_added',
-  'contact_fields_changed',
-  'contact_fields_gone',
-] as const;
+  ...listedResources.flatMap(({ name }) => ['added', 'changed', 'gone'].map((what) => `${name}_${what}`)),
+];
 
 const outcomes = labelWords<RunOutcome>({ complete: true, partial: true, failed: true, refused: true });
 /** The known outcomes of requests. Errors are not listed, because they are not known beforehand. */
@@ -152,7 +147,7 @@ function beginWithZero(meters: Meters, team: string, operations: readonly string
   const { runs, runDuration, changes, requests, throttled, reads, notices } = meters;
   throttled.inc({ team }, 0);
   for (const outcome of ['accepted', 'failed']) notices.inc({ team, outcome }, 0);
-  for (const resource of labelWords<MirroredResource>({ users: true, tags: true, contact_fields: true }))
+  for (const resource of ['users', ...listedResources.map(({ name }) => name)])
     for (const read of labelWords<ReadExtent>({ nothing: true, some: true, all: true }))
       reads.inc({ team, resource, read }, 0);
   runDuration.zero({ team });

@@ -20,7 +20,7 @@ import { type Intervals, isAtWork, judgeFreshness } from '../model/freshness.ts'
 import { type GroupStatus, scheduledGroups } from '../model/run-group.ts';
 import type { Mirror } from '../runs/open.ts';
 import type { RunWatch } from './serve.ts';
-import { nameOperation, operations } from '../service/operation.ts';
+import { listedOperations, nameOperation, operations } from '../service/operation.ts';
 import { createHookTokens } from '../http/hook-tokens.ts';
 import { createStatusServer } from '../http/server.ts';
 
@@ -57,8 +57,8 @@ function settingsOf(configs: readonly Config[], log: Log) {
   };
 }
 
-const { team, users, updateUsers, tags, tag, contactFields, contactCount } = operations;
-const operationsOfRuns = [team, users, updateUsers, tags, tag, contactFields, contactCount];
+const { team, users, updateUsers, contactCount } = operations;
+const operationsOfRuns = [team, users, updateUsers, ...listedOperations, contactCount];
 
 /** @returns whether there are any teams */
 async function hintEach(teams: readonly string[], hint: (team: string) => Promise<void>): Promise<boolean> {

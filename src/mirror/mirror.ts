@@ -1,15 +1,14 @@
 /** The mirror of one team, as declared in `reconcile/ports.ts`. */
-import type { AbsenceDecision, ListedResource, MirroredResource, WithheldAbsence } from '../model/absence.ts';
+import type { AbsenceDecision, MirroredResource, WithheldAbsence } from '../model/absence.ts';
 import type { Intent, IntentResult, NameSafety } from '../model/intent.ts';
 import type { Concern, RoleNames, ShownUsers } from '../model/plan.ts';
 import type { UserPlan, UserWrite } from '../model/user-plan.ts';
 import type { ContactCount } from '../model/contact-count.ts';
-import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
+import type { ListedResource } from '../model/listed-resource.ts';
 import type { ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { StoppedPushes } from '../model/waiting.ts';
-import type { Tag } from '../model/tag.ts';
 import type { KnownListing, ListingRest, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamAnswer } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
@@ -26,12 +25,13 @@ import type { Learned } from './team/learned.ts';
 import { fenced, type Lease, type LeasedWork } from './team/lease.ts';
 import {
   compareListing,
-  contactFieldTable,
+  type ListingSpool,
   learnedOfListing,
   memoryOf,
   publishListing,
+  readLackingRows,
   readListingMemory,
-  tagTable,
+  tableOf,
   writeContactCounts,
   writeRejectedRows,
 } from './listings/listings.ts';
@@ -42,7 +42,7 @@ import { recordUsers } from './users/periods.ts';
 import { writeTeam } from './team/pinned-teams.ts';
 import { countPresentUsers, readPresentUsers } from './users/present-users.ts';
 import { countIneffective, readUnanswered } from './runs/push-history.ts';
-import { createSpool, type Spool, withSpool } from './db/spool.ts';
+import { createSpool, withSpool } from './db/spool.ts';
 import {
   learnedOfRest,
   readListingRests,
@@ -64,9 +64,11 @@ type SeeUsers = (users: readonly UserState[]) => void;
 /** One query for all listings: each is needed once in a run, and a run does not change the rows of another listing. */
 function createListingRests(db: Queryable, teamId: Id) {
   let read: ReturnType<typeof readListingRests> | undefined;
-  return async (resource: ListedResource): Promise<ListingRest> => {
+  return async (resource: MirroredResource): Promise<ListingRest> => {
     read ??= readListingRests(db, teamId);
-    return (await read)[resource];
+    const rest = (await read).get(resource);
+    if (rest === undefined) throw new Error(`schema mirror has no table ${resource}`);
+    return rest;
   };
 }
 
@@ -99,10 +101,10 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
     readLastEdits: (ids: readonly Id[]) => readLastEdits(kysely, teamId, ids),
     readOverlap: (listed: readonly Id[], scope: string) => readOverlap(kysely, teamId, listed, scope),
     readAbsenceGrounds: (resource: MirroredResource) => readAbsenceGrounds(kysely, teamId, resource),
-    gatherListing: (resource: ListedResource) =>
-      resource === 'tags' ? createSpool(tagTable) : createSpool(contactFieldTable),
-    compareListing: (rows: Spool<Tag | ContactField, ListedResource>) => compareListing(db, teamId, rows),
-    readKnownListing: async (resource: ListedResource): Promise<KnownListing> => ({
+    gatherListing: (resource: ListedResource) => createSpool(tableOf(resource)),
+    readLackingRows: (rows: ListingSpool, most: number) => readLackingRows(db, teamId, rows, most),
+    compareListing: (rows: ListingSpool) => compareListing(db, teamId, rows),
+    readKnownListing: async (resource: MirroredResource): Promise<KnownListing> => ({
       rest: await readListingRest(resource),
       memory:
         known === undefined ? await readListingMemory(kysely, teamId, resource) : memoryOf(known, resource),
@@ -184,7 +186,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
   const { write, beside } = createWrites(db, lease, runId);
   const { look, recording } = createRecording((ids) => write((tx) => recordUsers(tx, teamId, ids)));
   const reader = createMirrorReader(db, teamId, known, look);
-  const mayLack = (resource: ListedResource) => known?.missing.has(resource) !== false;
+  const mayLack = (resource: MirroredResource) => known?.missing.has(resource) !== false;
   let mayLackRoles = known?.mayLackRoles !== false;
   let mayHaveIntents = known?.hasIntents !== false;
   const learned = new Map<string, Learned>();
@@ -243,14 +245,14 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     readTaken: () => readTaken(db.kysely, teamId, runId),
     applyRestingUsers: (users: RestingUsers, hashes: Buffer | null, isWhole: boolean) =>
       learn({ ...learnedOfRest('users', users, isWhole), hashes: hashes ?? undefined }),
-    applyRestingListing: (resource: ListedResource, listing: RestingListing) =>
+    applyRestingListing: (resource: MirroredResource, listing: RestingListing) =>
       learn(learnedOfRest(resource, listing)),
-    applyListing: (rows: Spool<Tag | ContactField, ListedResource>) =>
+    applyListing: (rows: ListingSpool) =>
       write((tx) => publishListing(tx, run, rows, mayLack(rows.shape.name))),
     applyContactCounts: async (counts: readonly ContactCount[]) => {
       if (counts.length > 0) await write((tx) => writeContactCounts(tx, run, counts));
     },
-    applyListingMemory: async (resource: ListedResource, memory: ListingMemory) => {
+    applyListingMemory: async (resource: MirroredResource, memory: ListingMemory) => {
       const entry = learnedOfListing(resource, memory);
       if (known === undefined || !isKnown(known, entry.topic, entry.value)) await learn(entry);
     },

@@ -1,10 +1,7 @@
 import type { Id } from './id.ts';
 
-/** The resources that are listed page by page. */
-export type ListedResource = 'tags' | 'contact_fields';
-
-/** The resources whose rows can be proven gone. */
-export type MirroredResource = ListedResource | 'users';
+/** A resource whose rows can be proven gone: `users`, or the name of a listed one. */
+export type MirroredResource = string;
 
 /** Rows that complete listings no longer show. */
 export interface AbsentRow {

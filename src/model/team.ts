@@ -23,7 +23,7 @@ export interface Team extends TeamHead {
  * long as all the rest of a run in which nothing is new.
  */
 export interface TeamAnswer {
-  readonly head: TeamHead;
+  readonly head: TeamHead | Team;
   /** Reads it once, however often it is called. */
   readTeam(): Promise<Team>;
 }

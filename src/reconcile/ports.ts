@@ -2,7 +2,6 @@
 import type {
   AbsenceDecision,
   AbsenceGrounds,
-  ListedResource,
   MirroredResource,
   Overlap,
   RefreshResult,
@@ -21,8 +20,8 @@ import type {
   Addresses,
 } from '../model/plan.ts';
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
-import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
+import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
 import type { GatheredRows, Listing, ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type {
@@ -32,7 +31,6 @@ import type {
   UserFilter,
   UsersAnswer,
 } from '../model/service-request.ts';
-import type { Tag } from '../model/tag.ts';
 import type { KnownListing, Mark, WrittenSince, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamAnswer } from '../model/team.ts';
 import type { EditedField, GuardHistory, StoppedPushes } from '../model/waiting.ts';
@@ -45,15 +43,14 @@ export interface ServicePort {
   askEverybody(): Promise<UnreadUsers>;
   /** At most 25 users, by our own rule. The client itself repeats it only after a 401. */
   updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
-  tags(options: ListingOptions<Tag>): Promise<Listing<Tag>>;
+  list(resource: ListedResource, options: ListingOptions<ListedRow>): Promise<Listing<ListedRow>>;
   /** `null` if the service says 404. */
-  tag(id: Id): Promise<Tag | null>;
-  contactFields(options: ListingOptions<ContactField>): Promise<Listing<ContactField>>;
+  row(resource: ListedResource, id: Id): Promise<ListedRow | null>;
   contactCount(body: PaginationBody): Promise<bigint>;
 }
 
-/** The rows of one listing, of either kind. */
-export type GatheredListing = GatheredRows<Tag | ContactField>;
+/** The rows of one listing. */
+export type GatheredListing = GatheredRows<ListedRow>;
 
 /**
  * The mirror of one team. Reads see committed data. Every write is one transaction, which first checks
@@ -87,9 +84,11 @@ export interface MirrorPort {
   readRowHashes(of: RestingUsers): Promise<Buffer | null>;
   /** The record of the last complete pass; `null` if there is none, or it is too old. */
   readRestingUsers(): Promise<RestingUsers | null>;
-  readKnownListing(resource: ListedResource): Promise<KnownListing>;
+  readKnownListing(resource: MirroredResource): Promise<KnownListing>;
   /** Collects the rows of a listing, to be compared or applied. */
   gatherListing(resource: ListedResource): GatheredListing;
+  /** As many of these rows: they lack what is read row by row, and are new, changed, or lack it in the mirror as well. */
+  readLackingRows(rows: GatheredListing, most: number): Promise<readonly ListedRow[]>;
   /** What a refresh would do. Writes nothing. */
   compareListing(rows: GatheredListing): Promise<RefreshResult>;
   /** Tells which of these users got no answer to their last push. */
@@ -151,9 +150,9 @@ export interface MirrorWriter {
    * @param isWhole whether everybody was compared, which alone begins the day anew
    */
   applyRestingUsers(users: RestingUsers, hashes: Buffer | null, isWhole: boolean): Promise<void>;
-  applyRestingListing(resource: ListedResource, listing: RestingListing): Promise<void>;
+  applyRestingListing(resource: MirroredResource, listing: RestingListing): Promise<void>;
   applyListing(rows: GatheredListing): Promise<RefreshResult>;
   applyContactCounts(counts: readonly ContactCount[]): Promise<void>;
-  applyListingMemory(resource: ListedResource, memory: ListingMemory): Promise<void>;
+  applyListingMemory(resource: MirroredResource, memory: ListingMemory): Promise<void>;
   applyRejectedRows(resource: string, rows: readonly RejectedRow[]): Promise<void>;
 }

@@ -10,8 +10,8 @@
  *
  * A plan does steps 2 and 3 and compares the listings. It writes nothing on either side.
  */
-import { ServiceError } from '../errors.ts';
 import type { WithheldAbsence } from '../model/absence.ts';
+import { listedResources } from '../model/listed-resources.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team, TeamAnswer } from '../model/team.ts';
 import { isPush, pushOf } from '../model/user-plan.ts';
@@ -23,28 +23,14 @@ import { planUnknown, planUsers, type RunContext, type WholePlan } from './plan-
 import { arrangeBatches, countRequests, readLessons } from './push/batches.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
 import { reconcileUsers, unlearned } from './reconcile-users.ts';
-import { countContacts, listedContactFields, listedTags, planRefresh, refresh } from './refresh.ts';
-import type { RunNotes } from './run-notes.ts';
+import { countContacts, planRefresh, refresh, refreshable } from './refresh.ts';
+import { attempt } from './run-notes.ts';
 
 interface ListingsPlan {
   readonly resource: string;
   readonly added: number;
   readonly changed: number;
   readonly absent: number;
-}
-
-/**
- * A part of the run that the others do not need. If it gets no answer, the run is partial and goes on.
- * @returns the result of the work; `undefined` if it got no answer
- */
-async function attempt<R>(notes: RunNotes, part: string, work: () => Promise<R>): Promise<R | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.code === 'credentials') throw error;
-    notes.partial(`${part}: ${error.message}`);
-    return undefined;
-  }
 }
 
 /** The number of requests for pushing, including pushes that wait for an approval. */
@@ -91,12 +77,10 @@ export async function plan(places: RunContext, team: Team, settings: ReconcileSe
   const add = (resource: string, { added, changed, absent }: Awaited<ReturnType<typeof planRefresh>>) => {
     listings.push({ resource, added, changed, absent: absent.length });
   };
-  await attempt(notes, 'tags', async () =>
-    add('tags', await planRefresh(listedTags(service), mirror, settings, notes)),
-  );
-  await attempt(notes, 'contact_fields', async () =>
-    add('contact_fields', await planRefresh(listedContactFields(service), mirror, settings, notes)),
-  );
+  for (const resource of listedResources)
+    await attempt(notes, resource.name, async () =>
+      add(resource.name, await planRefresh(refreshable(resource, service), mirror, settings, notes)),
+    );
   const waiting = [...new Set(users.verdict.waiting.map(({ userId }) => userId))];
   const edits = waiting.length === 0 ? [] : await mirror.readLastEdits(waiting);
   return { replaced, users, listings, cost: await costOf(mirror, users, settings.push), edits };
@@ -106,10 +90,10 @@ async function refreshListings(
   { service, mirror, notes }: WritingContext,
   settings: ReconcileSettings,
 ): Promise<void> {
-  await attempt(notes, 'tags', () => refresh(listedTags(service), mirror, settings, notes));
-  await attempt(notes, 'contact_fields', () =>
-    refresh(listedContactFields(service), mirror, settings, notes),
-  );
+  for (const resource of listedResources)
+    await attempt(notes, resource.name, () =>
+      refresh(refreshable(resource, service), mirror, settings, notes),
+    );
 }
 
 /**

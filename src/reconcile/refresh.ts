@@ -3,14 +3,12 @@
  * taken even if it is incomplete; only a complete one counts against a row that it does not show.
  */
 import type { ListingOptions } from '../model/service-request.ts';
-import { ServiceError } from '../errors.ts';
-import type { AbsenceDecision, ListedResource, RefreshResult } from '../model/absence.ts';
+import type { AbsenceDecision, MirroredResource, RefreshResult } from '../model/absence.ts';
 import type { ContactCount, Segment } from '../model/contact-count.ts';
-import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
+import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
 import { type Listing, nothingLearned } from '../model/listing.ts';
 import type { KnownListing } from '../model/rest.ts';
-import type { Tag } from '../model/tag.ts';
 import { standFor } from './at-rest.ts';
 import {
   type AbsenceSettings,
@@ -20,32 +18,22 @@ import {
   sayWithheld,
   scopeOf,
 } from './missing-rows.ts';
-import { type CountKind, givenTwice, type RunNotes, warnOfTwice } from './run-notes.ts';
+import { attempt, type CountKind, givenTwice, type RunNotes, warnOfTwice } from './run-notes.ts';
 import type { GatheredListing, MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
 /** One listed resource: how it is read, compared and checked row by row. */
-export interface Refreshable<Row extends Tag | ContactField> {
+export interface Refreshable {
   readonly resource: ListedResource;
-  readonly list: (options: ListingOptions<Row>) => Promise<Listing<Row>>;
-  /** Asks for the one row; `undefined` where the interface has no such call. */
-  readonly exists: ((id: Id) => Promise<boolean>) | undefined;
+  readonly list: (options: ListingOptions<ListedRow>) => Promise<Listing<ListedRow>>;
+  /** Asks for the one row; `null`: there is none. `undefined` where the interface has no such call. */
+  readonly row: ((id: Id) => Promise<ListedRow | null>) | undefined;
 }
 
-export function listedTags(service: ServicePort): Refreshable<Tag> {
-  return {
-    resource: 'tags',
-    list: (options) => service.tags(options),
-    exists: async (id) => (await service.tag(id)) !== null,
-  };
-}
-
-export function listedContactFields(service: ServicePort): Refreshable<ContactField> {
-  return {
-    resource: 'contact_fields',
-    list: (options) => service.contactFields(options),
-    exists: undefined,
-  };
-}
+export const refreshable = (resource: ListedResource, service: ServicePort): Refreshable => ({
+  resource,
+  list: (options) => service.list(resource, options),
+  row: resource.row === undefined ? undefined : (id) => service.row(resource, id),
+});
 
 interface RefreshSettings {
   readonly pageSize: number | undefined;
@@ -53,51 +41,53 @@ interface RefreshSettings {
   readonly scope: Scope;
 }
 
-const isAsKnown = <Row>(listing: Listing<Row>): boolean => listing.status === 'complete' && listing.isAsKnown;
+const isAsKnown = (listing: Listing<ListedRow>): boolean =>
+  listing.status === 'complete' && listing.isAsKnown;
 
 /** A listing, and its rows if any were read. */
-interface Read<Row> {
-  readonly listing: Listing<Row>;
+interface Read {
+  readonly listing: Listing<ListedRow>;
   /** Ids that came twice with different values. */
   readonly differing: readonly Id[];
   readonly rows: GatheredListing;
 }
 
 /** Reads a listing page by page: no more of its rows than a page is in hand at once. */
-async function withListing<Row extends Tag | ContactField, R>(
-  of: Refreshable<Row>,
+async function withListing<R>(
+  { resource, list }: Refreshable,
   mirror: MirrorPort,
   settings: RefreshSettings,
   notes: RunNotes,
   { memory, resting }: Recalled,
-  work: (read: Read<Row>) => Promise<R>,
+  work: (read: Read) => Promise<R>,
 ): Promise<R> {
-  notes.event({ kind: 'step', step: of.resource });
-  const onPage = (done: number) => notes.event({ kind: 'progress', step: of.resource, done, total: null });
-  const rows = mirror.gatherListing(of.resource);
+  const { name } = resource;
+  notes.event({ kind: 'step', step: name });
+  const onPage = (done: number) => notes.event({ kind: 'progress', step: name, done, total: null });
+  const rows = mirror.gatherListing(resource);
   try {
-    const listing = await of.list({
+    const listing = await list({
       memory,
       known: resting?.digests,
       sink: rows,
       size: settings.pageSize,
-      filter: settings.scope.filters[of.resource] ?? {},
+      filter: settings.scope.filters[name] ?? {},
       onPage,
     });
     const atRest = isAsKnown(listing) ? (resting?.shown ?? 0) : 0;
-    notes.count(`${of.resource}_read`, isAsKnown(listing) ? atRest : listing.count);
-    if (atRest > 0) notes.count(`${of.resource}_at_rest`, atRest);
-    notes.event({ kind: 'read', resource: of.resource, how: isAsKnown(listing) ? 'nothing' : 'all' });
-    if (listing.status === 'incomplete') notes.partial(`${of.resource}: ${listing.because}`);
+    notes.count(`${name}_read`, isAsKnown(listing) ? atRest : listing.count);
+    if (atRest > 0) notes.count(`${name}_at_rest`, atRest);
+    notes.event({ kind: 'read', resource: name, how: isAsKnown(listing) ? 'nothing' : 'all' });
+    if (listing.status === 'incomplete') notes.partial(`${name}: ${listing.because}`);
     const differing = rows.differing();
-    warnOfTwice(notes, of.resource, differing);
+    warnOfTwice(notes, name, differing);
     return await work({ listing, rows, differing });
   } finally {
     rows.close();
   }
 }
 
-function countResult(of: ListedResource, result: RefreshResult, notes: RunNotes): void {
+function countResult(of: MirroredResource, result: RefreshResult, notes: RunNotes): void {
   const counts: readonly [CountKind, number][] = [
     [`${of}_added`, result.added],
     [`${of}_changed`, result.changed],
@@ -106,23 +96,24 @@ function countResult(of: ListedResource, result: RefreshResult, notes: RunNotes)
 }
 
 /** What a refresh would change; nothing is written, and all is read. */
-export async function planRefresh<Row extends Tag | ContactField>(
-  of: Refreshable<Row>,
+export async function planRefresh(
+  of: Refreshable,
   mirror: MirrorPort,
   settings: RefreshSettings,
   notes: RunNotes,
 ): Promise<RefreshResult> {
-  const known = await recallRest(of.resource, mirror, settings);
-  const work = async ({ listing, rows }: Read<Row>) =>
+  const { name } = of.resource;
+  const known = await recallRest(name, mirror, settings);
+  const work = async ({ listing, rows }: Read) =>
     isAsKnown(listing) ? nothingNew : await mirror.compareListing(rows);
   const result = await withListing(of, mirror, settings, notes, known, work);
-  countResult(of.resource, result, notes);
+  countResult(name, result, notes);
   return result;
 }
 
 /** What was learned of a listing, if the mirror still is as it was then, lacks nothing, and is asked in the same way. */
 async function recallRest(
-  resource: ListedResource,
+  resource: MirroredResource,
   mirror: MirrorPort,
   settings: RefreshSettings,
 ): Promise<Recalled> {
@@ -140,19 +131,20 @@ interface Recalled extends KnownListing {
 const nothingNew: RefreshResult = { added: 0, changed: 0, absent: [], population: 0 };
 
 /** Reads a listing and publishes it in one transaction. */
-export async function refresh<Row extends Tag | ContactField>(
-  of: Refreshable<Row>,
+export async function refresh(
+  of: Refreshable,
   mirror: MirrorPort & MirrorWriter,
   settings: RefreshSettings,
   notes: RunNotes,
 ): Promise<void> {
-  const { resource } = of;
+  const resource = of.resource.name;
   const known = await recallRest(resource, mirror, settings);
-  const work = async ({ listing, rows, differing }: Read<Row>) => {
+  const work = async ({ listing, rows, differing }: Read) => {
+    const lacking = isAsKnown(listing) ? 0 : await readByRow(of, mirror, rows, notes);
     const result = isAsKnown(listing) ? nothingNew : await mirror.applyListing(rows);
-    return { listing, result, twice: differing.map((id) => givenTwice(resource, id)) };
+    return { listing, result, lacking, twice: differing.map((id) => givenTwice(resource, id)) };
   };
-  const { listing, result, twice } = await withListing(of, mirror, settings, notes, known, work);
+  const { listing, result, lacking, twice } = await withListing(of, mirror, settings, notes, known, work);
   countResult(resource, result, notes);
   await mirror.applyRejectedRows(resource, [...listing.rejected, ...twice]);
   if (listing.status === 'incomplete') {
@@ -169,10 +161,37 @@ export async function refresh<Row extends Tag | ContactField>(
   const held = await mirror.applyAbsences(resource, decision);
   notes.count(`${resource}_gone`, gone.length - held.length);
   const { digests = [], count: shown } = listing;
-  const news = result.added + result.changed + result.absent.length + twice.length;
+  const news = result.added + result.changed + result.absent.length + twice.length + lacking;
   if (isAsKnown(listing) || news > 0 || known.rest.isLacking || digests.length === 0) return;
   // What is written from now on is told by the database the next time.
   await mirror.applyRestingListing(resource, { mark: known.rest.mark, under: known.under, digests, shown });
+}
+
+/** How many rows are read one by one in a run. */
+const mostByRow = 50;
+
+/**
+ * Reads what the listing leaves out of rows that are new or have changed. Of the answer nothing else is taken: the listing
+ * and the row may differ in the rest, and would take turns in the mirror.
+ * @returns how many rows lacked it
+ */
+async function readByRow(
+  { resource: { name, byRow = [] }, row }: Refreshable,
+  mirror: MirrorPort,
+  rows: GatheredListing,
+  notes: RunNotes,
+): Promise<number> {
+  if (byRow.length === 0 || row === undefined) return 0;
+  const lacking = await mirror.readLackingRows(rows, mostByRow);
+  await attempt(notes, name, async () => {
+    for (const known of lacking) {
+      const answer = await row(known.id);
+      // Empty where the service has none: it is not asked again before the row changes.
+      const read = byRow.map((column) => [column, known[column] ?? answer?.[column] ?? '']);
+      rows.replace({ ...known, ...Object.fromEntries(read) });
+    }
+  });
+  return lacking.length;
 }
 
 /** How many of the rows that a listing leaves out are asked for again in one pass. */
@@ -181,32 +200,31 @@ const askedAgain = 20;
 /** Asks for each of these rows. @returns those that are there, and those that are not */
 async function lookUp(
   ids: readonly Id[],
-  exists: (id: Id) => Promise<boolean>,
+  row: NonNullable<Refreshable['row']>,
 ): Promise<{ readonly there: readonly Id[]; readonly not: readonly Id[] }> {
   const there: Id[] = [];
   const not: Id[] = [];
-  for (const id of ids) ((await exists(id)) ? there : not).push(id);
+  for (const id of ids) ((await row(id)) === null ? not : there).push(id);
   return { there, not };
 }
 
 async function judgeMissing(
-  of: Pick<Refreshable<never>, 'resource' | 'exists'>,
+  { resource: { name: resource }, row }: Refreshable,
   result: RefreshResult,
   mirror: MirrorPort,
   { absence, scope }: RefreshSettings,
   notes: RunNotes,
 ): Promise<AbsenceDecision> {
-  const { resource, exists } = of;
   const scopeNow = scopeOf(resource, scope);
   const grounds = { ...(await readGrounds(resource, result.absent.length, mirror)), scopeNow };
   const { due, found, withheld, scopeIsUsual } = judgeAbsences(resource, result, absence, grounds);
   if (withheld !== null) notes.partial(sayWithheld(resource, withheld));
   const missing = result.absent.map(({ id }) => id);
   const decision = { missing, withheld, scope: scopeNow, scopeIsUsual };
-  if (exists === undefined) return { ...decision, gone: due, found: [], lost: [] };
-  const first = await lookUp(due, exists);
+  if (row === undefined) return { ...decision, gone: due, found: [], lost: [] };
+  const first = await lookUp(due, row);
   // A row that is no longer there is missing like any other from now on: within the limits, and asked for once more.
-  const again = await lookUp(found.slice(0, askedAgain), exists);
+  const again = await lookUp(found.slice(0, askedAgain), row);
   const hidden = first.there.length + found.length - again.not.length;
   if (hidden > 0)
     notes.warn(
@@ -224,12 +242,8 @@ export async function countContacts(
   notes.event({ kind: 'step', step: 'contact_counts' });
   const counts: ContactCount[] = [];
   for (const { name, body } of segments) {
-    try {
-      counts.push({ segment: name, count: await service.contactCount(body) });
-    } catch (error) {
-      if (!(error instanceof ServiceError) || error.code === 'credentials') throw error;
-      notes.partial(`contact count "${name}": ${error.message}`);
-    }
+    const count = await attempt(notes, `contact count "${name}"`, () => service.contactCount(body));
+    if (count !== undefined) counts.push({ segment: name, count });
   }
   notes.count('contact_counts', counts.length);
   return counts;

@@ -1,4 +1,5 @@
 /** Collects warnings and counts during a run. */
+import { ServiceError } from '../errors.ts';
 import type { MirroredResource } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
@@ -20,17 +21,9 @@ export type CountKind =
   | 'gone'
   | 'deferred'
   | 'postponed'
-  | 'tags_read'
-  | 'tags_at_rest'
-  | 'tags_added'
-  | 'tags_changed'
-  | 'tags_gone'
-  | 'contact_fields_read'
-  | 'contact_fields_at_rest'
-  | 'contact_fields_added'
-  | 'contact_fields_changed'
-  | 'contact_fields_gone'
-  | 'contact_counts';
+  | 'contact_counts'
+  /** Of a listed resource, by its name. */
+  | `${string}_${'read' | 'at_rest' | 'added' | 'changed' | 'gone'}`;
 
 /** How much of an answer was parsed: nothing if unchanged, only the users that are not at rest, or all. */
 export type ReadExtent = 'nothing' | 'some' | 'all';
@@ -146,6 +139,24 @@ export interface RunNote {
 
 export function tell(notes: Pick<RunNotes, RunNote['kind']>, remarks: readonly RunNote[]): void {
   for (const { kind, text } of remarks) notes[kind](text);
+}
+
+/**
+ * A part of the run that the others do not need: if it gets no answer, the run is partial and goes on.
+ * @returns what the work does; `undefined`: it got no answer
+ */
+export async function attempt<R>(
+  notes: RunNotes,
+  part: string,
+  work: () => Promise<R>,
+): Promise<R | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === 'credentials') throw error;
+    notes.partial(`${part}: ${error.message}`);
+    return undefined;
+  }
 }
 
 /** Warns of users with an older version than before. */

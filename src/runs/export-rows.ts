@@ -1,9 +1,9 @@
 /** Passes on all rows of one kind of a team. */
-import { type Exported, exportColumns, type ExportRow, readPages } from '../mirror/tools/export-read.ts';
+import { exportColumns, type ExportRow, readPages } from '../mirror/tools/export-read.ts';
 import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';
 
-export { type Exported, exportable, isBeforeRecord, isKnownAsOf } from '../mirror/tools/export-read.ts';
+export { exportable, isBeforeRecord, isKnownAsOf } from '../mirror/tools/export-read.ts';
 
 export interface RowSink {
   /** Called once, before the first page. */
@@ -17,7 +17,7 @@ export interface RowSink {
  */
 export async function exportRows(
   setup: Setup,
-  what: Exported,
+  what: string,
   sink: RowSink,
   signal: AbortSignal,
   asOf?: string,

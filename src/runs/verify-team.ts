@@ -12,9 +12,13 @@ export async function verifyTeam(
   signal: AbortSignal,
 ): Promise<Comparison> {
   return withReading(db, config, { log, signal }, async ({ service, mirror }, team) => {
-    await judgeOverlap(mirror, team, reconcileSettings(config).scope);
+    const { scope } = reconcileSettings(config);
+    await judgeOverlap(mirror, team, scope);
     const addresses = await readKnownAddresses(db.kysely, team.id);
-    const theirs = await readService(service, team, addresses, config);
+    const theirs = await readService(service, team, addresses, {
+      pages: config.pages,
+      filters: scope.filters,
+    });
     return compare(await readSnapshot(db, config.team, team.id), theirs);
   });
 }

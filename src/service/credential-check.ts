@@ -1,7 +1,8 @@
 /** Rotation: "create the second secret, deploy it, verify it with a call, then revoke the old one". */
 import { ServiceError } from '../errors.ts';
+import inboxes from '../model/listed/inboxes.ts';
 import type { MakeCall } from './call.ts';
-import { operations } from './operation.ts';
+import { listOperation } from './operation.ts';
 import type { CredentialName, Tokens } from './token.ts';
 
 interface CredentialReport {
@@ -37,7 +38,7 @@ export function createCredentialCheck(call: MakeCall, tokens: Tokens): Credentia
   });
   const isAccepted = async (credential: CredentialName): Promise<boolean> => {
     try {
-      await call({ operation: operations.inboxes, credential });
+      await call({ operation: listOperation(inboxes), credential });
       return true;
     } catch (error) {
       if (error instanceof ServiceError && error.status === 401) return false;

@@ -1,39 +1,25 @@
-/** The paged listings and their single rows: tags, contact fields, surveys; and counts. */
-import type { ListingOptions } from '../model/service-request.ts';
-import type { PaginationBody } from '../model/contact-count.ts';
-import type { ContactField } from '../model/contact-field.ts';
-import type { Id } from '../model/id.ts';
-import type { Listing } from '../model/listing.ts';
-import type { Tag } from '../model/tag.ts';
-import { type MakeCall, nullIfMissing, readLeft, type Reply } from './call.ts';
-import { type Operation, operations } from './operation.ts';
-import type { Page } from './page.ts';
-import { readListing } from './pages.ts';
-import {
-  type DecodeRow,
-  decodeContactField,
-  decodeCount,
-  decodeList,
-  decodeOne,
-  decodePage,
-  decodeTag,
-} from './wire-lists.ts';
-import { decodeSurvey, type Survey } from './messages/wire-survey.ts';
+/** Listed resources, whole and row by row; and counts. */
 
-/** The listings take the shared pagination body (interface.md); only `limit`, `page`, `date` and the filter are sent. */
+import type { PaginationBody } from '../model/contact-count.ts';
+import type { Id } from '../model/id.ts';
+import { inPlural, type ListedResource, type ListedRow } from '../model/listed-resource.ts';
+import type { Listing } from '../model/listing.ts';
+import type { ListingOptions } from '../model/service-request.ts';
+import { type MakeCall, nullIfMissing, type Reply, readLeft } from './call.ts';
+import { listOperation, operations, rowOperation } from './operation.ts';
+import type { Page, PageQuery } from './page.ts';
+import { readListing } from './pages.ts';
+import { readWhole } from './read-whole.ts';
+import { decodeCount, decodeList, decodeListed, decodeOne, decodePage } from './wire-lists.ts';
+
+/** The paged ones take the shared pagination body (interface.md); only `limit`, `page`, `date` and the filter are sent. */
 export interface ListingEndpoints {
-  /** `POST /v1/tags` (interface.md, Endpoints; Tag): all pages. */
-  tags(options: ListingOptions<Tag>): Promise<Listing<Tag>>;
-  /** `GET /v1/tag/{id}`; `null` if the service says 404. */
-  tag(id: Id): Promise<Tag | null>;
-  /** `POST /v1/contact-fields` (interface.md, Endpoints; Contact field): all pages. */
-  contactFields(options: ListingOptions<ContactField>): Promise<Listing<ContactField>>;
+  /** Lists a resource (interface.md, Endpoints): all of it. */
+  list(resource: ListedResource, options: ListingOptions<ListedRow>): Promise<Listing<ListedRow>>;
+  /** One of its rows; `null` if the service says 404. Only for a resource with such a path. */
+  row(resource: ListedResource, id: Id): Promise<ListedRow | null>;
   /** `POST /v1/contacts/count`: the number of contacts that match a pagination body. */
   contactCount(body: PaginationBody): Promise<bigint>;
-  /** `POST /v1/surveys` with `{limit, page}` (interface.md, Endpoints; Survey): all pages. */
-  surveys(options: ListingOptions<Survey>): Promise<Listing<Survey>>;
-  /** `GET /v1/survey/{id}`; `null` if the service says 404. */
-  survey(id: Id): Promise<Survey | null>;
 }
 
 /** Options for reading any listing. */
@@ -52,44 +38,40 @@ function takePage<Row>(reply: Reply, decode: (reply: Reply) => Page<Row>): Page<
   return { rows: [], rejected: [], digest, bytes, read: readPage };
 }
 
-export function createListingEndpoints(call: MakeCall, pages: PagesSettings): ListingEndpoints {
-  const list = async <Row extends { readonly id: Id }>(
-    options: ListingOptions<Row>,
-    operation: Operation,
-    resource: string,
-    decode: DecodeRow<Row>,
-    updatedOf?: (row: Row) => string | null,
-  ): Promise<Listing<Row>> =>
-    await readListing<Row>({
-      ...options,
-      ...pages,
-      updatedOf,
-      fetchPage: async (page, known) => {
-        const body = { ...options.filter, ...page };
-        const long = { property: null, decode: decodeList(resource, decode) };
-        const list = { long, isLeft: (digest: string) => digest === known };
-        return takePage(await call({ operation, body, list }), (whole) =>
-          decodePage(whole, resource, decode),
-        );
-      },
-    });
-  const readRow = async <Row extends { readonly id: Id }>(
-    id: Id,
-    operation: Operation,
-    resource: string,
-    decode: DecodeRow<Row>,
-  ): Promise<Row | null> =>
-    await nullIfMissing(async () => {
-      const path = operation.path.replace('{id}', String(id));
-      return decodeOne(await call({ operation, path }), resource, id, decode);
-    });
+/** When a row was updated, if the resource has that: then it can be read by date. */
+const updatedOf = ({ columns }: ListedResource) =>
+  'updated' in columns ? (row: ListedRow) => row['updated'] as string | null : undefined;
 
+export function createListingEndpoints(call: MakeCall, pages: PagesSettings): ListingEndpoints {
+  const list = async (
+    resource: ListedResource,
+    options: ListingOptions<ListedRow>,
+  ): Promise<Listing<ListedRow>> => {
+    const operation = listOperation(resource);
+    const words = inPlural(resource);
+    const decode = decodeListed(resource);
+    const long = { property: null, decode: decodeList(words, decode) };
+    const ask = async (body: object | undefined, known: string | undefined) => {
+      const asked = { long, isLeft: (digest: string) => digest === known };
+      return takePage(await call({ operation, body, list: asked }), (whole) =>
+        decodePage(whole, words, decode),
+      );
+    };
+    if (!resource.list.isPaged)
+      return await readWhole({ ...options, fetchAll: (known) => ask(undefined, known) });
+    const fetchPage = (page: PageQuery, known?: string) => ask({ ...options.filter, ...page }, known);
+    return await readListing({ ...options, ...pages, updatedOf: updatedOf(resource), fetchPage });
+  };
   return {
-    tags: (options) => list(options, operations.tags, 'tags', decodeTag, (tag) => tag.updated),
-    tag: (id) => readRow(id, operations.tag, 'tag', decodeTag),
-    contactFields: (options) => list(options, operations.contactFields, 'contact fields', decodeContactField),
+    list,
+    row: async (resource, id) => {
+      const operation = rowOperation(resource);
+      if (operation === undefined) throw new Error(`no path of one ${resource.noun} is known`);
+      return await nullIfMissing(async () => {
+        const path = operation.path.replace('{id}', String(id));
+        return decodeOne(await call({ operation, path }), resource.noun, id, decodeListed(resource));
+      });
+    },
     contactCount: async (body) => decodeCount(await call({ operation: operations.contactCount, body })),
-    surveys: (options) => list(options, operations.surveys, 'surveys', decodeSurvey),
-    survey: (id) => readRow(id, operations.survey, 'survey', decodeSurvey),
   };
 }

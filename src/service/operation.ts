@@ -1,4 +1,9 @@
-/** The sixteen endpoints of interface.md, Endpoints, and whether a call of each may be repeated. */
+/**
+ * The endpoints of interface.md, Endpoints, and whether a call of each may be repeated. Those that list a resource, or read
+ * one of its rows, are in its description.
+ */
+import type { ListedResource } from '../model/listed-resource.ts';
+import { listedResources } from '../model/listed-resources.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -22,23 +27,34 @@ const row = { maxAnswerBytes: 1_048_576 };
 const page = { maxAnswerBytes: 8_388_608 };
 
 export const operations = {
-  inboxes: { method: 'GET', path: '/v1/inboxes', effect: 'read', ...page },
   users: { method: 'GET', path: '/v1/users/get', effect: 'read' },
   updateUsers: { method: 'POST', path: '/v1/users/update', effect: 'write', ...row },
   team: { method: 'GET', path: '/v1/team', effect: 'read' },
-  contactFields: { method: 'POST', path: '/v1/contact-fields', effect: 'read', ...page },
-  tags: { method: 'POST', path: '/v1/tags', effect: 'read', ...page },
   contactCount: { method: 'POST', path: '/v1/contacts/count', effect: 'read', ...word },
-  surveys: { method: 'POST', path: '/v1/surveys', effect: 'read', ...page },
-  survey: { method: 'GET', path: '/v1/survey/{id}', effect: 'read', ...row },
   createTag: { method: 'POST', path: '/v1/tag', effect: 'write', ...word },
-  tag: { method: 'GET', path: '/v1/tag/{id}', effect: 'read', ...row },
   readConversation: { method: 'POST', path: '/v1/conversations/read', effect: 'write', ...word },
   createSchedule: { method: 'POST', path: '/v1/schedule', effect: 'write', ...word },
   schedule: { method: 'GET', path: '/v1/schedule/{id}', effect: 'read', ...row },
   replaceSchedule: { method: 'PUT', path: '/v1/schedule/{id}', effect: 'write', ...word },
   cancelSchedule: { method: 'DELETE', path: '/v1/schedule/{id}', effect: 'write', ...word },
 } as const satisfies Record<string, Operation>;
+
+export const listOperation = ({ list: { method, path } }: ListedResource): Operation => ({
+  method,
+  path,
+  effect: 'read',
+  ...page,
+});
+
+/** `undefined`: the interface has no such path. */
+export const rowOperation = ({ row: path }: ListedResource): Operation | undefined =>
+  path === undefined ? undefined : { method: 'GET', path, effect: 'read', ...row };
+
+/** Those of all listed resources. */
+export const listedOperations: readonly Operation[] = listedResources.flatMap((resource) => [
+  listOperation(resource),
+  ...[rowOperation(resource)].filter((operation) => operation !== undefined),
+]);
 
 /** The name of an operation in errors and events, for example `POST /v1/tags`. */
 export function nameOperation(operation: Operation): string {
@@ -48,7 +64,7 @@ export function nameOperation(operation: Operation): string {
 /** The known operation of a path, or a made-up one. An unknown operation counts as a write, unless it is a GET. */
 export function findOperation(method: Method, path: string): Operation {
   const bare = path.replace(/[?#].*$/s, '');
-  const listed = Object.values(operations).find(
+  const listed = [...Object.values(operations), ...listedOperations].find(
     (operation) => operation.method === method && matches(operation.path, bare),
   );
   return listed ?? { method, path: bare, effect: method === 'GET' ? 'read' : 'write' };

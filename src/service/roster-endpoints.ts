@@ -1,4 +1,4 @@
-/** The endpoints for team, users and inboxes. */
+/** The endpoints for team and users. */
 import type {
   Everybody,
   RowsBefore,
@@ -10,7 +10,6 @@ import type {
 } from '../model/service-request.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
-import type { RejectedRow } from '../model/rejected-row.ts';
 import { asAnswer, type Team, type TeamAnswer, type TeamHead } from '../model/team.ts';
 import type { UserPatch } from '../model/user.ts';
 import { type MakeCall, readLeft, type Reply } from './call.ts';
@@ -19,16 +18,8 @@ import { createRowSieve, type NewsSieve } from './row-sieve.ts';
 import { isDecoded } from './decoded-rows.ts';
 import { isObject } from './json-object.ts';
 import { withSmallNursery } from './small-nursery.ts';
-import { decodeInbox, type Inbox } from './messages/wire-inbox.ts';
-import { decodePage } from './wire-lists.ts';
 import { decodeMembers, decodeTeam } from './wire-team.ts';
 import { decodeMemberships, decodeUsers, encodeUserFilter, encodeUserPatch } from './wire-user.ts';
-
-interface InboxesAnswer {
-  readonly inboxes: readonly Inbox[];
-  readonly rejected: readonly RejectedRow[];
-  readonly requestId: string | null;
-}
 
 export interface RosterEndpoints {
   /** `GET /v1/team` (interface.md, Endpoints; Team): the team of the credentials and its members. */
@@ -50,8 +41,6 @@ export interface RosterEndpoints {
    * @throws RangeError for more than 25 users, or for clearing an email or a role
    */
   updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
-  /** `GET /v1/inboxes` (interface.md, Endpoints; Inbox): all of them, in one answer. */
-  inboxes(): Promise<InboxesAnswer>;
 }
 
 const maxPatches = 25;
@@ -135,11 +124,6 @@ export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
       return decodeMemberships(
         await call({ operation: operations.updateUsers, body: { users }, ...options }),
       );
-    },
-    inboxes: async () => {
-      const reply = await call({ operation: operations.inboxes });
-      const { rows: inboxes, rejected } = decodePage(reply, 'inboxes', decodeInbox);
-      return { inboxes, rejected, requestId: reply.requestId };
     },
   };
 }

@@ -1,39 +1,37 @@
-/** Decodes tags, contact fields and the count of contacts. */
-import type { ContactField } from '../model/contact-field.ts';
+/** Decodes the rows of listed resources, and the count of contacts. */
 import type { Id } from '../model/id.ts';
-import type { Tag } from '../model/tag.ts';
+import type { ColumnKind, ListedResource, ListedRow } from '../model/listed-resource.ts';
 import type { Reply } from './call.ts';
-import type { DecodeRows } from './page.ts';
 import { isObject, type JsonObject } from './json-object.ts';
-import type { Page } from './page.ts';
-import { takeInteger } from './row-flaws.ts';
-import { decodeRows, type Shape, takeFields, takeRows, takeText, unexpected } from './wire.ts';
+import type { DecodeRows, Page } from './page.ts';
+import { type TakeAs, takeId, takeInteger } from './row-flaws.ts';
+import {
+  decodeRows,
+  type Shape,
+  takeBoolean,
+  takeFields,
+  takeList,
+  takeRows,
+  takeText,
+  unexpected,
+} from './wire.ts';
 
-const tagShape: Shape<Omit<Tag, 'id' | 'raw'>> = {
-  teamId: ['team_id', takeInteger],
-  tag: ['tag', takeText],
-  color: ['color', takeText],
-  rev: ['rev', takeInteger],
-  created: ['created', takeText],
-  updated: ['updated', takeText],
+const takeAs: Readonly<Record<ColumnKind, TakeAs<unknown>>> = {
+  text: takeText,
+  integer: takeInteger,
+  boolean: takeBoolean,
+  texts: takeList(takeText),
+  ids: takeList(takeId),
+  object: (value) => (isObject(value) ? value : null),
+  team: takeInteger,
 };
 
-const contactFieldShape: Shape<Omit<ContactField, 'id' | 'raw'>> = {
-  op: ['op', takeText],
-  rev: ['rev', takeInteger],
-  tid: ['tid', takeInteger],
-  title: ['title', takeText],
-  uid: ['uid', takeInteger],
-};
-
-/** interface.md, Tag. */
-export function decodeTag(row: JsonObject, id: Id): Tag {
-  return { id, ...takeFields(row, tagShape) };
-}
-
-/** interface.md, Contact field. */
-export function decodeContactField(row: JsonObject, id: Id): ContactField {
-  return { id, ...takeFields(row, contactFieldShape) };
+/** How the rows of a listed resource are decoded: every column is a field of this name. */
+export function decodeListed({ columns }: ListedResource): DecodeRow<ListedRow> {
+  const shape = Object.fromEntries(
+    Object.entries(columns).map(([name, kind]) => [name, [name, takeAs[kind]]] as const),
+  ) as Shape<Readonly<Record<string, unknown>>>;
+  return (row, id) => ({ id, ...takeFields(row, shape) });
 }
 
 export type DecodeRow<Row> = (row: JsonObject, id: Id) => Row;

@@ -1,6 +1,9 @@
 /** Rows of the read-only listings, and the team's own row: whatever differs is drift, since nobody edits them. */
+
+import { isDeepStrictEqual } from 'node:util';
 import type { Id } from '../model/id.ts';
-import type { Difference, Differences, OneSided, Resource, Value } from './difference.ts';
+import { fromJson, toJson } from '../model/json.ts';
+import type { Difference, Differences, OneSided, Value } from './difference.ts';
 
 export interface ServiceRow {
   readonly id: Id;
@@ -14,13 +17,20 @@ export interface ComparedRow extends ServiceRow {
   readonly found: boolean;
 }
 
-const nameOf = ({ columns }: ServiceRow) =>
-  String(columns['tag'] ?? columns['title'] ?? columns['name'] ?? '');
+/** The first column is what a row is called. */
+function nameOf({ columns }: ServiceRow): string {
+  const [name] = Object.values(columns);
+  return typeof name === 'string' ? name : '';
+}
 
-function compareRow(resource: Resource, mirror: ServiceRow, service: ServiceRow): readonly Difference[] {
+/** Lists and objects are the same if what is in them is, in whatever order of keys and however their numbers are held. */
+const isSame = (ours: Value, theirs: Value) =>
+  ours === theirs || isDeepStrictEqual(fromJson(toJson(ours)), fromJson(toJson(theirs)));
+
+function compareRow(resource: string, mirror: ServiceRow, service: ServiceRow): readonly Difference[] {
   return Object.entries(service.columns).flatMap(([field, theirs]): Difference[] => {
     const ours = mirror.columns[field] ?? null;
-    if (ours === theirs) return [];
+    if (isSame(ours, theirs)) return [];
     const judged = { judgement: 'drift', because: null } as const;
     return [
       { resource, id: service.id, name: nameOf(service), field, mirror: ours, service: theirs, ...judged },
@@ -30,7 +40,7 @@ function compareRow(resource: Resource, mirror: ServiceRow, service: ServiceRow)
 
 /** @param complete whether the service's rows are all that there are */
 export function compareRows(
-  resource: Resource,
+  resource: string,
   mirrored: readonly ComparedRow[],
   rows: readonly ServiceRow[],
   complete: boolean,

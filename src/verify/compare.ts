@@ -1,21 +1,25 @@
 /** Everything that the two sides have in common, side by side. Values in, values out. */
-import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
+import { columnNamesOf, isKept, type ListedResource, type ListedRow } from '../model/listed-resource.ts';
+import { listedResources } from '../model/listed-resources.ts';
 import type { MirroredUser } from '../model/mirrored-user.ts';
-import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import { readable } from '../model/user.ts';
-import { compareRows, type ComparedRow, type ServiceRow } from './compare-rows.ts';
+import { type ComparedRow, compareRows, type ServiceRow } from './compare-rows.ts';
 import { compareUsers, findSharedAddresses } from './compare-users.ts';
 import type { Difference, Duplicate, OneSided } from './difference.ts';
 import type { ServiceSnapshot } from './service-side.ts';
 
 /** The mirror's half. */
 export interface Mirrored {
-  readonly team: { readonly name: string | null; readonly list_size: Id | null } | null;
+  readonly team: {
+    readonly name: string | null;
+    readonly list_size: Id | null;
+    readonly members: Id | null;
+  } | null;
   readonly users: readonly MirroredUser[];
-  readonly tags: readonly ComparedRow[];
-  readonly contactFields: readonly ComparedRow[];
+  /** By resource. */
+  readonly listed: ReadonlyMap<string, readonly ComparedRow[]>;
   readonly isRunning: boolean;
 }
 
@@ -23,8 +27,8 @@ export interface Comparison {
   readonly team: Team;
   /** Everything was read to its end, and every difference is explained. */
   readonly equal: boolean;
-  /** Rows of the service. */
-  readonly compared: Readonly<Record<'users' | 'tags' | 'contact_fields', number>>;
+  /** Rows of the service, by resource. */
+  readonly compared: Readonly<Record<string, number>>;
   /** Members whom neither side knows but from the team listing. */
   readonly unresolved: number;
   readonly differences: readonly Difference[];
@@ -34,19 +38,30 @@ export interface Comparison {
   readonly isRunning: boolean;
 }
 
-function tagRow({ id, tag, color, rev, created, updated }: Tag): ServiceRow {
-  return { id, columns: { tag, color, rev, created, updated } };
+/** What a listing leaves out and the mirror keeps is not compared. */
+function serviceRow(resource: ListedResource, row: ListedRow): ServiceRow {
+  const said = columnNamesOf(resource).filter((column) => row[column] !== null || !isKept(resource, column));
+  return { id: row.id, columns: Object.fromEntries(said.map((column) => [column, row[column]])) };
 }
 
-function contactFieldRow({ id, title, op, rev, tid, uid }: ContactField): ServiceRow {
-  return { id, columns: { title, op, rev, tid, uid } };
+function compareListed(mirrored: Mirrored, { listed, complete }: ServiceSnapshot, resource: ListedResource) {
+  const { name } = resource;
+  const rows = listed.get(name)?.map((row) => serviceRow(resource, row));
+  return rows === undefined
+    ? { differences: [], oneSided: [] }
+    : compareRows(name, mirrored.listed.get(name) ?? [], rows, complete.has(name));
 }
 
-function compareTeam(mirrored: Mirrored, { id, name, listSize }: Team) {
+function compareTeam(mirrored: Mirrored, { id, name, listSize, members }: Team) {
   const ours = mirrored.team;
   const rows =
     ours === null ? [] : [{ id, columns: { ...ours }, gone_at: null, missing_since: null, found: false }];
-  return compareRows('team', rows, [{ id, columns: { name, list_size: listSize } }], true);
+  return compareRows(
+    'team',
+    rows,
+    [{ id, columns: { name, list_size: listSize, members: BigInt(members.length) } }],
+    true,
+  );
 }
 
 function findDuplicates(mirrored: Mirrored, { users, repeated }: ServiceSnapshot): readonly Duplicate[] {
@@ -74,25 +89,16 @@ function findDuplicates(mirrored: Mirrored, { users, repeated }: ServiceSnapshot
 }
 
 export function compare(mirrored: Mirrored, service: ServiceSnapshot): Comparison {
-  const { team, users, tags, contactFields, complete } = service;
-  const nothing = { differences: [], oneSided: [] };
+  const { team, users, listed, complete } = service;
   const ofUsers =
     users === null
-      ? { ...nothing, unread: [] }
+      ? { differences: [], oneSided: [], unread: [] }
       : compareUsers(mirrored.users, { users, members: team.members, complete: complete.has('users') });
   const unread = [...service.unread, ...ofUsers.unread];
   const parts = [
     compareTeam(mirrored, team),
     ofUsers,
-    tags === null ? nothing : compareRows('tags', mirrored.tags, tags.map(tagRow), complete.has('tags')),
-    contactFields === null
-      ? nothing
-      : compareRows(
-          'contact_fields',
-          mirrored.contactFields,
-          contactFields.map(contactFieldRow),
-          complete.has('contact_fields'),
-        ),
+    ...listedResources.map((resource) => compareListed(mirrored, service, resource)),
   ];
   const differences = parts.flatMap((part) => part.differences);
   const oneSided = parts.flatMap((part) => part.oneSided);
@@ -102,8 +108,7 @@ export function compare(mirrored: Mirrored, service: ServiceSnapshot): Compariso
     equal: !drifts && unread.length === 0,
     compared: {
       users: users?.size ?? 0,
-      tags: tags?.length ?? 0,
-      contact_fields: contactFields?.length ?? 0,
+      ...Object.fromEntries(listedResources.map(({ name }) => [name, listed.get(name)?.length ?? 0])),
     },
     unresolved: users === null ? 0 : team.members.filter(({ id }) => !users.has(id)).length,
     differences,

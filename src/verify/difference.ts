@@ -1,16 +1,16 @@
 /** What a comparison of the two sides can find. */
 import type { Id } from '../model/id.ts';
 
-export type Value = string | bigint | boolean | Date | null;
-
-export type Resource = 'team' | 'users' | 'tags' | 'contact_fields';
+/** A value of a column; lists and objects as well. */
+export type Value = unknown;
 
 /** `expected`: somebody's edit or a hold explains it. `drift`: nothing does. */
 export type Judgement = 'expected' | 'drift';
 
 /** One field of one row that is not the same on both sides. */
 export interface Difference {
-  readonly resource: Resource;
+  /** `team`, `users`, or the name of a listed resource. */
+  readonly resource: string;
   readonly id: Id;
   readonly name: string;
   readonly field: string;
@@ -22,7 +22,8 @@ export interface Difference {
 
 /** A row that only one side has. */
 export interface OneSided {
-  readonly resource: Resource;
+  /** `team`, `users`, or the name of a listed resource. */
+  readonly resource: string;
   readonly id: Id;
   readonly name: string;
   readonly side: 'mirror' | 'service';

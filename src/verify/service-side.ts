@@ -3,11 +3,11 @@
  * the listings, learned again each time. Nothing here is shared with a run but the client.
  */
 import { ServiceError } from '../errors.ts';
-import type { ContactField } from '../model/contact-field.ts';
 import type { Id } from '../model/id.ts';
+import { inPlural, type ListedResource, type ListedRow } from '../model/listed-resource.ts';
+import { listedResources } from '../model/listed-resources.ts';
 import { type Listing, type ListingFilter, type ListingMemory, nothingLearned } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
-import type { Tag } from '../model/tag.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 
@@ -29,8 +29,7 @@ export interface ReadableService {
     readonly emails: readonly string[];
     readonly phones: readonly string[];
   }): Promise<UsersAnswer>;
-  tags(options: ListingQuestion): Promise<Listing<Tag>>;
-  contactFields(options: ListingQuestion): Promise<Listing<ContactField>>;
+  list(resource: ListedResource, options: ListingQuestion): Promise<Listing<ListedRow>>;
 }
 
 export interface ServiceAddress {
@@ -44,10 +43,10 @@ export interface ServiceAddress {
 export interface ServiceSnapshot {
   readonly team: Team;
   readonly users: ReadonlyMap<Id, ServiceUser> | null;
-  readonly tags: readonly Tag[] | null;
-  readonly contactFields: readonly ContactField[] | null;
-  /** Parts read to their end: only of those can it be said what is not there. */
-  readonly complete: ReadonlySet<'users' | 'tags' | 'contact_fields'>;
+  /** By resource; without those that could not be read at all. */
+  readonly listed: ReadonlyMap<string, readonly ListedRow[]>;
+  /** Parts read to their end, `users` or a resource: only of those can it be said what is not there. */
+  readonly complete: ReadonlySet<string>;
   /** What could not be read to its end, in words. */
   readonly unread: readonly string[];
   /** Ids that stand in one answer more than once. */
@@ -181,14 +180,14 @@ export async function readService(
   addresses: readonly ServiceAddress[],
   {
     pages,
-    scope,
+    filters,
   }: {
     readonly pages: { readonly size?: number | undefined };
-    readonly scope: Readonly<Record<'tags' | 'contactFields', ListingFilter>>;
+    readonly filters: Readonly<Partial<Record<string, ListingFilter>>>;
   },
 ): Promise<ServiceSnapshot> {
   const unread: string[] = [];
-  const complete = new Set<'users' | 'tags' | 'contact_fields'>();
+  const complete = new Set<string>();
   for (const { reason } of team.rejected) unread.push(`team: a member could not be taken: ${reason}`);
   const listed = new Set<Id>();
   const repeated: { resource: string; id: Id }[] = [];
@@ -203,17 +202,19 @@ export async function readService(
     if (users.unread.length + team.rejected.length === 0) complete.add('users');
   }
   const options = { memory: nothingLearned, size: pages.size };
-  const tags = await attempt('tags', unread, () => service.tags({ ...options, filter: scope.tags }));
-  if (noteListing('tags', tags, unread)) complete.add('tags');
-  const fields = await attempt('contact fields', unread, () =>
-    service.contactFields({ ...options, filter: scope.contactFields }),
-  );
-  if (noteListing('contact fields', fields, unread)) complete.add('contact_fields');
+  const rows = new Map<string, readonly ListedRow[]>();
+  for (const resource of listedResources) {
+    const { name } = resource;
+    const words = inPlural(resource);
+    const question = { ...options, filter: filters[name] ?? {} };
+    const listing = await attempt(words, unread, () => service.list(resource, question));
+    if (listing !== null) rows.set(name, listing.rows);
+    if (noteListing(words, listing, unread)) complete.add(name);
+  }
   return {
     team,
     users: users?.users ?? null,
-    tags: tags?.rows ?? null,
-    contactFields: fields?.rows ?? null,
+    listed: rows,
     complete,
     unread,
     repeated,

@@ -9,6 +9,7 @@ import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import { createRandom, type Random } from '../../src/emulator/random.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { createLog, describeError } from '../../src/log.ts';
+import { listedResources } from '../../src/model/listed-resources.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
 import { type Client, createClient } from '../../src/service/client.ts';
@@ -30,8 +31,12 @@ const secretKey = 'hostile-canary-of-a-secret-key';
 const calls: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   'GET /v1/team': (client) => client.team(),
   'GET /v1/users/get': (client) => client.users({ emails: ['a@example.com'], phones: [] }),
-  'POST /v1/tags': (client) => client.tags({ memory: nothingLearned, size: 100 }),
-  'POST /v1/contact-fields': (client) => client.contactFields({ memory: nothingLearned, size: 100 }),
+  ...Object.fromEntries(
+    listedResources.map((resource) => [
+      `${resource.list.method} ${resource.list.path}`,
+      (client: Client) => client.list(resource, { memory: nothingLearned, size: 100 }),
+    ]),
+  ),
   'POST /v1/contacts/count': (client) => client.contactCount({}),
   'POST /v1/users/update': (client) => client.updateUsers(new Map([[41_000_001n, { phone: '15550100' }]])),
 };

@@ -1,3 +1,4 @@
+import listed from '../../src/model/listed/tags.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
@@ -40,7 +41,7 @@ describe('more rows than a statement has parameters', () => {
       raw: {},
     }));
     const publish = async (rows: typeof tags) => {
-      const gathered = mirror.gatherListing('tags') as Parameters<typeof mirror.applyListing>[0];
+      const gathered = mirror.gatherListing(listed);
       gathered.add(rows);
       return await mirror.applyListing(gathered).finally(() => gathered.close());
     };

@@ -37,7 +37,7 @@ const bookkeeping = (place: string, columns: string) => ({
 const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: string })[] = [
   {
     places:
-      'mirror.teams mirror.tags mirror.contact_fields mirror.contact_counts mirror.roles mirror.team_roles',
+      'mirror.teams mirror.tags mirror.contact_fields mirror.contact_counts mirror.inbox_members mirror.inboxes mirror.roles mirror.surveys mirror.team_roles',
     ...reads,
     owner: all,
     daemon: works,
@@ -102,7 +102,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   { places: 'sync.role_names', ...reads, owner: all, daemon: works, nobody: '' },
   {
     places:
-      'report.changes report.contact_counts report.contact_counts_daily report.contact_fields report.decisions report.freshness report.held report.listing_history report.missing report.pending report.role_changes report.roles report.roster report.roster_changes report.roster_history report.runs report.sync_health report.tag_growth report.tag_history report.tags report.usage',
+      'report.changes report.contact_counts report.contact_counts_daily report.contact_fields report.decisions report.freshness report.held report.inbox_members report.inboxes report.listing_history report.missing report.pending report.role_changes report.roles report.roster report.roster_changes report.roster_history report.runs report.surveys report.sync_health report.tag_growth report.tag_history report.tags report.teams report.usage',
     ...reads,
     owner: all,
     nobody: '',
@@ -112,7 +112,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
 /** Functions that whoever reads or edits calls without knowing, those by which approvers decide, and those that nobody but the owner may call. */
 const functions = {
   everybody:
-    'mirror.daemons() mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.actor() sync.decider() sync.deciding_names() sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.held_because(text,text,timestamp with time zone) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.listing_rests(bigint) sync.mark() sync.named_editor(text,text) sync.new_decision() sync.person(text) sync.place() sync.reach(text) sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb)',
+    'mirror.daemons() mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.listed_columns(text) mirror.listed_tables() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.actor() sync.decider() sync.deciding_names() sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.held_because(text,text,timestamp with time zone) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.listing_rests(bigint) sync.mark() sync.named_editor(text,text) sync.new_decision() sync.person(text) sync.place() sync.reach(text) sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb)',
   people: 'sync.settled(interval,boolean,xid8)',
   editor: 'mirror.forget_lookups(bigint,text[])',
   approver:
@@ -319,7 +319,7 @@ describe.each(places)('least privilege on $name', (server) => {
       }));
     });
     const told =
-      /^(?:permission denied for (?:table|view|schema) |cannot (?:insert into|update|delete from) (?:view|column) )/;
+      /^(?:permission denied for (?:table|view|schema) |cannot (?:insert into|update|delete from) (?:view|column) |"inbox_members" is not a table)/;
     const answers = await attempt(
       roles[who],
       tried.map(({ statement }) => statement),

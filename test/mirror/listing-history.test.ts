@@ -1,25 +1,25 @@
+import contactFields from '../../src/model/listed/contact-fields.ts';
+import tags from '../../src/model/listed/tags.ts';
 import { CompiledQuery, sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { applyAbsences } from '../../src/mirror/users/absences.ts';
 import { createDatabase, type Transaction } from '../../src/mirror/db/database.ts';
 import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
-import { contactFieldTable, publishListing, tagTable } from '../../src/mirror/listings/listings.ts';
+import { publishListing, tableOf } from '../../src/mirror/listings/listings.ts';
 import { writeTeam } from '../../src/mirror/team/pinned-teams.ts';
 import { writeRoles } from '../../src/mirror/users/roles.ts';
 import { withSpool } from '../../src/mirror/db/spool.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import type { ContactField } from '../../src/model/contact-field.ts';
-import type { Tag } from '../../src/model/tag.ts';
+import type { ListedRow } from '../../src/model/listed-resource.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
 import { rowsLookedAt, watchStatements } from '../support/watched-statements.ts';
 
 const teamId = 41n;
 const run = { teamId, runId: 1n };
-const tag = (id: number, name: string | null, color = 'red', rev = 1n): Tag => ({
+const tag = (id: number, name: string | null, color = 'red', rev = 1n): ListedRow => ({
   id: BigInt(id),
-  teamId,
   tag: name,
   color,
   rev,
@@ -27,7 +27,7 @@ const tag = (id: number, name: string | null, color = 'red', rev = 1n): Tag => (
   updated: null,
   raw: { rev: Number(rev) },
 });
-const field = (id: number, title: string): ContactField => ({
+const field = (id: number, title: string): ListedRow => ({
   id: BigInt(id),
   title,
   op: null,
@@ -51,10 +51,10 @@ describe.each([oldestServer()])('what became of listings on $name', (server) => 
       return work(tx);
     });
   const force = (text: string) => write((tx) => tx.executeQuery(CompiledQuery.raw(text)));
-  const show = (...tags: readonly Tag[]) =>
-    withSpool(tagTable, tags, (spool) => write((tx) => publishListing(tx, run, spool)));
-  const showFields = (...of: readonly ContactField[]) =>
-    withSpool(contactFieldTable, of, (spool) => write((tx) => publishListing(tx, run, spool)));
+  const show = (...rows: readonly ListedRow[]) =>
+    withSpool(tableOf(tags), rows, (spool) => write((tx) => publishListing(tx, run, spool)));
+  const showFields = (...of: readonly ListedRow[]) =>
+    withSpool(tableOf(contactFields), of, (spool) => write((tx) => publishListing(tx, run, spool)));
   const lose = (resource: 'tags' | 'contact_fields', ...ids: readonly bigint[]) =>
     write((tx) =>
       applyAbsences(tx, run, resource, {
@@ -146,9 +146,9 @@ describe.each([oldestServer()])('what became of listings on $name', (server) => 
       await watched.close();
       await watch.close();
     });
-    const looked = async (...tags: readonly Tag[]) => {
+    const looked = async (...rows: readonly ListedRow[]) => {
       watch.take();
-      await withSpool(tagTable, tags, (spool) =>
+      await withSpool(tableOf(tags), rows, (spool) =>
         watched.transaction(async (tx) => {
           await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
           await publishListing(tx, run, spool);

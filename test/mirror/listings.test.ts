@@ -1,8 +1,9 @@
+import tagsListed from '../../src/model/listed/tags.ts';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compareListing, publishListing, tagTable } from '../../src/mirror/listings/listings.ts';
+import { compareListing, publishListing, tableOf } from '../../src/mirror/listings/listings.ts';
 import { createSpool } from '../../src/mirror/db/spool.ts';
-import type { Tag } from '../../src/model/tag.ts';
+import type { ListedRow } from '../../src/model/listed-resource.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -14,9 +15,8 @@ describe('the population of a listing', () => {
   });
   afterAll(() => database.close());
 
-  const tag = (id: number): Tag => ({
+  const tag = (id: number): ListedRow => ({
     id: BigInt(id),
-    teamId: 41n,
     tag: `Tag ${id}`,
     color: null,
     rev: null,
@@ -25,8 +25,8 @@ describe('the population of a listing', () => {
     raw: {},
   });
   const run = { teamId: 41n, runId: 1n };
-  const both = async (rows: readonly Tag[]) => {
-    const spool = createSpool(tagTable);
+  const both = async (rows: readonly ListedRow[]) => {
+    const spool = createSpool(tableOf(tagsListed));
     spool.add(rows);
     const compared = await compareListing(database.db, run.teamId, spool);
     const published = await database.db.transaction(async (tx) => {
@@ -48,7 +48,7 @@ describe('the population of a listing', () => {
   });
 
   it('is told of a row that somebody else adds beside it, writes nothing, and takes the row the next time', async () => {
-    const spool = createSpool(tagTable);
+    const spool = createSpool(tableOf(tagsListed));
     spool.add([tag(7), tag(8)]);
     const publish = () =>
       database.db.transaction(async (tx) => {

@@ -1,3 +1,4 @@
+import tags from '../../src/model/listed/tags.ts';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readLookups } from '../../src/mirror/users/addresses.ts';
@@ -7,7 +8,7 @@ import { noteEdits } from '../../src/mirror/users/fresh-edits.ts';
 import { readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
 import { markSent } from '../../src/mirror/users/intents.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
-import { publishListing, tagTable, writeRejectedRows } from '../../src/mirror/listings/listings.ts';
+import { publishListing, tableOf, writeRejectedRows } from '../../src/mirror/listings/listings.ts';
 import { withSpool } from '../../src/mirror/db/spool.ts';
 import { hasRun } from '../../src/mirror/users/moved-fields.ts';
 import { checkTeam, pinTeam, readTeamId } from '../../src/mirror/team/pinned-teams.ts';
@@ -70,7 +71,7 @@ it('publishes a listing and keeps its rejected rows apart from those of other li
       raw: {},
     };
     const run = { teamId: 41n, runId: 1n };
-    await withSpool(tagTable, [tag], (spool) => publishListing(tx, run, spool));
+    await withSpool(tableOf(tags), [tag], (spool) => publishListing(tx, run, spool));
     await writeRejectedRows(tx, run, 'tags', [{ resource: 'tags', id: null, reason: 'now', excerpt: '' }]);
   });
   expect(await rowsOf('select team_id, resource, id from sync.absences order by 1, 2, 3')).toEqual([

@@ -1,13 +1,14 @@
+import tagsListed from '../../src/model/listed/tags.ts';
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase, type Database, type Transaction } from '../../src/mirror/db/database.ts';
-import { compareListing, publishListing, tagTable } from '../../src/mirror/listings/listings.ts';
+import { compareListing, publishListing, tableOf } from '../../src/mirror/listings/listings.ts';
 import { createSpool, type StageShape, withSpool } from '../../src/mirror/db/spool.ts';
 import { stage } from '../../src/mirror/db/stage.ts';
 import type { RefreshResult } from '../../src/model/absence.ts';
-import type { Tag } from '../../src/model/tag.ts';
+import type { ListedRow } from '../../src/model/listed-resource.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 import { watchStatements } from '../support/watched-statements.ts';
@@ -17,7 +18,7 @@ import { anyText } from '../model/odd-texts.ts';
 const many = 2001;
 const run = { teamId: 41n, runId: 1n };
 
-const tag = (id: number | bigint, values: Partial<Tag> = {}): Tag => ({
+const tag = (id: number | bigint, values: Partial<ListedRow> = {}): ListedRow => ({
   id: BigInt(id),
   teamId: 41n,
   tag: `Tag ${id}`,
@@ -35,7 +36,7 @@ const text = fc.oneof(
   fc.constantFrom('\\N', '\\.', '\\', '\t', '\n', '\r', 'a\\tb', '"', "'", '{}', '\\\\N\n', ''),
 );
 const optional = fc.option(text, { nil: null });
-const hostile: fc.Arbitrary<Partial<Tag>> = fc.record({
+const hostile: fc.Arbitrary<Partial<ListedRow>> = fc.record({
   tag: optional,
   color: optional,
   created: optional,
@@ -76,8 +77,8 @@ describe.each(servers())('staged rows on $name', (server) => {
     await database.close();
   });
 
-  const publish = (tx: Transaction, listed: readonly Tag[]) =>
-    withSpool(tagTable, listed, (spool) => publishListing(tx, run, spool));
+  const publish = (tx: Transaction, listed: readonly ListedRow[]) =>
+    withSpool(tableOf(tagsListed), listed, (spool) => publishListing(tx, run, spool));
   const asMusterd = (tx: Transaction) => rows(tx, `select set_config('musterd.writing', 'on', true)`);
   const undone = Symbol('undone');
   /** In a transaction that leaves nothing behind. */
@@ -106,7 +107,7 @@ describe.each(servers())('staged rows on $name', (server) => {
     const state = fc.record({ before: listing, gone: listing, missing: listing, listed: listing });
     await fc.assert(
       fc.asyncProperty(state, async ({ before, gone, missing, listed }) => {
-        const ids = (of: readonly Tag[]) => `'{${of.map(({ id }) => id).join(',')}}'::bigint[]`;
+        const ids = (of: readonly ListedRow[]) => `'{${of.map(({ id }) => id).join(',')}}'::bigint[]`;
         const outcome = (temporary: boolean) =>
           aside(async (tx) => {
             await publish(
@@ -155,13 +156,13 @@ describe.each(servers())('staged rows on $name', (server) => {
 
   it('are counted, and written only where they changed', async () => {
     const listed = tags(many);
-    const publishNow = (wanted: readonly Tag[]): Promise<RefreshResult> =>
+    const publishNow = (wanted: readonly ListedRow[]): Promise<RefreshResult> =>
       db.transaction(async (tx) => {
         await asMusterd(tx);
         return publish(tx, wanted);
       });
-    const compared = (wanted: readonly Tag[]) =>
-      withSpool(tagTable, wanted, (spool) => compareListing(db, 41n, spool));
+    const compared = (wanted: readonly ListedRow[]) =>
+      withSpool(tableOf(tagsListed), wanted, (spool) => compareListing(db, 41n, spool));
     const writers = () =>
       rows(
         db.kysely,

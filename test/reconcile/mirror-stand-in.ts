@@ -220,6 +220,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       }),
     applyRestingListing: () => Promise.resolve(),
     gatherListing: createGathered,
+    readLackingRows: () => Promise.resolve([]),
     readNameSafety: () => Promise.resolve(mirror.nameSafety),
     inSnapshot: (work) => work(mirror),
     readGuardHistory: () =>

@@ -1,3 +1,5 @@
+import type { ListedResource } from '../../src/model/listed-resource.ts';
+import { listedResources } from '../../src/model/listed-resources.ts';
 import { describe, expect, it } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
 import type { Id } from '../../src/model/id.ts';
@@ -189,16 +191,22 @@ describe('what a run pushes', () => {
 });
 
 describe('a part of a run that the service does not answer', () => {
-  const parts = {
+  const empty = { status: 'complete', because: '', rows: [], rejected: [], pages: 1, learned: {} };
+  const parts: Readonly<Record<string, (error: Error) => object>> = {
     users: (error: Error) => ({ users: () => Promise.reject(error) }),
-    tags: (error: Error) => ({ tags: () => Promise.reject(error) }),
-    contact_fields: (error: Error) => ({ contactFields: () => Promise.reject(error) }),
+    ...Object.fromEntries(
+      listedResources.map(({ name }) => [
+        name,
+        (error: Error) => ({
+          list: (listed: ListedResource) =>
+            listed.name === name ? Promise.reject(error) : Promise.resolve(empty),
+        }),
+      ]),
+    ),
     'contact counts': (error: Error) => ({ contactCount: () => Promise.reject(error) }),
   };
-  const empty = { status: 'complete', because: '', rows: [], rejected: [], pages: 1, learned: {} };
   const listings = {
-    tags: () => Promise.resolve(empty),
-    contactFields: () => Promise.resolve(empty),
+    list: () => Promise.resolve(empty),
     contactCount: () => Promise.resolve(1n),
   } as unknown as Partial<ServicePort>;
   const nothing = { added: 0, changed: 0, absent: [], population: 0 };

@@ -152,9 +152,8 @@ export function createServiceStandIn(users: readonly ServiceUser[]): ServiceStan
       const requestId = `update-${service.updates.length}`;
       return await Promise.resolve({ users: answered, rejected: [], requestId });
     },
-    tags: notAsked,
-    tag: notAsked,
-    contactFields: notAsked,
+    list: notAsked,
+    row: notAsked,
     contactCount: notAsked,
   };
   return service;

@@ -1,4 +1,5 @@
 /** The client against the emulator: every variant of what the interface leaves open, and real TLS. */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,10 @@ import { describe, expect, test } from 'vitest';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import type { EmulatorOptions } from '../../src/emulator/options.ts';
 import { parseVariants, variantNames, variantTable } from '../../src/emulator/variants.ts';
+import contactFields from '../../src/model/listed/contact-fields.ts';
+import inboxes from '../../src/model/listed/inboxes.ts';
+import surveys from '../../src/model/listed/surveys.ts';
+import tags from '../../src/model/listed/tags.ts';
 import { type Listing, nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
 import type { ClientOptions } from '../../src/service/client.ts';
@@ -78,13 +83,13 @@ describe('every variant', () => {
       i < 2;
       i += 1
     ) {
-      const tags = await client.tags({ memory: memory.tags, size });
-      expectWhole(tags, team.tags(), isReadable(emulator, 'pages', true));
-      const fields = await client.contactFields({ memory: memory.fields, size });
+      const listedTags = await client.list(tags, { memory: memory.tags, size });
+      expectWhole(listedTags, team.tags(), isReadable(emulator, 'pages', true));
+      const fields = await client.list(contactFields, { memory: memory.fields, size });
       expectWhole(fields, team.fields(), isReadable(emulator, 'field-pages', false));
-      const surveys = await client.surveys({ memory: memory.surveys, size });
-      expectWhole(surveys, team.surveys(), isReadable(emulator, 'survey-pages', false));
-      memory = { tags: tags.memory, fields: fields.memory, surveys: surveys.memory };
+      const listedSurveys = await client.list(surveys, { memory: memory.surveys, size });
+      expectWhole(listedSurveys, team.surveys(), isReadable(emulator, 'survey-pages', true));
+      memory = { tags: listedTags.memory, fields: fields.memory, surveys: listedSurveys.memory };
     }
 
     const listed = await client.team();
@@ -97,8 +102,8 @@ describe('every variant', () => {
     expect(rejected).toEqual([]);
     expect(users.length).toBe(emails.length);
     expect(await client.contactCount({})).toBe(1_234n);
-    const { inboxes } = await client.inboxes();
-    expect(ids(inboxes)).toEqual(ids(team.inboxes()));
+    const { rows: listedInboxes } = await client.list(inboxes, { memory: nothingLearned });
+    expect(ids(listedInboxes)).toEqual(ids(team.inboxes()));
 
     const [user] = users;
     if (user === undefined) throw new Error('nobody was found');
@@ -108,9 +113,9 @@ describe('every variant', () => {
     expect(team.user(Number(user.id))).toMatchObject({ id: Number(user.id) });
 
     const tag = await client.createTag('A new tag');
-    expect((await client.tag(tag.id))?.id).toBe(tag.id);
-    expect(await client.tag(999_999_999n)).toBeNull();
-    const [inbox] = inboxes;
+    expect((await client.row(tags, tag.id))?.id).toBe(tag.id);
+    expect(await client.row(tags, 999_999_999n)).toBeNull();
+    const [inbox] = listedInboxes;
     if (inbox === undefined) throw new Error('there is no inbox');
     await client.readConversation({ inboxId: inbox.id, userId: user.id, target: '15550100' });
     const executeAt = new Date(Math.ceil(Date.now() / 900_000 + 2) * 900_000).toISOString();
@@ -127,9 +132,9 @@ describe('every variant', () => {
 describe('exact numbers of requests', () => {
   test.each(['base-0', 'base-1', 'base-1-empty', 'base-1-refused'])('%s', async (pages) => {
     const { emulator, client } = await open({ variants: parseVariants([`pages=${pages}`]) });
-    const { memory } = await client.tags({ memory: nothingLearned, size });
+    const { memory } = await client.list(tags, { memory: nothingLearned, size });
     emulator.clearRequests();
-    expect((await client.tags({ memory, size })).status).toBe('complete');
+    expect((await client.list(tags, { memory, size })).status).toBe('complete');
     expect(emulator.requests).toHaveLength(Math.ceil(45 / size) + 1);
   });
 });
@@ -156,7 +161,7 @@ describe('as the interface demands', () => {
 
   test('the legacy key is accepted on every endpoint as well', async () => {
     const { client } = await open({ apiKey: 'legacy' }, { credentials: { apiKey: createSecret('legacy') } });
-    expect((await client.inboxes()).inboxes).toHaveLength(2);
+    expect((await client.list(inboxes, { memory: nothingLearned })).rows).toHaveLength(2);
   });
 });
 

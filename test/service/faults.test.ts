@@ -1,4 +1,5 @@
 /** Every row of "Network and HTTP" in docs/faults.md, as far as the client is concerned. */
+
 import { createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -8,6 +9,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { ServiceError } from '../../src/errors.ts';
+import inboxes from '../../src/model/listed/inboxes.ts';
+import tags from '../../src/model/listed/tags.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
 import type { Client } from '../../src/service/client.ts';
@@ -716,14 +719,14 @@ describe('rotation', () => {
     const { client, server, clock } = await openPair((socket) => socket.write(json(200, [])), {
       credentials,
     });
-    await client.inboxes();
+    await client.list(inboxes, { memory: nothingLearned });
     const lastNeeded = clock.now();
     clock.advance(1_000);
     expect(await client.checkCredentials()).toEqual([
       { credential: 'current', accepted: true, inUse: false, lastNeededMs: lastNeeded },
       { credential: 'next', accepted: true, inUse: true, lastNeededMs: null },
     ]);
-    await client.inboxes();
+    await client.list(inboxes, { memory: nothingLearned });
     expect(server.requests.map(issuer)).toEqual(['old', 'old', 'new', 'new']);
     expect(client.credentials()).toMatchObject([{ lastNeededMs: lastNeeded }, { lastNeededMs: clock.now() }]);
   });
@@ -1025,7 +1028,7 @@ describe('listings under fault', () => {
       if (page === 2) socket.destroy();
       else socket.write(json(200, [{ id: page * 2 + 1 }, { id: page * 2 + 2 }]));
     });
-    const error = await failure(client.tags({ memory: nothingLearned, size: 2 }));
+    const error = await failure(client.list(tags, { memory: nothingLearned, size: 2 }));
     expect(error).toMatchObject({ operation: 'POST /v1/tags', phase: 'sent' });
   });
 

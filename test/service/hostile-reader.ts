@@ -1,5 +1,7 @@
 /** Reads answers as musterd does, in a process of its own, and tells as JSON what came of each and what it took. */
+
 import { systemClock } from '../../src/clock.ts';
+import tags from '../../src/model/listed/tags.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
@@ -16,7 +18,7 @@ const client = createClient({
 const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   users: () => client.users({ emails: [], phones: [] }),
   team: () => client.team(),
-  tags: () => client.tags({ memory: nothingLearned, size: 100 }),
+  tags: () => client.list(tags, { memory: nothingLearned, size: 100 }),
   count: () => client.contactCount({}),
 };
 const outcomes: { readonly outcome: string; readonly rssMb: number }[] = [];

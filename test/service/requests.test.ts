@@ -1,9 +1,14 @@
 /** What the client sends, as a plain HTTP server sees it; and what it makes of each documented error. */
+
 import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import { endpoints } from '../../src/emulator/endpoints.ts';
+import contactFields from '../../src/model/listed/contact-fields.ts';
+import inboxes from '../../src/model/listed/inboxes.ts';
+import surveys from '../../src/model/listed/surveys.ts';
+import tags from '../../src/model/listed/tags.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
 import type { Client } from '../../src/service/client.ts';
@@ -123,7 +128,7 @@ const cases: Record<
     { call: (client) => client.contactCount(page), sent: [page] },
     {
       // Read to the end: two pages tell how they are numbered, and both are empty here.
-      call: (client) => client.tags(nothing),
+      call: (client) => client.list(tags, nothing),
       sent: [
         { limit: 10, page: 0 },
         { limit: 10, page: 1 },
@@ -131,11 +136,11 @@ const cases: Record<
     },
     {
       call: (client) =>
-        client.tags({ memory: { firstPage: null, limit: 10, pages: null, cursor: 'date' }, size: 10 }),
+        client.list(tags, { memory: { firstPage: null, limit: 10, pages: null, cursor: 'date' }, size: 10 }),
       sent: [{ limit: 10 }],
     },
     {
-      call: (client) => client.contactFields(nothing),
+      call: (client) => client.list(contactFields, nothing),
       sent: [
         { limit: 10, page: 0 },
         { limit: 10, page: 1 },
@@ -144,7 +149,7 @@ const cases: Record<
   ],
   surveyPage: [
     {
-      call: (client) => client.surveys(nothing),
+      call: (client) => client.list(surveys, nothing),
       sent: [
         { limit: 10, page: 0 },
         { limit: 10, page: 1 },
@@ -257,10 +262,10 @@ describe('requests', () => {
     const { client, server } = await openPair((socket, request) =>
       socket.write(json(200, request.path === '/v1/inboxes' ? [] : { id: 5, members: [] })),
     );
-    await client.inboxes();
+    await client.list(inboxes, { memory: nothingLearned });
     await client.team();
-    await client.tag(5n);
-    await client.survey(5n);
+    await client.row(tags, 5n);
+    await client.row(surveys, 5n);
     await client.schedule(5n);
     expect(server.requests.map(({ body, headers }) => [body, headers['content-type']])).toEqual(
       Array.from({ length: 5 }, () => ['', undefined]),
@@ -379,7 +384,7 @@ describe('the endpoints of the emulator', () => {
 describe('documented errors', () => {
   const update = (client: Client) => client.updateUsers(new Map([[1n, { roleId: 4n }]]));
   const errors: readonly (readonly [number, string, (client: Client) => Promise<unknown>])[] = [
-    [400, 'bad_data', (client) => client.inboxes()],
+    [400, 'bad_data', (client) => client.list(inboxes, { memory: nothingLearned })],
     [400, 'error', (client) => client.users({ emails: ['x'], phones: [] })],
     [400, 'error', update],
     [401, 'Unauthorized', (client) => client.team()],

@@ -2,16 +2,18 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxId } from '../../src/model/id.ts';
 import { toJson } from '../../src/model/json.ts';
+import contactFields from '../../src/model/listed/contact-fields.ts';
+import inboxes from '../../src/model/listed/inboxes.ts';
+import tagsListed from '../../src/model/listed/tags.ts';
 import type { UserPatch } from '../../src/model/user.ts';
-import { decodeUtf8, parseJson } from '../../src/service/parse-json.ts';
-import { findFlaw } from '../../src/service/row-flaws.ts';
-import { decodeInbox } from '../../src/service/messages/wire-inbox.ts';
-import { decodeContactField, decodeOne, decodePage, decodeTag } from '../../src/service/wire-lists.ts';
 import {
   decodeScheduledMessage,
   decodeString,
   decodeWriteResult,
 } from '../../src/service/messages/wire-schedule.ts';
+import { decodeUtf8, parseJson } from '../../src/service/parse-json.ts';
+import { findFlaw } from '../../src/service/row-flaws.ts';
+import { decodeListed, decodeOne, decodePage } from '../../src/service/wire-lists.ts';
 import { decodeTeam } from '../../src/service/wire-team.ts';
 import { decodeMemberships, encodeUserFilter, encodeUserPatch } from '../../src/service/wire-user.ts';
 
@@ -20,6 +22,7 @@ function reply(text: string) {
 }
 
 const users = (text: string) => decodeMemberships(reply(`{"memberships":[${text}]}`));
+const decodeTag = decodeListed(tagsListed);
 const tags = (text: string) => decodePage(reply(`[${text}]`), 'tags', decodeTag);
 
 describe('json', () => {
@@ -82,7 +85,9 @@ describe('ids', () => {
   });
 
   test.each(['1', '9007199254740993', '9223372036854775807'])('%s is taken exactly', (id) => {
-    expect(tags(`{"id":${id},"team_id":${id}}`).rows).toMatchObject([{ id: BigInt(id), teamId: BigInt(id) }]);
+    expect(tags(`{"id":${id},"team_id":${id}}`).rows).toMatchObject([
+      { id: BigInt(id), team_id: BigInt(id) },
+    ]);
   });
 });
 
@@ -327,12 +332,12 @@ describe('tags, contact fields and the rest', () => {
     expect(
       tags('{"id":1,"team_id":7,"tag":"VIP","color":"#f00","rev":1,"created":"c","updated":"u"}').rows,
     ).toEqual([
-      { id: 1n, teamId: 7n, tag: 'VIP', color: '#f00', rev: 1n, created: 'c', updated: 'u', raw: {} },
+      { id: 1n, team_id: 7n, tag: 'VIP', color: '#f00', rev: 1n, created: 'c', updated: 'u', raw: {} },
     ]);
     expect(tags('{"id":1,"tag":null,"color":[7],"op":"x"}').rows).toEqual([
       {
         id: 1n,
-        teamId: null,
+        team_id: null,
         tag: null,
         color: null,
         rev: null,
@@ -341,7 +346,7 @@ describe('tags, contact fields and the rest', () => {
         raw: { color: [7], op: 'x' },
       },
     ]);
-    expect(decodeContactField({ op: 'o', rev: 2, tid: 3, title: 't', uid: 4, x: 5 }, 1n)).toEqual({
+    expect(decodeListed(contactFields)({ op: 'o', rev: 2, tid: 3, title: 't', uid: 4, x: 5 }, 1n)).toEqual({
       id: 1n,
       op: 'o',
       rev: 2n,
@@ -370,10 +375,10 @@ describe('tags, contact fields and the rest', () => {
       '{"id":1,"name":null,"team":7,"members":[1,2],"phones":["+15550100","15550101"],"phone":"15550100","invited":true,' +
         '"auto_assignable":true,"forward_number":null,"rev":3,"widget_settings":{"message":"hi","position":2,"id":9},"x":1}',
     ).value as Record<string, unknown>;
-    const inbox = decodeInbox(row, 1n);
+    const inbox = decodeListed(inboxes)(row, 1n);
     expect(inbox).toMatchObject({ id: 1n, name: null, team: 7n, members: [1n, 2n], invited: null, rev: 3n });
-    expect(inbox.phones).toEqual(['+15550100', '15550101']);
-    expect(inbox.widgetSettings).toMatchObject({ message: 'hi', position: 2n, name: null, raw: { id: 9 } });
+    expect(inbox['phones']).toEqual(['+15550100', '15550101']);
+    expect(inbox['widget_settings']).toEqual({ message: 'hi', position: 2, id: 9 });
     expect(inbox.raw).toEqual({ invited: true, x: 1 });
   });
 

@@ -18,9 +18,9 @@ function endpoint(operation: string, client: Source, emulator: string, proof: Pr
 }
 
 const roster = (method: string): Source => ['service/roster-endpoints.ts', `createRosterEndpoints.${method}`];
-const listing = (method: string): Source => [
-  'service/listing-endpoints.ts',
-  `createListingEndpoints.${method}`,
+const listed = (file: string, what: 'list' | 'row'): Source => [
+  `model/listed/${file}.ts`,
+  `${file === 'contact-fields' ? 'contactFields' : file}.${what}`,
 ];
 const message = (method: string): Source => [
   'service/messages/message-endpoints.ts',
@@ -41,7 +41,7 @@ const withId = [
 ];
 
 export const endpointRows: readonly Row[] = [
-  endpoint('GET /v1/inboxes', roster('inboxes'), 'emulator/team-endpoints.ts teamEndpoints', read),
+  endpoint('GET /v1/inboxes', listed('inboxes', 'list'), 'emulator/team-endpoints.ts teamEndpoints', read),
   endpoint(
     'GET /v1/users/get',
     roster('users'),
@@ -55,11 +55,16 @@ export const endpointRows: readonly Row[] = [
     conforms('users/update answers with the updated users'),
   ),
   endpoint('GET /v1/team', roster('team'), 'emulator/team-endpoints.ts teamEndpoints', read),
-  endpoint('POST /v1/contact-fields', listing('contactFields'), listings, read),
-  endpoint('POST /v1/tags', listing('tags'), listings, read),
-  endpoint('POST /v1/contacts/count', listing('contactCount'), listings, read),
-  endpoint('POST /v1/surveys', listing('surveys'), listings, read),
-  endpoint('GET /v1/survey/{id}', listing('survey'), listings, one),
+  endpoint('POST /v1/contact-fields', listed('contact-fields', 'list'), listings, read),
+  endpoint('POST /v1/tags', listed('tags', 'list'), listings, read),
+  endpoint(
+    'POST /v1/contacts/count',
+    ['service/listing-endpoints.ts', 'createListingEndpoints.contactCount'],
+    listings,
+    read,
+  ),
+  endpoint('POST /v1/surveys', listed('surveys', 'list'), listings, read),
+  endpoint('GET /v1/survey/{id}', listed('surveys', 'row'), listings, one),
   {
     ...endpoint(
       'POST /v1/tag',
@@ -69,7 +74,7 @@ export const endpointRows: readonly Row[] = [
     ),
     variants: ['same-tag'],
   },
-  endpoint('GET /v1/tag/{id}', listing('tag'), 'emulator/tag-endpoints.ts tagEndpoints', one),
+  endpoint('GET /v1/tag/{id}', listed('tags', 'row'), 'emulator/tag-endpoints.ts tagEndpoints', one),
   endpoint(
     'POST /v1/conversations/read',
     message('readConversation'),

@@ -53,7 +53,7 @@ const general: readonly Row[] = [
     ],
   }),
   rule('General rules', '4. inbox ids come from the inbox listing', {
-    client: ['service/roster-endpoints.ts', 'createRosterEndpoints.inboxes'],
+    client: ['model/listed/inboxes.ts', 'inboxes.list'],
     emulator: ['emulator/encode.ts', 'encodeInbox'],
     tests: [['service/emulator.test.ts', 'every variant › %s']],
   }),
@@ -95,7 +95,7 @@ const fields: readonly Row[] = [
     variants: ['missing-fields', 'extra-fields', 'nulls', 'blank', 'value-types'],
   }),
   rule('Inbox', '`invited`: a list of strings', {
-    client: ['service/messages/wire-inbox.ts', 'shape.invited', 'of any other type, it stays in `raw`'],
+    client: ['model/listed/inboxes.ts', 'inboxes.invited', 'of any other type, it stays in `raw`'],
     emulator: ['emulator/encode.ts', 'encodeInbox.invited'],
     tests: [
       [
@@ -152,7 +152,7 @@ const fields: readonly Row[] = [
     ],
   }),
   rule('Other shapes', '`rev` and `op` are on synchronised resources', {
-    client: ['service/wire-lists.ts', 'contactFieldShape', 'kept where they are; nothing hangs on them'],
+    client: ['model/listed/contact-fields.ts', 'contactFields', 'kept where they are; nothing hangs on them'],
     emulator: ['emulator/encode.ts', 'revision'],
     tests: [
       ['service/fields.test.ts', '%s, %s: missing, null or of another type'],
@@ -202,12 +202,12 @@ const open: readonly Row[] = [
     variants: ['fraction'],
   }),
   rule('Other shapes', '4. values of a survey’s `type` (not shown)', {
-    client: ['service/messages/wire-survey.ts', 'shape.type', 'any text'],
+    client: ['model/listed/surveys.ts', 'surveys.type', 'any text'],
     emulator: ['emulator/answer-schemas.ts', 'survey.type'],
     tests: [['service/fields.test.ts', '%s, %s: missing, null or of another type']],
   }),
   rule('Other shapes', '5. format and values of a tag’s `color` (not shown)', {
-    client: ['service/wire-lists.ts', 'tagShape.color', 'any text'],
+    client: ['model/listed/tags.ts', 'tags.color', 'any text'],
     emulator: ['emulator/answer-schemas.ts', 'tag.color'],
     tests: [['service/fields.test.ts', '%s, %s: missing, null or of another type']],
   }),

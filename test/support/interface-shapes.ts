@@ -16,7 +16,7 @@ export interface Nested {
 export interface Place {
   /** From `src/` on. */
   readonly file: string;
-  /** Such as `decodeTeam`, or `tagShape.color` for something inside it. */
+  /** Such as `decodeTeam`, or `tags.color` for something inside it. */
   readonly symbol: string;
 }
 
@@ -43,27 +43,32 @@ export const many = (shape: Shape): Nested => ({ shape, list: true });
 const answers = 'emulator/answer-schemas.ts';
 export const requests = 'emulator/request-schemas.ts';
 
+const inWidgetSettings = {
+  background_color: 'string',
+  button_color: 'string',
+  fab_background_color: 'string',
+  fab_text_color: 'string',
+  message: 'string',
+  name: 'string',
+  phone: 'string',
+  title_background_color: 'string',
+  title_text_color: 'string',
+  tos: 'string',
+  position: 'integer',
+  preview_enabled: 'boolean',
+} as const;
+
+/** They are kept as they come. */
+const asTheyCome = place('model/listed/inboxes.ts', 'inboxes.widget_settings');
 const widgetSettings: Shape = {
-  client: place('service/messages/wire-inbox.ts', 'widgetShape'),
+  client: asTheyCome,
   emulator: place(answers, 'widgetSettings'),
-  fields: {
-    background_color: 'string',
-    button_color: 'string',
-    fab_background_color: 'string',
-    fab_text_color: 'string',
-    message: 'string',
-    name: 'string',
-    phone: 'string',
-    title_background_color: 'string',
-    title_text_color: 'string',
-    tos: 'string',
-    position: 'integer',
-    preview_enabled: 'boolean',
-  },
+  elsewhere: Object.fromEntries(Object.keys(inWidgetSettings).map((name) => [name, asTheyCome])),
+  fields: inWidgetSettings,
 };
 
 const inbox: Shape = {
-  client: place('service/messages/wire-inbox.ts', 'shape'),
+  client: place('model/listed/inboxes.ts', 'inboxes'),
   emulator: place(answers, 'inbox'),
   elsewhere: rowId,
   fields: {
@@ -126,14 +131,14 @@ const team: Shape = {
 };
 
 const contactField: Shape = {
-  client: place('service/wire-lists.ts', 'contactFieldShape'),
+  client: place('model/listed/contact-fields.ts', 'contactFields'),
   emulator: place(answers, 'contactField'),
   elsewhere: rowId,
   fields: { id: 'integer', op: 'string', rev: 'integer', tid: 'integer', title: 'string', uid: 'integer' },
 };
 
 const tag: Shape = {
-  client: place('service/wire-lists.ts', 'tagShape'),
+  client: place('model/listed/tags.ts', 'tags'),
   emulator: place(answers, 'tag'),
   elsewhere: rowId,
   fields: {
@@ -148,7 +153,7 @@ const tag: Shape = {
 };
 
 const survey: Shape = {
-  client: place('service/messages/wire-survey.ts', 'shape'),
+  client: place('model/listed/surveys.ts', 'surveys'),
   emulator: place(answers, 'survey'),
   elsewhere: rowId,
   fields: {

@@ -348,7 +348,7 @@ describe('Users who are looked at as far as they are new end as if everybody wer
             push_window_ms: _ms,
             ...rest
           } = counts as Record<string, number>;
-          if (rested > 0 && rested < (counts.users_read ?? 0)) looked += 1;
+          if (rested > 0 && rested < (counts['users_read'] ?? 0)) looked += 1;
           return { outcome, reasons, warnings, refusal, held, waiting, counts: rest };
         },
       );
@@ -457,7 +457,7 @@ describe('Listings of which nothing is read if nothing is new end as if all of t
       await Promise.all(stages.map(step));
       await forget(whole);
       const [some, all] = await Promise.all([quick.run(), whole.run()]);
-      rested.push(some.counts.tags_at_rest, some.counts.contact_fields_at_rest);
+      rested.push(some.counts['tags_at_rest'], some.counts['contact_fields_at_rest']);
       expect([some.outcome, some.reasons, some.warnings]).toEqual([all.outcome, all.reasons, all.warnings]);
       expect(await listings(quick)).toEqual(await listings(whole));
     }

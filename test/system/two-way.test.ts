@@ -544,8 +544,10 @@ describe.each(servers())('two-way runs on $name', (server) => {
       users.plans.filter(({ fields }) => fields.name.kind === 'push').map((plan) => Number(plan.id)),
     ).toEqual([id]);
     expect(listings).toMatchObject([
-      { resource: 'tags', added: 1 },
       { resource: 'contact_fields', added: 0 },
+      { resource: 'inboxes', added: 0 },
+      { resource: 'surveys', added: 0 },
+      { resource: 'tags', added: 1 },
     ]);
     expect(await dump()).toEqual(before);
     expect(stage.updates()).toEqual([]);

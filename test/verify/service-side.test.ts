@@ -37,11 +37,9 @@ function serviceOf(most: number, known: (id: bigint) => boolean) {
       });
       return Promise.resolve({ users, rejected: [] });
     },
-    tags: () => Promise.resolve(none),
-    contactFields: () => Promise.resolve(none),
+    list: () => Promise.resolve(none),
   };
-  const read = () =>
-    readService(service, team, addresses, { pages: { size: 100 }, scope: { tags: {}, contactFields: {} } });
+  const read = () => readService(service, team, addresses, { pages: { size: 100 }, filters: {} });
   return { asked, read };
 }
 

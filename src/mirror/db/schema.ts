@@ -21,6 +21,31 @@ export interface Schema {
     gone_at: Date | null;
     raw: ColumnType<unknown, string | undefined, string>;
   };
+  'mirror.inbox_members': {
+    team_id: bigint | null;
+    inbox_id: bigint | null;
+    user_id: bigint | null;
+  };
+  'mirror.inboxes': {
+    team_id: bigint;
+    id: bigint;
+    name: string | null;
+    members: ColumnType<unknown, string | null, string | null>;
+    phones: ColumnType<unknown, string | null, string | null>;
+    phone: string | null;
+    allowed_domains: ColumnType<unknown, string | null, string | null>;
+    auto_assignable: boolean | null;
+    bco_chats: boolean | null;
+    forward_number: string | null;
+    invited: ColumnType<unknown, string | null, string | null>;
+    op: string | null;
+    rev: bigint | null;
+    widget_code: string | null;
+    widget_settings: ColumnType<unknown, string | null, string | null>;
+    first_seen_at: Generated<Date>;
+    gone_at: Date | null;
+    raw: ColumnType<unknown, string | undefined, string>;
+  };
   'mirror.roles': {
     team_id: bigint;
     role_id: bigint;
@@ -28,6 +53,18 @@ export interface Schema {
     members: bigint;
     first_seen_at: Generated<Date>;
     gone_at: Date | null;
+  };
+  'mirror.surveys': {
+    team_id: bigint;
+    id: bigint;
+    name: string | null;
+    type: string | null;
+    question: string | null;
+    created: string | null;
+    updated: string | null;
+    first_seen_at: Generated<Date>;
+    gone_at: Date | null;
+    raw: ColumnType<unknown, string | undefined, string>;
   };
   'mirror.tags': {
     team_id: bigint;
@@ -53,6 +90,7 @@ export interface Schema {
     list_size: bigint | null;
     raw: ColumnType<unknown, string | undefined, string>;
     changed_at: Generated<Date>;
+    members: bigint | null;
   };
   'mirror.user_lookups': {
     lookup_id: GeneratedAlways<bigint>;
@@ -84,7 +122,7 @@ export interface Schema {
   };
   'sync.absences': {
     team_id: bigint;
-    resource: 'users' | 'tags' | 'contact_fields';
+    resource: string;
     id: bigint;
     missing_since: Date;
     passes: Generated<number>;
@@ -193,7 +231,7 @@ export interface Schema {
   'sync.listing_changes': {
     change_id: GeneratedAlways<bigint>;
     team_id: bigint;
-    resource: 'tags' | 'contact_fields' | 'roles' | 'teams';
+    resource: string;
     id: bigint;
     kind: 'changed' | 'gone' | 'back';
     old: ColumnType<unknown, string | undefined, string>;
@@ -427,6 +465,33 @@ export interface Schema {
     edited_by: string | null;
     edited_in: string | null;
   };
+  'report.inbox_members': {
+    team_id: bigint | null;
+    inbox_id: bigint | null;
+    inbox: string | null;
+    user_id: bigint | null;
+    user_name: string | null;
+    email: string | null;
+    present: boolean | null;
+  };
+  'report.inboxes': {
+    team_id: bigint | null;
+    inbox_id: bigint | null;
+    name: string | null;
+    members: ColumnType<unknown, string | null, string | null>;
+    phones: ColumnType<unknown, string | null, string | null>;
+    phone: string | null;
+    allowed_domains: ColumnType<unknown, string | null, string | null>;
+    auto_assignable: boolean | null;
+    bco_chats: boolean | null;
+    forward_number: string | null;
+    invited: ColumnType<unknown, string | null, string | null>;
+    widget_code: string | null;
+    widget_settings: ColumnType<unknown, string | null, string | null>;
+    first_seen_at: Date | null;
+    gone_at: Date | null;
+    present: boolean | null;
+  };
   'report.listing_history': {
     team_id: bigint | null;
     resource: string | null;
@@ -557,6 +622,20 @@ export interface Schema {
     duration_seconds: number | null;
     counts_text: string | null;
   };
+  'report.surveys': {
+    team_id: bigint | null;
+    survey_id: bigint | null;
+    name: string | null;
+    type: string | null;
+    question: string | null;
+    created: string | null;
+    updated: string | null;
+    first_seen_at: Date | null;
+    gone_at: Date | null;
+    present: boolean | null;
+    created_at: Date | null;
+    updated_at: Date | null;
+  };
   'report.sync_health': {
     team_id: bigint | null;
     team: string | null;
@@ -602,6 +681,13 @@ export interface Schema {
     present: boolean | null;
     created_at: Date | null;
     updated_at: Date | null;
+  };
+  'report.teams': {
+    team_id: bigint | null;
+    team: string | null;
+    list_size: bigint | null;
+    members: bigint | null;
+    changed_at: Date | null;
   };
   'report.usage': {
     team_id: bigint | null;

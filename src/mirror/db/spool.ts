@@ -9,15 +9,15 @@ import { createBlocks } from './blocks.ts';
 type ColumnType = 'bigint' | 'text' | 'boolean' | 'timestamptz' | 'jsonb';
 
 /** How rows are staged. The first column is their key. */
-export interface StageShape<Row, Name extends string = string> {
-  readonly name: Name;
+export interface StageShape<Row> {
+  readonly name: string;
   readonly columns: readonly (readonly [name: string, type: ColumnType])[];
   /** The values of one row, in the order of the columns. */
   readonly values: (row: Row) => readonly (string | bigint | boolean | null | undefined)[];
 }
 
-export interface Spool<Row, Name extends string = string> extends GatheredRows<Row> {
-  readonly shape: StageShape<Row, Name>;
+export interface Spool<Row, Shape extends StageShape<Row> = StageShape<Row>> extends GatheredRows<Row> {
+  readonly shape: Shape;
   readonly count: number;
   /** Blocks of whole lines. */
   blocks(): Iterable<Buffer>;
@@ -59,7 +59,9 @@ function replaceLines(block: Buffer, replaced: ReadonlyMap<string, string>): Buf
   return Buffer.from(lines.join('\n'));
 }
 
-export function createSpool<Row, Name extends string>(shape: StageShape<Row, Name>): Spool<Row, Name> {
+export function createSpool<Row, Shape extends StageShape<Row>>(
+  shape: Shape & StageShape<Row>,
+): Spool<Row, Shape> {
   let blocks = createBlocks();
   let count = 0;
   /** By key; rows that come twice are rare. */
@@ -105,12 +107,12 @@ export function createSpool<Row, Name extends string>(shape: StageShape<Row, Nam
 }
 
 /** Adds all of these rows, in turns with other work. */
-export async function withSpool<Row, Name extends string, R>(
-  shape: StageShape<Row, Name>,
+export async function withSpool<Row, Shape extends StageShape<Row>, R>(
+  shape: Shape & StageShape<Row>,
   rows: Iterable<Row>,
-  work: (spool: Spool<Row, Name>) => Promise<R>,
+  work: (spool: Spool<Row, Shape>) => Promise<R>,
 ): Promise<R> {
-  const spool = createSpool(shape);
+  const spool = createSpool<Row, Shape>(shape);
   try {
     await inTurns(rows, (row) => spool.add([row]));
     return await work(spool);

@@ -18,7 +18,7 @@ const goesAsJson = ({ count }: Pick<SpoolOf, 'count'>): boolean => count <= rows
 /** An item of a `from` clause with the rows of a spool, under the alias s. */
 export type Staged = RawBuilder<unknown>;
 
-export type SpoolOf<Name extends string = string> = Pick<Spool<never, Name>, 'shape' | 'count' | 'blocks'>;
+export type SpoolOf = Pick<Spool<never>, 'shape' | 'count' | 'blocks'>;
 
 function definitionOf({ shape }: SpoolOf): string {
   return shape.columns.map(([name, type]) => `${name} ${type}`).join(', ');

@@ -1,67 +1,71 @@
 /** The read-only listings: published in one transaction, and only the rows that changed are written. */
 import { type RawBuilder, sql } from 'kysely';
-import type { ListedResource, RefreshResult } from '../../model/absence.ts';
+import type { MirroredResource, RefreshResult } from '../../model/absence.ts';
 import type { ContactCount } from '../../model/contact-count.ts';
-import type { ContactField } from '../../model/contact-field.ts';
 import type { Id } from '../../model/id.ts';
+import {
+  type ColumnKind,
+  columnNamesOf,
+  isJson,
+  isKept,
+  type ListedResource,
+  type ListedRow,
+} from '../../model/listed-resource.ts';
 import { toJson } from '../../model/json.ts';
 import { type ListingMemory, nothingLearned } from '../../model/listing.ts';
 import type { RejectedRow } from '../../model/rejected-row.ts';
-import type { Tag } from '../../model/tag.ts';
 import { type Database, databaseTime, type Queryable, type Transaction } from '../db/database.ts';
 import type { KnownTeam } from '../team/known-team.ts';
 import { type Learned, readLearned } from '../team/learned.ts';
-import { type StageShape, toJsonField } from '../db/spool.ts';
-import { type SpoolOf, type Staged, stage, withStaged } from '../db/stage.ts';
+import { type Spool, type StageShape, toJsonField } from '../db/spool.ts';
+import { type Staged, stage, withStaged } from '../db/stage.ts';
 import type { RunOf } from '../users/users-write.ts';
 
 /** One listed resource in SQL: its table, and the columns that follow the service. */
-export type ListedTable<Row> = StageShape<Row, ListedResource>;
-type ListingSpool = SpoolOf<ListedResource>;
+export interface ListedTable extends StageShape<ListedRow> {
+  /** Columns that keep what was known if an answer does not have them. */
+  readonly kept: ReadonlySet<string>;
+  /** Those that are read row by row. */
+  readonly byRow: ReadonlySet<string>;
+}
+export type ListingSpool = Spool<ListedRow, ListedTable>;
 
-export const tagTable: ListedTable<Tag> = {
-  name: 'tags',
-  columns: [
-    ['id', 'bigint'],
-    ['tag', 'text'],
-    ['color', 'text'],
-    ['rev', 'bigint'],
-    ['created', 'text'],
-    ['updated', 'text'],
-    ['raw', 'text'],
-  ],
-  values: ({ id, tag, color, rev, created, updated, raw }) => [
-    id,
-    tag,
-    color,
-    rev,
-    created,
-    updated,
-    toJsonField(raw),
-  ],
-};
+const typeOf = (kind: ColumnKind | undefined) =>
+  isJson(kind) ? 'jsonb' : kind === 'integer' ? 'bigint' : kind === 'boolean' ? 'boolean' : 'text';
 
-export const contactFieldTable: ListedTable<ContactField> = {
-  name: 'contact_fields',
-  columns: [
-    ['id', 'bigint'],
-    ['title', 'text'],
-    ['op', 'text'],
-    ['rev', 'bigint'],
-    ['tid', 'bigint'],
-    ['uid', 'bigint'],
-    ['raw', 'text'],
-  ],
-  values: ({ id, title, op, rev, tid, uid, raw }) => [id, title, op, rev, tid, uid, toJsonField(raw)],
-};
+export function tableOf(resource: ListedResource): ListedTable {
+  const columns = columnNamesOf(resource).map((name) => [name, typeOf(resource.columns[name])] as const);
+  const toField = (type: ReturnType<typeof typeOf>, value: unknown) =>
+    type === 'jsonb' && value !== null ? toJsonField(value) : (value as string | bigint | boolean | null);
+  return {
+    name: resource.name,
+    columns: [['id', 'bigint'], ...columns, ['raw', 'text']],
+    values: (row) => [
+      row.id,
+      ...columns.map(([name, type]) => toField(type, row[name])),
+      toJsonField(row.raw),
+    ],
+    kept: new Set(columns.flatMap(([name]) => (isKept(resource, name) ? [name] : []))),
+    byRow: new Set(resource.byRow),
+  };
+}
 
 /** `raw` is read as JSON only where it is written: most rows are staged to be compared, and it counts for nothing there. */
-const writable = (column: string) => (column === 'raw' ? sql`f.raw::jsonb` : sql.ref(`f.${column}`));
+const writable = (row: string, column: string) =>
+  column === 'raw' ? sql`${sql.ref(`${row}.raw`)}::jsonb` : sql.ref(`${row}.${column}`);
 
-const columnsOf = (of: ListingSpool['shape']) => of.columns.map(([name]) => name);
+const namesOf = (of: ListedTable) => of.columns.map(([name]) => name);
 
-const refs = (table: string, columns: readonly string[]) =>
-  sql.join(columns.map((column) => sql.ref(`${table}.${column}`)));
+/** Whether the row of the mirror, t, is another than the staged one, s. */
+function isMoved(shape: ListedTable) {
+  const compared = namesOf(shape).filter((column) => column !== 'id' && column !== 'raw');
+  const there = compared.map((column) => sql.ref(`t.${column}`));
+  const shown = compared.map((column) => {
+    const now = sql.ref(`s.${column}`);
+    return shape.kept.has(column) ? sql`coalesce(${now}, ${sql.ref(`t.${column}`)})` : now;
+  });
+  return sql`(${sql.join(there)}) is distinct from (${sql.join(shown)})`;
+}
 
 interface Compared extends Omit<RefreshResult, 'absent'> {
   readonly absent: readonly Id[];
@@ -78,14 +82,13 @@ async function compare(
   staged: Staged,
   written: RawBuilder<unknown> = sql``,
 ): Promise<Compared> {
-  const compared = columnsOf(shape).filter((column) => column !== 'id' && column !== 'raw');
   const rows = sql`select * from ${sql.table(`mirror.${shape.name}`)} where team_id = ${teamId}`;
   const found = await sql<Compared>`
     with found as materialized (
       select s.*, t.id as known from ${staged} full join (${rows}) t on t.id = s.id
       where case when s.id is null then t.gone_at is null
         else t.id is null or t.gone_at is not null
-          or (${refs('t', compared)}) is distinct from (${refs('s', compared)}) end
+          or ${isMoved(shape)} end
     ) ${written}
     select count(*) filter (where known is null)::int as added,
       count(*) filter (where known is not null and id is not null)::int as changed,
@@ -99,11 +102,16 @@ async function compare(
 
 /** Nobody else adds rows under the lease, and without a word about conflicts Postgres takes half the time. */
 function writing({ shape }: ListingSpool, teamId: Id) {
-  const columns = columnsOf(shape);
-  const set = columns.slice(1).map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`);
+  const columns = namesOf(shape);
+  // What was read row by row is read again where the row has changed.
+  const set = columns.slice(1).map((column) => {
+    const [now, before] = [sql.ref(`excluded.${column}`), sql.ref(`t.${column}`)];
+    const isLeft = shape.kept.has(column) && !shape.byRow.has(column);
+    return sql`${sql.ref(column)} = ${isLeft ? sql`coalesce(${now}, ${before})` : now}`;
+  });
   const insert = sql`
-    insert into ${sql.table(`mirror.${shape.name}`)} (team_id, ${sql.join(columns.map((column) => sql.ref(column)))})
-    select ${teamId}, ${sql.join(columns.map(writable))} from found f`;
+    insert into ${sql.table(`mirror.${shape.name}`)} as t (team_id, ${sql.join(columns.map((column) => sql.ref(column)))})
+    select ${teamId}, ${sql.join(columns.map((column) => writable('f', column)))} from found f`;
   return sql`,
     added as (${insert} where f.known is null),
     changed as (${insert} where f.id is not null and f.known is not null
@@ -115,7 +123,7 @@ interface KnownAbsence {
   readonly missing_for_ms: number;
 }
 
-async function readAbsences(db: Queryable, resource: ListedResource, teamId: Id) {
+async function readAbsences(db: Queryable, resource: MirroredResource, teamId: Id) {
   const { rows } = await sql<KnownAbsence>`
     select id, (extract(epoch from clock_timestamp() - missing_since) * 1000)::float8 as missing_for_ms
     from sync.absences where team_id = ${teamId} and resource = ${resource}`.execute(db);
@@ -155,10 +163,34 @@ export async function publishListing(
   return resultOf(compared, known);
 }
 
+/** The staged rows that lack what is read row by row, if the mirror lacks it too, or has the row otherwise. */
+export async function readLackingRows(
+  db: Database,
+  teamId: Id,
+  spool: ListingSpool,
+  most: number,
+): Promise<readonly ListedRow[]> {
+  const { shape } = spool;
+  const columns = namesOf(shape).map((column) => sql`${writable('s', column)} as ${sql.ref(column)}`);
+  const lacks = (row: string) =>
+    sql.join(
+      [...shape.byRow].map((column) => sql`${sql.ref(`${row}.${column}`)} is null`),
+      sql` or `,
+    );
+  const { rows } = await withStaged(db, spool, (one, staged) =>
+    sql<ListedRow>`
+      select ${sql.join(columns)} from ${staged}
+      left join ${sql.table(`mirror.${shape.name}`)} t on t.team_id = ${teamId} and t.id = s.id
+      where (${lacks('s')}) and (t.id is null or t.gone_at is not null or ${lacks('t')} or ${isMoved(shape)})
+      order by s.id limit ${most}`.execute(one),
+  );
+  return rows;
+}
+
 /** Rows that were missing and are shown are not missing any more. */
 async function endShown(
   tx: Transaction,
-  resource: ListedResource,
+  resource: MirroredResource,
   teamId: Id,
   { known, staged }: { readonly known: readonly KnownAbsence[]; readonly staged: Staged },
 ): Promise<void> {
@@ -168,23 +200,23 @@ async function endShown(
     where team_id = ${teamId} and resource = ${resource} and id = any (array(${shown}))`.execute(tx);
 }
 
-const memoryTopic = (resource: ListedResource): string => `listing ${resource}`;
+const memoryTopic = (resource: MirroredResource): string => `listing ${resource}`;
 
-export function memoryOf({ learned }: Pick<KnownTeam, 'learned'>, resource: ListedResource): ListingMemory {
+export function memoryOf({ learned }: Pick<KnownTeam, 'learned'>, resource: MirroredResource): ListingMemory {
   return (learned.get(memoryTopic(resource))?.value as ListingMemory | undefined) ?? nothingLearned;
 }
 
 export async function readListingMemory(
   db: Queryable,
   teamId: Id,
-  resource: ListedResource,
+  resource: MirroredResource,
 ): Promise<ListingMemory> {
   const learned = await readLearned(db, teamId, memoryTopic(resource));
   return (learned?.value as ListingMemory | undefined) ?? nothingLearned;
 }
 
 /** To be kept with the end of the run. */
-export const learnedOfListing = (resource: ListedResource, memory: ListingMemory): Learned => ({
+export const learnedOfListing = (resource: MirroredResource, memory: ListingMemory): Learned => ({
   topic: memoryTopic(resource),
   value: memory,
 });

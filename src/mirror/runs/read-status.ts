@@ -4,6 +4,7 @@ import type { Id } from '../../model/id.ts';
 import type { NameSafety } from '../../model/intent.ts';
 import { readWaitingAbsences, type WaitingAbsence } from '../users/absences.ts';
 import type { HeldBatch } from '../../model/waiting.ts';
+import { listedResources } from '../../model/listed-resources.ts';
 import type { Slowdowns } from '../../model/slowdowns.ts';
 import { readBatches } from '../users/held-batches.ts';
 import { type Database, databaseTime, type Queryable, type Row } from '../db/database.ts';
@@ -22,7 +23,8 @@ export interface TeamStatus {
   readonly lastSuccess: RunRow | null;
   /** The current run, if any. */
   readonly running: (Row<'sync.leases', 'host' | 'pid'> & { readonly since: Date }) | null;
-  readonly rows: Readonly<Record<'users' | 'unresolved' | 'gone' | 'tags' | 'contact_fields', number>>;
+  /** How many are present of each listed resource, and of the users. */
+  readonly rows: Readonly<Record<'users' | 'unresolved' | 'gone', number> & Record<string, number>>;
   /** Edits not yet on the service, by state. */
   readonly pending: Readonly<Record<string, number>>;
   /** `pending` covers only users whose edits the triggers recorded. */
@@ -44,10 +46,12 @@ export interface TeamStatus {
 const mostCompared = 20_000;
 
 async function readListed(db: Queryable, teamId: Id) {
-  const { rows } = await sql<Pick<TeamStatus['rows'], 'tags' | 'contact_fields'> & { openPushes: number }>`
-    select
-      (select count(*)::int from mirror.tags where team_id = ${teamId} and gone_at is null) as tags,
-      (select count(*)::int from mirror.contact_fields where team_id = ${teamId} and gone_at is null) as contact_fields,
+  const counts = listedResources.map(
+    ({ name }) =>
+      sql`(select count(*)::int from ${sql.table(`mirror.${name}`)} where team_id = ${teamId} and gone_at is null) as ${sql.ref(name)},`,
+  );
+  const { rows } = await sql<Readonly<Record<string, number>> & { openPushes: number }>`
+    select ${sql.join(counts, sql` `)}
       (select count(*)::int from sync.changes where team_id = ${teamId} and state = 'open') as "openPushes"`.execute(
     db,
   );

@@ -1,5 +1,6 @@
 /** The state of the teams for notices, and the notices already sent, in one snapshot. */
 import { sql } from 'kysely';
+import type { MirroredResource } from '../../model/absence.ts';
 import { toJson } from '../../model/json.ts';
 import type { Notice, Backlog, TeamEvent } from '../../model/notices.ts';
 import type { Placing } from '../../model/place.ts';
@@ -20,7 +21,7 @@ export interface WaitingBatch extends Backlog {
   readonly team: string;
   readonly hash: string;
   /** The unit of `count`. */
-  readonly unit: 'users' | 'tags' | 'contact_fields';
+  readonly unit: MirroredResource;
 }
 
 export interface RefusedCredentials {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import type { EditedUser } from '../../model/plan.ts';
-import type { TeamHead } from '../../model/team.ts';
+import type { Team, TeamHead } from '../../model/team.ts';
 import type { Queryable } from '../db/database.ts';
 import type { KnownPlaceRow } from './known-place.ts';
 import type { Learned, LearnedValue } from './learned.ts';
@@ -13,7 +13,12 @@ export interface KnownTeam {
   /** `null` as long as no run of this team has read it. */
   readonly teamId: Id | null;
   /** From `mirror.teams`. */
-  readonly team: { readonly name: string | null; readonly listSize: bigint | null } | null;
+  readonly team: {
+    readonly name: string | null;
+    readonly listSize: bigint | null;
+    /** How many members it has. `null`: an earlier version of the program has written the row. */
+    readonly members: number | null;
+  } | null;
   /** By topic. */
   readonly learned: ReadonlyMap<string, LearnedValue>;
   /** Whether the service shows users with older versions than before. */
@@ -42,7 +47,11 @@ export interface KnownRow {
   readonly place: KnownPlaceRow;
   readonly known: {
     readonly team_id: Id | null;
-    readonly team: { readonly name: string | null; readonly list_size: number | bigint | null } | null;
+    readonly team: {
+      readonly name: string | null;
+      readonly list_size: number | bigint | null;
+      readonly members: number | null;
+    } | null;
     readonly learned: Readonly<Record<string, LearnedValue>> | null;
     readonly missing: readonly string[];
     readonly rejected: readonly string[];
@@ -68,7 +77,7 @@ export function toKnown({ known, place }: KnownRow): KnownTeam {
   const size = team?.list_size ?? null;
   return {
     teamId: teamId === null ? null : BigInt(teamId),
-    team: team === null ? null : { name: team.name, listSize: size === null ? null : BigInt(size) },
+    team: team === null ? null : { ...team, listSize: size === null ? null : BigInt(size) },
     learned: new Map(Object.entries(learned ?? {})),
     missing: new Set(missing),
     rejected: new Set(rejected),
@@ -89,8 +98,10 @@ export async function readKnownTeam(db: Queryable, team: string): Promise<KnownT
   return toKnown(row);
 }
 
-export function isSameTeam({ team }: KnownTeam, { name, listSize }: TeamHead): boolean {
-  return team !== null && team.name === name && team.listSize === listSize;
+/** Who is in it is not told again where the answer is the one that was known: then so is the number of members. */
+export function isSameTeam({ team }: KnownTeam, head: TeamHead | Team): boolean {
+  if (team === null || team.name !== head.name || team.listSize !== head.listSize) return false;
+  return !('members' in head) || team.members === head.members.length;
 }
 
 /** Whether this is the known value of the topic. */

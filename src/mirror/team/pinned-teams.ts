@@ -46,17 +46,17 @@ export async function pinTeam(db: Database, team: string, teamId: Id): Promise<v
   });
 }
 
-export async function writeTeam(tx: Transaction, { id, name, listSize, raw }: Team): Promise<void> {
+export async function writeTeam(tx: Transaction, { id, name, listSize, members, raw }: Team): Promise<void> {
   const json = toJson(raw);
   await sql`
-    insert into mirror.teams as t (team_id, name, list_size, raw)
-    select ${id}::bigint, ${name}::text, ${listSize}::bigint, ${json}::jsonb
+    insert into mirror.teams as t (team_id, name, list_size, members, raw)
+    select ${id}::bigint, ${name}::text, ${listSize}::bigint, ${members.length}::bigint, ${json}::jsonb
     where not exists (
       select from mirror.teams t where t.team_id = ${id}
-        and (t.name, t.list_size) is not distinct from (${name}::text, ${listSize}::bigint)
+        and (t.name, t.list_size, t.members) is not distinct from (${name}::text, ${listSize}::bigint, ${members.length}::bigint)
     )
-    on conflict (team_id) do update set name = excluded.name, list_size = excluded.list_size, raw = excluded.raw,
-      changed_at = clock_timestamp()`.execute(tx);
+    on conflict (team_id) do update set name = excluded.name, list_size = excluded.list_size, members = excluded.members,
+      raw = excluded.raw, changed_at = clock_timestamp()`.execute(tx);
 }
 
 /** Whether four eyes were required last; `null` if nobody has said so yet. */

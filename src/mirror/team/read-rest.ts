@@ -1,7 +1,7 @@
 /** Reads the record of who is at rest, and what the database knows of the time since. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
-import type { ListedResource, MirroredResource } from '../../model/absence.ts';
+import type { MirroredResource } from '../../model/absence.ts';
 import type { ListingRest, Mark, WrittenSince, RestingListing, RestingUsers } from '../../model/rest.ts';
 import type { TeamHead } from '../../model/team.ts';
 import type { Queryable, Row } from '../db/database.ts';
@@ -27,13 +27,12 @@ export async function readRest(db: Queryable, teamId: Id): Promise<WrittenSince>
 export async function readListingRests(
   db: Queryable,
   teamId: Id,
-): Promise<Readonly<Record<ListedResource, ListingRest>>> {
-  const { rows } = await sql<ListingRest & { readonly resource: ListedResource }>`
+): Promise<ReadonlyMap<MirroredResource, ListingRest>> {
+  const { rows } = await sql<ListingRest & { readonly resource: MirroredResource }>`
     select resource, mark, schema, since, present, "isLacking" from sync.listing_rests(${teamId})`.execute(
     db,
   );
-  const rowOf = (resource: ListedResource) => onlyRow(rows.filter((row) => row.resource === resource));
-  return { tags: rowOf('tags'), contact_fields: rowOf('contact_fields') };
+  return new Map(rows.map((row) => [row.resource, row]));
 }
 
 /**
@@ -92,9 +91,9 @@ export async function readRowHashes(
 /** The team of the record. If the answer is the same and so is the mirror, the answer need not be read. */
 export function toTeamHead({ teamId, team, learned }: KnownTeam): TeamHead | undefined {
   const resting = toResting<RestingUsers>(learned, 'users');
-  if (resting === null || teamId === null || team === null) return undefined;
+  if (resting === null || teamId === null || team === null || team.members === null) return undefined;
   const { name, listSize, team: digest } = resting;
   return name === team.name && listSize === (team.listSize?.toString() ?? null)
-    ? { id: teamId, ...team, digest }
+    ? { id: teamId, name, listSize: team.listSize, digest }
     : undefined;
 }

@@ -2,6 +2,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
+import { exportNameOf, shownColumnsOf } from '../../model/listed-resource.ts';
+import { listedResources } from '../../model/listed-resources.ts';
 import type { Database, Transaction } from '../db/database.ts';
 
 interface Listing {
@@ -15,7 +17,7 @@ interface Listing {
   readonly asOf?: (at: string) => RawBuilder<unknown>;
 }
 
-const listings = {
+const listings: Readonly<Record<string, Listing>> = {
   users: {
     columns: [
       'id',
@@ -43,18 +45,17 @@ const listings = {
     order: ['id'],
     asOf: (at) => sql`(select r.*, r.user_id as id from report.roster_as_of(${at}::timestamptz) r) r`,
   },
-  tags: {
-    columns: ['id', 'tag', 'color', 'created', 'updated', 'first_seen_at'],
-    from: 'mirror.tags',
-    presentOnly: true,
-    order: ['id'],
-  },
-  'contact-fields': {
-    columns: ['id', 'title', 'first_seen_at'],
-    from: 'mirror.contact_fields',
-    presentOnly: true,
-    order: ['id'],
-  },
+  ...Object.fromEntries(
+    listedResources.map((resource) => [
+      exportNameOf(resource),
+      {
+        columns: ['id', ...shownColumnsOf(resource), 'first_seen_at'],
+        from: `mirror.${resource.name}`,
+        presentOnly: true,
+        order: ['id'],
+      },
+    ]),
+  ),
   'contact-counts': {
     columns: ['segment', 'counted_at', 'count'],
     from: 'mirror.contact_counts',
@@ -90,13 +91,18 @@ const listings = {
     presentOnly: false,
     order: ['c.number', 'field'],
   },
-} as const satisfies Readonly<Record<string, Listing>>;
+};
 
-export type Exported = keyof typeof listings;
-export const exportable = Object.keys(listings) as readonly Exported[];
+export const exportable = Object.keys(listings);
 /** The kinds whose past is recorded. */
-export const isKnownAsOf = (what: Exported): boolean => 'asOf' in listings[what];
-export const exportColumns = (what: Exported): readonly string[] => listings[what].columns;
+export const isKnownAsOf = (what: string): boolean => listings[what]?.asOf !== undefined;
+export const exportColumns = (what: string): readonly string[] => listingOf(what).columns;
+
+function listingOf(what: string): Listing {
+  const listing = listings[what];
+  if (listing === undefined) throw new Error(`nothing is called ${what}`);
+  return listing;
+}
 
 export type ExportRow = Readonly<Record<string, unknown>>;
 
@@ -112,14 +118,14 @@ const patience = '15min';
 export async function readPages(
   db: Database,
   teamId: Id,
-  what: Exported,
+  what: string,
   take: (page: readonly ExportRow[]) => Promise<void>,
   asOf?: string,
 ): Promise<void> {
   let hasBegun = false;
   const read = async (tx: Transaction) => {
     await sql`select set_config('idle_in_transaction_session_timeout', ${patience}, true)`.execute(tx);
-    await openCursor(tx, teamId, listings[what], asOf);
+    await openCursor(tx, teamId, listingOf(what), asOf);
     for (;;) {
       const { rows } = await sql<ExportRow>`fetch ${sql.lit(rowsPerPage)} from exported`.execute(tx);
       if (rows.length === 0) return;

@@ -1,13 +1,12 @@
 /** The mirror for `musterd verify`: read in one snapshot, with separate statements. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
+import { columnNamesOf, type ListedResource } from '../../model/listed-resource.ts';
+import { listedResources } from '../../model/listed-resources.ts';
 import type { MirroredUser } from '../../model/mirrored-user.ts';
 import { differs, rowPerField, valuesOf } from '../db/field-sql.ts';
 import { absenceByKey, byKey } from '../db/by-key.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from '../db/database.ts';
-
-/** A value of a compared column. */
-export type Cell = string | bigint | Date | null;
 
 /** A row of a listing; `columns` are those set by the service. */
 export interface MirroredRow {
@@ -16,14 +15,14 @@ export interface MirroredRow {
   readonly missing_since: Date | null;
   /** Whether the service's lookup found it, though the listing leaves it out. */
   readonly found: boolean;
-  readonly columns: Readonly<Record<string, Cell>>;
+  readonly columns: Readonly<Record<string, unknown>>;
 }
 
 export interface MirrorSnapshot {
-  readonly team: Row<'mirror.teams', 'name' | 'list_size'> | null;
+  readonly team: Row<'mirror.teams', 'name' | 'list_size' | 'members'> | null;
   readonly users: readonly MirroredUser[];
-  readonly tags: readonly MirroredRow[];
-  readonly contactFields: readonly MirroredRow[];
+  /** By resource. */
+  readonly listed: ReadonlyMap<string, readonly MirroredRow[]>;
   /** Whether a run is in progress, whose current changes may show as differences. */
   readonly isRunning: boolean;
 }
@@ -55,28 +54,25 @@ async function readUsers(tx: Transaction, teamId: Id): Promise<readonly Mirrored
   return rows;
 }
 
-type RowInSql = Omit<MirroredRow, 'columns'> & Readonly<Record<string, Cell | boolean>>;
+type RowInSql = Omit<MirroredRow, 'columns'>;
 
 function toRow({ id, gone_at, missing_since, found, ...columns }: RowInSql): MirroredRow {
-  return { id, gone_at, missing_since, found, columns: columns as Readonly<Record<string, Cell>> };
+  return { id, gone_at, missing_since, found, columns };
 }
 
 /** Whether the service said of absence a that the row is there. */
 const isFound = sql`a.verdict is not distinct from 'found'`;
 
-async function readTags(tx: Transaction, teamId: Id): Promise<readonly MirroredRow[]> {
+async function readListed(
+  tx: Transaction,
+  teamId: Id,
+  resource: ListedResource,
+): Promise<readonly MirroredRow[]> {
+  const columns = sql.join(columnNamesOf(resource).map((column) => sql.ref(`t.${column}`)));
   const { rows } = await sql<RowInSql>`
-    select t.id, t.gone_at, a.missing_since, ${isFound} as found, t.tag, t.color, t.rev, t.created, t.updated from mirror.tags t
-    left join lateral ${absenceByKey('tags', teamId, sql`t.id`)} a on true
+    select t.id, t.gone_at, a.missing_since, ${isFound} as found, ${columns} from ${sql.table(`mirror.${resource.name}`)} t
+    left join lateral ${absenceByKey(resource.name, teamId, sql`t.id`)} a on true
     where t.team_id = ${teamId} order by t.id`.execute(tx);
-  return rows.map(toRow);
-}
-
-async function readContactFields(tx: Transaction, teamId: Id): Promise<readonly MirroredRow[]> {
-  const { rows } = await sql<RowInSql>`
-    select f.id, f.gone_at, a.missing_since, ${isFound} as found, f.title, f.op, f.rev, f.tid, f.uid from mirror.contact_fields f
-    left join lateral ${absenceByKey('contact_fields', teamId, sql`f.id`)} a on true
-    where f.team_id = ${teamId} order by f.id`.execute(tx);
   return rows.map(toRow);
 }
 
@@ -87,7 +83,7 @@ export async function readSnapshot(db: Database, team: string, teamId: Id): Prom
       await sql`set transaction read only`.execute(tx);
       const mirrored = await tx
         .selectFrom('mirror.teams')
-        .select(['name', 'list_size'])
+        .select(['name', 'list_size', 'members'])
         .where('team_id', '=', teamId)
         .executeTakeFirst();
       const lease = await tx
@@ -96,11 +92,13 @@ export async function readSnapshot(db: Database, team: string, teamId: Id): Prom
         .where('team', '=', team)
         .where('expires_at', '>', databaseTime)
         .executeTakeFirst();
+      const listed = new Map<string, readonly MirroredRow[]>();
+      for (const resource of listedResources)
+        listed.set(resource.name, await readListed(tx, teamId, resource));
       return {
         team: mirrored ?? null,
         users: await readUsers(tx, teamId),
-        tags: await readTags(tx, teamId),
-        contactFields: await readContactFields(tx, teamId),
+        listed,
         isRunning: lease !== undefined,
       };
     },

@@ -198,7 +198,7 @@ function carryOut(
       verb === 'Approve'
         ? await approve(setup, leased, choice)
         : await reject(setup, leased, { ...choice, revert: verb === 'Withdraw' });
-    return decided.resource === 'fields' ? saidOf(decided.decision) : '/waiting?note=missing';
+    return 'fields' in decided ? saidOf(decided.decision) : '/waiting?note=missing';
   };
 }
 

@@ -3,7 +3,10 @@ import type { Config } from '../../config/config.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Database } from '../../mirror/db/database.ts';
 import type { Id } from '../../model/id.ts';
-import { type Listing, nothingLearned } from '../../model/listing.ts';
+import inboxes from '../../model/listed/inboxes.ts';
+import { inPlural, type ListedResource } from '../../model/listed-resource.ts';
+import { listedResources } from '../../model/listed-resources.ts';
+import { nothingLearned } from '../../model/listing.ts';
 import type { Team } from '../../model/team.ts';
 import type { ServiceUser } from '../../model/user.ts';
 import { isRefusal } from '../../reconcile/read/ask.ts';
@@ -31,15 +34,8 @@ export async function probeService(
     report,
   );
   const size = config.pages.size;
-  await probeListing(
-    'tags',
-    '/v1/tags',
-    () => service.tags({ memory: nothingLearned, size }),
-    service,
-    report,
-  );
-  const fields = () => service.contactFields({ memory: nothingLearned, size });
-  await probeListing('contact fields', '/v1/contact-fields', fields, service, report);
+  for (const resource of listedResources.filter(({ list }) => list.isPaged))
+    await probeListing(resource, size, service, report);
 }
 
 /** Runs one probe. If it gets no answer, the others still run. */
@@ -90,8 +86,8 @@ async function probeUnfilteredUsers(
 async function probeIds(service: Client, team: Team, users: readonly Id[], report: Report): Promise<void> {
   await attempt(report, 'ids across endpoints', async () => {
     const members = new Set(team.members.map(({ id }) => id));
-    const { inboxes } = await service.inboxes();
-    const inInboxes = [...new Set(inboxes.flatMap((inbox) => inbox.members ?? []))];
+    const { rows } = await service.list(inboxes, { memory: nothingLearned });
+    const inInboxes = [...new Set(rows.flatMap((inbox) => (inbox['members'] ?? []) as readonly Id[]))];
     const strangers = (ids: readonly Id[]) => ids.filter((id) => !members.has(id)).length;
     const answer = {
       users: users.length,
@@ -108,14 +104,14 @@ async function probeIds(service: Client, team: Team, users: readonly Id[], repor
 }
 
 async function probeListing(
-  name: string,
-  path: string,
-  list: () => Promise<Listing<{ readonly id: Id }>>,
+  resource: ListedResource,
+  size: number | undefined,
   service: Client,
   report: Report,
 ): Promise<void> {
+  const name = inPlural(resource);
   await attempt(report, `${name}: pages`, async () => {
-    const listing = await list();
+    const listing = await service.list(resource, { memory: nothingLearned, size });
     const { firstPage, limit, pages, cursor } = listing.memory;
     const answer = {
       rows: listing.rows.length,
@@ -130,7 +126,7 @@ async function probeListing(
     if (listing.status === 'complete')
       report.probe(`${name}: pages`, answer, 'ok', `${plural(listing.rows.length, 'row')}, ${how}`);
     else report.probe(`${name}: pages`, { ...answer, because: listing.because }, 'fail', listing.because);
-    await probeCap(name, path, listing.rows.length, firstPage ?? 0, service, report);
+    await probeCap(name, resource.list.path, listing.rows.length, firstPage ?? 0, service, report);
   });
 }
 
