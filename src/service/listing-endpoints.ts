@@ -3,7 +3,7 @@
 import type { PaginationBody } from '../model/contact-count.ts';
 import type { Id } from '../model/id.ts';
 import { inPlural, type ListedResource, type ListedRow } from '../model/listed-resource.ts';
-import type { Listing } from '../model/listing.ts';
+import type { CompleteListing, Listing, ListingMemory } from '../model/listing.ts';
 import type { ListingOptions } from '../model/service-request.ts';
 import { type MakeCall, nullIfMissing, type Reply, readLeft } from './call.ts';
 import { listOperation, operations, rowOperation } from './operation.ts';
@@ -42,6 +42,18 @@ function takePage<Row>(reply: Reply, decode: (reply: Reply) => Page<Row>): Page<
 const updatedOf = ({ columns }: ListedResource) =>
   'updated' in columns ? (row: ListedRow) => row['updated'] as string | null : undefined;
 
+/** A service that answers 404 has no such listing: nothing is in it. What the mirror has of it is not called gone for that. */
+const noneListed = (memory: ListingMemory): CompleteListing<ListedRow> => ({
+  status: 'complete',
+  rows: [],
+  count: 0,
+  rejected: [],
+  memory,
+  requests: 1,
+  digests: undefined,
+  isAsKnown: false,
+});
+
 export function createListingEndpoints(call: MakeCall, pages: PagesSettings): ListingEndpoints {
   const list = async (
     resource: ListedResource,
@@ -63,7 +75,8 @@ export function createListingEndpoints(call: MakeCall, pages: PagesSettings): Li
     return await readListing({ ...options, ...pages, updatedOf: updatedOf(resource), fetchPage });
   };
   return {
-    list,
+    list: async (resource, options) =>
+      (await nullIfMissing(() => list(resource, options))) ?? noneListed(options.memory),
     row: async (resource, id) => {
       const operation = rowOperation(resource);
       if (operation === undefined) throw new Error(`no path of one ${resource.noun} is known`);

@@ -345,6 +345,8 @@ describe('Users who are looked at as far as they are new end as if everybody wer
             users_at_rest: rested = 0,
             tags_at_rest: _tags,
             contact_fields_at_rest: _fields,
+            inboxes_at_rest: _inboxes,
+            surveys_at_rest: _surveys,
             push_window_ms: _ms,
             ...rest
           } = counts as Record<string, number>;

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +7,7 @@ import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createLog } from '../../src/log.ts';
 import type { Database } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { migrate } from '../../src/mirror/migrations.ts';
 import { restoreDump } from '../../src/mirror/tools/restore-dump.ts';
 import { writeDump } from '../../src/mirror/tools/write-dump.ts';
 import { temporaryFolder } from '../support/checkout.ts';
@@ -266,10 +267,20 @@ describe('musterd restore', () => {
   });
 
   it('brings a dump of a mirror that was made before the baseline up to date', async () => {
+    const before = await createEmpty();
+    using baseline = temporaryFolder();
+    cpSync('migrations', baseline.path, { recursive: true });
+    for (const name of readdirSync(baseline.path))
+      if (/^(?!0001)\d/.test(name)) rmSync(join(baseline.path, name));
+    await migrate(before.db, { folder: baseline.path });
+    const chunks: Buffer[] = [];
+    for await (const chunk of writeDump({ url: before.url, version: '0', onRows: () => {} }))
+      chunks.push(chunk);
     const database = await createEmpty();
     const checksum = '0'.repeat(64);
     const [first, last] = ['0001_mirror', '0070_known_rows'];
-    const numbered = text
+    const numbered = Buffer.concat(chunks)
+      .toString()
       .replace(/(-- migration )0001_baseline .*/, `$1${first} ${checksum}\n$1${last} ${checksum}`)
       .replace(/^0001_baseline\t(.*)\t.*$/m, `${first}\t$1\t${checksum}\n${last}\t$1\t${checksum}`)
       .replace(
@@ -282,7 +293,7 @@ describe('musterd restore', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(await dumpSchema(database.db)).toEqual(await dumpSchema(stage.db));
     const { rows } = await runSqlText(database.db, 'select name from sync.migrations');
-    expect(rows).toEqual([['0001_baseline']]);
+    expect(rows).toEqual([['0001_baseline'], ['0002_listings']]);
     writeFileSync(part, gzipSync(numbered.replaceAll(last, '0069_receipts')));
     const older = await musterd((await createEmpty()).url, 'restore', part);
     expect([older.code, older.stderr]).toEqual([1, expect.stringContaining('of an earlier musterd')]);

@@ -60,7 +60,7 @@ describe('what a run asks of Postgres', () => {
     expect(report).toMatchObject({ outcome: 'complete', counts: { users_read: 500 } });
     const all = sent.take();
     expect({ requests: stage.emulator.requests.length, ...tally(all) }).toEqual({
-      requests: 7,
+      requests: 10,
       statements: 18,
       transactions: 5,
       leaseWrites: 2,
@@ -79,7 +79,7 @@ describe('what a run asks of Postgres', () => {
       const report = await runReconcile(fresh, first.config, 'reconcile', { log, groups: scheduledGroups });
       expect(report).toMatchObject({ outcome: 'complete', counts: { adopted: 500 } });
       const { statements, transactions } = tally(unrenewed(seen.take()));
-      expect({ statements, transactions }).toEqual({ statements: 86, transactions: 23 });
+      expect({ statements, transactions }).toEqual({ statements: 107, transactions: 28 });
     } finally {
       await fresh.close();
       await seen.close();

@@ -1,3 +1,4 @@
+import { listedResources } from '../../src/model/listed-resources.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Variants } from '../../src/emulator/variants.ts';
 import { byText } from '../support/by-text.ts';
@@ -83,14 +84,13 @@ describe('every deployment is mirrored whole, and a second run is silent', () =>
     expect(Object.keys(silent.counts).toSorted(byText)).toEqual(
       [
         'users_read',
-        'tags_read',
-        'contact_fields_read',
+        ...listedResources.map(({ name }) => `${name}_read` as const),
         'contact_counts',
         ...(silent.counts.users_unresolved ? ['users_unresolved'] : []),
         // What an answer shows as it was need not be read again.
-        ...(['users_at_rest', 'tags_at_rest', 'contact_fields_at_rest'] as const).filter(
-          (kind) => silent.counts[kind],
-        ),
+        ...['users', ...listedResources.map(({ name }) => name)]
+          .map((name) => `${name}_at_rest` as const)
+          .filter((kind) => silent.counts[kind]),
       ].toSorted(byText),
     );
     expect(stage.updates()).toEqual([]);
@@ -108,7 +108,7 @@ describe('every deployment is mirrored whole, and a second run is silent', () =>
     expect({ tags: count('/v1/tags'), fields: count('/v1/contact-fields'), requests }).toEqual({
       tags: 2,
       fields: 2,
-      requests: 7,
+      requests: 10,
     });
   });
 });
