@@ -24,6 +24,8 @@ export interface IndependentService {
   /** Raw JSON rows by id; ids are texts, so that they stay exact. */
   readonly tags: Map<string, string>;
   readonly fields: Map<string, string>;
+  /** Rows of whatever else it lists, by endpoint, such as `POST /v1/templates`. */
+  readonly more: Map<string, Map<string, string>>;
   readonly updates: { id: string; keys: string[] }[];
   close(): Promise<void>;
 }
@@ -135,6 +137,8 @@ function answer(
     case 'POST /v1/contacts/count':
       return [200, '4711'];
     default: {
+      const listed = service.more.get(path);
+      if (listed !== undefined) return [200, pageOf(listed, body)];
       const [, id = ''] = /^GET \/v1\/tag\/(\d+)$/.exec(path) ?? [];
       const row = tags.get(id);
       return row === undefined ? [404, '"not found"'] : [200, row];
@@ -182,7 +186,7 @@ export async function createIndependentService(): Promise<IndependentService> {
     15,
     (id) => `{"id":${id},"title":"f${id}","kind":{"type":"text","max":9007199254740993}}`,
   );
-  const state = { people, tags, fields, updates: [] };
+  const state = { people, tags, fields, more: new Map<string, Map<string, string>>(), updates: [] };
   const server = createServer((request, response) => {
     void readBody(request).then((body) => {
       const [status, json] = isAuthorized(request.headers.authorization)
