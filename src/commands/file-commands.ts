@@ -1,4 +1,6 @@
 /** The commands that write files and read them. Each module is loaded only when it is called. */
+import { exportNameOf } from '../model/listed-resource.ts';
+import { listedResources } from '../model/listed-resources.ts';
 import { MusterdError } from '../errors.ts';
 import type { Adding, WithOptions } from './add-commands.ts';
 import type { FileOptions } from './import.ts';
@@ -46,7 +48,7 @@ export function addFileCommands<C extends WithOptions<C>>(
   group('Look');
   add(
     'export [what]',
-    'write users (the default), tags, contact-fields, contact-counts or changes to a file',
+    `write users (the default), ${listedResources.map(exportNameOf).join(', ')}, contact-counts or changes to a file`,
     async (context, options, [what = 'users']) =>
       (await import('./export.ts')).exportCommand(context, options, what),
   )

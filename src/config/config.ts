@@ -69,7 +69,7 @@ export const configSchema = z.strictObject({
       ),
     listings: text
       .default('0 * * * *')
-      .describe('When the daemon refreshes tags and contact fields, likewise.'),
+      .describe('When the daemon refreshes the listings (tags, contact fields, inboxes, surveys), likewise.'),
     counts: text.default('*/15 * * * *').describe('When the daemon counts contacts, likewise.'),
   }),
   edits: section({

@@ -1,6 +1,6 @@
 /**
- * The parts of a run: `users` in both directions, `listings` (tags and contact fields), contact `counts`, or `edits`,
- * the fast path for users who were just edited in the mirror.
+ * The parts of a run: `users` in both directions, `listings` (tags, contact fields, inboxes, surveys), contact
+ * `counts`, or `edits`, the fast path for users who were just edited in the mirror.
  */
 export type RunGroup = 'users' | 'listings' | 'counts' | 'edits';
 
