@@ -1,9 +1,10 @@
+import surveys from '../../src/model/listed/surveys.ts';
 import tags from '../../src/model/listed/tags.ts';
 import { describe, expect, it } from 'vitest';
 import type { AbsenceDecision, DecidedAbsence, RefreshResult } from '../../src/model/absence.ts';
 import { type Listing, type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
 import type { ListingRest, RestingListing } from '../../src/model/rest.ts';
-import type { ListedRow } from '../../src/model/listed-resource.ts';
+import type { ListedResource, ListedRow } from '../../src/model/listed-resource.ts';
 import { standFor } from '../../src/reconcile/at-rest.ts';
 import { scopeOf } from '../../src/reconcile/missing-rows.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
@@ -30,6 +31,9 @@ interface StageOptions {
   readonly result?: Partial<RefreshResult>;
   readonly row?: Refreshable['row'];
   readonly decided?: ReadonlyMap<bigint, DecidedAbsence>;
+  readonly resource?: ListedResource;
+  /** Rows that lack what is read row by row. */
+  readonly lacking?: readonly ListedRow[];
 }
 
 const atRest: ListingRest = { mark: '2', schema: '0036', since: '1', present: 7, isLacking: false };
@@ -41,6 +45,8 @@ function createStage({
   result,
   row,
   decided = new Map(),
+  resource = tags,
+  lacking = [],
   digests,
   rest = atRest,
   resting = null,
@@ -52,6 +58,7 @@ function createStage({
     absences: AbsenceDecision[];
     rejected: number;
     asked: unknown[];
+    replaced: unknown[];
   } = {
     published: 0,
     learned: [],
@@ -59,6 +66,7 @@ function createStage({
     absences: [],
     rejected: 0,
     asked: [],
+    replaced: [],
   };
   const changed: RefreshResult = { added: 1, changed: 2, absent: [], population: 100, ...result };
   const rows = ['a', 'b', 'c'];
@@ -74,7 +82,7 @@ function createStage({
     requests: 4,
   };
   const of: Refreshable = {
-    resource: tags,
+    resource,
     list: (options) => {
       told.asked.push(options.memory, options.size);
       options.onPage?.(3);
@@ -88,7 +96,12 @@ function createStage({
   };
   const mirror = Object.assign(createMirrorStandIn([]), {
     readKnownListing: () => Promise.resolve({ memory, rest, resting }),
-    gatherListing: () => ({ ...createGathered(), differing: () => differing }),
+    gatherListing: () => ({
+      ...createGathered(),
+      differing: () => differing,
+      replace: (replaced: unknown) => told.replaced.push([told.published, replaced]),
+    }),
+    readLackingRows: (_: unknown, most: number) => Promise.resolve(lacking.slice(0, most)),
     compareListing: () => Promise.resolve(changed),
     applyListing: () => {
       told.published += 1;
@@ -129,6 +142,79 @@ describe('refresh', () => {
       asked: [memory, 100],
       memory: [learned],
       absences: [{ missing: [], gone: [] }],
+    });
+  });
+
+  describe('of what a listing leaves out', () => {
+    const survey = (id: number, more: object = {}): ListedRow => ({
+      id: BigInt(id),
+      name: 'S',
+      raw: {},
+      ...more,
+    });
+    const lacking = [survey(1, { question: null }), survey(2, { question: null })];
+
+    it('reads it row by row, takes nothing else of the row, and publishes it with the others', async () => {
+      const asked: bigint[] = [];
+      const { run, told, notes } = createStage({
+        resource: surveys,
+        digests: ['a'],
+        lacking,
+        result: { added: 0, changed: 0 },
+        row: (id) => {
+          asked.push(id);
+          return Promise.resolve(id === 1n ? survey(1, { question: 'How?', name: 'Other' }) : null);
+        },
+      });
+      await run();
+      expect(asked).toEqual([1n, 2n]);
+      // Before anything was published. Empty where there is none: nobody asks again.
+      expect(told.replaced).toEqual([
+        [0, survey(1, { question: 'How?' })],
+        [0, survey(2, { question: '' })],
+      ]);
+      expect(told).toMatchObject({ published: 1, learned: [] });
+      expect(notes.reasons).toEqual([]);
+    });
+
+    it('asks for some in a run, and the others wait for the next', async () => {
+      let asked = 0;
+      const row = (id: bigint) => {
+        asked += 1;
+        return Promise.resolve(survey(Number(id)));
+      };
+      const many = Array.from({ length: 60 }, (_, at) => survey(at + 1));
+      await createStage({ resource: surveys, lacking: many, row }).run();
+      expect(asked).toBe(50);
+    });
+
+    it('publishes the listing all the same where the service does not answer, and is partial', async () => {
+      const { run, told, notes } = createStage({
+        resource: surveys,
+        lacking,
+        row: () => Promise.reject(refusal(500)),
+      });
+      await run();
+      expect(told).toMatchObject({ published: 1, replaced: [] });
+      expect(notes.reasons).toEqual([expect.stringContaining('surveys: ')]);
+    });
+
+    it('ends where the credentials are refused', async () => {
+      const { run, told } = createStage({
+        resource: surveys,
+        lacking,
+        row: () => Promise.reject(refusal(401)),
+      });
+      await expect(run()).rejects.toMatchObject({ code: 'credentials' });
+      expect(told.published).toBe(0);
+    });
+
+    it('asks for nothing where the pages are as they were, or the listing leaves nothing out', async () => {
+      const row = () => Promise.reject(new Error('asked'));
+      const under = standFor(atRest, settings);
+      const resting = { mark: '1', under, digests: ['a'], shown: 7 };
+      await createStage({ resource: surveys, digests: ['a'], resting, lacking, row }).run();
+      await createStage({ lacking, row }).run();
     });
   });
 

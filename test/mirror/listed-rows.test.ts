@@ -1,0 +1,206 @@
+import { CompiledQuery, sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Transaction } from '../../src/mirror/db/database.ts';
+import { withSpool } from '../../src/mirror/db/spool.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { publishListing, readLackingRows, tableOf } from '../../src/mirror/listings/listings.ts';
+import { readKnownTeam, isSameTeam } from '../../src/mirror/team/known-team.ts';
+import { writeTeam } from '../../src/mirror/team/pinned-teams.ts';
+import type { ListedResource, ListedRow } from '../../src/model/listed-resource.ts';
+import { listedResources } from '../../src/model/listed-resources.ts';
+import inboxes from '../../src/model/listed/inboxes.ts';
+import surveys from '../../src/model/listed/surveys.ts';
+import { decodeListed } from '../../src/service/wire-lists.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { servers } from '../support/servers.ts';
+
+const teamId = 41n;
+const run = { teamId, runId: 1n };
+const rowOf = (
+  of: ListedResource,
+  { id, ...row }: { readonly id: number } & Readonly<Record<string, unknown>>,
+) => decodeListed(of)({ id, ...row }, BigInt(id));
+const inbox = (id: number, row: object = {}) =>
+  rowOf(inboxes, { id, name: `Inbox ${id}`, team: 41, members: [1, 2], phones: ['+15550100'], ...row });
+const survey = (id: number, row: object = {}) =>
+  rowOf(surveys, { id, name: `Survey ${id}`, updated: '2026-01-01', ...row });
+
+describe.each(servers())('rows of a listing on $name', (server) => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+  });
+  afterAll(() => database.close());
+  beforeEach(() =>
+    write((tx) =>
+      tx.executeQuery(
+        CompiledQuery.raw(
+          'truncate mirror.inboxes, mirror.surveys, mirror.teams, mirror.users, sync.listing_changes',
+        ),
+      ),
+    ),
+  );
+  const query = async (text: string) => (await runSqlText(database.db, text)).rows;
+  const write = <R>(work: (tx: Transaction) => Promise<R>) =>
+    database.db.transaction(async (tx) => {
+      await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
+      return work(tx);
+    });
+  const show = (of: ListedResource, ...rows: readonly ListedRow[]) =>
+    withSpool(tableOf(of), rows, (spool) => write((tx) => publishListing(tx, run, spool)));
+  const lacking = async (most: number, ...rows: readonly ListedRow[]) => {
+    const found = await withSpool(tableOf(surveys), rows, (spool) =>
+      readLackingRows(database.db, teamId, spool, most),
+    );
+    return found.map(({ id }) => id);
+  };
+
+  it('have a table each, whose columns are those of the description', async () => {
+    const types = {
+      text: 'text',
+      integer: 'bigint',
+      boolean: 'boolean',
+      texts: 'jsonb',
+      ids: 'jsonb',
+      object: 'jsonb',
+    };
+    const own = [
+      ['first_seen_at', 'timestamp with time zone'],
+      ['gone_at', 'timestamp with time zone'],
+      ['id', 'bigint'],
+      ['raw', 'jsonb'],
+      ['team_id', 'bigint'],
+    ];
+    for (const { name, columns } of listedResources) {
+      const described = Object.entries(columns).flatMap(([column, kind]) =>
+        kind === 'team' ? [] : [[column, types[kind]]],
+      );
+      expect([
+        name,
+        await query(`select attname::text, format_type(atttypid, null) from pg_attribute
+          where attrelid = 'mirror.${name}'::regclass and attnum > 0 order by attname::text collate "C"`),
+      ]).toEqual([name, [...described, ...own].toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1))]);
+    }
+    expect(await query('select t from mirror.listed_tables() t')).toEqual(
+      listedResources.map(({ name }) => [name]),
+    );
+  });
+
+  it('are written column by column', async () => {
+    const whole = {
+      id: 7,
+      name: 'Sales',
+      team: 41,
+      members: [9007199254740993n, 2],
+      phones: ['+15550100', '15550101'],
+      phone: '15550100',
+      allowed_domains: ['a.example'],
+      auto_assignable: true,
+      bco_chats: false,
+      forward_number: '15550102',
+      invited: ['b@a.example'],
+      op: 'update',
+      rev: 3,
+      widget_code: '<w>',
+      widget_settings: { position: 2, tos: 'yes', more: { x: 1 } },
+      odd: 'kept',
+    };
+    expect(await show(inboxes, rowOf(inboxes, whole))).toMatchObject({ added: 1, changed: 0 });
+    const { id: _id, team: _team, odd, members, ...rest } = whole;
+    const [[row] = []] = await query(
+      `select to_jsonb(i) - 'first_seen_at' - 'members' from mirror.inboxes i`,
+    );
+    expect(row).toEqual({ team_id: 41, id: 7, ...rest, gone_at: null, raw: { odd } });
+    expect(await query('select members::text from mirror.inboxes')).toEqual([[`[${members.join(', ')}]`]]);
+    expect(await show(inboxes, rowOf(inboxes, whole))).toMatchObject({ added: 0, changed: 0 });
+  });
+
+  it.each([
+    ['left out', { members: undefined, phones: undefined, widget_settings: undefined }],
+    ['null', { members: null, phones: null, widget_settings: null }],
+    ['of another type', { members: 'all', phones: true, widget_settings: [] }],
+  ])('keep a list and an object that is %s, and nothing else', async (_, without) => {
+    await show(inboxes, inbox(1, { widget_settings: { tos: 'x' }, forward_number: '1555' }));
+    const kept = 'select name, members, phones, widget_settings, forward_number from mirror.inboxes';
+    const before = await query(kept);
+    expect(await show(inboxes, inbox(1, { ...without, forward_number: '1555' }))).toMatchObject({
+      changed: 0,
+    });
+    expect(await query(kept)).toEqual(before);
+    expect(await show(inboxes, inbox(1, { ...without, name: 'Other' }))).toMatchObject({ changed: 1 });
+    expect(await query(kept)).toEqual([['Other', [1, 2], ['+15550100'], { tos: 'x' }, null]]);
+    // An empty list is one.
+    await show(inboxes, inbox(1, { name: 'Other', members: [], phones: [] }));
+    expect(await query('select members, phones from mirror.inboxes')).toEqual([[[], []]]);
+  });
+
+  it('lack what is read row by row if they are new, changed or were never asked for', async () => {
+    const all = [survey(1), survey(2), survey(3, { question: 'Why?' })];
+    expect(await lacking(9, ...all)).toEqual([1n, 2n]);
+    expect(await lacking(1, ...all)).toEqual([1n]);
+    await show(surveys, survey(1, { question: 'How?' }), survey(2), survey(3, { question: 'Why?' }));
+    expect(await lacking(9, ...all, survey(4))).toEqual([2n, 4n]);
+    await show(surveys, survey(2, { question: '' }));
+    expect(await lacking(9, ...all)).toEqual([]);
+    expect(await lacking(9, survey(1, { updated: '2026-01-02' }), survey(2), survey(3))).toEqual([1n]);
+    await write((tx) => sql`update mirror.surveys set gone_at = now() where id = 3`.execute(tx));
+    expect(await lacking(9, survey(3))).toEqual([3n]);
+  });
+
+  it('keep what was read row by row until they change', async () => {
+    const question = `select question from mirror.surveys`;
+    await show(surveys, survey(1, { question: 'How?' }));
+    expect(await show(surveys, survey(1))).toMatchObject({ changed: 0 });
+    expect(await query(question)).toEqual([['How?']]);
+    expect(await show(surveys, survey(1, { name: 'Other' }))).toMatchObject({ changed: 1 });
+    expect(await query(question)).toEqual([[null]]);
+  });
+
+  it('that are inboxes have a row per member, whoever that is', async () => {
+    await show(
+      inboxes,
+      inbox(1, { members: [2, 99, 2] }),
+      inbox(2, { members: [] }),
+      inbox(3, { members: null }),
+    );
+    await write((tx) =>
+      sql`insert into mirror.users (team_id, id, name, email, resolved, gone_at)
+        values (41, 2, 'Ana Berg', 'ana@a.example', true, null), (41, 99, 'Left', null, true, now())`.execute(
+        tx,
+      ),
+    );
+    expect(
+      await query('select team_id, inbox_id, user_id from mirror.inbox_members order by user_id'),
+    ).toEqual([
+      [41n, 1n, 2n],
+      [41n, 1n, 99n],
+    ]);
+    const members =
+      'select inbox, user_id, user_name, email, present from report.inbox_members order by user_id';
+    expect(await query(members)).toEqual([
+      ['Inbox 1', 2n, 'Ana Berg', 'ana@a.example', true],
+      ['Inbox 1', 99n, 'Left', null, false],
+    ]);
+    await write((tx) => sql`update mirror.inboxes set gone_at = now() where id = 1`.execute(tx));
+    expect(await query(members)).toEqual([]);
+    await expect(query('insert into mirror.inbox_members values (41, 1, 3)')).rejects.toThrow('view');
+  });
+
+  it('and the team are counted: how many members it has is written when it changes', async () => {
+    const member = (id: number) => ({ id: BigInt(id), name: null, role: null, email: null, phone: null });
+    const team = { id: teamId, name: 'North', listSize: 5n, digest: null, rejected: [], raw: {} };
+    await query(`insert into sync.teams (team, team_id) values ('north', 41) on conflict do nothing`);
+    const known = () => readKnownTeam(database.db.kysely, 'north');
+    for (const ids of [[1, 2], [1, 2, 3], []]) {
+      const now = { ...team, members: ids.map(member) };
+      expect(isSameTeam(await known(), now)).toBe(false);
+      await write((tx) => writeTeam(tx, now));
+      expect(isSameTeam(await known(), now)).toBe(true);
+      // The answer that is known was not read.
+      expect(isSameTeam(await known(), team)).toBe(true);
+      expect(await query('select team, list_size, members from report.teams')).toEqual([
+        ['North', 5n, BigInt(ids.length)],
+      ]);
+    }
+  });
+});

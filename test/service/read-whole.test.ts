@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import inboxes from '../../src/model/listed/inboxes.ts';
+import surveys from '../../src/model/listed/surveys.ts';
+import { nothingLearned } from '../../src/model/listing.ts';
+import { closeAfterEach, openPair } from './client-fixture.ts';
+import { json } from './raw-server.ts';
+
+closeAfterEach();
+
+const asked = { memory: nothingLearned };
+
+describe('a listing without pages', () => {
+  test('is one request without a body, and complete', async () => {
+    const { client, server } = await openPair((socket) => socket.write(json(200, [{ id: 1 }, { id: 2 }])));
+    const seen: number[] = [];
+    const listing = await client.list(inboxes, { ...asked, onPage: (rows) => seen.push(rows) });
+    expect(listing).toMatchObject({ status: 'complete', count: 2, isAsKnown: false, memory: nothingLearned });
+    expect(listing.rows.map(({ id }) => id)).toEqual([1n, 2n]);
+    expect(seen).toEqual([2]);
+    expect(server.requests.map(({ method, path, body }) => [method, path, body])).toEqual([
+      ['GET', '/v1/inboxes', ''],
+    ]);
+  });
+
+  test('is not read a second time if it is as it was', async () => {
+    let name = 'a';
+    const { client } = await openPair((socket) => socket.write(json(200, [{ id: 1, name }])));
+    const first = await client.list(inboxes, asked);
+    const known = first.status === 'complete' ? first.digests : undefined;
+    expect(known).toHaveLength(1);
+    expect(await client.list(inboxes, { ...asked, known })).toMatchObject({
+      isAsKnown: true,
+      count: 0,
+      digests: known,
+    });
+    name = 'b';
+    expect(await client.list(inboxes, { ...asked, known })).toMatchObject({
+      isAsKnown: false,
+      rows: [{ id: 1n, name: 'b' }],
+    });
+  });
+
+  test('is incomplete if a row cannot be taken', async () => {
+    const { client } = await openPair((socket) => socket.write(json(200, [{ id: 1 }, { name: 'x' }])));
+    expect(await client.list(inboxes, asked)).toMatchObject({
+      status: 'incomplete',
+      because: '1 rows could not be taken',
+      count: 1,
+      rejected: [{ resource: 'inboxes', id: null }],
+    });
+  });
+
+  test.each([400, 403, 500])('is an error if it is answered with %i', async (status) => {
+    const { client } = await openPair((socket) => socket.write(json(status, 'error')), {
+      retry: { attempts: 1 },
+    });
+    await expect(client.list(inboxes, asked)).rejects.toMatchObject({ status });
+  });
+});
+
+test.each([inboxes, surveys])(
+  '$name: a service that does not know the path lists nothing',
+  async (listed) => {
+    const { client } = await openPair((socket) => socket.write(json(404, 'not found')));
+    expect(await client.list(listed, asked)).toMatchObject({ status: 'complete', count: 0, rows: [] });
+  },
+);
