@@ -7,7 +7,9 @@ import type { SeenDaemon } from '../../src/model/daemons.ts';
 import { counts as countsView, countsRange } from '../../src/page/render/counts.ts';
 import { glance } from '../../src/page/render/glance.ts';
 import { runsPage } from '../../src/page/render/runs-list.ts';
-import { tags } from '../../src/page/render/tags.ts';
+import inboxes from '../../src/model/listed/inboxes.ts';
+import tags from '../../src/model/listed/tags.ts';
+import { listedCsv, listedRows } from '../../src/page/render/listed-rows.ts';
 import type { PageContext } from '../../src/page/render/view.ts';
 import { waiting } from '../../src/page/render/waiting-list.ts';
 import { contextOf, now, textOf } from './page-context.ts';
@@ -115,7 +117,7 @@ describe('the first view of a first day', () => {
     for (const part of [
       'Nothing to do',
       'Both sides of harbour were equal at 11:59:18, 42 s ago. The next run begins at 12:04.',
-      'This mirror began 10 minutes ago, at 11:49:56. Its first run took 400 people, 1,200 tags and 60 contact fields from the service as they were, and sent nothing. What was before that, nobody wrote down; what moves from now on is kept.',
+      'This mirror began 10 minutes ago, at 11:49:56. Its first run took 400 people, 60 contact fields and 1,200 tags from the service as they were, and sent nothing. What was before that, nobody wrote down; what moves from now on is kept.',
       'complete 42 s ago, run 3 of 3',
       '0 since it began',
       'nothing was sent so far',
@@ -502,8 +504,34 @@ describe('counts of a first day', () => {
   ])('say of the tags of a mirror %s what is so', (_, more, words) => {
     const listed = { ...read.tags, ...more };
     expect(show({ tags: listed })).toContain(words);
-    const view = tags({ ...listed, rows: [], found: 0, gone: 0 }, contextFor('/tags'));
+    const view = listedRows(tags, { ...listed, rows: [], found: 0, gone: 0 }, contextFor('/tags'));
     expect(textOf(view.main)).toContain(words);
     expect(textOf(view.main)).not.toContain('added above');
+  });
+
+  it('show the rows of any listing, with its first columns, and all of them in the file', () => {
+    const row = {
+      team_id: 41n,
+      id: 7n,
+      name: 'Sales',
+      members: [1, 2],
+      phones: ['+15550100', '15550101'],
+      phone: null,
+      widget_settings: { tos: 'x' },
+      first_seen_at: new Date('2026-02-03'),
+      gone_at: null,
+    };
+    const listed = { ...read.tags, rows: [row], found: 1, gone: 0, now: 1 };
+    const context = contextFor('/inboxes');
+    const text = textOf(listedRows(inboxes, listed, context).main);
+    for (const part of ['1 inbox now', 'Sales', '+15550100, 15550101', 'Contact fields', 'Surveys'])
+      expect(text).toContain(part);
+    const { head, rows } = listedCsv(inboxes, listed, context);
+    expect(Object.fromEntries(head.map((name, at) => [name, rows[0]?.[at]]))).toMatchObject({
+      id: 7n,
+      name: 'Sales',
+      members: '[1,2]',
+      widget_settings: '{"tos":"x"}',
+    });
   });
 });

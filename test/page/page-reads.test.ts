@@ -4,7 +4,8 @@ import { readCounts, stepFor } from '../../src/page/read/page-counts.ts';
 import { type PeopleFilter, readPeople } from '../../src/page/read/page-people.ts';
 import { readPerson } from '../../src/page/read/page-person.ts';
 import type { PageReader } from '../../src/page/read/page-reader.ts';
-import { readTags } from '../../src/page/read/page-tags.ts';
+import tags from '../../src/model/listed/tags.ts';
+import { readListedRows } from '../../src/page/read/page-listed.ts';
 import { readSending, readWaitingView } from '../../src/page/read/page-waiting-view.ts';
 import { noteDaemon } from '../../src/mirror/team/known-daemons.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
@@ -295,8 +296,8 @@ describe('counts and tags', () => {
   });
 
   it('has tags that came after the first look as added, and what is gone', async () => {
-    const usual = { q: '', hasGone: false, sort: 'tag', isDown: false, before: 0, limit: 10 } as const;
-    const { rows, months, ...rest } = await readTags(readerOf(41n), usual);
+    const usual = { q: '', hasGone: false, sort: 'name', isDown: false, before: 0, limit: 10 } as const;
+    const { rows, months, ...rest } = await readListedRows(readerOf(41n), tags, usual);
     expect(rows.map(({ tag }) => tag)).toEqual(['b%d', 'old']);
     expect(rest).toEqual({ found: 2, gone: 1, now: 2, beganAt: new Date('2026-01-05') });
     expect(months.slice(-3).map(({ added, gone }) => [added, gone])).toEqual([
@@ -305,9 +306,11 @@ describe('counts and tags', () => {
       [0, 1],
     ]);
     expect(
-      (await readTags(readerOf(41n), { ...usual, q: '%', isDown: true })).rows.map(({ tag }) => tag),
+      (await readListedRows(readerOf(41n), tags, { ...usual, q: '%', isDown: true })).rows.map(
+        ({ tag }) => tag,
+      ),
     ).toEqual(['b%d']);
-    expect((await readTags(readerOf(41n), { ...usual, hasGone: true })).found).toBe(1);
+    expect((await readListedRows(readerOf(41n), tags, { ...usual, hasGone: true })).found).toBe(1);
   });
 
   it('has its tags from the first complete run on, and no earlier row for the beginning', async () => {

@@ -106,14 +106,12 @@ async function readWeeks(
   return rows;
 }
 
-/** Number of tags or contact fields that came and went in a month. */
+/** Number of rows of a listing that came and went in a month. */
 export interface MovedMonth {
   readonly month: Date;
   readonly added: number;
   readonly gone: number;
 }
-
-export type GrowingList = 'tags' | 'contact_fields';
 
 export interface ListedRead {
   readonly now: number;
@@ -126,7 +124,7 @@ export interface ListedRead {
 export async function readMonths(
   { db, now }: PageReader,
   teamIds: readonly Id[],
-  listed: GrowingList,
+  listed: string,
 ): Promise<ListedRead> {
   const table = sql.table(`mirror.${listed}`);
   const ofTeams = sql`team_id = any (${idArray(teamIds)})`;

@@ -2,6 +2,8 @@
 import type { Glance } from '../read/page-glance.ts';
 import type { PageRun } from '../read/page-runs.ts';
 import type { Id } from '../../model/id.ts';
+import { inPlural } from '../../model/listed-resource.ts';
+import { listedResources } from '../../model/listed-resources.ts';
 import { type Html, html, none } from './html.ts';
 import type { PageContext } from './view.ts';
 import { at, clockTime, count, inLetters, isSameDay, listed, longAgo, many, span } from './words.ts';
@@ -14,8 +16,7 @@ export function sinceItBegan(beganAt: Date, now: Date): Html {
 
 const firstTaken = [
   ['adopted', 'person', 'people'],
-  ['tags_added', 'tag', 'tags'],
-  ['contact_fields_added', 'contact field', 'contact fields'],
+  ...listedResources.map((listed) => [`${listed.name}_added`, listed.noun, inPlural(listed)] as const),
 ] as const;
 
 /** The run of a team that first took anything of that kind from the service. */

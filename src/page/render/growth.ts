@@ -1,4 +1,6 @@
 /** What grows beside the contacts, each with its file: tags, contact fields and roles; and the contacts of several teams. */
+import { exportNameOf, inPlural } from '../../model/listed-resource.ts';
+import { listedResources } from '../../model/listed-resources.ts';
 import type { CountsRead, ListedRead } from '../read/page-counts.ts';
 import { drawMoves } from './chart.ts';
 import { empty, section, table } from './components.ts';
@@ -74,6 +76,14 @@ export function monthsChart(context: PageContext, { months, now, beganAt }: List
   return html`<div class="card">${moveChart(drawMoves(moves), moves, sentence)}<details><summary class="note">As a table</summary>${byMonth}</details></div>`;
 }
 
+/** The name of a listing or of a column, as a heading. */
+export const capital = (words: string): string =>
+  words.charAt(0).toUpperCase() + words.slice(1).replaceAll('_', ' ');
+
+/** To each of the listings. */
+export const toListings = (context: PageContext): Html =>
+  html`${listedResources.map((one) => html`<a href="${to(context, `/${exportNameOf(one)}`)}">${capital(inPlural(one))}</a> `)}`;
+
 export function listings(context: PageContext, { teamId, tags, contactFields, roles }: CountsRead): Html {
   const note = ({ now, months }: ListedRead) =>
     html`${count(now)} now${cameOrWent(months) ? '; added above, gone below the line' : ''}`;
@@ -97,10 +107,14 @@ export function listings(context: PageContext, { teamId, tags, contactFields, ro
     roles.length === 0
       ? empty('dashed', 'No roles yet', 'Roles are known once a run has read who has them.')
       : table(context, { caption: 'Roles', columns, rows });
-  return html`<div class="columns"><div>${section('Tags', monthsChart(context, tags, 'Tags'), {
-    note: note(tags),
-    more: html`<a href="${to(context, '/tags')}">All tags</a> ${asCsv(context, 'tags')}`,
-  })}${section('Contact fields', monthsChart(context, contactFields, 'Contact fields'), { note: note(contactFields), more: asCsv(context, 'contact_fields') })}</div>${section('Roles', ofRoles, { note: html`${many(users, 'user')}${asOf}`, more: asCsv(context, 'roles') })}</div>`;
+  return html`<p class="note">Each of them: ${toListings(context)}</p><div class="columns"><div>${section(
+    'Tags',
+    monthsChart(context, tags, 'Tags'),
+    {
+      note: note(tags),
+      more: html`<a href="${to(context, '/tags')}">All tags</a> ${asCsv(context, 'tags')}`,
+    },
+  )}${section('Contact fields', monthsChart(context, contactFields, 'Contact fields'), { note: note(contactFields), more: asCsv(context, 'contact_fields') })}</div>${section('Roles', ofRoles, { note: html`${many(users, 'user')}${asOf}`, more: asCsv(context, 'roles') })}</div>`;
 }
 
 /** A row for each step of each segment that was counted. `?of=` asks for the parts below. */

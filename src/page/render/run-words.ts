@@ -1,5 +1,7 @@
 /** Runs in words. */
 import type { PageRun } from '../read/page-runs.ts';
+import { inPlural } from '../../model/listed-resource.ts';
+import { listedResources } from '../../model/listed-resources.ts';
 import { type Html, html, none } from './html.ts';
 import { pill } from './pills.ts';
 import { count, many } from './words.ts';
@@ -13,12 +15,11 @@ const moves = [
   ['settled', 'settled'],
   ['held', 'held'],
   ['gone', 'left'],
-  ['tags_added', 'tags new'],
-  ['tags_changed', 'tags changed'],
-  ['tags_gone', 'tags gone'],
-  ['contact_fields_added', 'fields new'],
-  ['contact_fields_changed', 'fields changed'],
-  ['contact_fields_gone', 'fields gone'],
+  ...listedResources.flatMap((listed) => [
+    [`${listed.name}_added`, `${inPlural(listed)} new`] as const,
+    [`${listed.name}_changed`, `${inPlural(listed)} changed`] as const,
+    [`${listed.name}_gone`, `${inPlural(listed)} gone`] as const,
+  ]),
 ] as const;
 
 /** How much a run moved in all. */
@@ -36,7 +37,7 @@ export function movedInWords({ counts }: Pick<PageRun, 'counts'>): string {
 export const laneNames = {
   users: 'Users',
   edits: 'Edits',
-  listings: 'Tags and fields',
+  listings: 'Listings',
   counts: 'Contact counts',
 } as const;
 export type Lane = keyof typeof laneNames;

@@ -1,11 +1,13 @@
 /** All views of the page in the order of the tabs, each with its query and its rendering. */
+import { exportNameOf } from '../../model/listed-resource.ts';
+import { listedResources } from '../../model/listed-resources.ts';
 import { readChanges } from '../read/page-changes.ts';
 import { readCounts } from '../read/page-counts.ts';
 import { readGlance } from '../read/page-glance.ts';
 import { readPeople } from '../read/page-people.ts';
 import { readPerson } from '../read/page-person.ts';
 import { readOneRun, readRuns } from '../read/page-runs.ts';
-import { readTags } from '../read/page-tags.ts';
+import { readListedRows } from '../read/page-listed.ts';
 import { readWaitingView } from '../read/page-waiting-view.ts';
 import { changesFilter } from '../render/changes-filter.ts';
 import { counts, countsRange } from '../render/counts.ts';
@@ -15,7 +17,7 @@ import { changes, changesCsv } from '../render/ledger-view.ts';
 import { people, peopleFilter, peopleCsv } from '../render/people.ts';
 import { onePerson } from '../render/person.ts';
 import { oneRun, runsCsv, runsPage } from '../render/runs-list.ts';
-import { tags, tagsFilter, tagsCsv } from '../render/tags.ts';
+import { listedFilter, listedCsv, listedRows } from '../render/listed-rows.ts';
 import { type View, view } from '../render/view.ts';
 import { waiting, waitingCsv } from '../render/waiting-list.ts';
 
@@ -51,13 +53,15 @@ export const pageViews: readonly View[] = [
     render: counts,
     csv: countsCsv,
   }),
-  view({
-    path: '/tags',
-    tab: 'Counts',
-    read: (reader, asked) => readTags(reader, tagsFilter(asked)),
-    render: tags,
-    csv: tagsCsv,
-  }),
+  ...listedResources.map((resource) =>
+    view({
+      path: `/${exportNameOf(resource)}`,
+      tab: 'Counts',
+      read: (reader, asked) => readListedRows(reader, resource, listedFilter(asked)),
+      render: (read, context) => listedRows(resource, read, context),
+      csv: (read, context) => listedCsv(resource, read, context),
+    }),
+  ),
   view({
     path: '/changes',
     tab: 'Changes',
