@@ -7,6 +7,13 @@ const byStepper = (seeds: number, by: string): Guard['watch'] => ({ tier: 'stepp
 
 export const sessionGuards: readonly Guard[] = [
   {
+    name: 'pulls lock the user',
+    file: `${users}/user-rows.ts`,
+    find: '        for update skip locked',
+    replace: '',
+    watch: byStepper(3, 'no edit is lost'),
+  },
+  {
     name: 'pushes lock the user',
     file: `${users}/intents.ts`,
     find: 'offset 0 for share skip locked) u',
