@@ -18,7 +18,7 @@ const texts = [
   'ßſİıﬁ',
   '١٢٣',
   "'; drop table mirror.users; --",
-  '$1 $$ %s ${x} {{x}}',
+  '$1 $$ %s $ {x} {{x}}',
   '<script>alert(1)</script>',
   '\\',
   '"',

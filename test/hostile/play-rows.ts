@@ -18,6 +18,11 @@ import { heapMb, type Played } from './play-answers.ts';
 type Row = Readonly<Record<string, unknown>>;
 
 const columns = ['email', 'phone', 'role_id'] as const;
+/** As text; of what is neither a text nor a number as JSON, which no column has. */
+const inText = (value: unknown): string =>
+  typeof value === 'object' && value !== null
+    ? JSON.stringify(value)
+    : `${(value ?? '') as string | number | bigint}`;
 const silent = createLog({ level: 'silent' });
 /** What the rows of an answer say, however deep they stand in it. */
 function rowsIn(value: unknown, found: Row[] = []): readonly Row[] {
@@ -50,7 +55,7 @@ export async function playRows(db: Database, count: number, seed: number, users:
   const given = new Set<string>();
   const written = new Set<string>();
   const note = (id: unknown, column: string, value: unknown) =>
-    given.add(`${String(id)} ${column} ${String(value ?? '')}`);
+    given.add(`${String(id)} ${column} ${inText(value)}`);
   const sql = async (text: string) => (await runSqlText(db, text)).rows;
   let percent = 0;
   const noteRows = (text: string) => {
@@ -108,7 +113,7 @@ export async function playRows(db: Database, count: number, seed: number, users:
     emulator.clearRequests();
     for (const [id, ...had] of await sql(`select id, ${columns.join(', ')} from mirror.users`)) {
       for (const [at, column] of columns.entries()) {
-        if (!given.has(`${String(id)} ${column} ${String(had[at] ?? '')}`))
+        if (!given.has(`${String(id)} ${column} ${inText(had[at])}`))
           played.broken.push(`run ${run}: the mirror has ${String(id)} ${column} ${inspect(had[at])}`);
       }
     }
