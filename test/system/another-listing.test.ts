@@ -129,7 +129,9 @@ describe('another listing', () => {
     const [head, first] = (await musterd('export', 'templates')).stdout.split('\r\n');
     expect(head).toBe('\ufeffid,title,uses,shared,keywords,updated,first_seen_at');
     expect(first).toMatch(/^1,Title 1,1,false,"\[""a"",""b""\]",,/);
-    await expect(sql(`delete from mirror.templates`)).rejects.toThrow('DELETE on mirror.templates is not possible');
+    await expect(sql(`delete from mirror.templates`)).rejects.toThrow(
+      'DELETE on mirror.templates is not possible',
+    );
   });
 
   it('is followed, and what became of its rows is kept', async () => {

@@ -4,6 +4,8 @@ import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { ownVariables } from '../../src/config/environment.ts';
 import { settingPaths } from '../../src/config/config.ts';
+import { exportNameOf } from '../../src/model/listed-resource.ts';
+import { listedResources } from '../../src/model/listed-resources.ts';
 import { createProgram } from '../../src/commands/program.ts';
 import { ROOT } from '../support/checkout.ts';
 
@@ -95,6 +97,7 @@ const isWord = (word: string) =>
   isDefined(word) ||
   isFile(word) ||
   commands.has(word) ||
+  listedResources.some((resource) => exportNameOf(resource) === word) ||
   isSetting(word);
 
 /** How a piece of code looks, and whether there is what it names. */

@@ -18,7 +18,7 @@ export interface ListedFilter {
 }
 
 /** With the columns that the reports show. */
-export interface ShownRow {
+export interface RowOnPage {
   readonly team_id: Id;
   readonly id: Id;
   readonly first_seen_at: Date;
@@ -27,7 +27,7 @@ export interface ShownRow {
 }
 
 export interface ListedRowsRead extends ListedRead {
-  readonly rows: readonly ShownRow[];
+  readonly rows: readonly RowOnPage[];
   readonly found: number;
   readonly gone: number;
 }
@@ -48,7 +48,7 @@ export async function readListedRows(
   const way = isDown ? sql`desc` : sql`asc`;
   const ofTeams = sql`team_id = any (${idArray(teamIds)})`;
   const wanted = sql`${ofTeams} and gone_at is ${hasGone ? sql`not null` : sql`null`} and (${q} = '' or ${sql.ref(name)} ilike ${like})`;
-  const { rows } = await sql<ShownRow>`
+  const { rows } = await sql<RowOnPage>`
     select team_id, id, ${sql.join(columns.map((column) => sql.ref(column)))}, first_seen_at, gone_at from ${table} where ${wanted}
     order by ${key} ${way} nulls last, id ${way}, team_id limit ${limit} offset ${before}`.execute(db);
   const counted = await sql<{ found: number; gone: number }>`

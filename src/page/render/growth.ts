@@ -10,7 +10,7 @@ import { teamName } from './layout.ts';
 import { to } from './links.ts';
 import { moveChart, shareBar } from './show-chart.ts';
 import { type Csv, csvFrom, type PageContext, teamOf } from './view.ts';
-import { clockTime, count, day, many, named } from './words.ts';
+import { capital, clockTime, count, day, many, named } from './words.ts';
 
 /** The part of the counts that `?of=` asks for as a file. */
 const asCsv = (context: PageContext, of: string): Html =>
@@ -75,10 +75,6 @@ export function monthsChart(context: PageContext, { months, now, beganAt }: List
   });
   return html`<div class="card">${moveChart(drawMoves(moves), moves, sentence)}<details><summary class="note">As a table</summary>${byMonth}</details></div>`;
 }
-
-/** The name of a listing or of a column, as a heading. */
-export const capital = (words: string): string =>
-  words.charAt(0).toUpperCase() + words.slice(1).replaceAll('_', ' ');
 
 /** To each of the listings. */
 export const toListings = (context: PageContext): Html =>

@@ -1,5 +1,5 @@
 /** The rows of a listing: how they grew, and each of them. */
-import type { ListedFilter, ListedRowsRead, ShownRow } from '../read/page-listed.ts';
+import type { ListedFilter, ListedRowsRead, RowOnPage } from '../read/page-listed.ts';
 import { printable } from '../../model/in-words.ts';
 import { toJson } from '../../model/json.ts';
 import { inPlural, type ListedResource, shownColumnsOf } from '../../model/listed-resource.ts';
@@ -15,11 +15,11 @@ import {
   teamCells,
   teamColumns,
 } from './components.ts';
-import { cameOrWent, capital, monthsChart, toListings } from './growth.ts';
+import { cameOrWent, monthsChart, toListings } from './growth.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import { type Csv, csvFrom, type ViewRequest, type PageContext, type PageShown, teamOf } from './view.ts';
-import { count, day, many, named, time, visible } from './words.ts';
+import { capital, count, day, many, named, time, visible } from './words.ts';
 
 const perPage = 100;
 const mostInFile = 100_000;
@@ -88,7 +88,7 @@ function list(context: PageContext, resource: ListedResource, { rows, found }: L
       { label: capital(resource.noun), sort: 'name' },
       ...teamColumns(context),
       { label: 'Id', sort: 'id' },
-      ...otherColumns(resource).map((column) => ({ label: capital(column) })),
+      ...otherColumns(resource).map((column) => ({ label: capital(column.replaceAll('_', ' ')) })),
       { label: 'First seen', sort: 'first' },
       ...(hasGone ? [{ label: 'Gone' }] : []),
     ],
@@ -133,7 +133,7 @@ export const listedCsv = (
     team: (row) => teamOf(context, row.team_id).team || null,
     id: (row) => row.id,
     ...Object.fromEntries(
-      shownColumnsOf(resource).map((column) => [column, (row: ShownRow) => inFile(row[column])]),
+      shownColumnsOf(resource).map((column) => [column, (row: RowOnPage) => inFile(row[column])]),
     ),
     first_seen_at: (row) => row.first_seen_at,
     gone_at: (row) => row.gone_at,
