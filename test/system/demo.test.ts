@@ -132,10 +132,12 @@ describe('while the demo goes on', () => {
     const { run } = reports();
     const users = '  users          200 read, 1 newly held\n';
     const rest = '  1 field waits for a person: see "musterd held"\n';
-    const counts = { users_read: 200, held: 1, tags_read: 7, contact_fields_read: 3, contact_counts: 1 };
+    const read = { users_read: 200, contact_fields_read: 3, inboxes_read: 2, surveys_read: 4, tags_read: 7 };
+    const counts = { ...read, held: 1, contact_counts: 1 };
     const held = { counts, held: 1 };
     expect(run(held)).toBe(`${head}${users}${rest}`);
-    const listings = '  tags           7 read\n  contact fields 3 read\n';
+    const listings =
+      '  contact fields 3 read\n  inboxes        2 read\n  surveys        4 read\n  tags           7 read\n';
     expect(run({ ...held, groups: ['users', 'listings'] })).toBe(`${head}${users}${listings}${rest}`);
     expect(run({ ...held, groups: ['users', 'counts'] })).toBe(
       `${head}${users}  contact counts 1 taken\n${rest}`,
