@@ -141,12 +141,14 @@ export function printPlan(
   printUserChanges(context, changes);
   if (report.cost.requests > 0) printLine(context.out, costInWords(report));
   printRefusal(context, report);
+  const wordOf = (resource: string) => resource.replace('_', ' ');
+  const same: string[] = [];
   for (const { resource, added, changed, absent } of listings) {
-    printLine(
-      context.out,
-      `${resource.replace('_', ' ')}: ${added} to add, ${changed} to change, ${absent} missing`,
-    );
+    const words = `${wordOf(resource)}: ${added} to add, ${changed} to change, ${absent} missing`;
+    if (added + changed + absent > 0) printLine(context.out, words);
+    else same.push(wordOf(resource));
   }
+  if (same.length > 0) printLine(context.out, `no change: ${same.join(', ')}`);
   for (const reason of notes.reasons) printLine(context.out, `not complete: ${printable(reason)}`);
   for (const warning of notes.warnings) printLine(context.out, `note: ${printable(warning)}`);
 }

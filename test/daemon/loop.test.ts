@@ -1,5 +1,6 @@
 /** The loop over a stand-in for its store: what is due and edited is what a test says. */
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { createLoop, type LoopOptions } from '../../src/daemon/loop.ts';
 import { createProcessQueue, type TeamWork } from '../../src/daemon/queue.ts';
 import type { LoopStore, LoopTeam } from '../../src/daemon/run-due.ts';
@@ -51,7 +52,7 @@ async function createStage(given: Partial<LoopOptions> = {}) {
       return Promise.resolve('complete');
     },
     firstRunNow: false,
-    monotonicMs: () => performance.now(),
+    monotonicMs: () => systemClock.monotonicMs(),
     onTrouble: (error) => {
       throw error;
     },

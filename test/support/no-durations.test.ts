@@ -23,7 +23,9 @@ const clocks = [
 const clockReaders: Readonly<Record<string, string>> = {
   'daemon/systemd.test.ts':
     'What is sent to systemd is this very clock: it lies between one look and a later one on any machine.',
+  'mutation/test-runner.ts': 'Stryker is told how long each test took, to play the quick ones first.',
   'simulation/run.ts': 'How long a seed took is printed for whoever plays many; no test looks at it.',
+  'stepper/run.ts': 'How long the seeds took is printed; no test looks at it.',
   'support/scale-out.ts': 'These are figures for `npm run bench`: no test looks at them.',
 };
 
@@ -39,6 +41,7 @@ const waits = /timers\/promises|\bsetTimeout\(|expect\.poll\([^;]*timeout|\bvi\.
 const waiters: Readonly<Record<string, string>> = {
   'simulation/postgres.ts': 'Its socket has a method of that name, which does nothing.',
   'simulation/world.ts': 'It has the timers of the simulated world, which no clock drives.',
+  'stepper/sessions-thread.ts': 'A statement is answered, or the server is asked again for whom it waits.',
   'support/eventually.ts': 'Everybody else waits by it, for something that happens.',
 };
 
