@@ -107,7 +107,7 @@ export function measureStructure(root = here): readonly Figure[] {
     figure('tests: lines', countLines(tests), null),
     figure('of them support', countLines(textsIn(root, 'test/support', '.ts')), null),
     figure('migrations: files', migrations.length, 20),
-    figure('migrations: lines', countLines(migrations), 3_200),
+    figure('migrations: lines', countLines(migrations), 3_400),
     figure(
       'functions and views stated again by a later migration',
       repeated(migrations.flatMap(statedIn)).length,
