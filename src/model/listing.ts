@@ -60,6 +60,8 @@ export interface CompleteListing<Row> extends ListingBase<Row> {
   readonly digests: readonly string[] | undefined;
   /** Whether all pages have the known digests, so that none of their rows was read. */
   readonly isAsKnown: boolean;
+  /** Whether the service has this listing at all: one that is answered with 404 counts as empty. */
+  readonly isOffered: boolean;
 }
 
 /** Rows may be missing. They may be published, but nothing may be concluded from an absence. */

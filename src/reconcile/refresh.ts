@@ -79,6 +79,8 @@ async function withListing<R>(
     if (atRest > 0) notes.count(`${name}_at_rest`, atRest);
     notes.event({ kind: 'read', resource: name, how: isAsKnown(listing) ? 'nothing' : 'all' });
     if (listing.status === 'incomplete') notes.partial(`${name}: ${listing.because}`);
+    else if (!listing.isOffered)
+      notes.warn(`${name}: the service has no such listing (404), which counts as an empty one`);
     const differing = rows.differing();
     warnOfTwice(notes, name, differing);
     return await work({ listing, rows, differing });

@@ -52,6 +52,7 @@ const noneListed = (memory: ListingMemory): CompleteListing<ListedRow> => ({
   requests: 1,
   digests: undefined,
   isAsKnown: false,
+  isOffered: false,
 });
 
 export function createListingEndpoints(call: MakeCall, pages: PagesSettings): ListingEndpoints {

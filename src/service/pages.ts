@@ -67,7 +67,7 @@ function conclude<Row>(
   const all = rejectedCount === 0 ? flaws : [...flaws, `${rejectedCount} rows could not be taken`];
   const base = { rows: [], count, rejected, memory, requests: reading.requests() };
   if (all.length > 0) return { status: 'incomplete', because: all.join('; '), ...base };
-  return { status: 'complete', ...base, digests, isAsKnown: false };
+  return { status: 'complete', ...base, digests, isAsKnown: false, isOffered: true };
 }
 
 function collect<Row extends { readonly id: Id }>(
@@ -129,7 +129,14 @@ async function readNumbered<Row extends { readonly id: Id }>(
   });
   if (walk.kind === 'as-known') {
     const nothing = { rows: [], count: 0, rejected: [], requests: reading.requests() };
-    return { status: 'complete', ...nothing, memory, digests: start.digests, isAsKnown: true };
+    return {
+      status: 'complete',
+      ...nothing,
+      memory,
+      digests: start.digests,
+      isAsKnown: true,
+      isOffered: true,
+    };
   }
   if (walk.kind === 'contradiction' || (isGrown && walk.isRagged)) return null;
   const same = memory.limit === limit && memory.firstPage === firstPage;

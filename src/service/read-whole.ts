@@ -30,6 +30,7 @@ export async function readWhole<Row extends { readonly id: Id }>({
       requests: 1,
       digests,
       isAsKnown: true,
+      isOffered: true,
     };
   const collector = createCollector<Row>(sink ?? kept.sink);
   collector.add(page);
@@ -38,5 +39,5 @@ export async function readWhole<Row extends { readonly id: Id }>({
   const base = { rows: [...kept.rows.values()], count, rejected, memory, requests: 1 };
   return rejectedCount > 0
     ? { status: 'incomplete', because: `${rejectedCount} rows could not be taken`, ...base }
-    : { status: 'complete', ...base, digests, isAsKnown: false };
+    : { status: 'complete', ...base, digests, isAsKnown: false, isOffered: true };
 }

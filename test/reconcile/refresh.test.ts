@@ -25,7 +25,10 @@ interface StageOptions {
   readonly digests?: readonly string[];
   readonly rest?: ListingRest;
   readonly resting?: RestingListing | null;
-  readonly listing?: Partial<Pick<Listing<ListedRow>, 'rejected'>> & { readonly because?: string };
+  readonly listing?: Partial<Pick<Listing<ListedRow>, 'rejected'>> & {
+    readonly because?: string;
+    readonly isOffered?: boolean;
+  };
   /** Ids that it gives twice with different values. */
   readonly differing?: readonly bigint[];
   readonly result?: Partial<RefreshResult>;
@@ -73,6 +76,7 @@ function createStage({
   const asKnown = (known: readonly string[] | undefined) => ({
     digests,
     isAsKnown: digests !== undefined && `${known}` === `${digests}`,
+    isOffered: listing?.isOffered ?? true,
   });
   const common = {
     rows: [],
@@ -143,6 +147,16 @@ describe('refresh', () => {
       memory: [learned],
       absences: [{ missing: [], gone: [] }],
     });
+  });
+
+  it('says that the service has no such listing, and plans it so', async () => {
+    const stage = createStage({ listing: { isOffered: false } });
+    const warnings = ['tags: the service has no such listing (404), which counts as an empty one'];
+    await stage.run();
+    expect(stage.notes).toMatchObject({ reasons: [], warnings });
+    const planned = createRunNotes();
+    await planRefresh(stage.of, stage.mirror, settings, planned);
+    expect(planned).toMatchObject({ reasons: [], warnings });
   });
 
   describe('of what a listing leaves out', () => {

@@ -62,6 +62,10 @@ test.each([inboxes, surveys])(
   '$name: a service that does not know the path lists nothing',
   async (listed) => {
     const { client } = await openPair((socket) => socket.write(json(404, 'not found')));
-    expect(await client.list(listed, asked)).toMatchObject({ status: 'complete', count: 0, rows: [] });
+    expect(await client.list(listed, asked)).toMatchObject({
+      status: 'complete',
+      count: 0,
+      isOffered: false,
+    });
   },
 );

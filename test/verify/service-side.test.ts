@@ -16,6 +16,7 @@ const team: Team = {
 const none = {
   digests: undefined,
   isAsKnown: false,
+  isOffered: true,
   status: 'complete' as const,
   rows: [],
   count: 0,
