@@ -1,6 +1,12 @@
 /** Everything that the two sides have in common, side by side. Values in, values out. */
 import type { Id } from '../model/id.ts';
-import { columnNamesOf, isKept, type ListedResource, type ListedRow } from '../model/listed-resource.ts';
+import {
+  columnNamesOf,
+  inPlural,
+  isKept,
+  type ListedResource,
+  type ListedRow,
+} from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
 import type { MirroredUser } from '../model/mirrored-user.ts';
 import type { Team } from '../model/team.ts';
@@ -94,7 +100,15 @@ export function compare(mirrored: Mirrored, service: ServiceSnapshot): Compariso
     users === null
       ? { differences: [], oneSided: [], unread: [] }
       : compareUsers(mirrored.users, { users, members: team.members, complete: complete.has('users') });
-  const unread = [...service.unread, ...ofUsers.unread];
+  const missed = listedResources.filter(
+    ({ name }) =>
+      service.notOffered.has(name) && mirrored.listed.get(name)?.some(({ gone_at }) => gone_at === null),
+  );
+  const unread = [
+    ...service.unread,
+    ...missed.map((resource) => `${inPlural(resource)}: the service has no such listing (404)`),
+    ...ofUsers.unread,
+  ];
   const parts = [
     compareTeam(mirrored, team),
     ofUsers,

@@ -47,6 +47,8 @@ export interface ServiceSnapshot {
   readonly listed: ReadonlyMap<string, readonly ListedRow[]>;
   /** Parts read to their end, `users` or a resource: only of those can it be said what is not there. */
   readonly complete: ReadonlySet<string>;
+  /** Resources that the service has no listing of. */
+  readonly notOffered: ReadonlySet<string>;
   /** What could not be read to its end, in words. */
   readonly unread: readonly string[];
   /** Ids that stand in one answer more than once. */
@@ -203,11 +205,16 @@ export async function readService(
   }
   const options = { memory: nothingLearned, size: pages.size };
   const rows = new Map<string, readonly ListedRow[]>();
+  const notOffered = new Set<string>();
   for (const resource of listedResources) {
     const { name } = resource;
     const words = inPlural(resource);
     const question = { ...options, filter: filters[name] ?? {} };
     const listing = await attempt(words, unread, () => service.list(resource, question));
+    if (listing?.status === 'complete' && !listing.isOffered) {
+      notOffered.add(name);
+      continue;
+    }
     if (listing !== null) rows.set(name, listing.rows);
     if (noteListing(words, listing, unread)) complete.add(name);
   }
@@ -216,6 +223,7 @@ export async function readService(
     users: users?.users ?? null,
     listed: rows,
     complete,
+    notOffered,
     unread,
     repeated,
   };

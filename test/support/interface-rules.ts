@@ -32,7 +32,7 @@ const general: readonly Row[] = [
     ],
   }),
   rule('General rules', '3. `X-Request-Id` on every response', {
-    client: ['service/call-outcome.ts', 'Answered.requestId', 'in every event and every error'],
+    client: ['service/call-outcome.ts', 'AnswerMetadata.requestId', 'in every event and every error'],
     emulator: ['emulator/service-routes.ts', 'addServiceRoutes X-Request-Id'],
     tests: [
       conforms('every response carries X-Request-Id, each its own'),

@@ -27,7 +27,7 @@ describe('a field that nobody documented and that is another in every answer', (
 
     expect(await stage.run()).toMatchObject({ outcome: 'complete' });
     expect(await versions()).toEqual(before);
-    expect((await stage.plan()).listings.map(({ changed }) => changed)).toEqual([0, 0]);
+    expect((await stage.plan()).listings.map(({ changed }) => changed)).toEqual([0, 0, 0, 0]);
 
     const { team } = stage.emulator;
     team.editUser(team.users()[0]?.id ?? 0, { first: 'Robin' });

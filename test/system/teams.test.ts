@@ -167,13 +167,13 @@ teams:
     const gate = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const unhook = stage.emulator.before({ path: '/v1/tags' }, async () => {
+    const unhook = stage.emulator.before({ path: '/v1/contact-fields' }, async () => {
       reached = true;
       await gate;
     });
     const before = (await runsOf()).length;
     const running = startMusterd(['reconcile', '--json'], environment());
-    await eventually('the run of the north reads tags', () => reached);
+    await eventually('the run of the north reads its first listing', () => reached);
     running.process.kill('SIGTERM');
     release();
     unhook();
