@@ -257,7 +257,7 @@ export const guards: readonly Guard[] = [
     outcome,
     "if (!quiet) return 'unknown';",
     '',
-    bySimulation(4, 'what was given up has no effect'),
+    bySimulation(7, 'what has moved was moved by others'),
   ),
   guard(
     'what is shown proves that it arrived',
@@ -278,7 +278,7 @@ export const guards: readonly Guard[] = [
     sendGuard,
     'breaker.open || monotonicMs() > sendByMs',
     'breaker.open',
-    bySimulation(15, 'a push leaves soon after the read'),
+    bySimulation(18, 'a push leaves soon after the read'),
   ),
   guard(
     'a harmed name stops what is about to leave',

@@ -24,6 +24,9 @@ export async function createReplicas(
   const { serve } = await import('../../src/daemon/serve.ts');
   const { createLog } = await import('../../src/log.ts');
   const { MusterdError } = await import('../../src/errors.ts');
+  const { getTasks } = await import('node-cron');
+  // The processes of an earlier world did not end in an orderly way, and ids are drawn: the same seed draws the same.
+  for (const task of getTasks().values()) await task.destroy();
   const log = createLog({ level: 'silent' });
   let runs = 0;
 

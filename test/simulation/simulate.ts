@@ -210,7 +210,10 @@ export async function simulate(ground: Ground, seed: number, off: ReadonlySet<st
         replicas.serve(process, configs()).then(
           () => world.trace(`${process.name} serves`),
           // The database was away at its start: somebody starts it again.
-          () => world.kill(process),
+          (error: unknown) => {
+            world.trace(`${process.name} does not start: ${(error as Error).message.slice(0, 200)}`);
+            world.kill(process);
+          },
         );
         // At the end of all trouble it is gone.
         world.after(endOfTroubleMs - world.now(), () => world.kill(process), null);
