@@ -1,5 +1,6 @@
 /** Listed resources, whole and row by row; and counts. */
 
+import { ServiceError } from '../errors.ts';
 import type { PaginationBody } from '../model/contact-count.ts';
 import type { Id } from '../model/id.ts';
 import { inPlural, type ListedResource, type ListedRow } from '../model/listed-resource.ts';
@@ -64,20 +65,27 @@ export function createListingEndpoints(call: MakeCall, pages: PagesSettings): Li
     const words = inPlural(resource);
     const decode = decodeListed(resource);
     const long = { property: null, decode: decodeList(words, decode) };
+    let isAnswered = false;
     const ask = async (body: object | undefined, known: string | undefined) => {
       const asked = { long, isLeft: (digest: string) => digest === known };
-      return takePage(await call({ operation, body, list: asked }), (whole) =>
-        decodePage(whole, words, decode),
-      );
+      const reply = await call({ operation, body, list: asked });
+      isAnswered = true;
+      return takePage(reply, (whole) => decodePage(whole, words, decode));
     };
-    if (!resource.list.isPaged)
-      return await readWhole({ ...options, fetchAll: (known) => ask(undefined, known) });
     const fetchPage = (page: PageQuery, known?: string) => ask({ ...options.filter, ...page }, known);
-    return await readListing({ ...options, ...pages, updatedOf: updatedOf(resource), fetchPage });
+    try {
+      if (!resource.list.isPaged)
+        return await readWhole({ ...options, fetchAll: (known) => ask(undefined, known) });
+      return await readListing({ ...options, ...pages, updatedOf: updatedOf(resource), fetchPage });
+    } catch (error) {
+      // Where some pages were answered, the listing is there, and the rest of it is not known.
+      if (error instanceof ServiceError && error.status === 404 && !isAnswered)
+        return noneListed(options.memory);
+      throw error;
+    }
   };
   return {
-    list: async (resource, options) =>
-      (await nullIfMissing(() => list(resource, options))) ?? noneListed(options.memory),
+    list,
     row: async (resource, id) => {
       const operation = rowOperation(resource);
       if (operation === undefined) throw new Error(`no path of one ${resource.noun} is known`);

@@ -69,3 +69,18 @@ test.each([inboxes, surveys])(
     });
   },
 );
+
+test.each([0, 1, 2])(
+  'a listing of which a later page is answered with 404 is an error: %i pages were known',
+  async (pages) => {
+    const { client } = await openPair((socket, { body }) => {
+      const { page } = JSON.parse(body) as { page: number };
+      socket.write(page === 0 ? json(200, [{ id: 1 }, { id: 2 }]) : json(404, 'not found'));
+    });
+    const memory = {
+      ...nothingLearned,
+      ...(pages === 0 ? {} : { firstPage: 0 as const, limit: 100, pages }),
+    };
+    await expect(client.list(surveys, { memory })).rejects.toMatchObject({ status: 404 });
+  },
+);
