@@ -169,8 +169,8 @@ export async function refresh(
   await mirror.applyRestingListing(resource, { mark: known.rest.mark, under: known.under, digests, shown });
 }
 
-/** How many rows are read one by one in a run. */
-const mostByRow = 50;
+/** How many rows are read one by one in a run, and how many of them may get no answer before the others are left to the next. */
+const [mostByRow, mostInVain] = [50, 3];
 
 /**
  * Reads what the listing leaves out of rows that are new or have changed. Of the answer nothing else is taken: the listing
@@ -185,14 +185,18 @@ async function readByRow(
 ): Promise<number> {
   if (byRow.length === 0 || row === undefined) return 0;
   const lacking = await mirror.readLackingRows(rows, mostByRow);
-  await attempt(notes, name, async () => {
-    for (const known of lacking) {
-      const answer = await row(known.id);
-      // Empty where the service has none: it is not asked again before the row changes.
-      const read = byRow.map((column) => [column, known[column] ?? answer?.[column] ?? '']);
-      rows.replace({ ...known, ...Object.fromEntries(read) });
+  let inVain = 0;
+  for (const known of lacking) {
+    const answer = await attempt(notes, name, () => row(known.id));
+    if (answer === undefined) {
+      inVain += 1;
+      if (inVain === mostInVain) break;
+      continue;
     }
-  });
+    // Empty where the service has none: it is not asked again before the row changes.
+    const read = byRow.map((column) => [column, known[column] ?? answer?.[column] ?? '']);
+    rows.replace({ ...known, ...Object.fromEntries(read) });
+  }
   return lacking.length;
 }
 

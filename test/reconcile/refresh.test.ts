@@ -213,6 +213,25 @@ describe('refresh', () => {
       expect(notes.reasons).toEqual([expect.stringContaining('surveys: ')]);
     });
 
+    it('goes on after a row without an answer, and leaves the others to the next run after three', async () => {
+      const asked: bigint[] = [];
+      const { run, told, notes } = createStage({
+        resource: surveys,
+        lacking: [1, 2, 3, 4, 5, 6].map((id) => survey(id, { question: null })),
+        row: (id) => {
+          asked.push(id);
+          return id % 2n === 1n ? Promise.reject(refusal(500)) : Promise.resolve(survey(Number(id)));
+        },
+      });
+      await run();
+      expect(asked).toEqual([1n, 2n, 3n, 4n, 5n]);
+      expect(told.replaced).toMatchObject([
+        [0, { id: 2n }],
+        [0, { id: 4n }],
+      ]);
+      expect(notes.reasons).toEqual([expect.stringContaining('surveys: ')]);
+    });
+
     it('ends where the credentials are refused', async () => {
       const { run, told } = createStage({
         resource: surveys,
