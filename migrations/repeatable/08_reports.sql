@@ -77,7 +77,8 @@ comment on column report.roster.edited_by is 'Who made that edit.';
 comment on column report.roster.user_name is 'The name as the service joins it.';
 comment on column report.roster.role_arrived is 'Whether the service has this role; false: it was edited here, and waits.';
 
--- Each listing has a view. A new one is read by whoever may read that of the tags.
+-- Each listing has a view. A new one is read by whoever may read that of the tags; who has access to an inbox, with names and
+-- addresses, by whoever may read the roster.
 do $$
 declare
   listed text;
@@ -157,10 +158,10 @@ begin
     comment on column report.teams.changed_at is 'When any of this last changed.';
   end if;
   for one in
-    select c.relname as name, c.oid::regclass as made, to_regclass(format('mirror.%I', c.relname)) as behind,
+    select c.oid::regclass as made, case when c.relname in (select mirror.listed_tables()) then to_regclass(format('mirror.%I', c.relname)) end as behind,
       case a.grantee when 0 then 'public' else a.grantee::regrole::text end as reader
     from pg_class c
-    join pg_class t on t.oid = to_regclass('report.tags')
+    join pg_class t on t.oid = case c.oid::regclass when to_regclass('report.inbox_members') then 'report.roster' else 'report.tags' end::regclass
     cross join lateral aclexplode(t.relacl) a
     where c.relnamespace in ('mirror'::regnamespace, 'report'::regnamespace) and c.oid <> all (before)
       and a.privilege_type = 'SELECT' and a.grantee <> t.relowner

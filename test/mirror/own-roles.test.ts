@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { migrate } from '../../src/mirror/migrations.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -33,4 +36,34 @@ it('a role of one’s own, made as the cookbook says, reads every view of report
       database.db,
       `set local role team_editor_${suffix}; select * from report.${String(view)} limit 1`,
     );
+});
+
+it('what an upgrade adds is read by whoever could read its like before, and by nobody else', async () => {
+  const [ofTags, ofPeople] = [`tags_${suffix}`, `people_${suffix}`];
+  const older = await createTestDatabase({ empty: true });
+  const folder = mkdtempSync(join(tmpdir(), 'musterd-migrations-'));
+  const sql = async (text: string) => (await runSqlText(older.db, text)).rows;
+  const as = (role: string, query: string) => sql(`set local role ${role}; ${query}`);
+  try {
+    cpSync('migrations', folder, { recursive: true });
+    rmSync(join(folder, '0002_listings.sql'));
+    await migrate(older.db, { folder });
+    await sql(`create role ${ofTags}; create role ${ofPeople};
+      grant usage on schema mirror, report to ${ofTags}, ${ofPeople};
+      grant select on report.tags, mirror.tags to ${ofTags};
+      grant select on report.roster, mirror.users to ${ofPeople}`);
+    await migrate(older.db);
+    for (const table of ['report.inboxes', 'mirror.inboxes', 'mirror.inbox_members', 'report.surveys'])
+      expect(await as(ofTags, `select * from ${table}`)).toEqual([]);
+    expect(await as(ofTags, 'select team, members from report.teams')).toEqual([]);
+    // Names and addresses of people, and what else the service says of the team.
+    for (const query of ['* from report.inbox_members', 'email from mirror.users', 'raw from mirror.teams'])
+      await expect(as(ofTags, `select ${query}`)).rejects.toThrow('permission denied');
+    expect(await as(ofPeople, 'select * from report.inbox_members')).toEqual([]);
+    await expect(as(ofPeople, 'select * from report.surveys')).rejects.toThrow('permission denied');
+  } finally {
+    rmSync(folder, { recursive: true });
+    await sql(`drop owned by ${ofTags}, ${ofPeople}; drop role ${ofTags}, ${ofPeople}`);
+    await older.close();
+  }
 });
