@@ -21,9 +21,12 @@ $$;
 do $$
 declare
   reading constant text[] := array['usage on schema mirror, report, sync',
-    'select on all tables in schema report', 'select on mirror.teams, mirror.users, mirror.contact_counts, mirror.roles, sync.role_names',
-    (select format('select on %s', string_agg(format('mirror.%I', t), ', '))
-      from (select mirror.listed_tables() union all select 'inbox_members' where to_regclass('mirror.inbox_members') is not null) l (t)),
+    'select on report.changes, report.contact_counts, report.contact_counts_daily, report.decisions, report.freshness, report.held',
+    'select on report.listing_history, report.missing, report.pending, report.role_changes, report.roles, report.roster',
+    'select on report.roster_changes, report.roster_history, report.runs, report.sync_health, report.tag_growth',
+    'select on report.tag_history, report.usage, mirror.teams, mirror.users, mirror.contact_counts, mirror.roles, sync.role_names',
+    (select format('select on %s', string_agg(format('mirror.%1$I, report.%1$I', t), ', '))
+      from (select mirror.listed_tables() union all select unnest(array['inbox_members', 'teams']) where to_regclass('report.teams') is not null) l (t)),
     'select (team_id, email, phone, added_at) on mirror.user_lookups', 'execute on function sync.settled(interval, boolean, xid8)'];
   one  record;
   what text;

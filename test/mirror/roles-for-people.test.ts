@@ -46,6 +46,14 @@ describe.each(servers())('roles for people without rights on $name', (server) =>
     expect(await mayRead('musterd_reader')).toBe(true);
   });
 
+  it('are given nothing of what others have put beside it', async () => {
+    await run('create view report.own as select email from mirror.users');
+    await migrate(database.db);
+    for (const place of ['report.inbox_members', 'report.teams', 'report.surveys', 'mirror.inboxes'])
+      expect(await mayRead('musterd_reader', place)).toBe(true);
+    expect(await mayRead('musterd_reader', 'report.own')).toBe(false);
+  });
+
   it('are not given back what an administrator took', async () => {
     await run('revoke select on report.changes from musterd_editor');
     await migrate(database.db);
