@@ -111,6 +111,20 @@ describe('musterd check', () => {
     expect(answerOf(report, probe)).toMatchObject(answer);
   });
 
+  it('says that the service has no such listing', async () => {
+    await open();
+    const fault = { kind: 'status', code: 404, label: 'not found', times: 'always' } as const;
+    stage.emulator.addFault({ ...fault, path: '/v1/surveys' });
+    const { code, report } = await check();
+    expect(code).toBe(0);
+    expect(verdictOf(report, 'surveys: pages')).toMatchObject({
+      verdict: 'note',
+      detail: 'the service has no such listing (404), which counts as an empty one',
+    });
+    expect(verdictOf(report, 'surveys: largest limit')).toBeUndefined();
+    expect(verdictOf(report, 'tags: pages')).toMatchObject({ verdict: 'ok' });
+  });
+
   it('says which of two secrets is in use, and when the old one was last needed', async () => {
     await open();
     await stage.run();

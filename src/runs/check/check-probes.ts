@@ -123,6 +123,11 @@ async function probeListing(
     };
     const base = firstPage === null ? 'the numbering does not show' : `numbered from ${firstPage}`;
     const how = cursor === 'date' ? '"page" is ignored, the date cursor works' : base;
+    if (listing.status === 'complete' && !listing.isOffered) {
+      const detail = 'the service has no such listing (404), which counts as an empty one';
+      report.probe(`${name}: pages`, { ...answer, status: 404 }, 'note', detail);
+      return;
+    }
     if (listing.status === 'complete')
       report.probe(`${name}: pages`, answer, 'ok', `${plural(listing.rows.length, 'row')}, ${how}`);
     else report.probe(`${name}: pages`, { ...answer, because: listing.because }, 'fail', listing.because);
