@@ -102,6 +102,26 @@ describe.each(servers())('staged rows on $name', (server) => {
       )
     )[0]?.['n'] !== 0;
 
+  it.each([1, many])('have columns of any name: %i of them', async (count) => {
+    const shape: StageShape<bigint> = {
+      name: 'odd',
+      columns: [
+        ['id', 'bigint'],
+        ['order', 'text'],
+        ['maxSize', 'bigint'],
+      ],
+      values: (id) => [id, `first ${id}`, id + 1n],
+    };
+    const all = Array.from({ length: count }, (_, at) => BigInt(at));
+    const found = await aside((tx) =>
+      withSpool(shape, all, async (spool) => {
+        const staged = await stage(tx, spool);
+        return (await sql`select s.* from ${staged} order by id limit 1`.execute(tx)).rows;
+      }),
+    );
+    expect(found).toEqual([{ id: 0n, order: 'first 0', maxSize: 1n }]);
+  });
+
   it('come to the same by COPY and, for a role that may make no temporary table, as JSON', async () => {
     const fill = tags(many);
     const state = fc.record({ before: listing, gone: listing, missing: listing, listed: listing });

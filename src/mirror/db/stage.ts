@@ -21,7 +21,7 @@ export type Staged = RawBuilder<unknown>;
 export type SpoolOf = Pick<Spool<never>, 'shape' | 'count' | 'blocks'>;
 
 function definitionOf({ shape }: SpoolOf): string {
-  return shape.columns.map(([name, type]) => `${name} ${type}`).join(', ');
+  return shape.columns.map(([name, type]) => `"${name}" ${type}`).join(', ');
 }
 
 function asJson(spool: SpoolOf): Staged {
@@ -49,7 +49,7 @@ export async function stage(tx: Transaction, spool: SpoolOf): Promise<Staged> {
   await sql`
     create temp table if not exists ${table} (${sql.raw(definitionOf(spool))}) on commit delete rows;
     delete from ${table}`.execute(tx);
-  const columns = spool.shape.columns.map(([column]) => column).join(', ');
+  const columns = spool.shape.columns.map(([column]) => `"${column}"`).join(', ');
   const copy = `copy pg_temp.${name} (${columns}) from stdin`;
   await tx.executeQuery(CompiledQuery.raw(copy, [Readable.from(spool.blocks(), { objectMode: false })]));
   return sql`${table} as s`;
