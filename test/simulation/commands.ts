@@ -243,13 +243,16 @@ export async function createCommands(
     if (of === undefined || of === null) return;
     const [[floor] = []] = postgres.ask('select max(change_id) from sync.changes');
     const why = random.between(0, 1) === 0 ? 'a mistake' : undefined;
+    // It has several transactions, and what it edited in one is not taken back by the next.
+    const edited = new Set<string>();
     const onCommit = (changed: readonly string[]) => {
+      for (const key of changed) edited.add(key);
       const undecided = postgres.ask(
         `select user_id, jsonb_object_keys(edits) from sync.changes where ${own} and kind = 'undo' and change_id > ${floor}`,
       );
       for (const [user, column] of isRun ? [] : undecided) {
         const key = keyOf(Number(user), column ?? '');
-        if (!changed.includes(key)) people.undecide(key);
+        if (!edited.has(key)) people.undecide(key);
       }
       if (why !== undefined && !plan.fourEyes) for (const key of changed) letPass(key, by);
     };

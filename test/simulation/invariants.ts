@@ -360,7 +360,8 @@ export function createInvariants(
       const column = columns.find((one) => one === field);
       // An update without a name clears it there, which is nobody's change either.
       const isCleared = column === 'name' && plan.variants['email-update'] === 'clears-name';
-      if (column === undefined || isCleared) continue;
+      // A row that is made again takes what an update of ours has set there meanwhile.
+      if (column === undefined || isCleared || people.lostRows.has(Number(id))) continue;
       const [was, is] = [base, now].map((value) => textOf(column, JSON.parse(value ?? 'null')));
       if (is === undefined || was === is) continue;
       const versions = service.history.get(Number(id)) ?? [];

@@ -43,6 +43,8 @@ export interface People {
   readonly decidedMs: Map<string, number>;
   /** What was let pass, until that was taken back: the value is not sent any more. */
   readonly takenBack: ReadonlyMap<string, string>;
+  /** Users whose row was deleted past the triggers. */
+  readonly lostRows: ReadonlySet<number>;
   /** Users of whom somebody confirmed that they have left. */
   readonly letGo: ReadonlySet<number>;
   /** By user and column, as it is now; of one user or of all. */
@@ -99,6 +101,7 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
   const approvals = new Map<string, Approval>();
   const decidedMs = new Map<string, number>();
   const takenBack = new Map<string, string>();
+  const lostRows = new Set<number>();
   const letGo = new Set<number>();
   const own = `team_id = ${service.team.id}`;
   let number = 0;
@@ -274,6 +277,7 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
       );
       if (row === undefined) return;
       const id = Number(row[0]);
+      lostRows.add(id);
       world.trace(`somebody deletes the row of ${id} past the triggers`);
       postgres.ask(
         `begin; set local session_replication_role = replica; delete from mirror.users where ${own} and id = ${id}; commit`,
@@ -315,6 +319,7 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
     approvals,
     decidedMs,
     takenBack,
+    lostRows,
     letGo,
     stateNow,
     noteEdits,
