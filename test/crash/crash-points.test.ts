@@ -59,7 +59,8 @@ describe('a process that ends at any point', () => {
       CRASH_AT: `${how}:${at}`,
       CRASH_LOG: log,
     });
-    const points = readFileSync(log, 'utf8').trimEnd().split('\n');
+    // A line each; what was written may have had nothing to name it by.
+    const points = readFileSync(log, 'utf8').split('\n').slice(0, -1);
     await arrived(points);
     const isReached = at > 0 && points.length >= at;
     try {
