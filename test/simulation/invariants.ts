@@ -299,7 +299,8 @@ export function createInvariants(
   /** A push that was given up has no effect any more. */
   function stillOpen(sent: Sent, user: number, item: Readonly<Record<string, unknown>>, old: UserRecord) {
     const change = carries.get(`${sent.id} ${user}`);
-    if (change === undefined) return;
+    // The push of a row that somebody deleted past the triggers is over with it.
+    if (change === undefined || people.lostRows.has(user)) return;
     const [[state, outcome] = []] = postgres.ask(
       `select state, outcome::text from sync.changes where ${own} and change_id = ${change}`,
     );
