@@ -35,7 +35,7 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     write((tx) =>
       tx.executeQuery(
         CompiledQuery.raw(
-          'truncate mirror.inboxes, mirror.surveys, mirror.teams, mirror.users, sync.listing_changes',
+          'truncate mirror.inboxes, mirror.surveys, mirror.teams, mirror.users, sync.listing_changes, sync.absences',
         ),
       ),
     ),
@@ -154,6 +154,42 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     expect(await query(question)).toEqual([['How?']]);
     expect(await show(surveys, survey(1, { name: 'Other' }))).toMatchObject({ changed: 1 });
     expect(await query(question)).toEqual([[null]]);
+  });
+
+  it('are those of their own team, whatever another one has under the same id', async () => {
+    await withSpool(tableOf(surveys), [survey(1, { question: 'Theirs?' })], (spool) =>
+      write((tx) => publishListing(tx, { ...run, teamId: 42n }, spool)),
+    );
+    expect(await lacking(9, survey(1))).toEqual([1n]);
+    expect(await show(surveys)).toMatchObject({ absent: [], population: 0 });
+    expect(await show(surveys, survey(1))).toMatchObject({ added: 1, population: 0 });
+    expect(await query('select team_id, question from mirror.surveys order by team_id')).toEqual([
+      [41n, null],
+      [42n, 'Theirs?'],
+    ]);
+  });
+
+  it('that are gone are not missed again', async () => {
+    await show(surveys, survey(1), survey(2));
+    expect(await show(surveys, survey(1))).toMatchObject({ absent: [{ id: 2n }], population: 2 });
+    await write((tx) => sql`update mirror.surveys set gone_at = now() where id = 2`.execute(tx));
+    expect(await show(surveys, survey(1))).toMatchObject({ absent: [], population: 1 });
+  });
+
+  it('that are shown again end their own absence, and no other', async () => {
+    await show(surveys, survey(1), survey(2));
+    await write((tx) =>
+      sql`insert into sync.absences (team_id, resource, id, missing_since)
+        values (41, 'surveys', 1, now()), (41, 'surveys', 2, now()), (41, 'inboxes', 1, now()), (42, 'surveys', 1, now())`.execute(
+        tx,
+      ),
+    );
+    await show(surveys, survey(1));
+    expect(await query('select team_id, resource, id from sync.absences order by 1, 2, 3')).toEqual([
+      [41n, 'inboxes', 1n],
+      [41n, 'surveys', 2n],
+      [42n, 'surveys', 1n],
+    ]);
   });
 
   it('that are inboxes have a row per member, whoever that is', async () => {
