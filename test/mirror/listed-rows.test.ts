@@ -169,6 +169,11 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     ]);
   });
 
+  it.each(listedResources)('of $name are read-only to everybody but a run', async ({ name }) => {
+    for (const edit of [`insert into mirror.${name} (team_id, id) values (41, 9)`, `truncate mirror.${name}`])
+      await expect(query(edit)).rejects.toThrow(/^(INSERT|TRUNCATE) on mirror\.\w+ is not/);
+  });
+
   it('that are gone are not missed again', async () => {
     await show(surveys, survey(1), survey(2));
     expect(await show(surveys, survey(1))).toMatchObject({ absent: [{ id: 2n }], population: 2 });

@@ -222,7 +222,8 @@ describe('Since a record was made', () => {
     });
     await write(`insert into mirror.contact_fields (team_id, id) values (7, 1);
       update mirror.tags set tag = 'x' where team_id = 8;
-      insert into sync.absences (team_id, resource, id, missing_since) values (7, 'contact_fields', 1, now())`);
+      insert into sync.absences (team_id, resource, id, missing_since)
+        values (7, 'contact_fields', 1, now()), (8, 'tags', 1, now())`);
     expect(Object.fromEntries(await readListingRests(db.kysely, 7n))).toMatchObject({
       tags: rest,
       contact_fields: { present: null, isLacking: true },
