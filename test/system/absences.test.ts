@@ -154,6 +154,15 @@ describe('absences that nobody decides by himself', () => {
     expect(await stage.sql('select count(*) from sync.absences')).toEqual([['0']]);
   });
 
+  it('is in the plan with what is to be added, and the listings without a change are in one line', async () => {
+    await open();
+    const [tag] = stage.emulator.team.tags();
+    stage.emulator.team.removeTag(tag?.id ?? 0);
+    const { stdout } = await musterd(['plan']);
+    expect(stdout).toContain('\ntags: 0 to add, 0 to change, 1 missing\n');
+    expect(stdout).toContain('\nno change: contact fields, inboxes, surveys\n');
+  });
+
   it('lets no approval count for what the settings ask for later', async () => {
     await open();
     const tags = stage.emulator.team.tags();
