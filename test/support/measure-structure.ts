@@ -102,12 +102,12 @@ export function measureStructure(root = here): readonly Figure[] {
   const onOneLevel = files.filter(({ path }) => /^mirror\/[^/]+$/.test(path));
   const figure = (what: string, value: number, limit: number | null): Figure => ({ what, value, limit });
   return [
-    figure('src: files', files.length, 550),
-    figure('src: lines', countLines(src), 56_000),
+    figure('src: files', files.length, 590),
+    figure('src: lines', countLines(src), 59_500),
     figure('tests: lines', countLines(tests), null),
     figure('of them support', countLines(textsIn(root, 'test/support', '.ts')), null),
     figure('migrations: files', migrations.length, 20),
-    figure('migrations: lines', countLines(migrations), 3_400),
+    figure('migrations: lines', countLines(migrations), 4_000),
     figure(
       'functions and views stated again by a later migration',
       repeated(migrations.flatMap(statedIn)).length,
@@ -120,18 +120,18 @@ export function measureStructure(root = here): readonly Figure[] {
     figure('spreads of an object or nothing', nodes.filter(isSpreadOrNothing).length, 50),
     figure('branches of one function, most', most, 20),
     figure('files on one level of mirror/', onOneLevel.length, 5),
-    figure('settings', settingsOf(root), 65),
+    figure('settings', settingsOf(root), 70),
     figure('rooms', arrows.size, 25),
     figure('floors', countFloors(arrows), 7),
     figure(
       'arrows',
       [...arrows.values()].reduce((sum, { size }) => sum + size, 0),
-      65,
+      70,
     ),
     figure('circles', findCircles(files).length, 0),
     figure('exported names defined twice', repeated(files.flatMap(({ names }) => names)).length, 0),
     figure('file names used twice', repeated(files.map(({ path }) => basename(path))).length, 5),
-    figure('tables in sync, besides the two of the migrator', tables.length, 16),
+    figure('tables in sync, besides the two of the migrator', tables.length, 18),
     figure('lines of README.md', countLines([readFileSync(join(root, 'README.md'), 'utf8')]), 250),
   ];
 }
