@@ -52,10 +52,7 @@ export function alterAnswer(
     const users = updates.flatMap((update) => call.team.users.get(update.id) ?? []);
     altered = { memberships: users.map((user) => encodeUser(user, call.team.id, call.variants)) };
   }
-  if (updates !== undefined && partial !== undefined) {
-    const keep = parameter(partial, 'keep');
-    altered = changeLists(altered, (rows) => rows.slice(0, Math.floor((rows.length * keep) / 100)));
-  }
+  if (partial !== undefined && endpoint.writes) altered = cutAnswer(altered, parameter(partial, 'keep'));
   if (faultOf(faults, 'empty') !== undefined) altered = changeLists(altered, () => []);
   if (faultOf(faults, 'reorder') !== undefined) altered = changeLists(altered, (rows) => rows.toReversed());
   if (faultOf(faults, 'repeat') !== undefined)
@@ -69,6 +66,15 @@ function updatesOf(endpoint: Endpoint, body: unknown): readonly UserUpdate[] | u
   return checked?.success === true
     ? (checked.data as { readonly users: readonly UserUpdate[] }).users
     : undefined;
+}
+
+/** The first `keep` percent of the users that are the answer of a write; of its keys or letters if it is another. */
+function cutAnswer(body: unknown, keep: number): unknown {
+  const share = (length: number): number => Math.floor((length * keep) / 100);
+  const cut = <P>(parts: readonly P[]): P[] => parts.slice(0, share(parts.length));
+  if (typeof body === 'string') return body.slice(0, share(body.length));
+  if (typeof body !== 'object' || body === null) return body;
+  return 'memberships' in body ? changeLists(body, cut) : Object.fromEntries(cut(Object.entries(body)));
 }
 
 /** A list that is the answer, or the `memberships` or `members` of one. */

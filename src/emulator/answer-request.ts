@@ -127,10 +127,17 @@ function perform(passage: RequestInProgress, team: PlayedTeam): EndpointAnswer {
     shown: () => true,
   };
   const call = alterCall(faults, endpointCall, () => world.stranger(team));
-  const write = (): EndpointAnswer => endpoint.answer(call, alterBody(faults, endpoint, body));
+  const once = (): EndpointAnswer => endpoint.answer(call, alterBody(faults, endpoint, body));
+  const doubled = endpoint.writes ? faultOf(faults, 'doubled') : undefined;
+  const write = doubled === undefined ? once : () => writeTwice(once, doubled);
   const late = endpoint.writes ? faultOf(faults, 'late') : undefined;
   const answer = late === undefined ? write() : postpone(passage, late, endpoint, call.team, write);
   return alterAnswer(faults, endpoint, call, body, answer);
+}
+
+function writeTwice(write: () => EndpointAnswer, doubled: FaultOf<'doubled'>): EndpointAnswer {
+  const [first, second] = [write(), write()];
+  return parameter(doubled, 'answer') === 'first' ? first : second;
 }
 
 /** Delays the write; if it only writes users, answers as if it were done. */

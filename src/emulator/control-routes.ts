@@ -111,6 +111,8 @@ const acts: Readonly<Record<string, ControlAct>> = {
   'GET teams/:team/surveys': (control, asked) => teamOf(control, asked).surveys(),
   'GET teams/:team/inboxes': (control, asked) => teamOf(control, asked).inboxes(),
   'GET teams/:team/schedules': (control, asked) => teamOf(control, asked).schedules(),
+  'GET teams/:team/deliveries': (control, asked) => teamOf(control, asked).deliveries(),
+  'GET teams/:team/conversations-read': (control, asked) => teamOf(control, asked).conversationsRead(),
   'PUT teams/:team/contacts': (control, asked) => {
     const { count, body } = contactsEdit.parse(asked.body);
     teamOf(control, asked).setContacts(count, body);

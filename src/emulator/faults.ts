@@ -63,9 +63,12 @@ export const faultTable = {
   empty: kind('All lists in the answer are empty.', {}),
   shrink: kind('Listings show `keep` percent of their rows, always the same ones.', { keep: 50 }),
   repeat: kind('Every row of a list stands in it twice.', {}),
-  'partial-answer': kind('users/update writes all users and answers with `keep` percent of them.', {
-    keep: 50,
-  }),
+  'partial-answer': kind(
+    'users/update writes all users and answers with `keep` percent of them; any other write answers with so much of its keys or letters.',
+    {
+      keep: 50,
+    },
+  ),
   'partial-apply': kind(
     'users/update writes only the first `keep` percent of the users, and never the field `skip`; 200 all the same, with all users as they are then.',
     { keep: 50, skip: 'none' },
@@ -73,9 +76,14 @@ export const faultTable = {
   ),
   reorder: kind('users/update and users/get answer in the opposite order.', {}),
   late: kind(
-    'A write has its effect later: before the request that is the `requests`-th after it, and `ms` later. `answer`: ok (as if it were done; users/update alone), 504, or reset.',
+    'A write has its effect later: before the request that is the `requests`-th after it, and `ms` later. `answer`: ok (as if it were done; users/update alone), 504, reset, or stall (none at all).',
     { answer: 'ok', requests: 2, ms: 0 },
-    { answer: ['ok', '504', 'reset'] },
+    { answer: ['ok', '504', 'reset', 'stall'] },
+  ),
+  doubled: kind(
+    'A write has its effect twice, as when something on the way repeats it. `answer`: that of the first or of the second.',
+    { answer: 'first' },
+    { answer: ['first', 'second'] },
   ),
   drift: kind(
     'Just before the page is read, a row is added in front, the newest row is removed, or the oldest is touched.',

@@ -1,4 +1,5 @@
 import type { TeamSecret } from './options.ts';
+import type { ScheduleBody } from './request-schemas.ts';
 import type { Moment } from './show-timestamp.ts';
 
 /** A user as the service keeps it, with both halves of the name. A read shows only the joined name. */
@@ -60,9 +61,24 @@ export interface ScheduleRecord {
   readonly uuid: string;
   readonly rev: number;
   readonly op: string;
+  readonly state: 'waiting' | 'sent' | 'cancelled';
+  /** The requests to create it: more than one when its `local_id` was sent again. */
+  readonly creates: number;
   readonly created: Moment;
   readonly updated: Moment;
-  readonly request: Readonly<Record<string, unknown>>;
+  readonly request: Readonly<ScheduleBody>;
+}
+
+/** A message as one recipient got it. */
+export interface DeliveryRecord {
+  readonly scheduleId: number;
+  readonly localId: string | undefined;
+  readonly inboxId: number;
+  /** A phone as it was sent, or `conversation 7`, `list 3`: the emulator knows of neither whom they hold. */
+  readonly recipient: string;
+  /** The time at which it was due. */
+  readonly at: string;
+  readonly content: unknown;
 }
 
 /** All that the service knows of one team, as plain values. */
@@ -82,6 +98,8 @@ export interface PlayedTeam {
   readonly schedules: Map<number, ScheduleRecord>;
   /** Conversations that were marked as read, the newest last. */
   readonly conversationsRead: Readonly<Record<string, unknown>>[];
+  /** Messages that reached somebody, the newest last. */
+  readonly deliveries: DeliveryRecord[];
   contacts: number;
   /** Counts that were set for one pagination body, keyed by `segmentOf`. */
   readonly segments: Map<string, number>;
@@ -109,6 +127,7 @@ export function createTeam(id: number, name: string): PlayedTeam {
     inboxes: new Map(),
     schedules: new Map(),
     conversationsRead: [],
+    deliveries: [],
     contacts: 0,
     segments: new Map(),
     secrets: [],

@@ -11,38 +11,40 @@ import {
   refused,
 } from './endpoint.ts';
 import { type ScheduleBody, scheduleRequest } from './request-schemas.ts';
-import { type ScheduleRecord, nextId } from './played-team.ts';
+import { type PlayedTeam, type ScheduleRecord, nextId } from './played-team.ts';
+import { sendDueMessages, targetFamilies } from './sent-messages.ts';
 import { momentOf, parseMoment, formatMoment } from './show-timestamp.ts';
 import { laterThan } from './update-user.ts';
 import type { TeamRow } from './encode.ts';
 import type { Variants } from './variants.ts';
 
-const quarterHourMs = 15 * 60_000;
+const minuteMs = 60_000;
 
 /** The reason why a ScheduleRequest is refused; `undefined` if it may be stored. */
 function scheduleProblem(request: ScheduleBody, call: EndpointCall): string | undefined {
   const { inbox_id: inboxId, execute_at: executeAt, content } = request;
   if (inboxId === undefined) return 'inbox_id is missing';
-  if (!call.team.inboxes.has(inboxId)) return `no inbox ${inboxId}`;
-  if (executeAt === undefined) return 'execute_at is missing';
-  const at = /[Tt ]/.test(executeAt) ? parseMoment(executeAt) : undefined;
-  if (at === undefined) return 'execute_at is not RFC 3339';
+  const inbox = call.team.inboxes.get(inboxId);
+  if (inbox === undefined) return `no inbox ${inboxId}`;
+  const checked = call.variants['schedule-creator'] === 'checked';
+  if (checked && request.user_id !== undefined && !inbox.members.includes(request.user_id))
+    return `user_id ${request.user_id} is no member of the inbox ${inboxId}`;
   if (content === undefined) return 'content is missing';
   const targets = targetFamilies(request);
   if (targets.length !== 1) return `one target family is needed, not ${targets.length}`;
-  if (call.variants['schedule-rules'] === 'off') return undefined;
-  if (at.ms % quarterHourMs !== 0 || at.nanos !== 0) return 'execute_at is not on a quarter hour';
-  if (at.ms - call.clock.now() < quarterHourMs) return 'execute_at is less than 15 minutes ahead';
-  return undefined;
+  return timeProblem(executeAt, call);
 }
 
-function targetFamilies(request: ScheduleBody): readonly string[] {
-  return [
-    ...(request.phone_number ? ['phone_number'] : []),
-    ...(request.conversation_id ? ['conversation_id'] : []),
-    ...(request.list_id ? ['list_id'] : []),
-    ...(request.targets !== undefined && request.targets.length > 0 ? ['targets'] : []),
-  ];
+function timeProblem(executeAt: string | undefined, call: EndpointCall): string | undefined {
+  if (executeAt === undefined) return 'execute_at is missing';
+  const at = /[Tt ]/.test(executeAt) ? parseMoment(executeAt) : undefined;
+  if (at === undefined) return 'execute_at is not RFC 3339';
+  const { 'schedule-grid': grid, 'schedule-margin': margin } = call.variants;
+  if (grid !== 'none' && (at.ms % (grid * minuteMs) !== 0 || at.nanos !== 0))
+    return `execute_at is not on a multiple of ${grid} minutes`;
+  if (margin !== 'none' && at.ms - call.clock.now() < margin * minuteMs)
+    return `execute_at is less than ${margin} minutes ahead`;
+  return undefined;
 }
 
 const metaKeys = ['content', 'conversation_id', 'list_id'] as const;
@@ -50,7 +52,7 @@ const metaKeys = ['content', 'conversation_id', 'list_id'] as const;
 /** interface.md, Scheduled message. The fields of campaigns are those of messages that a campaign made. */
 function showSchedule(schedule: ScheduleRecord, variants: Variants): TeamRow {
   const { request } = schedule;
-  const execute = parseMoment(String(request['execute_at']));
+  const execute = parseMoment(request.execute_at ?? '');
   return {
     id: schedule.id,
     created: formatMoment(schedule.created, variants.fraction),
@@ -84,7 +86,7 @@ export const scheduleEndpoints: readonly Endpoint[] = [
       summary: 'One scheduled message.',
       response: scheduledMessage,
     },
-    (call) => withSchedule(call, (schedule) => ok(showSchedule(schedule, call.variants))),
+    (call) => withSchedule(call, (schedule) => readSchedule(call, schedule)),
   ),
   bodyEndpoint(
     {
@@ -105,13 +107,7 @@ export const scheduleEndpoints: readonly Endpoint[] = [
       response: cancelled,
       writes: true,
     },
-    (call) =>
-      withSchedule(call, (schedule) => {
-        if (isSent(call, schedule)) return refused('it has been sent');
-        call.team.schedules.delete(schedule.id);
-        call.team.version += 1;
-        return ok('ok');
-      }),
+    (call) => withSchedule(call, (schedule) => cancelSchedule(call, schedule)),
   ),
 ];
 
@@ -120,11 +116,11 @@ function withSchedule(
   answer: (schedule: ScheduleRecord) => EndpointAnswer,
 ): EndpointAnswer {
   if (Number.isNaN(call.id)) return refused('the id is not an integer');
+  sendDueMessages(call.team, call.clock.now());
   const schedule = call.team.schedules.get(call.id);
   return schedule === undefined ? notFound(`no schedule ${call.id}`) : answer(schedule);
 }
 
-/** A `local_id` that was sent before makes no second message. */
 function createSchedule(call: EndpointCall, request: ScheduleBody): EndpointAnswer {
   const { team, variants, clock } = call;
   const problem = scheduleProblem(request, call);
@@ -134,12 +130,25 @@ function createSchedule(call: EndpointCall, request: ScheduleBody): EndpointAnsw
     variants['local-id'] === 'ignored' || !localId
       ? undefined
       : [...team.schedules.values()].find((there) => there.request['local_id'] === localId);
-  if (same !== undefined) return ok(created(same, call));
+  if (same !== undefined && variants['local-id'] === 'refused') return refused('local_id was sent before');
+  if (same !== undefined) {
+    put(team, { ...same, creates: same.creates + 1 });
+    return ok(created(same, call));
+  }
   const id = nextId(team);
   const now = momentOf(clock.now(), id);
-  const schedule = { id, uuid: randomUUID(), rev: 1, op: 'create', created: now, updated: now, request };
-  team.schedules.set(id, schedule);
-  team.version += 1;
+  const schedule: ScheduleRecord = {
+    id,
+    uuid: randomUUID(),
+    rev: 1,
+    op: 'create',
+    state: 'waiting',
+    creates: 1,
+    created: now,
+    updated: now,
+    request,
+  };
+  put(team, schedule);
   return ok(created(schedule, call));
 }
 
@@ -148,22 +157,48 @@ function created(schedule: ScheduleRecord, call: EndpointCall): object {
   return call.variants['schedule-answer'] === 'id-only' ? { id } : { id, rev, uuid };
 }
 
+function readSchedule({ variants }: EndpointCall, schedule: ScheduleRecord): EndpointAnswer {
+  if (schedule.state === 'cancelled' && variants['cancelled-read'] === 'missing')
+    return notFound('it was cancelled');
+  if (schedule.state === 'sent' && variants['sent-read'] === 'missing') return notFound('it has been sent');
+  return ok(showSchedule(schedule, variants));
+}
+
 function replaceSchedule(
   call: EndpointCall,
   schedule: ScheduleRecord,
   request: ScheduleBody,
 ): EndpointAnswer {
-  if (isSent(call, schedule)) return refused('it has been sent');
+  const settled = settledAnswer(call, schedule);
+  if (settled !== undefined) return settled;
   const problem = scheduleProblem(request, call);
   if (problem !== undefined) return refused(problem);
-  const rev = schedule.rev + 1;
-  const updated = laterThan(schedule.updated, schedule.id, call.clock);
-  call.team.schedules.set(schedule.id, { ...schedule, rev, op: 'update', updated, request });
-  call.team.version += 1;
+  const { rev } = put(call.team, { ...changed(call, schedule, 'update'), request });
   return ok({ id: schedule.id, rev, uuid: schedule.uuid });
 }
 
-function isSent(call: EndpointCall, schedule: ScheduleRecord): boolean {
-  const at = parseMoment(String(schedule.request['execute_at']));
-  return at !== undefined && at.ms <= call.clock.now();
+function cancelSchedule(call: EndpointCall, schedule: ScheduleRecord): EndpointAnswer {
+  const settled = settledAnswer(call, schedule);
+  if (settled !== undefined) return settled;
+  put(call.team, { ...changed(call, schedule, 'delete'), state: 'cancelled' });
+  return ok('ok');
+}
+
+/** The answer to a change of a message that was sent or cancelled, and so cannot be changed. */
+function settledAnswer({ variants }: EndpointCall, schedule: ScheduleRecord): EndpointAnswer | undefined {
+  if (schedule.state === 'cancelled') return notFound('it was cancelled');
+  if (schedule.state === 'waiting') return undefined;
+  const why = 'it has been sent';
+  return variants['sent-change'] === 'missing' ? notFound(why) : refused(why);
+}
+
+function changed(call: EndpointCall, schedule: ScheduleRecord, op: string): ScheduleRecord {
+  const updated = laterThan(schedule.updated, schedule.id, call.clock);
+  return { ...schedule, rev: schedule.rev + 1, op, updated };
+}
+
+function put(team: PlayedTeam, schedule: ScheduleRecord): ScheduleRecord {
+  team.schedules.set(schedule.id, schedule);
+  team.version += 1;
+  return schedule;
 }

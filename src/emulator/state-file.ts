@@ -40,7 +40,7 @@ interface StateFile {
   close(): void;
 }
 
-const format = 'musterd emulator state 1';
+const format = 'musterd emulator state 2';
 const everyMs = 1000;
 const rowKeys = ['tags', 'fields', 'surveys', 'inboxes', 'schedules'] as const;
 
@@ -93,7 +93,7 @@ type Plain =
 type Rows = {
   readonly [Key in RowKey]: readonly (PlayedTeam[Key] extends Map<number, infer R> ? R : never)[];
 };
-type StoredTeam = Pick<PlayedTeam, Plain | 'conversationsRead'> &
+type StoredTeam = Pick<PlayedTeam, Plain | 'conversationsRead' | 'deliveries'> &
   Rows & {
     readonly users: readonly UserRecord[];
     readonly roles: readonly (readonly [number, string])[];
@@ -126,6 +126,7 @@ function restore(stored: StoredTeam): PlayedTeam {
   }
   team.secrets.push(...stored.secrets);
   team.conversationsRead.push(...stored.conversationsRead);
+  team.deliveries.push(...stored.deliveries);
   const { listSize, contacts, ratePerMinute, nextId, version, apiKey } = stored;
   return Object.assign(team, { listSize, contacts, ratePerMinute, nextId, version, apiKey });
 }

@@ -14,6 +14,7 @@ import {
 import { newTag } from './request-schemas.ts';
 import { nextId } from './played-team.ts';
 import { momentOf } from './show-timestamp.ts';
+import type { Variants } from './variants.ts';
 
 export const tagEndpoints: readonly Endpoint[] = [
   bodyEndpoint(
@@ -35,12 +36,37 @@ export const tagEndpoints: readonly Endpoint[] = [
   }),
 ];
 
-function createTag(call: EndpointCall, name: string): EndpointAnswer {
+/** What two tags of one name share. */
+function tagKey(name: string, variants: Variants): string {
+  switch (variants['tag-names']) {
+    case 'exact':
+      return name;
+    case 'any-case':
+      return name.toLowerCase();
+    case 'any-spaces':
+      return collapsed(name);
+    case 'any-form':
+      return name.normalize();
+    case 'any':
+      return collapsed(name).normalize().toLowerCase();
+    default:
+      return variants['tag-names'] satisfies never;
+  }
+}
+
+function collapsed(name: string): string {
+  return name.trim().replace(/\s+/g, ' ');
+}
+
+function createTag(call: EndpointCall, given: string): EndpointAnswer {
   const { team, variants, clock } = call;
-  const same = [...team.tags.values()].find((there) => there.tag === name);
+  const key = tagKey(given, variants);
+  const same = [...team.tags.values()].find((there) => tagKey(there.tag, variants) === key);
+  if (same !== undefined && variants['same-tag'] === 'refused') return refused('a tag has this name');
   if (same !== undefined && variants['same-tag'] === 'existing') {
     return ok({ id: same.id, rev: same.rev, uuid: randomUUID() });
   }
+  const name = variants['tag-spaces'] === 'collapsed' ? collapsed(given) : given;
   const id = nextId(team);
   const now = momentOf(clock.now(), id);
   team.tags.set(id, { id, tag: name, color: '#808080', rev: 1, created: now, updated: now });

@@ -3,6 +3,7 @@ import type { EmulatorClock } from './emulator-clock.ts';
 import type { TeamSecret } from './options.ts';
 import type { PageRequest } from './request-schemas.ts';
 import {
+  type DeliveryRecord,
   dropUser,
   type FieldRecord,
   type InboxRecord,
@@ -14,6 +15,7 @@ import {
   nextId,
   type UserRecord,
 } from './played-team.ts';
+import { sendDueMessages } from './sent-messages.ts';
 import { momentOf } from './show-timestamp.ts';
 import { laterThan, type UserChange, writeUser } from './update-user.ts';
 
@@ -50,7 +52,10 @@ export interface TeamControl {
   removeField(id: number): void;
   surveys(): readonly SurveyRecord[];
   inboxes(): readonly InboxRecord[];
+  /** All messages that were ever scheduled, those that were cancelled among them. */
   schedules(): readonly ScheduleRecord[];
+  /** Messages that reached somebody: one for each message and recipient. */
+  deliveries(): readonly DeliveryRecord[];
   conversationsRead(): readonly Readonly<Record<string, unknown>>[];
 
   /** Sets the count of all contacts, or of those that a pagination body selects. */
@@ -83,7 +88,14 @@ export function createTeamControl(
     ...fieldControl(team),
     surveys: () => sortedById(team.surveys),
     inboxes: () => sortedById(team.inboxes),
-    schedules: () => sortedById(team.schedules),
+    schedules: () => {
+      sendDueMessages(team, clock.now());
+      return sortedById(team.schedules);
+    },
+    deliveries: () => {
+      sendDueMessages(team, clock.now());
+      return team.deliveries;
+    },
     conversationsRead: () => team.conversationsRead,
     ...accessControl(team),
     setContacts: (count, body = {}) => {

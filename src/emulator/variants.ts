@@ -100,12 +100,34 @@ export const variantTable = {
   ),
   'retry-after': choice(['absent', 'seconds', 'date', 'nonsense'], 'Retry-After on a 429.'),
   'same-tag': choice(
-    ['another', 'existing'],
-    'POST /v1/tag of a name that is there: a second tag, or the first.',
+    ['another', 'existing', 'refused'],
+    'POST /v1/tag of a name that is there: a second tag, the first, or a 400.',
   ),
+  'tag-names': choice(
+    ['exact', 'any-case', 'any-spaces', 'any-form', 'any'],
+    'What two names of tags may differ in and still be the same one: nothing; the case; spaces at the ends and their number; the Unicode form; all of these.',
+  ),
+  'tag-spaces': choice(['kept', 'collapsed'], 'What the spaces of a new tag become.'),
   'schedule-answer': choice(['full', 'id-only'], 'What creating a scheduled message answers.'),
-  'schedule-rules': choice(['enforced', 'off'], 'Quarter hours, 15 minutes ahead, one target family.'),
-  'local-id': choice(['deduplicated', 'ignored'], 'A schedule whose local_id was sent before.'),
+  'schedule-grid': choiceOrNumber(['none'], 15, 'execute_at falls on a multiple of that many minutes.'),
+  'schedule-margin': choiceOrNumber(['none'], 15, 'The minutes that execute_at lies ahead at least.'),
+  'schedule-creator': choice(
+    ['checked', 'off'],
+    'A schedule whose user_id is no member of the inbox: a 400, or taken.',
+  ),
+  'local-id': choice(
+    ['unique', 'ignored', 'refused'],
+    'A new schedule whose local_id was sent before: the first message, cancelled or not; a second one; or a 400.',
+  ),
+  'sent-change': choice(
+    ['refused', 'missing'],
+    'To replace or cancel a message that has been sent: a 400, or a 404.',
+  ),
+  'sent-read': choice(['shown', 'missing'], 'To read a message that has been sent: shown, or a 404.'),
+  'cancelled-read': choice(
+    ['missing', 'shown'],
+    'To read a message that was cancelled: a 404, or shown with the op delete.',
+  ),
 } as const;
 
 type Table = typeof variantTable;

@@ -27,10 +27,9 @@ export function wireOf(faults: readonly Fault[]): Wire {
   const drip = faultOf(faults, 'drip');
   const oversize = faultOf(faults, 'oversize');
   const silent = faultOf(faults, 'reset-before') ?? faultOf(faults, 'reset-after');
-  if (silent !== undefined || (late !== undefined && parameter(late, 'answer') === 'reset')) {
-    return { kind: 'reset', share: 0, silent: true };
-  }
-  if (faultOf(faults, 'stall') !== undefined) return { kind: 'silence' };
+  const lateAnswer = late === undefined ? undefined : parameter(late, 'answer');
+  if (silent !== undefined || lateAnswer === 'reset') return { kind: 'reset', share: 0, silent: true };
+  if (lateAnswer === 'stall' || faultOf(faults, 'stall') !== undefined) return { kind: 'silence' };
   if (resetIn !== undefined)
     return { kind: 'reset', share: shareOf(parameter(resetIn, 'percent-sent')), silent: false };
   if (truncate !== undefined) return { kind: 'ended', share: shareOf(parameter(truncate, 'percent-sent')) };

@@ -92,7 +92,7 @@ describe('every endpoint takes the calls of', () => {
       await callAll(emulator, manner, name === 'Node fetch' ? ['GET /v1/users/get'] : []);
       expect(emulator.team.users()[0]).toMatchObject({ first: 'Zoë', last: '田中' });
       expect(emulator.team.tags().at(-1)?.tag).toBe('Größe 👟');
-      expect(emulator.team.schedules()).toEqual([]);
+      expect(emulator.team.schedules()).toMatchObject([{ state: 'cancelled' }]);
       expect(emulator.team.conversationsRead()).toHaveLength(1);
     }),
   );

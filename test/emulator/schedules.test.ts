@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { scheduledMessage } from '../../src/emulator/answer-schemas.ts';
 import type { Emulator } from '../../src/emulator/create-emulator.ts';
-import { type Called, call } from './call.ts';
+import { type Called, call, secretOf, token } from './call.ts';
 import { withEmulator } from './with-emulator.ts';
 
 const quarterHourMs = 15 * 60_000;
@@ -23,6 +23,12 @@ function requestOf(emulator: Emulator, changed: object = {}): object {
 
 const create = (emulator: Emulator, changed: object = {}): Promise<Called> =>
   call(emulator, 'POST /v1/schedule', requestOf(emulator, changed));
+
+/** Calls with a token of the emulator's time, which may be ahead. */
+function later(emulator: Emulator, operation: string, body?: object): Promise<Called> {
+  const iat = Math.floor(emulator.clock.now() / 1000);
+  return call(emulator, operation, body, token(secretOf(emulator.environment), { iat }));
+}
 
 describe('scheduled messages', () => {
   it('are created, read, replaced and cancelled, with rev, uuid and op', () =>
@@ -129,7 +135,11 @@ describe('scheduled messages', () => {
       ]) {
         expect([changed, await create(emulator, changed)]).toMatchObject([changed, { status: 200 }]);
       }
-      emulator.setVariants({ 'schedule-rules': 'off', 'schedule-answer': 'id-only' });
+      emulator.setVariants({
+        'schedule-grid': 'none',
+        'schedule-margin': 'none',
+        'schedule-answer': 'id-only',
+      });
       expect((await create(emulator, { execute_at: quarter(0, 1) })).json).toEqual({
         id: expect.any(Number) as number,
       });
@@ -146,18 +156,103 @@ describe('scheduled messages', () => {
       expect(emulator.team.schedules()).toHaveLength(3);
     }));
 
-  it('cannot be changed once they are sent', () =>
+  it('a repeated local_id is counted, stays taken by a message that was cancelled, or is refused', () =>
     withEmulator({}, async (emulator) => {
-      emulator.setVariants({ 'future-iat': 'any' });
+      const { id } = (await create(emulator, { local_id: 'again' })).json as { id: number };
+      await call(emulator, `DELETE /v1/schedule/${id}`);
+      expect((await create(emulator, { local_id: 'again' })).json).toMatchObject({ id });
+      expect(emulator.team.schedules()).toMatchObject([{ id, state: 'cancelled', creates: 2 }]);
+      emulator.setVariants({ 'local-id': 'refused' });
+      expect((await create(emulator, { local_id: 'again' })).status).toBe(400);
+      expect(emulator.team.schedules()).toHaveLength(1);
+    }));
+
+  it('are due on the grid and by the margin of the deployment', () =>
+    withEmulator({ variants: { 'schedule-grid': 60, 'schedule-margin': 24 * 60 } }, async (emulator) => {
+      const day = Math.ceil(Date.now() / (24 * 3_600_000) + 1) * 24 * 3_600_000;
+      const due = async (ms: number) =>
+        (await create(emulator, { execute_at: new Date(ms).toISOString() })).status;
+      expect([await due(day), await due(day + 15 * 60_000)]).toEqual([200, 400]);
+      expect(await due(Math.ceil(Date.now() / 3_600_000 + 1) * 3_600_000)).toBe(400);
+      emulator.setVariants({ 'schedule-grid': 5 });
+      expect([await due(day + 5 * 60_000), await due(day + 60_000)]).toEqual([200, 400]);
+    }));
+
+  it('have a creator who is a member of the inbox, unless the deployment looks away', () =>
+    withEmulator({}, async (emulator) => {
+      const inbox = emulator.team.inboxes()[1];
+      const outsider = emulator.team.users().find(({ id }) => inbox?.members.includes(id) === false);
+      const by = (userId: unknown) => create(emulator, { inbox_id: inbox?.id, user_id: userId });
+      expect((await by(inbox?.members[0])).status).toBe(200);
+      expect((await by(outsider?.id)).status).toBe(400);
+      emulator.setVariants({ 'schedule-creator': 'off' });
+      expect((await by(outsider?.id)).status).toBe(200);
+    }));
+
+  it.each([
+    ['refused', 'shown', 400, 200],
+    ['missing', 'missing', 404, 404],
+  ] as const)('cannot be changed once they are sent: %s, and %s', (change, read, changed, seen) =>
+    withEmulator({ variants: { 'sent-change': change, 'sent-read': read } }, async (emulator) => {
       const { id } = (await create(emulator, { execute_at: quarter(2) })).json as { id: number };
-      emulator.clock.advance(2 * quarterHourMs);
-      const { token, secretOf } = await import('./call.ts');
-      const iat = Math.floor(emulator.clock.now() / 1000);
-      const bearer = token(secretOf(emulator.environment), { iat });
       const request = requestOf(emulator, { execute_at: quarter(8) });
-      expect((await call(emulator, `DELETE /v1/schedule/${id}`, undefined, bearer)).status).toBe(400);
-      expect((await call(emulator, `PUT /v1/schedule/${id}`, request, bearer)).status).toBe(400);
-      expect((await call(emulator, `GET /v1/schedule/${id}`, undefined, bearer)).status).toBe(200);
+      emulator.clock.advance(2 * quarterHourMs);
+      expect((await later(emulator, `DELETE /v1/schedule/${id}`)).status).toBe(changed);
+      expect((await later(emulator, `PUT /v1/schedule/${id}`, request)).status).toBe(changed);
+      expect((await later(emulator, `GET /v1/schedule/${id}`)).status).toBe(seen);
+    }),
+  );
+
+  it('are missing once they are cancelled, or shown as deleted', () =>
+    withEmulator({ variants: { 'cancelled-read': 'shown' } }, async (emulator) => {
+      const { id } = (await create(emulator)).json as { id: number };
+      await call(emulator, `DELETE /v1/schedule/${id}`);
+      expect((await call(emulator, `GET /v1/schedule/${id}`)).json).toMatchObject({ op: 'delete', rev: 2 });
+      expect((await call(emulator, `DELETE /v1/schedule/${id}`)).status).toBe(404);
+    }));
+
+  it('reach each of their recipients once when they are due, and nobody before or when cancelled', () =>
+    withEmulator({}, async (emulator) => {
+      const none = { conversation_id: undefined };
+      const twice = await create(emulator, { ...none, targets: ['14155550101', '2', '2'], local_id: 'a' });
+      await create(emulator, { list_id: 3, ...none });
+      const { id } = (await create(emulator)).json as { id: number };
+      await call(emulator, `DELETE /v1/schedule/${id}`);
+      expect(emulator.team.deliveries()).toEqual([]);
+      emulator.clock.advance(5 * quarterHourMs);
+      const delivered = emulator.team.deliveries();
+      expect(delivered.map(({ recipient, localId }) => [recipient, localId])).toEqual([
+        ['14155550101', 'a'],
+        ['2', 'a'],
+        ['list 3', undefined],
+      ]);
+      expect(delivered[0]).toMatchObject({
+        scheduleId: (twice.json as { id: number }).id,
+        inboxId: emulator.team.inboxes()[0]?.id,
+        at: quarter(4),
+        content: { text: 'Hello' },
+      });
+      emulator.clock.advance(-5 * quarterHourMs);
+      expect(emulator.team.schedules().map(({ state }) => state)).toEqual(['sent', 'sent', 'cancelled']);
+      expect(emulator.team.deliveries()).toHaveLength(3);
+    }));
+
+  it('and tags are told by the control endpoint, with all that was delivered and read', () =>
+    withEmulator({}, async (emulator) => {
+      const tell = async (what: string) =>
+        (await call(emulator, `GET /_emulator/teams/${emulator.team.id}/${what}`)).json;
+      await create(emulator, { local_id: 'a', execute_at: quarter(2) });
+      await create(emulator, { local_id: 'a', execute_at: quarter(2) });
+      const read = { inbox_id: emulator.team.inboxes()[0]?.id, user_id: emulator.team.users()[0]?.id };
+      await call(emulator, 'POST /v1/conversations/read', read);
+      await call(emulator, 'POST /v1/tag', { tag: 'Told' });
+      emulator.clock.advance(2 * quarterHourMs);
+      expect(await tell('schedules')).toMatchObject([
+        { state: 'sent', creates: 2, request: { local_id: 'a' } },
+      ]);
+      expect(await tell('deliveries')).toMatchObject([{ recipient: 'conversation 7', localId: 'a' }]);
+      expect(await tell('conversations-read')).toEqual([read]);
+      expect(((await tell('tags')) as { tag: string }[]).at(-1)).toMatchObject({ tag: 'Told' });
     }));
 });
 
@@ -173,10 +268,32 @@ describe('tags, surveys and conversations', () => {
       expect((await call(emulator, 'POST /v1/tag', { tag: 'New' })).json).not.toMatchObject({ id: first.id });
       emulator.setVariants({ 'same-tag': 'existing' });
       expect((await call(emulator, 'POST /v1/tag', { tag: 'New' })).json).toMatchObject({ id: first.id });
+      emulator.setVariants({ 'same-tag': 'refused' });
+      expect(await call(emulator, 'POST /v1/tag', { tag: 'New' })).toMatchObject({
+        status: 400,
+        text: '"error"',
+      });
       for (const body of [undefined, {}, { tag: '' }, { tag: 1 }, []]) {
         expect(await call(emulator, 'POST /v1/tag', body)).toMatchObject({ status: 400, text: '"error"' });
       }
     }));
+
+  it.each([
+    ['exact', [' vip  club', 'VIP CLUB', ' VIP  Club ', 'VIP Club é', 'VIP Club e\u0301']],
+    ['any-case', ['VIP CLUB']],
+    ['any-spaces', [' VIP  Club ']],
+    ['any-form', []],
+    ['any', [' vip  club', 'VIP CLUB', ' VIP  Club ']],
+  ] as const)('POST /v1/tag takes names for the same one: %s', (names, like) =>
+    withEmulator({ tags: 0, variants: { 'same-tag': 'existing', 'tag-names': names } }, async (emulator) => {
+      const make = async (tag: string) =>
+        ((await call(emulator, 'POST /v1/tag', { tag })).json as { id: number }).id;
+      const first = await make('VIP Club');
+      for (const tag of like) expect([tag, (await make(tag)) === first]).toEqual([tag, names !== 'exact']);
+      const composed = await make('é');
+      expect((await make('e\u0301')) === composed).toBe(['any-form', 'any'].includes(names));
+    }),
+  );
 
   it('one tag, one survey: by id, 404 for none, 400 for no id', () =>
     withEmulator({}, async (emulator) => {

@@ -86,6 +86,10 @@ async function look(emulator: Emulator): Promise<readonly string[]> {
   await ask('GET /v1/users/get', { email: ['first@example.com', 'New@Example.com', 'new@example.com'] });
   const [tag] = emulator.team.tags();
   await ask('POST /v1/tag', { tag: tag?.tag });
+  for (const name of ['Café', 'CAFÉ', ' Café', 'Cafe\u0301']) {
+    const made = (await ask('POST /v1/tag', { tag: name })).json as { readonly id: number };
+    await ask(`GET /v1/tag/${made.id}`);
+  }
   const { id, key } = secretOf(emulator.environment);
   const nowS = Math.floor(Date.now() / 1000);
   for (const aheadS of [10, 100, 1_000])
@@ -98,14 +102,20 @@ const elsewhere: readonly VariantName[] = [
   'rate-window',
   'retry-after',
   'schedule-answer',
-  'schedule-rules',
+  'schedule-grid',
+  'schedule-margin',
+  'schedule-creator',
   'local-id',
+  'sent-change',
+  'sent-read',
+  'cancelled-read',
 ];
 /** What a variant needs beside it to show. */
 const along: Partial<Record<VariantName, Partial<Variants>>> = {
   'over-cap': { 'limit-cap': 3 },
   'field-pages': { pages: 'base-1' },
   'survey-pages': { pages: 'base-1' },
+  'tag-names': { 'same-tag': 'existing' },
 };
 const lookWith = (variants: Partial<Variants>) => withEmulator({ variants, ratePerMinute: 0 }, look);
 

@@ -72,7 +72,7 @@ export const endpointRows: readonly Row[] = [
       'emulator/tag-endpoints.ts tagEndpoints',
       conforms('a created tag can be read'),
     ),
-    variants: ['same-tag'],
+    variants: ['same-tag', 'tag-names', 'tag-spaces'],
   },
   endpoint('GET /v1/tag/{id}', listed('tags', 'row'), 'emulator/tag-endpoints.ts tagEndpoints', one),
   endpoint(

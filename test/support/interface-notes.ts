@@ -66,7 +66,7 @@ export const noteRows: readonly Row[] = [
       ['service/client.test.ts', 'schedules are checked before they are sent › %s'],
       ['emulator/schedules.test.ts', 'are refused without what is required'],
     ],
-    variants: ['schedule-rules'],
+    variants: ['schedule-creator'],
   }),
   rule(section, '3. `local_id` of a repeated request (not shown)', {
     client: [
@@ -95,7 +95,7 @@ export const noteRows: readonly Row[] = [
         'take every target family, other offsets, and anything when the rules are off',
       ],
     ],
-    variants: ['schedule-rules'],
+    variants: ['schedule-grid', 'schedule-margin'],
   }),
   rule(section, '4. meaning of `_`; format of `local_time`, `local_day`, `offset` (not shown)', {
     client: ['service/messages/schedule-request.ts', 'encodeSchedule', 'sends them as given'],

@@ -213,11 +213,17 @@ const open: readonly Row[] = [
   }),
   rule('States and transitions', 'of any resource (not shown)', {
     client: ['service/call.ts', 'nullIfMissing', 'assumes none: what is not there any more is null'],
-    emulator: ['emulator/schedule-endpoints.ts', 'isSent', 'a message that was sent cannot be changed'],
+    emulator: [
+      'emulator/schedule-endpoints.ts',
+      'settledAnswer',
+      'a message that was sent cannot be changed',
+    ],
     tests: [
       ['service/client.test.ts', '%s: 404 is null, any other refusal an error'],
-      ['emulator/schedules.test.ts', 'cannot be changed once they are sent'],
+      ['emulator/schedules.test.ts', 'cannot be changed once they are sent: %s, and %s'],
+      ['emulator/schedules.test.ts', 'are missing once they are cancelled, or shown as deleted'],
     ],
+    variants: ['sent-change', 'sent-read', 'cancelled-read'],
   }),
 ];
 
