@@ -43,6 +43,12 @@ function checkName(text: string): string {
   return text;
 }
 
+function checkHook(text: string | undefined): string | undefined {
+  if (text !== undefined && !/^https?:$/.test(URL.parse(text)?.protocol ?? ''))
+    throw usage(`--hook: "${text}" is not the URL of a web server`);
+  return text;
+}
+
 function readOptions(options: Record<string, unknown>): EmulatorOptions {
   const secrets = strings(options['secret']).map(parseSecret);
   const name = text(options, 'name');
@@ -62,6 +68,7 @@ function readOptions(options: Record<string, unknown>): EmulatorOptions {
     apiKey: text(options, 'apiKey'),
     stateFile: text(options, 'state'),
     authorityFile: text(options, 'authority'),
+    hookUrl: checkHook(text(options, 'hook')),
     controlToken: text(options, 'controlToken'),
     http: options['http'] === true,
     variants: parseVariants(strings(options['variant'])),
@@ -71,21 +78,14 @@ function readOptions(options: Record<string, unknown>): EmulatorOptions {
 
 /** All variants and faults, for `musterd emulator --list`. */
 function describePlays(): string {
-  const variants = variantNames.map(
-    (name) => `  ${name}=${variantValues(name)}\n      ${variantTable[name].plays}`,
-  );
+  const variants = variantNames.map((name) => {
+    const { default: usual, plays } = variantTable[name];
+    return `  ${name}=${variantValues(name)}\n      ${plays} The default is ${usual}.`;
+  });
   const faults = faultKinds.map(
     (kind) => `  ${kind} ${faultSettings(kind)}\n      ${faultTable[kind].plays}`,
   );
-  return [
-    'Variants (the first value is the default):',
-    ...variants,
-    '',
-    'Faults:',
-    ...faults,
-    '',
-    describeMatches(),
-  ].join('\n');
+  return ['Variants:', ...variants, '', 'Faults:', ...faults, '', describeMatches()].join('\n');
 }
 
 /** Plays the service until somebody asks it to stop. Once it is ready, it prints the environment to paste. */

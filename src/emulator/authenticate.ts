@@ -78,8 +78,21 @@ function findSecret(
 
 /** The signing secret is the Secret ID, the two characters `||`, and the Secret Key. */
 function signedWith(secret: TeamSecret, signed: string, signature64: string): boolean {
-  const expected = createHmac('sha256', `${secret.id}||${secret.key}`).update(signed).digest('base64url');
-  return sameText(expected, signature64);
+  return sameText(signatureOf(secret, signed), signature64);
+}
+
+function signatureOf(secret: TeamSecret, signed: string): string {
+  return createHmac('sha256', `${secret.id}||${secret.key}`).update(signed).digest('base64url');
+}
+
+/** A token as a client makes it (interface.md, Authentication). */
+export function signToken(secret: TeamSecret, nowMs: number): string {
+  const parts = [
+    { alg: 'HS256', typ: 'JWT' },
+    { iss: secret.id, iat: Math.floor(nowMs / 1000) },
+  ];
+  const signed = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  return `${signed}.${signatureOf(secret, signed)}`;
 }
 
 function sameText(a: string, b: string): boolean {

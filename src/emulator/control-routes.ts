@@ -3,8 +3,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { checkFault, parseFaults } from './faults.ts';
 import type { NewUser, TeamControl } from './team-control.ts';
+import { takeSnapshot } from './snapshot.ts';
 import { parseVariants } from './variants.ts';
-import type { EmulatorWorld } from './world.ts';
+import { type EmulatorWorld, restoreWorld } from './world.ts';
 
 /** Options of the control endpoint. */
 export interface Control {
@@ -34,6 +35,9 @@ const contactsEdit = z.strictObject({
   body: z.record(z.string(), z.unknown()).optional(),
 });
 
+/** A snapshot of a large team is larger than what the service takes. */
+const snapshotLimit = 256 * 2 ** 20;
+
 interface ControlCall {
   readonly path: readonly string[];
   readonly query: URLSearchParams;
@@ -52,7 +56,7 @@ const acts: Readonly<Record<string, ControlAct>> = {
     );
   },
   'DELETE requests': ({ world }) => world.log.clear(),
-  'GET faults': ({ world }) => world.faults.installed(),
+  'GET faults': ({ world }) => world.faults.installed().map(({ fault }) => fault),
   'POST faults': ({ world }, { body }) => {
     const faults = faultList
       .parse(Array.isArray(body) ? body : [body])
@@ -113,6 +117,9 @@ const acts: Readonly<Record<string, ControlAct>> = {
   'GET teams/:team/schedules': (control, asked) => teamOf(control, asked).schedules(),
   'GET teams/:team/deliveries': (control, asked) => teamOf(control, asked).deliveries(),
   'GET teams/:team/conversations-read': (control, asked) => teamOf(control, asked).conversationsRead(),
+  'POST snapshot': ({ world }) => takeSnapshot(world.teams),
+  'POST restore': ({ world }, { body }) => restoreWorld(world, body),
+  'GET webhooks': ({ world }) => world.webhooks.sent,
   'PUT teams/:team/contacts': (control, asked) => {
     const { count, body } = contactsEdit.parse(asked.body);
     teamOf(control, asked).setContacts(count, body);
@@ -120,7 +127,8 @@ const acts: Readonly<Record<string, ControlAct>> = {
 };
 
 export function isControl(url: string): boolean {
-  return url === controlPrefix || url.startsWith(`${controlPrefix}/`);
+  const [path = ''] = url.split('?', 1);
+  return path === controlPrefix || path.startsWith(`${controlPrefix}/`);
 }
 
 /** Lets tests and people on this machine look into the emulator and change it while it runs. */
@@ -130,6 +138,7 @@ export function addControlRoutes(app: FastifyInstance, control: Control): void {
     app.route({
       method,
       url: `${controlPrefix}/${path}`,
+      bodyLimit: snapshotLimit,
       handler: async (request, reply) => {
         if (!admits(control, request) || isFromPage(request))
           return reply.code(403).send({ error: 'The control endpoint is not yours.' });
@@ -146,13 +155,18 @@ export function addControlRoutes(app: FastifyInstance, control: Control): void {
   }
 }
 
-function admits(control: Control, request: FastifyRequest): boolean {
+/** Whether the request may look at the emulator and change it. */
+export function admits(
+  control: Control,
+  request: FastifyRequest,
+  authorization = request.headers.authorization,
+): boolean {
   if (control.token === undefined) {
     // Checks the Host header: a foreign name can resolve to this machine (DNS rebinding).
     if (!loopback.test(request.headers.host ?? '')) return false;
     return ['127.0.0.1', '::1', '::ffff:127.0.0.1'].includes(request.raw.socket.remoteAddress ?? '');
   }
-  const given = Buffer.from(request.headers.authorization ?? '');
+  const given = Buffer.from(authorization ?? '');
   const wanted = Buffer.from(`Bearer ${control.token}`);
   return given.length === wanted.length && timingSafeEqual(given, wanted);
 }

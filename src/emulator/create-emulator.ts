@@ -11,11 +11,13 @@ import type { EmulatorOptions } from './options.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { createRequestLog, type LoggedRequest } from './request-log.ts';
 import { addServiceRoutes } from './service-routes.ts';
-import { createStateFile, readTeams } from './state-file.ts';
+import { type Snapshot, takeSnapshot } from './snapshot.ts';
+import { keepStateFile, readTeams } from './state-file.ts';
 import type { PlayedTeam } from './played-team.ts';
 import { createTeamControl, type TeamControl } from './team-control.ts';
 import { defaultVariants, type Variants } from './variants.ts';
-import type { EmulatorWorld } from './world.ts';
+import { createWebhooks, type SentWebhook } from './webhooks.ts';
+import { type EmulatorWorld, restoreWorld } from './world.ts';
 
 export interface Emulator extends Hooks {
   /** Without a trailing slash and without `/v1`. */
@@ -40,6 +42,12 @@ export interface Emulator extends Hooks {
   clearFaults(): void;
   /** Carries out the writes that the fault `late` holds back. */
   applyLateWrites(): void;
+  /** What all teams are now, as a value for JSON. */
+  snapshot(): Snapshot;
+  /** Makes all teams what they were. Throws an Error if the snapshot is of other teams. */
+  restore(snapshot: Snapshot): void;
+  /** The events that were sent to `hookUrl`, the newest last. */
+  readonly webhooks: readonly SentWebhook[];
   /** Cuts all connections; a second call does nothing. */
   close(): Promise<void>;
 }
@@ -67,10 +75,11 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
   teams.push(
     ...world.teams.map((team) => createTeamControl(team, world.clock, environmentOf(team, url, server))),
   );
+  world.webhooks.start();
   const [team] = teams;
   if (team === undefined) throw new Error('An emulator needs a team.');
-  const stateFile =
-    options.stateFile === undefined ? undefined : createStateFile(options.stateFile, world.teams);
+  const { stateFile } = options;
+  const saveLast = stateFile === undefined ? undefined : keepStateFile(stateFile, world.teams);
   return {
     url,
     environment: team.environment,
@@ -79,8 +88,9 @@ export async function createEmulator(options: EmulatorOptions = {}): Promise<Emu
     teams,
     ...controlOf(world),
     close: async () => {
+      world.webhooks.close();
       await server.app.close();
-      stateFile?.close();
+      saveLast?.();
       server.clean();
     },
   };
@@ -94,6 +104,7 @@ function withName(address: string, name: string | undefined): string {
 }
 
 function createWorld(teams: readonly PlayedTeam[], options: EmulatorOptions): EmulatorWorld {
+  const clock = createEmulatorClock();
   const strangers = new Map<PlayedTeam, PlayedTeam>();
   function stranger(team: PlayedTeam): PlayedTeam {
     const stranger = teams.find((other) => other !== team) ?? strangers.get(team) ?? createStranger(team);
@@ -103,11 +114,12 @@ function createWorld(teams: readonly PlayedTeam[], options: EmulatorOptions): Em
   return {
     teams,
     rateLimits: new Map(teams.map((team) => [team.id, createRateLimit()])),
-    clock: createEmulatorClock(),
+    clock,
     log: createRequestLog(),
     hooks: createHooks(),
     faults: createFaultBox(options.faults),
     late: createLateWrites(),
+    webhooks: createWebhooks(options.hookUrl, teams, clock),
     stranger,
     variants: { ...defaultVariants(), ...options.variants },
   };
@@ -130,6 +142,9 @@ function controlOf(
     addFault: (fault) => world.faults.add(fault),
     clearFaults: () => world.faults.clear(),
     applyLateWrites: () => world.late.settle(),
+    snapshot: () => takeSnapshot(world.teams),
+    restore: (snapshot) => restoreWorld(world, snapshot),
+    webhooks: world.webhooks.sent,
   };
 }
 

@@ -9,7 +9,7 @@ type EndpointMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export interface EndpointAnswer {
   readonly status: number;
   readonly body: unknown;
-  /** The reason why the status is not 200, for the request log. It is never sent. */
+  /** The reason why the status is not 200, for the request log and the header X-Emulator-Reason. */
   readonly why?: string;
 }
 

@@ -7,6 +7,8 @@ export interface LateWrites {
   add(late: { readonly requestNumber: number; readonly dueMs: number; readonly apply: () => void }): void;
   /** Carries out the writes that are due at this request; without arguments, all. */
   settle(requestNumber?: number, nowMs?: number): void;
+  /** Forgets those that wait. */
+  clear(): void;
 }
 
 export function createLateWrites(): LateWrites {
@@ -19,6 +21,9 @@ export function createLateWrites(): LateWrites {
       const due = waiting.filter((late) => late.requestNumber <= requestNumber && late.dueMs <= nowMs);
       waiting = waiting.filter((late) => !due.includes(late));
       for (const late of due) late.apply();
+    },
+    clear: () => {
+      waiting = [];
     },
   };
 }

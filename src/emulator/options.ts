@@ -48,6 +48,8 @@ export interface EmulatorOptions extends TeamOptions {
    * ignored), and to which they are saved from then on.
    */
   readonly stateFile?: string | undefined;
+  /** Where the events of all teams are sent: what becomes of messages and conversations. */
+  readonly hookUrl?: string | undefined;
   /** The token of the control endpoint; without one it answers only loopback. */
   readonly controlToken?: string | undefined;
 }

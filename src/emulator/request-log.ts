@@ -19,6 +19,8 @@ export interface LoggedRequest {
   credential: string | undefined;
   /** The status of the answer; `undefined` before there is one, and if the connection was cut. */
   status: number | undefined;
+  /** The beginning of the answer's body; of the newest requests alone, and not if the connection was cut. */
+  answer: string | undefined;
   /** The reason why the answer is not a 200, for people. */
   why: string | undefined;
   /** The kinds of the faults that were played on it. */
@@ -30,6 +32,9 @@ export interface RequestLog {
   add(request: Pick<LoggedRequest, 'requestId' | 'method' | 'path' | 'query' | 'atMs'>): LoggedRequest;
   clear(): void;
 }
+
+/** The number of requests of which the log has the answer, too. */
+export const answersKept = 50;
 
 /** Keeps the newest `size` requests, so that an emulator can run for months. */
 export function createRequestLog(size = 100_000): RequestLog {
@@ -46,10 +51,13 @@ export function createRequestLog(size = 100_000): RequestLog {
         team: undefined,
         credential: undefined,
         status: undefined,
+        answer: undefined,
         why: undefined,
         faults: [],
       };
       requests.push(logged);
+      const older = requests.at(-answersKept - 1);
+      if (older !== undefined) older.answer = undefined;
       if (requests.length > size) requests.splice(0, Math.ceil(size / 10));
       return logged;
     },

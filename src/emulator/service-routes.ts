@@ -8,6 +8,9 @@ import { answerRequest } from './answer-request.ts';
 import { send } from './write-answer.ts';
 import type { EmulatorWorld } from './world.ts';
 
+/** What the request log keeps of an answer, in characters. */
+const shownLength = 2000;
+
 /**
  * Puts the interface's endpoints on a Fastify server. `GET /v1/users/get` reads a JSON body, so GET is configured to
  * have one. Bodies are taken as text whatever their content type, because otherwise the defaults of Python and curl
@@ -41,6 +44,8 @@ export function addServiceRoutes(
     const { outgoing, wire } = await answerRequest(world, endpoint, { logged, authorization, text, id });
     const whole = wire.kind === 'whole' || wire.kind === 'drip' || wire.kind === 'padded';
     logged.status = whole ? outgoing.status : undefined;
+    logged.answer = whole ? outgoing.text.slice(0, shownLength) : undefined;
+    giveReason(reply, logged.faults.length > 0 ? `fault: ${logged.faults.join(', ')}` : logged.why);
     return send(reply, outgoing, wire, () => reset(request));
   }
 
@@ -58,9 +63,15 @@ export function addServiceRoutes(
     const status = error.statusCode ?? 500;
     const logged = entries.get(request);
     if (logged !== undefined) Object.assign(logged, { status, why: error.message });
+    giveReason(reply, error.message);
     const label = request.url.startsWith('/v1/inboxes') ? 'bad_data' : 'error';
     return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(label));
   });
+}
+
+/** Says why an answer is not the usual one, for whoever writes a client. */
+function giveReason(reply: FastifyReply, reason: string | undefined): void {
+  if (reason !== undefined) reply.header('X-Emulator-Reason', reason.replace(/[^\x20-\x7e]/g, '?'));
 }
 
 function logArrival(world: EmulatorWorld, request: FastifyRequest, requestId: string): LoggedRequest {

@@ -7,8 +7,9 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createTeam, putUser, type PlayedTeam, type UserRecord } from './played-team.ts';
 import { randomUUID } from 'node:crypto';
+import type { PlayedTeam } from './played-team.ts';
+import { teamsIn, type Snapshot, takeSnapshot } from './snapshot.ts';
 
 /** The target of the path. A link by anybody else would choose what is read and overwritten. */
 export function targetOf(path: string): string {
@@ -33,100 +34,49 @@ export function writeOwnFile(path: string, text: string, mode: number): void {
   }
 }
 
-interface StateFile {
-  /** Writes the teams, unless nothing has changed since the last time. */
-  save(): void;
-  /** Saves, and stops saving by itself. */
-  close(): void;
-}
-
-const format = 'musterd emulator state 2';
 const everyMs = 1000;
-const rowKeys = ['tags', 'fields', 'surveys', 'inboxes', 'schedules'] as const;
 
 /** The teams in the file, or `undefined` if there is no file yet. Throws an Error if the file has another content. */
 export function readTeams(given: string): readonly PlayedTeam[] | undefined {
   const path = targetOf(given);
   if (!existsSync(path)) return undefined;
-  const stored = JSON.parse(readFileSync(path, 'utf8')) as {
-    readonly format?: string;
-    readonly teams: StoredTeam[];
-  };
-  if (stored.format !== format)
-    throw new Error(`${path} is not the state of an emulator; name another file.`);
-  return stored.teams.map(restore);
+  try {
+    return teamsIn(JSON.parse(readFileSync(path, 'utf8')));
+  } catch (cause) {
+    throw new Error(`${path} is not the state of an emulator; name another file.`, { cause });
+  }
 }
 
-/** Saves now, and then once a second if something has changed; the file is replaced atomically. */
-export function createStateFile(path: string, teams: readonly PlayedTeam[]): StateFile {
+/**
+ * Saves now, and then once a second if something has changed; the file is replaced atomically.
+ * @returns a function that saves, and stops saving by itself
+ */
+export function keepStateFile(path: string, teams: readonly PlayedTeam[]): () => void {
   let saved = -1;
   function save(): void {
     const version = teams.reduce((sum, team) => sum + team.version, 0);
     if (version === saved) return;
     // The file contains the API Secrets of the emulated teams.
-    writeOwnFile(path, JSON.stringify({ format, teams: teams.map(store) }), 0o600);
+    writeOwnFile(path, inLines(takeSnapshot(teams)), 0o600);
     saved = version;
   }
   save();
   const timer = setInterval(save, everyMs);
   timer.unref();
-  return {
-    save,
-    close: () => {
-      clearInterval(timer);
-      save();
-    },
+  return () => {
+    clearInterval(timer);
+    save();
   };
 }
 
-type RowKey = (typeof rowKeys)[number];
-type Plain =
-  | 'id'
-  | 'name'
-  | 'listSize'
-  | 'contacts'
-  | 'ratePerMinute'
-  | 'nextId'
-  | 'version'
-  | 'apiKey'
-  | 'secrets';
-type Rows = {
-  readonly [Key in RowKey]: readonly (PlayedTeam[Key] extends Map<number, infer R> ? R : never)[];
-};
-type StoredTeam = Pick<PlayedTeam, Plain | 'conversationsRead' | 'deliveries'> &
-  Rows & {
-    readonly users: readonly UserRecord[];
-    readonly roles: readonly (readonly [number, string])[];
-    readonly segments: readonly (readonly [string, number])[];
-  };
-
-function store(team: PlayedTeam): StoredTeam {
-  const { usersByEmail: _emails, usersByPhone: _phones, ...kept } = team;
-  return {
-    ...kept,
-    users: [...team.users.values()],
-    roles: [...team.roles],
-    segments: [...team.segments],
-    tags: [...team.tags.values()],
-    fields: [...team.fields.values()],
-    surveys: [...team.surveys.values()],
-    inboxes: [...team.inboxes.values()],
-    schedules: [...team.schedules.values()],
-  };
-}
-
-function restore(stored: StoredTeam): PlayedTeam {
-  const team = createTeam(stored.id, stored.name);
-  for (const [id, name] of stored.roles) team.roles.set(id, name);
-  for (const [segment, count] of stored.segments) team.segments.set(segment, count);
-  for (const user of stored.users) putUser(team, user);
-  for (const key of rowKeys) {
-    const rows: Map<number, unknown> = team[key];
-    for (const row of stored[key]) rows.set(row.id, row);
-  }
-  team.secrets.push(...stored.secrets);
-  team.conversationsRead.push(...stored.conversationsRead);
-  team.deliveries.push(...stored.deliveries);
-  const { listSize, contacts, ratePerMinute, nextId, version, apiKey } = stored;
-  return Object.assign(team, { listSize, contacts, ratePerMinute, nextId, version, apiKey });
+/** As JSON with a line for each row, so that the diff of a change is the rows that changed. */
+function inLines({ format, teams }: Snapshot): string {
+  const blocks = teams.map((team) => {
+    const lines = Object.entries(team).map(([key, value]: readonly [string, unknown]) => {
+      const rows = Array.isArray(value) ? value.map((row) => `\n      ${JSON.stringify(row)}`) : [];
+      return `    ${JSON.stringify(key)}: ${rows.length === 0 ? JSON.stringify(value) : `[${rows.join(',')}\n    ]`}`;
+    });
+    return `  {\n${lines.join(',\n')}\n  }`;
+  });
+  return `{ "format": ${JSON.stringify(format)}, "teams": [\n${blocks.join(',\n')}\n] }\n`;
 }

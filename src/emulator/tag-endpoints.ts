@@ -37,22 +37,13 @@ export const tagEndpoints: readonly Endpoint[] = [
 ];
 
 /** What two tags of one name share. */
-function tagKey(name: string, variants: Variants): string {
-  switch (variants['tag-names']) {
-    case 'exact':
-      return name;
-    case 'any-case':
-      return name.toLowerCase();
-    case 'any-spaces':
-      return collapsed(name);
-    case 'any-form':
-      return name.normalize();
-    case 'any':
-      return collapsed(name).normalize().toLowerCase();
-    default:
-      return variants['tag-names'] satisfies never;
-  }
-}
+const tagKeys: Readonly<Record<Variants['tag-names'], (name: string) => string>> = {
+  exact: (name) => name,
+  'any-case': (name) => name.toLowerCase(),
+  'any-spaces': collapsed,
+  'any-form': (name) => name.normalize(),
+  any: (name) => collapsed(name).normalize().toLowerCase(),
+};
 
 function collapsed(name: string): string {
   return name.trim().replace(/\s+/g, ' ');
@@ -60,8 +51,8 @@ function collapsed(name: string): string {
 
 function createTag(call: EndpointCall, given: string): EndpointAnswer {
   const { team, variants, clock } = call;
-  const key = tagKey(given, variants);
-  const same = [...team.tags.values()].find((there) => tagKey(there.tag, variants) === key);
+  const keyOf = tagKeys[variants['tag-names']];
+  const same = [...team.tags.values()].find((there) => keyOf(there.tag) === keyOf(given));
   if (same !== undefined && variants['same-tag'] === 'refused') return refused('a tag has this name');
   if (same !== undefined && variants['same-tag'] === 'existing') {
     return ok({ id: same.id, rev: same.rev, uuid: randomUUID() });

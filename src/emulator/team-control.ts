@@ -1,7 +1,7 @@
+import { signToken } from './authenticate.ts';
 import { segmentOf } from './count-contacts.ts';
 import type { EmulatorClock } from './emulator-clock.ts';
 import type { TeamSecret } from './options.ts';
-import type { PageRequest } from './request-schemas.ts';
 import {
   type DeliveryRecord,
   dropUser,
@@ -59,7 +59,9 @@ export interface TeamControl {
   conversationsRead(): readonly Readonly<Record<string, unknown>>[];
 
   /** Sets the count of all contacts, or of those that a pagination body selects. */
-  setContacts(count: number, body?: PageRequest): void;
+  setContacts(count: number, body?: Readonly<Record<string, unknown>>): void;
+  /** What a client sends after `Bearer`: a new token of the first API Secret, or else the legacy key. */
+  token(): string;
   /** Throws if there are two already (interface.md, Rotation). */
   addSecret(secret: TeamSecret): void;
   revokeSecret(id: string): void;
@@ -98,6 +100,10 @@ export function createTeamControl(
     },
     conversationsRead: () => team.conversationsRead,
     ...accessControl(team),
+    token: () => {
+      const [secret] = team.secrets;
+      return secret === undefined ? (team.apiKey ?? '') : signToken(secret, clock.now());
+    },
     setContacts: (count, body = {}) => {
       const segment = segmentOf(body);
       if (segment === '') team.contacts = count;

@@ -1,0 +1,46 @@
+/**
+ * The entry of `musterd/emulator`: the service of interface.md on this machine, for the tests of whoever calls it.
+ * docs/emulator.md says what it plays.
+ */
+import { createEmulator, type Emulator } from './create-emulator.ts';
+import type { EmulatorOptions } from './options.ts';
+
+/** An emulator that is closed by `await using`, too. */
+export type StartedEmulator = Emulator & AsyncDisposable;
+
+/**
+ * Starts an emulator, over plain HTTP on a free port of loopback unless the options say otherwise. Resolves once it
+ * accepts connections; throws an Error if the options contradict each other or the port is taken.
+ *
+ * @example
+ * await using service = await startEmulator({ users: 50 });
+ * const authorization = `Bearer ${service.team.token()}`;
+ * const answer = await fetch(`${service.url}/v1/team`, { headers: { authorization } });
+ */
+export async function startEmulator(options: EmulatorOptions = {}): Promise<StartedEmulator> {
+  const emulator = await createEmulator({ http: true, ...options });
+  return { ...emulator, [Symbol.asyncDispose]: () => emulator.close() };
+}
+
+export { parseFaults } from './faults.ts';
+export { parseVariants } from './variants.ts';
+export type { Emulator, EmulatorOptions };
+export type { EmulatorClock } from './emulator-clock.ts';
+export type { Fault, FaultKind, FaultOf } from './faults.ts';
+export type { Hooks } from './hooks.ts';
+export type { Match } from './match.ts';
+export type { TeamOptions, TeamSecret } from './options.ts';
+export type {
+  DeliveryRecord,
+  FieldRecord,
+  InboxRecord,
+  ScheduleRecord,
+  SurveyRecord,
+  TagRecord,
+  UserRecord,
+} from './played-team.ts';
+export type { LoggedRequest } from './request-log.ts';
+export type { Snapshot } from './snapshot.ts';
+export type { NewUser, TeamControl } from './team-control.ts';
+export type { VariantName, Variants } from './variants.ts';
+export type { SentWebhook, WebhookEvent } from './webhooks.ts';

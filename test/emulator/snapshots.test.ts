@@ -1,0 +1,135 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { Emulator } from '../../src/emulator/create-emulator.ts';
+import { call } from './call.ts';
+import { withEmulator } from './with-emulator.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'emulator-state-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Something of every kind. */
+async function fill(emulator: Emulator): Promise<void> {
+  const { team } = emulator;
+  const [inbox] = team.inboxes();
+  const [user] = team.users();
+  await call(emulator, 'POST /v1/conversations/read', { inbox_id: inbox?.id, user_id: user?.id });
+  const due = new Date(Math.ceil(emulator.clock.now() / 900_000 + 1) * 900_000).toISOString();
+  for (const local of ['a', 'b'])
+    await call(emulator, 'POST /v1/schedule', {
+      inbox_id: inbox?.id,
+      execute_at: due,
+      content: { text: 'Hi' },
+      targets: ['1', '2'],
+      local_id: local,
+    });
+  emulator.clock.advance(3_600_000);
+  expect(team.deliveries()).toHaveLength(4);
+  emulator.clock.advance(-3_600_000);
+  team.setContacts(5, { filter: 'x' });
+}
+
+const textOf = (emulator: Emulator) => JSON.stringify(emulator.snapshot());
+
+describe('a state file', () => {
+  it('is the same when nothing has changed, and differs in the rows that have', async () => {
+    const stateFile = join(directory, 'state.json');
+    const text = () => readFileSync(stateFile, 'utf8');
+    await withEmulator({ stateFile, apiKey: 'legacy' }, fill);
+    const first = text();
+    const row = /^ {6}(\{.*\}),?$/gm;
+    expect([...first.matchAll(row)].length).toBeGreaterThan(40);
+    await withEmulator({ stateFile }, (emulator) => Promise.resolve(emulator));
+    expect(text()).toBe(first);
+    const changed = await withEmulator({ stateFile }, (emulator) => {
+      const tag = emulator.team.tags()[3];
+      emulator.team.editTag(tag?.id ?? 0, { tag: 'Changed' });
+      return Promise.resolve(tag);
+    });
+    const before = first.split('\n');
+    const differing = text()
+      .split('\n')
+      .filter((line, at) => line !== before[at]);
+    expect(differing).toEqual([expect.stringContaining(`{"id":${changed?.id},"tag":"Changed"`)]);
+  });
+
+  it('is in the order of the ids, whatever was written last', async () => {
+    const stateFile = join(directory, 'order.json');
+    await withEmulator({ stateFile }, (emulator) => {
+      const id = emulator.team.users()[7]?.id ?? 0;
+      const user = emulator.team.user(id);
+      emulator.team.removeUser(id);
+      emulator.team.addUser(user);
+      return Promise.resolve();
+    });
+    const { teams } = JSON.parse(readFileSync(stateFile, 'utf8')) as { teams: { users: { id: number }[] }[] };
+    const ids = teams[0]?.users.map(({ id }) => id) ?? [];
+    expect(ids).toHaveLength(20);
+    expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+  });
+});
+
+describe('a snapshot', () => {
+  it('brings all teams back as they were, whatever has happened since', () =>
+    withEmulator({ teams: [{ users: 2 }], apiKey: 'legacy' }, async (emulator) => {
+      const { team } = emulator;
+      await fill(emulator);
+      const [before, snapshot] = [textOf(emulator), emulator.snapshot()];
+      const [user] = team.users();
+      team.removeUser(user?.id ?? 0);
+      team.addTag('Since');
+      team.rename('Since');
+      team.setApiKey(undefined);
+      emulator.teams[1]?.removeUser(emulator.teams[1].users()[0]?.id ?? 0);
+      await call(emulator, 'POST /v1/tags', {});
+      emulator.restore(snapshot);
+      expect(textOf(emulator)).toBe(before);
+      expect((await call(emulator, 'GET /v1/team', undefined, 'legacy')).status).toBe(200);
+      const found = await call(emulator, 'GET /v1/users/get', { email: [user?.email] });
+      expect(found.json).toMatchObject({ memberships: [{ id: user?.id }] });
+      const tags = (await call(emulator, 'POST /v1/tags', {})).json as { tag: string }[];
+      expect(tags.map(({ tag }) => tag)).not.toContain('Since');
+    }));
+
+  it('is taken and restored by the control endpoint', () =>
+    withEmulator({}, async (emulator) => {
+      const taken = (await call(emulator, 'POST /_emulator/snapshot')).json;
+      expect(taken).toEqual(JSON.parse(textOf(emulator)));
+      emulator.team.addTag('Since');
+      expect((await call(emulator, 'POST /_emulator/restore', taken)).status).toBe(200);
+      expect(textOf(emulator)).toBe(JSON.stringify(taken));
+    }));
+
+  it('may be larger than what the service takes', () =>
+    withEmulator({ users: 40_000, tags: 0 }, async (emulator) => {
+      const { text } = await call(emulator, 'POST /_emulator/snapshot');
+      expect(text.length).toBeGreaterThan(10 * 2 ** 20);
+      expect((await call(emulator, 'POST /_emulator/restore', text)).status).toBe(200);
+    }));
+
+  it('forgets the late writes from before it', () =>
+    withEmulator({}, async (emulator) => {
+      const snapshot = emulator.snapshot();
+      emulator.addFault({ kind: 'late', answer: '504' });
+      await call(emulator, 'POST /v1/tag', { tag: 'Late' });
+      emulator.restore(snapshot);
+      emulator.applyLateWrites();
+      expect(emulator.team.tags().map(({ tag }) => tag)).not.toContain('Late');
+    }));
+
+  it('of other teams, or of something else, is refused and changes nothing', () =>
+    withEmulator({}, async (emulator) => {
+      const before = textOf(emulator);
+      const others = await withEmulator({ teamId: 7 }, (other) => Promise.resolve(other.snapshot()));
+      expect(() => emulator.restore(others)).toThrow('The snapshot is of the teams 7, and not of 41.');
+      const half = { ...emulator.snapshot(), teams: [{ ...emulator.snapshot().teams[0], users: 7 }] };
+      for (const wrong of [others, half, null, {}, [], { format: 'x', teams: [] }])
+        expect([wrong, (await call(emulator, 'POST /_emulator/restore', wrong)).status]).toEqual([
+          wrong,
+          400,
+        ]);
+      expect((await call(emulator, 'POST /_emulator/restore')).status).toBe(400);
+      expect(textOf(emulator)).toBe(before);
+    }));
+});
