@@ -77,9 +77,12 @@ export class ServiceError extends MusterdError {
       readonly requestId?: string | undefined;
       readonly hint?: string | undefined;
       readonly cause?: unknown;
+      /** Whether whoever made the call has cancelled it. */
+      readonly isCancelled?: boolean;
     },
   ) {
-    super(details.status === 401 ? 'credentials' : 'service', message, details);
+    const code = details.isCancelled === true ? 'stopped' : 'service';
+    super(details.status === 401 ? 'credentials' : code, message, details);
     this.name = 'ServiceError';
     this.operation = details.operation;
     this.phase = details.phase;

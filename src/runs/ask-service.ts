@@ -12,7 +12,7 @@ import { withReading } from './with-run.ts';
 import { judgeOverlap } from '../reconcile/overlap.ts';
 import type { MirrorPort } from '../reconcile/ports.ts';
 import { readBack } from '../reconcile/read/ask.ts';
-import type { Client } from '../service/client.ts';
+import type { ServiceClient } from '../service/client.ts';
 import { theOnly } from './named-user.ts';
 
 /** The user on the service, or the reason why the service could not be asked. */
@@ -57,7 +57,7 @@ export async function askService(
 
 /** Looks the user up by all their known addresses, and only then by all of user_lookups. */
 async function readUser(
-  service: Client,
+  service: ServiceClient,
   reader: MirrorPort,
   target: { readonly id: Id; readonly member: TeamMember | undefined; readonly wanted: WantedUser },
 ): Promise<ServiceUser | undefined> {
@@ -75,7 +75,7 @@ async function readUser(
 
 /** Searches for a user that the mirror does not know yet. */
 async function findOnService(
-  service: Client,
+  service: ServiceClient,
   team: Team,
   { typed, query }: WantedUser,
 ): Promise<Id | undefined> {

@@ -10,7 +10,7 @@ import type { Database } from '../mirror/db/database.ts';
 import type { KnownTeam } from '../mirror/team/known-team.ts';
 import { createSharedPlaces, lessonOf, lessonTopic, readLesson } from '../mirror/team/rate-limits.ts';
 import { createSecret } from '../secret.ts';
-import { type Client, createClient } from '../service/client.ts';
+import { type ServiceClient, createServiceClient } from '../service/client.ts';
 import type { Connections } from '../service/connections.ts';
 import type { ServiceEvent } from '../service/event.ts';
 import type { RateSettings } from '../service/rate-limiter.ts';
@@ -80,7 +80,7 @@ export function fingerprintsOf({ service }: Config): ReadonlyMap<CredentialName,
 }
 
 /** Which credentials a client has used so far. */
-export function credentialUses(config: Config, service: Client): readonly CredentialUse[] {
+export function credentialUses(config: Config, service: ServiceClient): readonly CredentialUse[] {
   const prints = fingerprintsOf(config);
   return service.credentials().flatMap(({ credential, lastNeededMs }) => {
     const print = prints.get(credential);
@@ -110,7 +110,7 @@ export function createService(
   config: Config,
   mode: 'read-only' | 'read-write',
   options: ServiceOptions,
-): Client {
+): ServiceClient {
   const { signal, pace, connections } = options;
   const { baseUrl, caFile } = config.service;
   if (baseUrl === undefined) {
@@ -122,7 +122,7 @@ export function createService(
     options.onServiceEvent?.(event);
     logServiceEvent(options.log, event);
   };
-  return createClient({
+  return createServiceClient({
     baseUrl,
     credentials: credentialsOf(config),
     mode,

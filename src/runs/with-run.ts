@@ -19,7 +19,7 @@ import { asAnswer, type Team, type TeamAnswer } from '../model/team.ts';
 import type { WritingContext } from '../reconcile/apply-users.ts';
 import type { RunContext } from '../reconcile/plan-users.ts';
 import { createRunNotes, type RunEvent, type RunNotes } from '../reconcile/run-notes.ts';
-import type { Client } from '../service/client.ts';
+import type { ServiceClient } from '../service/client.ts';
 import type { Connections } from '../service/connections.ts';
 import type { ServiceEvent } from '../service/event.ts';
 import { withSmallNursery } from '../service/small-nursery.ts';
@@ -161,7 +161,7 @@ async function runUnderLease<Result>(
   watch.onBegun?.();
   const log = watch.log.child({ run: String(runId) });
   const notes = createLoggedNotes(log, watch.onEvent);
-  let service: Client | undefined;
+  let service: ServiceClient | undefined;
   let mirror: ReturnType<typeof createMirror> | undefined;
   const learned = () => [...newsOf(known, learnedOf(config, service)), ...(mirror?.learned() ?? [])];
   const record = createRecord({ config, begun, groups, log, notes, learned });
@@ -211,7 +211,7 @@ async function runUnderLease<Result>(
 }
 
 /** What the client learned that later runs need. */
-function learnedOf(config: Config, service: Client | undefined): readonly Learned[] {
+function learnedOf(config: Config, service: ServiceClient | undefined): readonly Learned[] {
   if (service === undefined) return [];
   return [learnedOfRate(service.rateLesson()), ...learnedOfCredentials(credentialUses(config, service))];
 }
@@ -224,7 +224,7 @@ export async function withReading<Result>(
   db: Database,
   config: Config,
   watch: Watch,
-  work: (context: RunContext & { readonly service: Client }, team: Team) => Promise<Result>,
+  work: (context: RunContext & { readonly service: ServiceClient }, team: Team) => Promise<Result>,
 ): Promise<Result> {
   await requireSchema(db);
   const known = await readKnownTeam(db.kysely, config.team);

@@ -43,7 +43,9 @@ export type FailureReason =
   | 'not-json'
   | 'malformed'
   | 'too-large'
-  | 'redirect';
+  | 'redirect'
+  /** Whoever made the call has cancelled it. */
+  | 'cancelled';
 
 /** No usable answer. */
 export interface Failure {
@@ -100,5 +102,6 @@ export function serviceError(operation: string, outcome: Refusal | Failure): Ser
     requestId,
     cause: outcome.cause,
     hint: hints[outcome.reason],
+    isCancelled: outcome.reason === 'cancelled',
   });
 }

@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import type { Clock } from '../clock.ts';
 import { ServiceError } from '../errors.ts';
 import { toJson } from '../model/json.ts';
+import { eitherOf, makeCancellable } from './cancel.ts';
 import type { ClockSkew } from './clock-skew.ts';
 import type { OnEvent } from './event.ts';
 import type { Http } from './http.ts';
@@ -26,6 +27,8 @@ export interface Call {
   readonly beforeSend?: () => Promise<void>;
   /** Called again when the connection is open, right before the first byte of each attempt. */
   readonly atStart?: () => void;
+  /** When aborted, the call ends at once, and a request that is under way is given up. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A 2xx answer of the service. */
@@ -63,17 +66,18 @@ interface Attempt {
 }
 
 /** Makes one request: it waits for its turn, a token and a place in the rate, and reports the answer to all of them. */
-async function attempt(parts: CallParts, call: Call, number: number): Promise<Attempt> {
+async function attempt(parts: CallParts, call: Call, number: number, onFlight: () => void): Promise<Attempt> {
   const { clock, tokens, rate, skew, onEvent } = parts;
   const operation = nameOperation(call.operation);
   const askedMs = clock.monotonicMs();
-  const slot: Slot = await rate.acquire();
+  const slot: Slot = await rate.acquire(eitherOf(parts.signal, call.signal));
   let sent = false;
   try {
     const authorization = await tokens.authorization(call.credential);
     await call.beforeSend?.();
     const startedMs = clock.monotonicMs();
     const wallMs = clock.now();
+    onFlight();
     const outcome = await parts.http.exchange({
       operation: call.operation,
       path: call.path ?? call.operation.path,
@@ -81,6 +85,7 @@ async function attempt(parts: CallParts, call: Call, number: number): Promise<At
       authorization: authorization.header,
       list: call.list,
       atStart: call.atStart,
+      signal: call.signal,
     });
     const phase = outcome.kind === 'failure' ? outcome.phase : 'answered';
     sent = phase !== 'not-sent';
@@ -148,13 +153,16 @@ export function createCall(parts: CallParts): MakeCall {
     return remedy !== 'none';
   };
 
-  return async (call) => {
+  return makeCancellable(async (call, noteFlight) => {
     const operation = nameOperation(call.operation);
     const tried = new Set<Remedy>();
     let failures = 0;
     let throttles = 0;
     for (let number = 1; ; number += 1) {
-      const { outcome, authorization } = await limit(() => attempt(parts, call, number));
+      noteFlight(false);
+      const { outcome, authorization } = await limit(() =>
+        attempt(parts, call, number, () => noteFlight(true)),
+      );
       if (outcome.kind === 'answer') {
         budget = Math.min(retryBudget, budget + earned);
         const { status, requestId, headers, body } = outcome;
@@ -169,9 +177,9 @@ export function createCall(parts: CallParts): MakeCall {
       if (step.costs) budget -= 1;
       const { afterMs, because } = step;
       onEvent({ kind: 'retry', operation, attempt: number, afterMs, because });
-      await sleepOrStop(clock, afterMs, signal);
+      await sleepOrStop(clock, afterMs, eitherOf(signal, call.signal));
     }
-  };
+  });
 }
 
 /** Reads an answer that was left unread because it is the same as an earlier one. */

@@ -1,23 +1,27 @@
-/** The client of the service: every endpoint of interface.md as a typed function. */
+/**
+ * The client of the service: every endpoint of interface.md as a typed function, as a run uses it. What other programs
+ * import of the package is in `library`.
+ */
 import type { Clock } from '../clock.ts';
 import { MusterdError } from '../errors.ts';
 import { checkBaseUrl } from './base-url.ts';
-import { createCall } from './call.ts';
+import { createCall, type MakeCall } from './call.ts';
 import type { Connections } from './connections.ts';
 import { type ClockSkewSettings, createClockSkew, defaultClockSkewSettings } from './clock-skew.ts';
 import { type CredentialCheck, createCredentialCheck } from './credential-check.ts';
 import type { OnEvent } from './event.ts';
 import { createHttp, defaultHttpSettings, type HttpSettings, type LongestAnswer } from './http.ts';
-import { createListingEndpoints, type ListingEndpoints } from './listing-endpoints.ts';
+import { createListingEndpoints, type ListingEndpoints, type PagesSettings } from './listing-endpoints.ts';
 import { createMessageEndpoints, type MessageEndpoints } from './messages/message-endpoints.ts';
 import { createRate, defaultRateSettings, type RateSettings } from './rate-limiter.ts';
 import type { LearnedRate } from './learned-rate.ts';
 import { createRawRequest, type RawRequest } from './raw-request.ts';
 import { defaultRetrySettings, type RetrySettings } from './retry.ts';
 import { createRosterEndpoints, type RosterEndpoints } from './roster-endpoints.ts';
-import { type Credentials, createTokens } from './token.ts';
+import { withSmallNursery } from './small-nursery.ts';
+import { type Credentials, createTokens, type Tokens } from './token.ts';
 
-export interface ClientOptions {
+export interface ServiceClientOptions {
   /** For example `https://host`; plain http only for loopback addresses. */
   readonly baseUrl: string;
   readonly credentials: Credentials;
@@ -45,12 +49,16 @@ export interface ClientOptions {
  * All methods throw `ServiceError` if the service gave no usable answer, and `MusterdError`
  * `stopped` if asked to stop. A `ServiceError` with status 401 means that no credential is accepted.
  */
-export interface Client
+export interface ServiceClient
   extends RosterEndpoints,
     ListingEndpoints,
     MessageEndpoints,
     RawRequest,
-    CredentialCheck {
+    CredentialCheck,
+    ChannelState {}
+
+/** What can be asked about the calls so far. */
+interface ChannelState {
   /** The current rate, to be passed to the next client as `rate.learned`. */
   rateLesson(): LearnedRate;
   /** The longest answer so far in bytes, of those that grow with the team; `null` before the first. */
@@ -59,6 +67,15 @@ export interface Client
   clockOffsetMs(): number | null;
   /** Waits for requests in flight and closes its own connections; shared ones stay open. */
   close(): Promise<void>;
+}
+
+/** What all endpoints call through. */
+interface Channel extends ChannelState {
+  readonly call: MakeCall;
+  readonly pages: PagesSettings;
+  readonly tokens: Tokens;
+  /** The service's clock, as far as it is known. */
+  serviceNowMs(): number;
 }
 
 const defaultMaxPages = 100_000;
@@ -81,7 +98,7 @@ function checkSettings(http: HttpSettings, rate: RateSettings): void {
 }
 
 /** @throws MusterdError `configuration` for a base URL that is not https, empty credentials or settings out of bounds */
-export function createClient(options: ClientOptions): Client {
+export function openChannel(options: ServiceClientOptions): Channel {
   const { clock, signal, onEvent = () => undefined, random = Math.random } = options;
   const httpSettings = { ...defaultHttpSettings, ...options.http };
   const rateSettings = { ...defaultRateSettings, ...options.rate };
@@ -105,11 +122,10 @@ export function createClient(options: ClientOptions): Client {
     onEvent({ kind: 'warning', code: 'legacy-api-key', message });
   }
   return {
-    ...createRosterEndpoints(call),
-    ...createListingEndpoints(call, pages),
-    ...createMessageEndpoints(call, () => clock.now() + (skew.offsetMs() ?? 0)),
-    ...createRawRequest(call, pages),
-    ...createCredentialCheck(call, tokens),
+    call,
+    pages,
+    tokens,
+    serviceNowMs: () => clock.now() + (skew.offsetMs() ?? 0),
     rateLesson: () => rate.learned(),
     longestAnswer: () => http.longestAnswer(),
     clockOffsetMs: () => skew.offsetMs(),
@@ -120,5 +136,18 @@ export function createClient(options: ClientOptions): Client {
       signal?.removeEventListener('abort', onStop);
       clearTimeout(grace);
     },
+  };
+}
+
+/** @throws MusterdError `configuration`, as {@link openChannel} does */
+export function createServiceClient(options: ServiceClientOptions): ServiceClient {
+  const { call, pages, tokens, ...channel } = openChannel(options);
+  return {
+    ...createRosterEndpoints(call, withSmallNursery),
+    ...createListingEndpoints(call, pages),
+    ...createMessageEndpoints(call, () => channel.serviceNowMs()),
+    ...createRawRequest(call, pages),
+    ...createCredentialCheck(call, tokens),
+    ...channel,
   };
 }

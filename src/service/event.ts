@@ -17,7 +17,7 @@ export interface RequestEvent {
 }
 
 /** A call is repeated. */
-interface RetryEvent {
+export interface RetryEvent {
   readonly kind: 'retry';
   readonly operation: string;
   /** The attempt that failed. */
@@ -27,7 +27,7 @@ interface RetryEvent {
 }
 
 /** The service answered 429: no call leaves before the pause is over. */
-interface ThrottledEvent {
+export interface ThrottledEvent {
   readonly kind: 'throttled';
   readonly operation: string;
   readonly pauseMs: number;
@@ -35,9 +35,9 @@ interface ThrottledEvent {
   readonly inARow: number;
 }
 
-type WarningCode = 'clock-skew' | 'legacy-api-key' | 'secret-refused' | 'rate-lowered';
+export type WarningCode = 'clock-skew' | 'legacy-api-key' | 'secret-refused' | 'rate-lowered';
 
-interface WarningEvent {
+export interface WarningEvent {
   readonly kind: 'warning';
   readonly code: WarningCode;
   /** One sentence for a person, without names, addresses or credentials. */

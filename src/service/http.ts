@@ -36,6 +36,8 @@ interface HttpRequest {
   readonly authorization: string;
   /** Called when the connection is open, right before the first byte. If it throws, nothing is sent. */
   readonly atStart?: (() => void) | undefined;
+  /** When aborted, gives the request up. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The size of an answer that grows with the team. */
@@ -111,13 +113,13 @@ export function createHttp(
         // Without this the connection is closed after every GET that has a body.
         ...(operation.method === 'GET' ? { reset: false } : {}),
       };
-      const { atStart, list } = request;
+      const { atStart, list, signal } = request;
       const onLength = (bytes: number) => noteLength(operation, bytes);
       let giveUp: GiveUp = () => {};
       const onDispatch = (how: GiveUp) => {
         giveUp = how;
       };
-      const parts = { token, atStart, list, maxAnswerBytes, onLength, onDispatch };
+      const parts = { token, atStart, list, signal, maxAnswerBytes, onLength, onDispatch };
       const outcome = transfer(pool, settings, parts, options);
       underWay.set(outcome, giveUp);
       return await outcome.finally(() => underWay.delete(outcome));
@@ -155,7 +157,7 @@ function failWithoutHead(sent: boolean, reason: FailureReason, message: string, 
 }
 
 /** The context of a request. */
-interface Transfer extends Pick<HttpRequest, 'atStart' | 'list'> {
+interface Transfer extends Pick<HttpRequest, 'atStart' | 'list' | 'signal'> {
   readonly token: string;
   readonly maxAnswerBytes: number;
   /** Called with each complete answer. */
@@ -171,7 +173,7 @@ const givenUp = 'given up: this client is closed';
 function transfer(
   pool: Pool,
   settings: HttpSettings,
-  { token, atStart, list, maxAnswerBytes, onLength, onDispatch }: Transfer,
+  { token, atStart, list, signal, maxAnswerBytes, onLength, onDispatch }: Transfer,
   options: Dispatcher.DispatchOptions,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
@@ -185,6 +187,7 @@ function transfer(
       if (over) return;
       over = true;
       clearTimeout(deadline);
+      signal?.removeEventListener('abort', onCancel);
       resolve(outcome);
     };
     const stop = (outcome: Outcome) => {
@@ -198,6 +201,11 @@ function transfer(
     function onDeadline() {
       stop(fail('timeout', `not finished within ${settings.totalDeadlineMs} ms`));
     }
+    function onCancel() {
+      stop(fail('cancelled', 'cancelled', signal?.reason));
+    }
+    if (signal?.aborted === true) return onCancel();
+    signal?.addEventListener('abort', onCancel, { once: true });
     onDispatch(() => stop(fail(controller === undefined ? 'unreachable' : 'broken', givenUp)));
     pool.dispatch(options, {
       onRequestStart: (started) => {

@@ -56,27 +56,38 @@ const noneListed = (memory: ListingMemory): CompleteListing<ListedRow> => ({
   isOffered: false,
 });
 
+/** Lists a resource. @throws ServiceError also with the status 404 */
+export async function listResource(
+  call: MakeCall,
+  pages: PagesSettings,
+  resource: ListedResource,
+  options: ListingOptions<ListedRow>,
+): Promise<Listing<ListedRow>> {
+  const operation = listOperation(resource);
+  const words = inPlural(resource);
+  const decode = decodeListed(resource);
+  const long = { property: null, decode: decodeList(words, decode) };
+  const ask = async (body: object | undefined, known: string | undefined) => {
+    const asked = { long, isLeft: (digest: string) => digest === known };
+    const reply = await call({ operation, body, list: asked });
+    return takePage(reply, (whole) => decodePage(whole, words, decode));
+  };
+  const fetchPage = (page: PageQuery, known?: string) => ask({ ...options.filter, ...page }, known);
+  if (!resource.list.isPaged)
+    return await readWhole({ ...options, fetchAll: (known) => ask(undefined, known) });
+  return await readListing({ ...options, ...pages, updatedOf: updatedOf(resource), fetchPage });
+}
+
 export function createListingEndpoints(call: MakeCall, pages: PagesSettings): ListingEndpoints {
-  const list = async (
-    resource: ListedResource,
-    options: ListingOptions<ListedRow>,
-  ): Promise<Listing<ListedRow>> => {
-    const operation = listOperation(resource);
-    const words = inPlural(resource);
-    const decode = decodeListed(resource);
-    const long = { property: null, decode: decodeList(words, decode) };
+  const list: ListingEndpoints['list'] = async (resource, options) => {
     let isAnswered = false;
-    const ask = async (body: object | undefined, known: string | undefined) => {
-      const asked = { long, isLeft: (digest: string) => digest === known };
-      const reply = await call({ operation, body, list: asked });
+    const noteAnswer: MakeCall = async (one) => {
+      const reply = await call(one);
       isAnswered = true;
-      return takePage(reply, (whole) => decodePage(whole, words, decode));
+      return reply;
     };
-    const fetchPage = (page: PageQuery, known?: string) => ask({ ...options.filter, ...page }, known);
     try {
-      if (!resource.list.isPaged)
-        return await readWhole({ ...options, fetchAll: (known) => ask(undefined, known) });
-      return await readListing({ ...options, ...pages, updatedOf: updatedOf(resource), fetchPage });
+      return await listResource(noteAnswer, pages, resource, options);
     } catch (error) {
       // Where some pages were answered, the listing is there, and the rest of it is not known.
       if (error instanceof ServiceError && error.status === 404 && !isAnswered)

@@ -38,8 +38,12 @@ export interface Slot {
 }
 
 export interface Rate {
-  /** Waits for a place, first come, first served. @throws MusterdError `stopped` when the signal is aborted */
-  acquire(): Promise<Slot>;
+  /**
+   * Waits for a place, first come, first served.
+   * @param either the client's signal, or one that is aborted with it
+   * @throws MusterdError `stopped` when the signal is aborted
+   */
+  acquire(either?: AbortSignal): Promise<Slot>;
   /** Reports a 429, after which nothing leaves for a while. @returns `null` if its pause has already begun */
   throttled(slot: Slot, retryAfter: string | null, serviceNowMs: number | null): Promise<Pause | null>;
   /** Reports any other answer. */
@@ -91,10 +95,10 @@ export function createRate(
     return filling;
   };
 
-  const anAnswer = () =>
+  const anAnswer = (either: AbortSignal | undefined) =>
     new Promise<void>((resolve) => {
       onAnswer = resolve;
-      signal?.addEventListener('abort', () => resolve(), { once: true });
+      either?.addEventListener('abort', () => resolve(), { once: true });
     });
 
   const use = (level: number): Slot => {
@@ -109,24 +113,24 @@ export function createRate(
     return { place: { order, level }, release };
   };
 
-  const grant = async (): Promise<Slot> => {
+  const grant = async (either: AbortSignal | undefined): Promise<Slot> => {
     for (;;) {
-      if (signal?.aborted === true) throw stopped();
+      if (either?.aborted === true) throw stopped();
       const now = clock.monotonicMs();
       const next = inHand.next(now);
       const wait = Math.max(learner.pausedMs(now), next === undefined ? 0 : next.at - now);
       // If that fails, the next caller that needs a place requests again.
       if (next !== undefined && inHand.runsOut(learner.pace(now).periodMs)) fill().catch(() => undefined);
-      if (wait > 0) await sleepOrStop(clock, Math.max(1, wait), signal);
+      if (wait > 0) await sleepOrStop(clock, Math.max(1, wait), either);
       else if (next !== undefined) return use(next.level);
-      else if (inHand.isFull()) await anAnswer();
+      else if (inHand.isFull()) await anAnswer(either);
       else await fill();
     }
   };
 
   return {
-    acquire: () => {
-      const mine = turn.then(grant);
+    acquire: (either = signal) => {
+      const mine = turn.then(() => grant(either));
       turn = mine.catch(() => undefined);
       return mine;
     },

@@ -91,6 +91,7 @@ function isPassing(failure: Failure): boolean {
     case 'encoded':
     case 'too-large':
     case 'redirect':
+    case 'cancelled':
       return false;
     default:
       return failure.reason satisfies never;

@@ -17,7 +17,6 @@ import { operations } from './operation.ts';
 import { createRowSieve, type NewsSieve } from './row-sieve.ts';
 import { isDecoded } from './decoded-rows.ts';
 import { isObject } from './json-object.ts';
-import { withSmallNursery } from './small-nursery.ts';
 import { decodeMembers, decodeTeam } from './wire-team.ts';
 import { decodeMemberships, decodeUsers, encodeUserFilter, encodeUserPatch } from './wire-user.ts';
 
@@ -46,10 +45,13 @@ export interface RosterEndpoints {
 const maxPatches = 25;
 const nobody: UsersAnswer = { users: [], rejected: [], requestId: null };
 
-function takeTeam(reply: Reply, known: TeamHead | undefined): TeamAnswer {
+/** Does the work on an answer that may be long. A program may prepare itself for that. */
+export type OnLongAnswer = <T>(work: () => Promise<T>) => Promise<T>;
+
+function takeTeam(reply: Reply, known: TeamHead | undefined, readLong: OnLongAnswer): TeamAnswer {
   if (reply.body.read === undefined || known === undefined) return asAnswer(decodeTeam(reply));
   let whole: Promise<Team> | undefined;
-  const readTeam = () => (whole ??= withSmallNursery(async () => decodeTeam(await readLeft(reply))));
+  const readTeam = () => (whole ??= readLong(async () => decodeTeam(await readLeft(reply))));
   return { head: known, readTeam };
 }
 
@@ -69,7 +71,7 @@ async function readEverybody(call: MakeCall): Promise<Everybody> {
   return takeEverybody(await call({ operation: operations.users, body: {}, list }));
 }
 
-async function askEverybody(call: MakeCall): Promise<UnreadUsers> {
+async function askEverybody(call: MakeCall, readLong: OnLongAnswer): Promise<UnreadUsers> {
   const list = { long: memberships, isLeft: () => true };
   const reply = await call({ operation: operations.users, body: {}, list });
   const { digest = '', read: readBody } = reply.body;
@@ -90,30 +92,29 @@ async function askEverybody(call: MakeCall): Promise<UnreadUsers> {
   return {
     digest,
     requestId: reply.requestId,
-    readAll: () =>
-      withSmallNursery(async () => (await read(createRowSieve())) ?? (await readEverybody(call))),
-    readNew: (before) => withSmallNursery(() => readNew(before)),
+    readAll: () => readLong(async () => (await read(createRowSieve())) ?? (await readEverybody(call))),
+    readNew: (before) => readLong(() => readNew(before)),
   };
 }
 
-export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
+export function createRosterEndpoints(call: MakeCall, readLong: OnLongAnswer): RosterEndpoints {
   const askTeam = (known?: TeamHead) =>
-    withSmallNursery(async () => {
+    readLong(async () => {
       const long = { property: 'members', decode: decodeMembers };
       const list = { long, isLeft: (digest: string) => digest === known?.digest };
-      return takeTeam(await call({ operation: operations.team, list }), known);
+      return takeTeam(await call({ operation: operations.team, list }), known, readLong);
     });
   return {
     team: async () => await (await askTeam()).readTeam(),
     askTeam,
-    askEverybody: () => askEverybody(call),
+    askEverybody: () => askEverybody(call, readLong),
     users: async ({ emails, phones }) => {
       const filter = { emails, phones: phones.filter((phone) => canonicalPhone(phone) !== '') };
-      if (emails.length + phones.length === 0) return await withSmallNursery(() => readEverybody(call));
+      if (emails.length + phones.length === 0) return await readLong(() => readEverybody(call));
       // Phones without a digit find nobody, and an empty filter would return all users.
       if (emails.length + filter.phones.length === 0) return nobody;
       const list = { long: memberships };
-      return await withSmallNursery(async () =>
+      return await readLong(async () =>
         decodeMemberships(await call({ operation: operations.users, body: encodeUserFilter(filter), list })),
       );
     },

@@ -12,7 +12,7 @@ import { createLog, describeError } from '../../src/log.ts';
 import { listedResources } from '../../src/model/listed-resources.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
-import { type Client, createClient } from '../../src/service/client.ts';
+import { type ServiceClient, createServiceClient } from '../../src/service/client.ts';
 import { createHeldClock } from '../service/held-clock.ts';
 import { listenRaw, type RawRequest } from '../service/raw-server.ts';
 import {
@@ -28,13 +28,13 @@ import {
 
 const secretKey = 'hostile-canary-of-a-secret-key';
 
-const calls: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
+const calls: Readonly<Record<string, (client: ServiceClient) => Promise<unknown>>> = {
   'GET /v1/team': (client) => client.team(),
   'GET /v1/users/get': (client) => client.users({ emails: ['a@example.com'], phones: [] }),
   ...Object.fromEntries(
     listedResources.map((resource) => [
       `${resource.list.method} ${resource.list.path}`,
-      (client: Client) => client.list(resource, { memory: nothingLearned, size: 100 }),
+      (client: ServiceClient) => client.list(resource, { memory: nothingLearned, size: 100 }),
     ]),
   ),
   'POST /v1/contacts/count': (client) => client.contactCount({}),
@@ -51,7 +51,7 @@ async function soundAnswers(): Promise<ReadonlyMap<string, string>> {
     if (!answers.has(`${method} ${path}`)) answers.set(`${method} ${path}`, text);
     return text;
   });
-  const client = createClient({
+  const client = createServiceClient({
     baseUrl: emulator.url,
     mode: 'read-write',
     credentials: { secretId, secretKey: createSecret(key) },
@@ -157,7 +157,7 @@ export async function playAnswers(count: number, seed: number): Promise<Played> 
   let events: unknown[] = [];
   let next = 0;
   while (played.answers < count) {
-    const client = createClient({
+    const client = createServiceClient({
       baseUrl: server.baseUrl,
       mode: 'read-write',
       credentials: { secretId: 'hostile', secretKey: createSecret(secretKey) },

@@ -1,6 +1,10 @@
 import { afterEach } from 'vitest';
 import { createSecret } from '../../src/secret.ts';
-import { type Client, type ClientOptions, createClient } from '../../src/service/client.ts';
+import {
+  type ServiceClient,
+  type ServiceClientOptions,
+  createServiceClient,
+} from '../../src/service/client.ts';
 import type { ServiceEvent } from '../../src/service/event.ts';
 import { createHeldClock, type HeldClock } from './held-clock.ts';
 import { listenRaw, type RawServer, type Respond } from './raw-server.ts';
@@ -9,7 +13,7 @@ export const secretId = 'secret-id-canary';
 export const secretKey = 'secret-key-canary';
 
 export interface Fixture {
-  readonly client: Client;
+  readonly client: ServiceClient;
   readonly server: RawServer;
   readonly clock: HeldClock;
   readonly events: readonly ServiceEvent[];
@@ -28,10 +32,10 @@ export function onClose(close: () => Promise<void>): void {
   closers.push(close);
 }
 
-export function openClient(baseUrl: string, options: Partial<ClientOptions> = {}) {
+export function openClient(baseUrl: string, options: Partial<ServiceClientOptions> = {}) {
   const clock = createHeldClock();
   const events: ServiceEvent[] = [];
-  const client = createClient({
+  const client = createServiceClient({
     baseUrl,
     mode: 'read-write',
     credentials: { secretId, secretKey: createSecret(secretKey) },
@@ -44,7 +48,10 @@ export function openClient(baseUrl: string, options: Partial<ClientOptions> = {}
 }
 
 /** A client and the server that it talks to. */
-export async function openPair(respond: Respond, options: Partial<ClientOptions> = {}): Promise<Fixture> {
+export async function openPair(
+  respond: Respond,
+  options: Partial<ServiceClientOptions> = {},
+): Promise<Fixture> {
   const server = await listenRaw(respond);
   onClose(() => server.close());
   return { server, ...openClient(server.baseUrl, options) };

@@ -8,7 +8,7 @@ import { nothingLearned } from '../../src/model/listing.ts';
 import type { ServicePort } from '../../src/reconcile/ports.ts';
 import { createSecret } from '../../src/secret.ts';
 import { checkBaseUrl } from '../../src/service/base-url.ts';
-import type { Client } from '../../src/service/client.ts';
+import type { ServiceClient } from '../../src/service/client.ts';
 import type { ScheduleRequest } from '../../src/service/messages/schedule-request.ts';
 import { findOperation, listOperation, operations, rowOperation } from '../../src/service/operation.ts';
 import { closeAfterEach, openClient, openPair, secretId, secretKey } from './client-fixture.ts';
@@ -74,7 +74,7 @@ const endpoints = {
 };
 
 /** One call of every endpoint. A missing one does not compile. */
-const calls: Record<keyof typeof endpoints, (client: Client) => Promise<unknown>> = {
+const calls: Record<keyof typeof endpoints, (client: ServiceClient) => Promise<unknown>> = {
   inboxes: (client) => client.list(inboxes, { memory: nothingLearned }),
   users: (client) => client.users({ emails: ['ann@example.com'], phones: ['15550100'] }),
   updateUsers: (client) => client.updateUsers(new Map([[1n, { roleId: 4n }]])),

@@ -13,7 +13,7 @@ import surveys from '../../src/model/listed/surveys.ts';
 import tags from '../../src/model/listed/tags.ts';
 import { type Listing, nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
-import type { ClientOptions } from '../../src/service/client.ts';
+import type { ServiceClientOptions } from '../../src/service/client.ts';
 import { closeAfterEach, onClose, openClient } from './client-fixture.ts';
 import { createHeldClock } from './held-clock.ts';
 
@@ -21,7 +21,7 @@ closeAfterEach();
 
 const size = 20;
 
-async function open(options: EmulatorOptions, clientOptions: Partial<ClientOptions> = {}) {
+async function open(options: EmulatorOptions, clientOptions: Partial<ServiceClientOptions> = {}) {
   const secret = { id: 'emulated', key: 'emulated-key' };
   const emulator = await createEmulator({
     http: true,

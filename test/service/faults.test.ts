@@ -13,7 +13,7 @@ import inboxes from '../../src/model/listed/inboxes.ts';
 import tags from '../../src/model/listed/tags.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
-import type { Client } from '../../src/service/client.ts';
+import type { ServiceClient } from '../../src/service/client.ts';
 import { defaultHttpSettings, type HttpSettings } from '../../src/service/http.ts';
 import { choosePauseMs, parseRetryAfter } from '../../src/service/retry.ts';
 import { eventually } from '../support/eventually.ts';
@@ -40,8 +40,8 @@ async function failure(call: Promise<unknown>): Promise<ServiceError> {
   return error as ServiceError;
 }
 
-const write = async (client: Client) => await failure(client.updateUsers(patch));
-const read = async (client: Client) => await failure(client.team());
+const write = async (client: ServiceClient) => await failure(client.updateUsers(patch));
+const read = async (client: ServiceClient) => await failure(client.team());
 
 /** The first answer is as scripted, those after it are sound. */
 function firstThen(first: Respond, then: string): Respond {

@@ -10,7 +10,7 @@ import surveys from '../../src/model/listed/surveys.ts';
 import tags from '../../src/model/listed/tags.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
-import type { Client } from '../../src/service/client.ts';
+import type { ServiceClient } from '../../src/service/client.ts';
 import { fieldsOf, unplayed } from '../support/interface-rows.ts';
 import { responses, type Shape, user } from '../support/interface-shapes.ts';
 import { closeAfterEach, onClose, openClient, openPair } from './client-fixture.ts';
@@ -25,7 +25,7 @@ interface Case {
   /** The body that holds the row. */
   readonly body: (row: Row) => unknown;
   /** The row as the client gives it; `undefined` where it was rejected. Throws where the answer was. */
-  readonly read: (client: Client) => Promise<unknown>;
+  readonly read: (client: ServiceClient) => Promise<unknown>;
   /** Without these there is no row. */
   readonly required: readonly string[];
   /** What a field that is not there becomes. */
@@ -314,7 +314,7 @@ const quarterMs = 900_000;
 const soon = new Date((Math.floor(Date.now() / quarterMs) + 8) * quarterMs).toISOString();
 
 /** Messages that together have every field that can be sent. */
-async function scheduled(client: Client, inboxId: bigint): Promise<unknown[]> {
+async function scheduled(client: ServiceClient, inboxId: bigint): Promise<unknown[]> {
   const content = {
     attachments: [{ name: 'n', type: 't', url: 'https://x.example/a' }],
     gallery: [{ annotationPosition: 'p', annotationText: 'a', originalUrl: 'o', url: 'u' }],
@@ -332,7 +332,7 @@ async function scheduled(client: Client, inboxId: bigint): Promise<unknown[]> {
 }
 
 /** What the emulator has of each kind, as the client reads it. */
-const emulated: Record<Name, (client: Client) => Promise<readonly unknown[]>> = {
+const emulated: Record<Name, (client: ServiceClient) => Promise<readonly unknown[]>> = {
   Inbox: async (client) => (await client.list(inboxes, { memory: nothingLearned })).rows,
   'User (users/get)': async (client) => (await client.users({ emails: [], phones: [] })).users,
   'User (users/update)': async (client) => {

@@ -4,11 +4,11 @@ import { systemClock } from '../../src/clock.ts';
 import tags from '../../src/model/listed/tags.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
-import { createClient } from '../../src/service/client.ts';
+import { createServiceClient } from '../../src/service/client.ts';
 
 /** What is asked for, one after another: each a call of the client. */
 const [baseUrl = '', ...asked] = process.argv.slice(2);
-const client = createClient({
+const client = createServiceClient({
   baseUrl,
   mode: 'read-only',
   credentials: { secretId: 'id', secretKey: createSecret('key') },

@@ -11,7 +11,7 @@ import surveys from '../../src/model/listed/surveys.ts';
 import tags from '../../src/model/listed/tags.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
-import type { Client } from '../../src/service/client.ts';
+import type { ServiceClient } from '../../src/service/client.ts';
 import type { ScheduleRequest } from '../../src/service/messages/schedule-request.ts';
 import { call } from '../emulator/call.ts';
 import { bodies } from '../support/interface-bodies.ts';
@@ -122,7 +122,7 @@ const nothing = { memory: nothingLearned, size: 10 };
 /** Calls that together send every field of a body, and the bodies that must come of them. */
 const cases: Record<
   keyof typeof bodies,
-  readonly { readonly call: (client: Client) => Promise<unknown>; readonly sent: readonly unknown[] }[]
+  readonly { readonly call: (client: ServiceClient) => Promise<unknown>; readonly sent: readonly unknown[] }[]
 > = {
   pagination: [
     { call: (client) => client.contactCount(page), sent: [page] },
@@ -212,11 +212,11 @@ const cases: Record<
   ],
   scheduleRequest: [
     ...schedules.map((request, at) => ({
-      call: (client: Client) => client.createSchedule(request),
+      call: (client: ServiceClient) => client.createSchedule(request),
       sent: [sentSchedules[at]],
     })),
     ...schedules.map((request, at) => ({
-      call: (client: Client) => client.replaceSchedule(5n, request),
+      call: (client: ServiceClient) => client.replaceSchedule(5n, request),
       sent: [sentSchedules[at]],
     })),
   ],
@@ -388,8 +388,8 @@ describe('the endpoints of the emulator', () => {
 });
 
 describe('documented errors', () => {
-  const update = (client: Client) => client.updateUsers(new Map([[1n, { roleId: 4n }]]));
-  const errors: readonly (readonly [number, string, (client: Client) => Promise<unknown>])[] = [
+  const update = (client: ServiceClient) => client.updateUsers(new Map([[1n, { roleId: 4n }]]));
+  const errors: readonly (readonly [number, string, (client: ServiceClient) => Promise<unknown>])[] = [
     [400, 'bad_data', (client) => client.list(inboxes, { memory: nothingLearned })],
     [400, 'error', (client) => client.users({ emails: ['x'], phones: [] })],
     [400, 'error', update],

@@ -46,6 +46,7 @@ const failures: Record<FailureReason, Record<Failure['phase'], readonly [read: b
   'not-json': { 'not-sent': [true, true], sent: [true, false] },
   'too-large': { 'not-sent': [false, false], sent: [false, false] },
   redirect: { 'not-sent': [false, false], sent: [false, false] },
+  cancelled: { 'not-sent': [false, false], sent: [false, false] },
 };
 
 describe('retry', () => {

@@ -286,7 +286,7 @@ const versioning: readonly Row[] = [
     tests: [signed, ['emulator/open-api.test.ts', 'has every endpoint once, under a name of its own']],
   }),
   rule('Versioning', '2. the legacy key is planned for deprecation', {
-    client: ['service/client.ts', 'createClient legacy-api-key', 'a warning at each start'],
+    client: ['service/client.ts', 'openChannel legacy-api-key', 'a warning at each start'],
     emulator: ['emulator/open-api.ts', 'securitySchemes.LegacyApiKeyAuth'],
     tests: [
       [

@@ -9,7 +9,7 @@ import { namesInWords } from '../../model/intent.ts';
 import { sayWhatSlows } from '../../model/slowdowns.ts';
 import type { Team } from '../../model/team.ts';
 import { credentialUses, fingerprintsOf } from '../open-service.ts';
-import type { Client } from '../../service/client.ts';
+import type { ServiceClient } from '../../service/client.ts';
 import type { Report } from './check-report.ts';
 import { seconds } from '../../model/in-words.ts';
 
@@ -17,7 +17,7 @@ const words = { current: 'API secret', next: 'next API secret', 'api-key': 'lega
 
 /** Tries each credential on `GET /v1/inboxes`. @returns whether any of them is accepted */
 export async function checkCredentials(
-  service: Client,
+  service: ServiceClient,
   config: Config,
   db: Database | undefined,
   report: Report,
@@ -39,7 +39,7 @@ export async function checkCredentials(
   return checked.some(({ accepted }) => accepted);
 }
 
-export function checkClock(service: Client, report: Report): void {
+export function checkClock(service: ServiceClient, report: Report): void {
   const offsetMs = service.clockOffsetMs();
   if (offsetMs === null) report.add('clock', 'note', 'the service sends no Date header to compare with');
   else {
@@ -50,7 +50,7 @@ export function checkClock(service: Client, report: Report): void {
 }
 
 /** Warns early, because the whole team comes in one answer. If that is too long, nothing can be read. */
-export function checkLength(service: Client, report: Report): void {
+export function checkLength(service: ServiceClient, report: Report): void {
   const longest = service.longestAnswer();
   if (longest === null) return;
   const { operation, bytes, maxBytes } = longest;

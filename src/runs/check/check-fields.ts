@@ -5,7 +5,7 @@ import { columnOf, fields } from '../../model/fields.ts';
 import type { Team } from '../../model/team.ts';
 import { type FieldReading, type ServiceUser, saidOf } from '../../model/user.ts';
 import { isRefusal } from '../../reconcile/read/ask.ts';
-import type { Client } from '../../service/client.ts';
+import type { ServiceClient } from '../../service/client.ts';
 import type { Report } from './check-report.ts';
 import { plural } from '../../model/in-words.ts';
 
@@ -14,7 +14,7 @@ const probe = 'fields of users';
 const maxAddresses = 50;
 
 /** The users that the service returns for addresses in the mirror. */
-async function lookSomeUp(service: Client, team: Team, db: Database): Promise<readonly ServiceUser[]> {
+async function lookSomeUp(service: ServiceClient, team: Team, db: Database): Promise<readonly ServiceUser[]> {
   const addresses = await readKnownAddresses(db.kysely, team.id);
   const emails = addresses.flatMap(({ email }) => email ?? []).slice(0, maxAddresses);
   const phones = addresses.flatMap(({ phone }) => phone ?? []).slice(0, maxAddresses - emails.length);
@@ -28,7 +28,7 @@ async function lookSomeUp(service: Client, team: Team, db: Database): Promise<re
 }
 
 export async function probeFields(
-  service: Client,
+  service: ServiceClient,
   team: Team,
   answered: readonly ServiceUser[],
   db: Database | undefined,

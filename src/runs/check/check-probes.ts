@@ -10,7 +10,7 @@ import { nothingLearned } from '../../model/listing.ts';
 import type { Team } from '../../model/team.ts';
 import type { ServiceUser } from '../../model/user.ts';
 import { isRefusal } from '../../reconcile/read/ask.ts';
-import type { Client } from '../../service/client.ts';
+import type { ServiceClient } from '../../service/client.ts';
 import { probeFields } from './check-fields.ts';
 import { checkInWords, type Report } from './check-report.ts';
 import { plural } from '../../model/in-words.ts';
@@ -19,7 +19,7 @@ import { plural } from '../../model/in-words.ts';
 const largeLimit = 1000;
 
 export async function probeService(
-  service: Client,
+  service: ServiceClient,
   team: Team,
   config: Config,
   db: Database | undefined,
@@ -49,7 +49,7 @@ async function attempt(report: Report, probe: string, work: () => Promise<void>)
 }
 
 async function probeUnfilteredUsers(
-  service: Client,
+  service: ServiceClient,
   team: Team,
   report: Report,
 ): Promise<readonly ServiceUser[]> {
@@ -83,7 +83,12 @@ async function probeUnfilteredUsers(
 }
 
 /** Finds out whether team, users and inboxes use the same id for a person. */
-async function probeIds(service: Client, team: Team, users: readonly Id[], report: Report): Promise<void> {
+async function probeIds(
+  service: ServiceClient,
+  team: Team,
+  users: readonly Id[],
+  report: Report,
+): Promise<void> {
   await attempt(report, 'ids across endpoints', async () => {
     const members = new Set(team.members.map(({ id }) => id));
     const { rows } = await service.list(inboxes, { memory: nothingLearned });
@@ -106,7 +111,7 @@ async function probeIds(service: Client, team: Team, users: readonly Id[], repor
 async function probeListing(
   resource: ListedResource,
   size: number | undefined,
-  service: Client,
+  service: ServiceClient,
   report: Report,
 ): Promise<void> {
   const name = inPlural(resource);
@@ -141,7 +146,7 @@ async function probeCap(
   path: string,
   rows: number,
   page: number,
-  service: Client,
+  service: ServiceClient,
   report: Report,
 ): Promise<void> {
   const probe = `${name}: largest limit`;

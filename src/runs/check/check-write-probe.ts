@@ -11,7 +11,7 @@ import type { Id } from '../../model/id.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../../model/name.ts';
 import type { Team } from '../../model/team.ts';
 import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts';
-import type { Client } from '../../service/client.ts';
+import type { ServiceClient } from '../../service/client.ts';
 import type { Report } from './check-report.ts';
 
 /** The user to try updates on, and an address to look them up by. */
@@ -25,7 +25,7 @@ interface Subject {
 
 /** Holds the team's lease if there is a mirror: no run may see the tried values. */
 export async function probeWrites(
-  service: Client,
+  service: ServiceClient,
   team: Team,
   db: Database | undefined,
   config: Config,
@@ -50,7 +50,7 @@ export async function probeWrites(
 }
 
 async function findSubject(
-  service: Client,
+  service: ServiceClient,
   team: Team,
   db: Database | undefined,
   userText: string,
@@ -74,7 +74,7 @@ async function findSubject(
 }
 
 async function findUser(
-  service: Client,
+  service: ServiceClient,
   team: Team,
   db: Database | undefined,
   userText: string,
@@ -92,7 +92,11 @@ async function findUser(
 }
 
 /** Sends one update. @returns the user as the service then shows it, in the answer or by a lookup */
-async function update(service: Client, { user, guard }: Subject, patch: UserPatch): Promise<ServiceUser> {
+async function update(
+  service: ServiceClient,
+  { user, guard }: Subject,
+  patch: UserPatch,
+): Promise<ServiceUser> {
   const answer = await service.updateUsers(new Map([[user.id, patch]]), guard);
   const direct = answer.users.findLast(({ id }) => id === user.id);
   if (direct !== undefined) return direct;
@@ -111,7 +115,7 @@ const keepsName = (user: Pick<ServiceUser, 'name'>, seen: ServiceUser) =>
   canonicalName(readable(seen.name) ?? '') === canonicalName(readable(user.name) ?? '');
 
 /** Sends only the email, in another case, to find out whether the name stays and what is stored. */
-async function probeEmail(service: Client, subject: Subject, report: Report): Promise<void> {
+async function probeEmail(service: ServiceClient, subject: Subject, report: Report): Promise<void> {
   const { user } = subject;
   const [local = '', domain = ''] = user.email.split('@');
   const upper = local.toUpperCase() === local ? local.toLowerCase() : local.toUpperCase();
@@ -125,7 +129,7 @@ async function probeEmail(service: Client, subject: Subject, report: Report): Pr
 }
 
 /** Sends the phone unchanged, as digits, to find out how it comes back. */
-async function probePhone(service: Client, subject: Subject, report: Report): Promise<void> {
+async function probePhone(service: ServiceClient, subject: Subject, report: Report): Promise<void> {
   const { phone } = subject.user;
   if (typeof phone !== 'string' || !/\d/.test(phone)) return;
   const seen = await update(service, subject, { phone });
@@ -134,7 +138,7 @@ async function probePhone(service: Client, subject: Subject, report: Report): Pr
 }
 
 /** Restores email and name, and even without the lease, because the tried values must not stay. */
-async function restore(service: Client, tried: Subject, report: Report): Promise<void> {
+async function restore(service: ServiceClient, tried: Subject, report: Report): Promise<void> {
   const { user, name } = tried;
   const subject = { ...tried, guard: {} };
   const seen = await update(service, subject, { email: user.email });

@@ -15,7 +15,7 @@ import {
 } from './wire-schedule.ts';
 
 /** The body of `POST /v1/conversations/read`; the two ids are required in practice. */
-interface ReadConversation {
+export interface ReadConversation {
   readonly inboxId: Id;
   readonly userId: Id;
   readonly target?: string;

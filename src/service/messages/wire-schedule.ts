@@ -3,67 +3,64 @@ import type { Id } from '../../model/id.ts';
 import type { Reply } from '../call.ts';
 import { isObject, type JsonObject } from '../json-object.ts';
 import { findFlaw, takeId, takeInteger } from '../row-flaws.ts';
-import {
-  type Nullable,
-  type Shape,
-  takeFields,
-  takeList,
-  takeObject,
-  takeText,
-  unexpected,
-} from '../wire.ts';
+import { type Shape, takeFields, takeList, takeObject, takeText, unexpected } from '../wire.ts';
 
-interface GalleryEntryFields {
-  readonly annotationPosition: string;
-  readonly annotationText: string;
-  readonly originalUrl: string;
-  readonly url: string;
+/** An entry of the gallery of a scheduled message. */
+export interface ScheduledImage {
+  readonly annotationPosition: string | null;
+  readonly annotationText: string | null;
+  readonly originalUrl: string | null;
+  readonly url: string | null;
+  readonly raw: JsonObject;
 }
 
-interface AttachmentFields {
-  readonly name: string;
-  readonly type: string;
-  readonly url: string;
+/** An attachment of a scheduled message. */
+export interface ScheduledAttachment {
+  readonly name: string | null;
+  readonly type: string | null;
+  readonly url: string | null;
+  readonly raw: JsonObject;
 }
 
-interface ContentFields {
-  readonly attachments: readonly (Nullable<AttachmentFields> & { readonly raw: JsonObject })[];
-  readonly gallery: readonly (Nullable<GalleryEntryFields> & { readonly raw: JsonObject })[];
-  readonly localDay: bigint;
-  readonly localTime: string;
-  readonly offset: bigint;
+/** What a scheduled message says: interface.md, ScheduleContent. */
+export interface ScheduledContent {
+  readonly attachments: readonly ScheduledAttachment[] | null;
+  readonly gallery: readonly ScheduledImage[] | null;
+  readonly localDay: bigint | null;
+  readonly localTime: string | null;
+  readonly offset: bigint | null;
   /** A template's id. */
-  readonly template: Id;
-  readonly text: string;
-  readonly to: string;
+  readonly template: Id | null;
+  readonly text: string | null;
+  readonly to: string | null;
+  readonly raw: JsonObject;
 }
 
-interface MetaFields {
-  readonly campaignId: Id;
-  readonly campaignStepId: Id;
-  readonly campaignTargetPhone: string;
-  readonly content: Nullable<ContentFields> & { readonly raw: JsonObject };
-  readonly conversationId: Id;
-  readonly listId: Id;
-}
-
-interface ScheduledMessageFields {
-  readonly created: string;
-  readonly updated: string;
-  /** "delivery time". */
-  readonly execute: string;
-  readonly inboxId: Id;
-  readonly localId: string;
-  readonly meta: Nullable<MetaFields> & { readonly raw: JsonObject };
-  readonly op: string;
-  readonly rev: bigint;
+/** What a scheduled message belongs to, and its content. */
+export interface ScheduledMeta {
+  readonly campaignId: Id | null;
+  readonly campaignStepId: Id | null;
+  readonly campaignTargetPhone: string | null;
+  readonly content: ScheduledContent | null;
+  readonly conversationId: Id | null;
+  readonly listId: Id | null;
+  readonly raw: JsonObject;
 }
 
 /** interface.md, Scheduled message. Everything but the id may be `null`. */
-export type ScheduledMessage = Nullable<ScheduledMessageFields> & {
+export interface ScheduledMessage {
   readonly id: Id;
+  readonly created: string | null;
+  readonly updated: string | null;
+  /** "delivery time". */
+  readonly execute: string | null;
+  readonly inboxId: Id | null;
+  readonly localId: string | null;
+  readonly meta: ScheduledMeta | null;
+  readonly op: string | null;
+  readonly rev: bigint | null;
   readonly raw: JsonObject;
-};
+}
 
 /** interface.md, Write result: "`{id, rev, uuid}`"; some deployments answer `{id}` alone. */
 export interface WriteResult {
@@ -72,20 +69,20 @@ export interface WriteResult {
   readonly uuid: string | null;
 }
 
-const galleryShape: Shape<GalleryEntryFields> = {
+const galleryShape: Shape<Omit<ScheduledImage, 'raw'>> = {
   annotationPosition: ['annotation_position', takeText],
   annotationText: ['annotation_text', takeText],
   originalUrl: ['original_url', takeText],
   url: ['url', takeText],
 };
 
-const attachmentShape: Shape<AttachmentFields> = {
+const attachmentShape: Shape<Omit<ScheduledAttachment, 'raw'>> = {
   name: ['name', takeText],
   type: ['type', takeText],
   url: ['url', takeText],
 };
 
-const contentShape: Shape<ContentFields> = {
+const contentShape: Shape<Omit<ScheduledContent, 'raw'>> = {
   attachments: ['attachments', takeList(takeObject(attachmentShape))],
   gallery: ['gallery', takeList(takeObject(galleryShape))],
   localDay: ['local_day', takeInteger],
@@ -96,7 +93,7 @@ const contentShape: Shape<ContentFields> = {
   to: ['to', takeText],
 };
 
-const metaShape: Shape<MetaFields> = {
+const metaShape: Shape<Omit<ScheduledMeta, 'raw'>> = {
   campaignId: ['campaign_id', takeInteger],
   campaignStepId: ['campaign_step_id', takeInteger],
   campaignTargetPhone: ['campaign_target_phone', takeText],
@@ -105,7 +102,7 @@ const metaShape: Shape<MetaFields> = {
   listId: ['list_id', takeInteger],
 };
 
-const shape: Shape<ScheduledMessageFields> = {
+const shape: Shape<Omit<ScheduledMessage, 'id' | 'raw'>> = {
   created: ['created', takeText],
   updated: ['updated', takeText],
   execute: ['execute', takeText],

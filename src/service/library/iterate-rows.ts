@@ -1,0 +1,85 @@
+import { ServiceError } from '../../errors.ts';
+import type { ListedRow } from '../../model/listed-resource.ts';
+import type { Listing, ListingSink } from '../../model/listing.ts';
+import type { MakeCall } from '../call.ts';
+import { eitherOf } from '../cancel.ts';
+import { createIdSet } from '../id-set.ts';
+
+/** No further page is asked for while so many rows wait to be taken. */
+const mostWaiting = 1_000;
+
+/** Hands on rows from a reading that pushes them to a loop that pulls them, and keeps the one a little ahead of the other. */
+function createQueue() {
+  const ids = createIdSet();
+  let waiting: ListedRow[] = [];
+  let isOver = false;
+  let arrival = Promise.withResolvers<void>();
+  let room = Promise.withResolvers<void>();
+  // Where the reading begins anew, rows come again, and are known by their ids.
+  const sink: ListingSink<ListedRow> = {
+    clear: () => {},
+    replace: () => {},
+    add: (rows) => {
+      waiting.push(...rows.filter(({ id }) => ids.add(id)));
+      arrival.resolve();
+    },
+  };
+  return {
+    sink,
+    isOver: () => isOver,
+    hasRoom: async () => {
+      if (waiting.length >= mostWaiting && !isOver) await room.promise;
+    },
+    /** Waits for rows, or for the end. */
+    take: async () => {
+      if (!isOver) await arrival.promise;
+      const rows = waiting;
+      waiting = [];
+      room.resolve();
+      arrival = Promise.withResolvers();
+      room = Promise.withResolvers();
+      return rows;
+    },
+    end: () => {
+      isOver = true;
+      arrival.resolve();
+      room.resolve();
+    },
+  };
+}
+
+/**
+ * The rows of a listing, each id once. Nothing is asked for before the first row is, and a loop that is left early ends
+ * the requests that are under way.
+ *
+ * @param read reads the listing by calls that are given to it
+ * @throws ServiceError at the end, if rows may be missing, and whatever the reading throws
+ */
+export async function* iterateRows(
+  call: MakeCall,
+  read: (call: MakeCall, sink: ListingSink<ListedRow>) => Promise<Listing<ListedRow>>,
+  operation: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<ListedRow, void, undefined> {
+  const left = new AbortController();
+  const queue = createQueue();
+  const ownCall: MakeCall = async (one) => {
+    await queue.hasRoom();
+    return await call({ ...one, signal: eitherOf(left.signal, signal) });
+  };
+  const reading = read(ownCall, queue.sink).finally(queue.end);
+  // It is awaited below, after the rows that came before.
+  reading.catch(() => undefined);
+  try {
+    while (!queue.isOver()) yield* await queue.take();
+    yield* await queue.take();
+    const listing = await reading;
+    if (listing.status === 'complete') return;
+    const message = `${operation}: the listing is incomplete: ${listing.because}`;
+    throw new ServiceError(message, { operation, phase: 'answered' });
+  } finally {
+    left.abort();
+    queue.end();
+    await Promise.allSettled([reading]);
+  }
+}

@@ -1,0 +1,73 @@
+import { systemClock } from '../../clock.ts';
+import { MusterdError } from '../../errors.ts';
+import type { PaceSettings } from '../../model/pace.ts';
+import { createSecret } from '../../secret.ts';
+import type { ServiceClientOptions } from '../client.ts';
+import type { OnEvent } from '../event.ts';
+import type { HttpSettings } from '../http.ts';
+import type { RetrySettings } from '../retry.ts';
+import type { Credentials } from '../token.ts';
+
+/** An API Secret, as the web app shows it under Settings \> Integrations \> API. */
+export interface SecretPair {
+  readonly secretId: string;
+  readonly secretKey: string;
+}
+
+/** Where the service is, and who calls it. Everything else has a default: docs/client.md. */
+export interface ClientOptions extends Partial<HttpSettings>, Partial<SecretPair> {
+  /** For example `https://host`. Plain http is accepted for loopback addresses only. */
+  readonly baseUrl: string;
+  /** The second secret while it takes the place of the first: it is used once the first is refused. */
+  readonly next?: SecretPair | undefined;
+  /** The legacy team API key, in place of a secret. The service plans to deprecate it. */
+  readonly apiKey?: string | undefined;
+  /** Refuses every call that writes, before anything is sent. */
+  readonly readOnly?: boolean | undefined;
+  readonly rate?: Partial<PaceSettings> | undefined;
+  readonly retry?: Partial<RetrySettings> | undefined;
+  /** Is told of each request, retry, pause and warning. It must not throw. */
+  readonly onEvent?: OnEvent | undefined;
+}
+
+function credentialsOf({ secretId, secretKey, next, apiKey }: ClientOptions): Credentials {
+  if (secretId !== undefined && secretKey !== undefined) {
+    const both = { secretId, secretKey: createSecret(secretKey) };
+    return next === undefined
+      ? both
+      : { ...both, next: { secretId: next.secretId, secretKey: createSecret(next.secretKey) } };
+  }
+  if (apiKey !== undefined) return { apiKey: createSecret(apiKey) };
+  throw new MusterdError('configuration', 'No credentials: secretId and secretKey are not both given');
+}
+
+/** Without what is `undefined`, which would hide a default. */
+const given = <T extends object>(some: T = {} as T): Partial<T> =>
+  Object.fromEntries(Object.entries(some).filter(([, value]) => value !== undefined)) as Partial<T>;
+
+/** @throws MusterdError `configuration` for missing credentials */
+export function settingsOf(options: ClientOptions, signal: AbortSignal): ServiceClientOptions {
+  const {
+    baseUrl,
+    secretId: _id,
+    secretKey: _key,
+    next: _next,
+    apiKey: _apiKey,
+    readOnly,
+    rate,
+    retry,
+    onEvent,
+    ...http
+  } = options;
+  return {
+    baseUrl,
+    credentials: credentialsOf(options),
+    mode: readOnly === true ? 'read-only' : 'read-write',
+    http: given(http),
+    rate: given(rate),
+    retry: given(retry),
+    clock: systemClock,
+    signal,
+    onEvent,
+  };
+}

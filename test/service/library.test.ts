@@ -1,0 +1,371 @@
+/** The client as other programs import it: docs/client.md. */
+import { describe, expect, test } from 'vitest';
+import { createEmulator } from '../../src/emulator/create-emulator.ts';
+import type { EmulatorOptions } from '../../src/emulator/options.ts';
+import type { ListedResource } from '../../src/model/listed-resource.ts';
+import contactFields from '../../src/model/listed/contact-fields.ts';
+import inboxes from '../../src/model/listed/inboxes.ts';
+import surveys from '../../src/model/listed/surveys.ts';
+import tags from '../../src/model/listed/tags.ts';
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  type Tag,
+} from '../../src/service/library/create-client.ts';
+import { closeAfterEach, onClose, secretId, secretKey } from './client-fixture.ts';
+import { answer, json, listenRaw, type Respond } from './raw-server.ts';
+
+closeAfterEach();
+
+const quarterMs = 900_000;
+/** The second quarter of an hour from now. */
+const soon = () => new Date((Math.floor(Date.now() / quarterMs) + 2) * quarterMs).toISOString();
+
+function open(baseUrl: string, options: Partial<ClientOptions> = {}): Client {
+  const client = createClient({ baseUrl, secretId, secretKey, ...options });
+  onClose(() => client.close());
+  return client;
+}
+
+async function openEmulator(options: EmulatorOptions = {}, clientOptions: Partial<ClientOptions> = {}) {
+  const emulator = await createEmulator({
+    http: true,
+    users: 30,
+    tags: 450,
+    fields: 25,
+    surveys: 3,
+    inboxes: 2,
+    contacts: 1_234,
+    secrets: [{ id: secretId, key: secretKey }],
+    seed: 7,
+    ...options,
+  });
+  onClose(() => emulator.close());
+  return { emulator, client: open(emulator.url, clientOptions) };
+}
+
+async function openRaw(respond: Respond, options: Partial<ClientOptions> = {}) {
+  const server = await listenRaw(respond);
+  onClose(() => server.close());
+  return { server, client: open(server.baseUrl, options) };
+}
+
+/** The names that a row of a resource has in JavaScript. */
+const namesOf = (resource: ListedResource) =>
+  ['id', 'raw', ...Object.keys(resource.columns)]
+    .map((name) => name.replaceAll(/_\w/g, (part) => part.slice(1).toUpperCase()))
+    .toSorted();
+
+const namesIn = (row: object | null | undefined) => Object.keys(row ?? {}).toSorted();
+
+describe('every endpoint', () => {
+  test('reads', async () => {
+    const { client } = await openEmulator();
+    const [inbox] = await client.inboxes();
+    expect(namesIn(inbox)).toEqual(namesOf(inboxes));
+    expect(inbox).toMatchObject({
+      name: expect.any(String) as string,
+      allowedDomains: expect.any(Array) as [],
+    });
+    const team = await client.team();
+    expect(team.members).toHaveLength(30);
+    const [field] = await Array.fromAsync(client.contactFields());
+    expect(namesIn(field)).toEqual(namesOf(contactFields));
+    const [survey] = await Array.fromAsync(client.surveys());
+    expect(namesIn(survey)).toEqual(namesOf(surveys));
+    expect(await client.survey(survey?.id ?? 0n)).toMatchObject({
+      name: survey?.name,
+      question: expect.any(String) as string,
+    });
+    const [tag] = await Array.fromAsync(client.tags());
+    expect(namesIn(tag)).toEqual(namesOf(tags));
+    expect(await client.tag(tag?.id ?? 0n)).toEqual(tag);
+    expect(await client.tag(999_999_999n)).toBeNull();
+    expect(await client.contactCount()).toBe(1_234);
+  });
+
+  test('users: found and updated, in plain values', async () => {
+    const { client, emulator } = await openEmulator();
+    const { users } = await client.users({});
+    expect(users).toHaveLength(30);
+    const [user] = users;
+    if (user === undefined) throw new Error('no user');
+    const { requestId, ...found } = await client.users({ emails: [user.email ?? ''] });
+    expect(found).toEqual({ users: [user], rejected: [] });
+    expect(requestId).toMatch(/./);
+    const name = { first: 'Robin', last: 'Doe' };
+    const updated = await client.updateUsers([{ id: user.id, name, phone: '+1 555 0100' }]);
+    expect(updated.users[0]).toMatchObject({ name: 'Robin Doe', phone: '15550100', email: user.email });
+    const sent = emulator.requests.at(-1)?.body;
+    expect(sent).toEqual({
+      users: [{ id: Number(user.id), first_name: 'Robin', last_name: 'Doe', phone: '15550100' }],
+    });
+    await expect(client.updateUsers([{ id: 1n }, { id: 1n }])).rejects.toThrow(RangeError);
+  });
+
+  test('writes of tags, conversations and schedules', async () => {
+    const { client } = await openEmulator();
+    const { id } = await client.createTag('VIP');
+    expect(await client.tag(id)).toMatchObject({ id, tag: 'VIP' });
+    const [inbox] = await client.inboxes();
+    const inboxId = inbox?.id ?? 0n;
+    const [userId = 0n] = inbox?.members ?? [];
+    const read = await client.markConversationRead({ inboxId, userId, target: '15550100' });
+    expect(read).toEqual(expect.any(String));
+    const request = { inboxId, executeAt: soon(), content: { text: 'hello' }, phoneNumber: '15550100' };
+    const created = await client.createSchedule(request);
+    expect(created.localId).toMatch(/./);
+    expect(await client.schedule(created.id)).toMatchObject({ inboxId, localId: created.localId });
+    await client.replaceSchedule(created.id, { ...request, content: { text: 'later' } });
+    expect((await client.schedule(created.id))?.meta?.content?.text).toBe('later');
+    await client.cancelSchedule(created.id);
+    expect(await client.schedule(created.id)).toBeNull();
+  });
+
+  test('a field that is left out or of another type is null, and the latter is in `raw`', async () => {
+    const { client } = await openRaw((socket) =>
+      socket.write(json(200, { memberships: [{ id: 1, name: ['Ann'], role_id: 4 }] })),
+    );
+    const { users } = await client.users({ emails: ['ann@example.com'] });
+    expect(users).toEqual([
+      expect.objectContaining({ id: 1n, name: null, email: null, roleId: 4n, raw: { name: ['Ann'] } }),
+    ]);
+  });
+});
+
+describe('listings', () => {
+  test('all rows, each once, with what is learned about the pages used again', async () => {
+    const { client, emulator } = await openEmulator({ variants: { pages: 'base-1-empty' } });
+    const first = await Array.fromAsync(client.tags());
+    expect(new Set(first.map(({ id }) => id)).size).toBe(450);
+    const asked = emulator.requests.length;
+    expect(await Array.fromAsync(client.tags())).toEqual(first);
+    expect(emulator.requests.length - asked).toBeLessThan(asked);
+  });
+
+  test('rows come while pages do, and none is asked for far ahead of whoever takes them', async () => {
+    const pages = new Set<number>();
+    const respond: Respond = (socket, { path, body }) => {
+      if (path.endsWith('/count')) return socket.write(answer(200, '"5"'));
+      const { page, limit } = JSON.parse(body) as { page: number; limit: number };
+      pages.add(page);
+      const rows = Array.from({ length: limit }, (_, at) => ({ id: page * limit + at + 1 }));
+      return socket.write(json(200, page < 60 ? rows : []));
+    };
+    const { client } = await openRaw(respond, { rate: { perMinute: 1_000_000, burst: 200 } });
+    const taken: Tag[] = [];
+    for await (const tag of client.tags({ pageSize: 250 })) {
+      taken.push(tag);
+      if (taken.length > 1) continue;
+      // Meanwhile all pages could come.
+      for (let calls = 0; calls < 60; calls += 1) await client.contactCount();
+      // Four may wait to be taken, and four were under way.
+      expect(pages.size).toBeLessThan(12);
+    }
+    expect(taken.map(({ id }) => Number(id))).toEqual(Array.from({ length: 15_000 }, (_, at) => at + 1));
+  });
+
+  test('a loop that is left early asks for no more, and leaves nothing under way', async () => {
+    const { client, server } = await openRaw((socket, { body }) => {
+      const { page, limit } = JSON.parse(body) as { page: number; limit: number };
+      const rows = Array.from({ length: limit }, (_, at) => ({ id: page * limit + at + 1 }));
+      // The third page and those after it are never answered.
+      if (page < 2) socket.write(json(200, rows));
+    });
+    for await (const tag of client.tags({ pageSize: 50 })) if (tag.id === 70n) break;
+    const asked = server.requests.length;
+    await client.close();
+    expect(server.requests).toHaveLength(asked);
+  });
+
+  test('one of which rows may be missing throws at its end, after the rows', async () => {
+    const { client } = await openRaw((socket, { body }) => {
+      const { page } = JSON.parse(body) as { page: number };
+      socket.write(json(200, page === 0 ? [{ id: 1, tag: 'a' }, { id: 'none' }] : []));
+    });
+    const taken: (bigint | null)[] = [];
+    const reading = (async () => {
+      for await (const { id } of client.tags()) taken.push(id);
+    })();
+    await expect(reading).rejects.toMatchObject({
+      name: 'ServiceError',
+      message: 'POST /v1/tags: the listing is incomplete: 1 rows could not be taken',
+    });
+    expect(taken).toEqual([1n]);
+  });
+
+  test('one that the service does not have throws', async () => {
+    const { client } = await openRaw((socket) => socket.write(json(404, 'error')));
+    await expect(client.tags().next()).rejects.toMatchObject({ status: 404, requestId: 'request-1' });
+    await expect(client.inboxes()).rejects.toMatchObject({ status: 404, requestId: 'request-1' });
+  });
+});
+
+describe('errors', () => {
+  test('carry operation, status, label and the X-Request-Id', async () => {
+    const { client } = await openRaw((socket) => socket.write(json(400, 'bad_data')));
+    await expect(client.createTag('VIP')).rejects.toMatchObject({
+      name: 'ServiceError',
+      code: 'service',
+      operation: 'POST /v1/tag',
+      phase: 'answered',
+      status: 400,
+      label: 'bad_data',
+      requestId: 'request-1',
+    });
+  });
+
+  test('refused credentials are told apart', async () => {
+    const { client } = await openRaw((socket) => socket.write(json(401, 'Unauthorized')));
+    await expect(client.team()).rejects.toMatchObject({ code: 'credentials', status: 401 });
+  });
+
+  test.each([
+    ['http', { baseUrl: 'http://service.example.net', secretId, secretKey }],
+    ['no secret', { baseUrl: 'https://service.example.net' }],
+    ['half a secret', { baseUrl: 'https://service.example.net', secretId }],
+    ['no concurrency', { baseUrl: 'https://service.example.net', secretId, secretKey, concurrency: 0 }],
+  ])('of the settings come at once: %s', (_, options) => {
+    expect(() => createClient(options)).toThrow(expect.objectContaining({ code: 'configuration' }));
+  });
+
+  test('what is undefined has its default', async () => {
+    const { client } = await openEmulator(
+      {},
+      { concurrency: undefined as unknown as number, rate: undefined },
+    );
+    expect((await client.team()).members).toHaveLength(30);
+  });
+
+  test('a client that only reads refuses to write, before anything is sent', async () => {
+    const { client, server } = await openRaw(() => {}, { readOnly: true });
+    await expect(client.createTag('VIP')).rejects.toMatchObject({ phase: 'not-sent' });
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe('cancelling', () => {
+  const reason = new Error('the person went away');
+  const cancelled = { name: 'ServiceError', code: 'stopped', cause: reason };
+
+  test('before it begins: nothing is sent', async () => {
+    const { client, server } = await openRaw(() => {});
+    const signal = AbortSignal.abort(reason);
+    await expect(client.createTag('VIP', { signal })).rejects.toMatchObject({
+      ...cancelled,
+      phase: 'not-sent',
+    });
+    await expect(client.tags({ signal }).next()).rejects.toMatchObject({ ...cancelled, phase: 'not-sent' });
+    expect(server.requests).toEqual([]);
+  });
+
+  test('in flight: the connection is cut, and nobody knows whether the write had its effect', async () => {
+    const stop = new AbortController();
+    const { client, server } = await openRaw(() => stop.abort(reason));
+    await expect(client.createTag('VIP', { signal: stop.signal })).rejects.toMatchObject({
+      ...cancelled,
+      phase: 'sent',
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('in the queue: at once, and the one in front of it is answered', async () => {
+    const stop = new AbortController();
+    const waiting: (() => void)[] = [];
+    const { client, server } = await openRaw(
+      (socket) => waiting.push(() => socket.write(answer(200, '"5"'))),
+      { concurrency: 1 },
+    );
+    const first = client.contactCount();
+    const second = client.contactCount({}, { signal: stop.signal });
+    stop.abort(reason);
+    await expect(second).rejects.toMatchObject({ ...cancelled, phase: 'not-sent' });
+    await expect.poll(() => waiting.length).toBe(1);
+    waiting[0]?.();
+    expect(await first).toBe(5);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('waiting for the pace: at once, and whoever waits behind it goes on', async () => {
+    const stop = new AbortController();
+    const { client } = await openRaw((socket) => socket.write(answer(200, '"5"')), {
+      rate: { perMinute: 240, burst: 1 },
+    });
+    await client.contactCount();
+    const second = client.contactCount({}, { signal: stop.signal });
+    const third = client.contactCount();
+    stop.abort(reason);
+    await expect(second).rejects.toMatchObject({ ...cancelled, phase: 'not-sent' });
+    expect(await third).toBe(5);
+  });
+
+  test('between two attempts: the pause ends', async () => {
+    const stop = new AbortController();
+    const { client, server } = await openRaw((socket) => socket.write(json(500, 'error')), {
+      retry: { baseMs: 900_000_000, maxMs: 900_000_000 },
+      onEvent: ({ kind }) => {
+        if (kind === 'retry') setImmediate(() => stop.abort(reason));
+      },
+    });
+    await expect(client.team({ signal: stop.signal })).rejects.toMatchObject(cancelled);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('a call that was answered is answered, whenever it is cancelled afterwards', async () => {
+    const stop = new AbortController();
+    const { client } = await openRaw((socket) => socket.write(json(200, { id: 5 })), {
+      onEvent: ({ kind }) => {
+        if (kind === 'request') stop.abort(reason);
+      },
+    });
+    expect(await client.createTag('VIP', { signal: stop.signal })).toMatchObject({ id: 5n });
+  });
+
+  test('a listing: while its next page is awaited', async () => {
+    const stop = new AbortController();
+    const { client } = await openRaw((socket, { body }) => {
+      const { page, limit } = JSON.parse(body) as { page: number; limit: number };
+      if (page > 1) stop.abort(reason);
+      else
+        socket.write(
+          json(
+            200,
+            Array.from({ length: limit }, (_, at) => ({ id: page * limit + at + 1 })),
+          ),
+        );
+    });
+    const taken: bigint[] = [];
+    const reading = (async () => {
+      for await (const { id } of client.tags({ pageSize: 50, signal: stop.signal })) taken.push(id);
+    })();
+    await expect(reading).rejects.toMatchObject(cancelled);
+    expect(taken).toHaveLength(100);
+  });
+});
+
+describe('the end', () => {
+  test('requests in flight are answered, what waits is not sent, and nothing is afterwards', async () => {
+    const { client, server } = await openRaw((socket) => socket.write(answer(200, '"5"')), {
+      concurrency: 1,
+    });
+    const first = client.contactCount();
+    await expect.poll(() => server.requests.length).toBe(1);
+    const second = client.contactCount();
+    const refused = expect(second).rejects.toMatchObject({ code: 'stopped' });
+    await client.close();
+    expect(await first).toBe(5);
+    await refused;
+    await expect(client.contactCount()).rejects.toMatchObject({ code: 'stopped' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('`await using` closes', async () => {
+    const { server } = await openRaw((socket) => socket.write(answer(200, '"5"')));
+    {
+      await using client = open(server.baseUrl);
+      expect(await client.contactCount()).toBe(5);
+    }
+    await expect.poll(() => server.closed()).toBe(server.connections());
+  });
+});
