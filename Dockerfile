@@ -6,30 +6,24 @@
 # By a digest (--build-arg NODE=node@sha256:…) the same image comes out again.
 ARG NODE=node:24-slim
 
-FROM ${NODE} AS build
+# Of the platform that the image is for. Nothing of it is run, so that one machine builds for others, too.
+FROM ${NODE} AS target
+
+FROM --platform=$BUILDPLATFORM ${NODE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 COPY config/node24 config/node24
 RUN npm ci
-COPY LICENSE tsconfig.json bundle.ts ./
+COPY LICENSE tsconfig.json bundle.ts image-root.ts ./
 COPY migrations migrations
 COPY src src
 # The page hands it out.
 COPY docs/guide.md docs/guide.md
-# The packages are within dist. The emulator, to rehearse on, is for the npm package alone.
-RUN npm run -s build && rm -r dist/emulator
-# Whoever builds may keep files to themselves; whoever runs it is somebody else.
-RUN chmod -R a+rX,go-w LICENSE package.json dist migrations
+# The packages are within dist.
+RUN npm run -s build
+RUN --mount=type=bind,from=target,target=/target node image-root.ts /target image
 
-FROM ${NODE} AS runtime
-WORKDIR /runtime
-RUN mkdir -p usr/local/bin && cp -L "$(command -v node)" usr/local/bin/node
-# The libraries that Node asks for, and what loads them.
-RUN ldd usr/local/bin/node | grep -o '/[^ ]*' | xargs cp -L --parents -t .
-# Their licences. Node's own has the texts of what is built into it, such as OpenSSL and ICU.
-RUN mkdir -p usr/share/doc/node && cp "$(dirname "$(readlink -f "$(command -v node)")")/../LICENSE" usr/share/doc/node/copyright
-RUN ldd usr/local/bin/node | grep -o '/[^ ]*' | sed 's|.*/|*/|' | xargs dpkg-query --search | cut -d: -f1 | sort -u | sed 's|.*|/usr/share/doc/&/copyright|' | xargs cp -L --parents -t .
-
+# What follows is also what "npm run image" builds, without a daemon and without the stages above.
 FROM scratch
 ARG VERSION=unknown
 ARG REVISION=unknown
@@ -44,11 +38,9 @@ ENV PATH=/usr/local/bin
 # Reached from outside of the container, where somebody publishes the port or shares a network with it.
 ENV MUSTERD__status__host=0.0.0.0
 ENV MUSTERD__status__port=9464
-COPY --from=runtime /runtime/ /
+COPY --from=build /build/image/runtime/ /
 WORKDIR /musterd
-COPY --from=build /build/package.json /build/LICENSE /build/dist/sbom.cdx.json ./
-COPY --from=build /build/migrations migrations
-COPY --from=build /build/dist dist
+COPY --from=build /build/image/program/ ./
 USER 65532:65532
 EXPOSE 9464
 STOPSIGNAL SIGTERM

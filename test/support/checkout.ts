@@ -9,7 +9,7 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export const COMPILED = join(ROOT, 'node_modules', '.cache', 'node');
 
 /** What a clone does not have. */
-const MADE = new Set(['node_modules', 'dist', 'coverage', '.git', '.cache']);
+const MADE = new Set(['node_modules', 'dist', 'coverage', '.git', '.cache', 'release']);
 
 /** A folder for temporary files, removed by `using`; other accounts (an embedded server's) may pass. */
 export function temporaryFolder(): { readonly path: string } & Disposable {

@@ -55,8 +55,9 @@ export async function buildImage(folder: string, args: Readonly<Record<string, s
     const [word = '', ...rest] = line.split(' ');
     if (word === 'ARG') readArgument(rest.join(' '), build.args, args);
     else if (word === 'FROM') {
-      stage = createStage(build, fill(rest[0] ?? '', build.args));
-      build.stages.set(rest[2] ?? 'last', stage);
+      const [from = '', , name = 'last'] = rest.filter((each) => !each.startsWith('--platform='));
+      stage = createStage(build, fill(from, build.args));
+      build.stages.set(name, stage);
     } else if (stage === undefined) throw new Error(`before any FROM: ${line}`);
     else await carryOut(word, rest, stage, build);
   }
@@ -103,13 +104,24 @@ async function carryOut(word: string, rest: string[], stage: Stage, build: Build
   } else if (words === 'npm ci') linkPackages(here);
   else if (word === 'RUN') {
     if (stage.from === 'scratch') throw new Error(`nothing here to run it with: ${words}`);
-    await runWell('/bin/sh', ['-ec', words], { cwd: here, env: plainEnvironment(stage.environment) });
+    const command = mount(words, build);
+    await runWell('/bin/sh', ['-ec', command], { cwd: here, env: plainEnvironment(stage.environment) });
   } else if (word === 'COPY') copy(rest, here, build);
   else if (word === 'USER') stage.user = words;
   else if (word === 'ENTRYPOINT') stage.entrypoint = list(words);
   else if (word === 'CMD') stage.command = list(words);
   else if (word === 'HEALTHCHECK') stage.healthcheck = list(words.replace(/^(--\S+ )*CMD /, ''));
   else if (word !== 'STOPSIGNAL' && word !== 'EXPOSE') throw new Error(`not understood: ${word}`);
+}
+
+/** What is mounted of another stage is found where that is: an image of somebody else's is this machine. */
+function mount(words: string, { stages }: Build): string {
+  const [option = '', from = '', target = ''] =
+    /^--mount=type=bind,from=(\w+),target=(\S+) /.exec(words) ?? [];
+  if (option === '') return words;
+  const stage = stages.get(from);
+  if (stage === undefined || stage.from === 'scratch') throw new Error(`nothing to mount: ${words}`);
+  return words.slice(option.length).replaceAll(target, '/');
 }
 
 /** What `npm ci` would install is what this checkout has; what it reads, and packages of our own, have to be there. */

@@ -78,7 +78,7 @@ describe('config/compose.yaml', () => {
       ['grafana', 'GRAFANA_IMAGE'],
     ]);
     const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
-    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);
+    const bases = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?(\S+)/gm)].map(([, base]) => base);
     expect([...new Set(bases)]).toEqual(['$'.concat('{NODE}'), 'scratch']);
     const [, node = ''] = /^ARG NODE=(\S+)$/m.exec(dockerfile) ?? [];
     for (const name of ours) expect(service(name).build?.args).toEqual({ NODE: `\${NODE_IMAGE:-${node}}` });

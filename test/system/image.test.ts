@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeImageRoot } from '../../image-root.ts';
 import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import { bundledPackages } from '../support/bundled.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';
@@ -39,8 +41,9 @@ interface Bom {
     readonly name: string;
     readonly version: string;
     readonly purl: string;
-    readonly hashes: readonly unknown[];
+    readonly hashes?: readonly object[];
     readonly licenses?: readonly unknown[];
+    readonly components?: readonly { readonly name: string; readonly hashes: readonly object[] }[];
   }[];
 }
 
@@ -88,8 +91,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
   it('begins with nothing: Node, its libraries, musterd, and neither a shell nor a package manager', () => {
     expect(image.from).toBe('scratch');
     const files = readdirSync(image.root, { recursive: true, encoding: 'utf8' });
-    const system = files.filter((path) => !path.startsWith('musterd/') && /[^/]+\.so|bin\//.test(path));
-    expect(system.filter((path) => path.includes('bin/'))).toEqual(['usr/local/bin/node']);
+    expect(files.filter((path) => path.includes('bin/'))).toEqual(['usr/local/bin/node']);
     expect(files.filter((path) => /(^|\/)(sh|bash|busybox|npm|apt|curl)$/.test(path))).toEqual([]);
   });
 
@@ -104,7 +106,9 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
       'LICENSE',
     ];
     expect(files.filter((name) => !has(name))).toEqual([]);
-    expect(['src', 'test', 'package-lock.json', 'node_modules', 'dist/emulator'].filter(has)).toEqual([]);
+    expect(
+      ['src', 'test', 'package-lock.json', 'node_modules', 'dist/emulator', 'dist/sbom.cdx.json'].filter(has),
+    ).toEqual([]);
     const bundled = bundledPackages(inImage('dist'));
     expect(bundled).toEqual(expect.arrayContaining(['pg', 'pg-boss', 'prom-client', 'fastify', 'yaml']));
   });
@@ -122,6 +126,13 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     expect(without).toEqual([]);
   });
 
+  it('is not put together from a system without the libraries', () => {
+    const parts = { system: folder.path, node: process.execPath, dist: inImage('dist') };
+    expect(() => makeImageRoot({ ...parts, into: join(folder.path, 'of-nothing') })).toThrow(
+      /none of lib\/.*: is it the root of a Debian\?$/,
+    );
+  });
+
   it('says what it is', () => {
     expect(image.labels).toEqual({
       'org.opencontainers.image.title': 'musterd',
@@ -137,16 +148,45 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     const { name, version, devDependencies, optionalDependencies } = readPackage(ROOT);
     expect(bom).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name, version } } });
     expect(Number(bom.specVersion)).toBeGreaterThanOrEqual(1.5);
-    const listed = bom.components.map((one) => one.name);
+    const isOfNpm = ({ purl }: { readonly purl: string }) => purl.startsWith('pkg:npm/');
+    const fromNpm = bom.components.filter(isOfNpm);
+    const listed = fromNpm.map((one) => one.name);
     expect([...new Set(listed)]).toEqual(bundledPackages(inImage('dist')));
     const exact = new Map(Object.entries(devDependencies));
-    const strays = bom.components.filter((one) => (exact.get(one.name) ?? one.version) !== one.version);
+    const strays = fromNpm.filter((one) => (exact.get(one.name) ?? one.version) !== one.version);
     expect(strays).toEqual([]);
     expect(Object.keys(optionalDependencies).filter((one) => listed.includes(one))).toEqual([]);
-    expect(bom.components.filter(({ purl }) => !purl.startsWith('pkg:npm/'))).toEqual([]);
-    expect(bom.components.filter(({ hashes }) => hashes.length === 0)).toEqual([]);
+    expect(fromNpm.filter(({ hashes = [] }) => hashes.length === 0)).toEqual([]);
+    const others = bom.components.filter((one) => !isOfNpm(one)).map(({ purl }) => purl.replace(/@.*/, ''));
+    expect(others).toEqual([
+      'pkg:generic/node',
+      'pkg:deb/debian/libc6',
+      'pkg:deb/debian/libgcc-s1',
+      'pkg:deb/debian/libstdc%2B%2B6',
+    ]);
+    expect(bom.components.find((one) => one.name === 'node')?.version).toBe(process.versions.node);
     // Nothing of the machine that made it.
     expect(JSON.stringify(bom)).not.toContain(folder.path);
+  });
+
+  it('names each library in it, with the hash that it has, and lets scanners find the packages', () => {
+    const hashOf = (path: string) => createHash('sha512').update(readFileSync(path)).digest('hex');
+    const named = bom.components.flatMap(({ components = [] }) =>
+      components.map(({ name, hashes }) => [name.slice(1), hashes]),
+    );
+    const libraries = readdirSync(image.root, { recursive: true, encoding: 'utf8' }).filter((path) =>
+      /\.so(\.|$)/.test(path),
+    );
+    expect(libraries.length).toBeGreaterThan(4);
+    expect(Object.fromEntries(named)).toEqual(
+      Object.fromEntries(
+        libraries.map((path) => [path, [{ alg: 'SHA-512', content: hashOf(join(image.root, path)) }]]),
+      ),
+    );
+    const status = join(image.root, 'var/lib/dpkg/status.d');
+    for (const { name, version } of bom.components.filter(({ purl }) => purl.startsWith('pkg:deb/')))
+      expect(readFileSync(join(status, name), 'utf8')).toMatch(`\nVersion: ${version}\n`);
+    expect(readFileSync(join(image.root, 'etc/os-release'), 'utf8')).toMatch(/^ID=debian$/m);
   });
 
   it('migrates a database', async () => {
@@ -248,6 +288,11 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     const { stdout } = await withEnd(start(['node', '--input-type=module', '-e', attempt]));
     const [write, shell, top] = JSON.parse(stdout) as [string, string, string[]];
     expect([write, shell]).toEqual(['EROFS', 'ENOENT']);
-    expect(top.filter((name) => !name.startsWith('lib')).toSorted()).toEqual(['musterd', 'usr']);
+    expect(top.filter((name) => !name.startsWith('lib')).toSorted()).toEqual([
+      'etc',
+      'musterd',
+      'usr',
+      'var',
+    ]);
   });
 });
