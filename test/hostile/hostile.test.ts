@@ -7,7 +7,7 @@ import { playRows } from './play-rows.ts';
 const seed = Number(process.env['TEST_SEED'] ?? 20_261_123);
 
 it('a client takes generated answers for values that can be stored or for errors, and tells no secret', async () => {
-  const { outcomes, broken } = await playAnswers(1_500, seed);
+  const { outcomes, broken } = await playAnswers(3_000, seed);
   expect(broken).toEqual([]);
   expect([...outcomes.keys()].toSorted()).toEqual(['service', 'taken']);
 });

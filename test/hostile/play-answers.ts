@@ -118,7 +118,14 @@ function wordsOf(error: unknown): readonly unknown[] {
   return [describeError(error), hint, excerpt, ...(cause === undefined ? [] : wordsOf(cause))];
 }
 
-export async function playAnswers(count: number, seed: number): Promise<Played> {
+/** Is told now and then how far it is. */
+export type OnProgress = (played: Played) => void;
+
+export async function playAnswers(
+  count: number,
+  seed: number,
+  onProgress: OnProgress = () => undefined,
+): Promise<Played> {
   const sound = await soundAnswers();
   const random = createRandom(seed);
   const played: Played = { answers: 0, outcomes: new Map(), broken: [], heapMb: [] };
@@ -126,7 +133,7 @@ export async function playAnswers(count: number, seed: number): Promise<Played> 
   const lines: string[] = [];
   const secrets = [createSecret(secretKey)];
   const log = createLog({ level: 'error', secrets, stream: { write: (line: string) => lines.push(line) } });
-  /** Statuses that one call was answered with. */
+  /** Statuses that the updates of one call were answered with. Pages of a listing may still be asked for after their call has failed. */
   let statuses: number[] = [];
   let hows = '';
   const server = await listenRaw((socket, request) => {
@@ -139,8 +146,8 @@ export async function playAnswers(count: number, seed: number): Promise<Played> 
       request,
       random,
     );
-    statuses.push(status);
-    hows += ` ${how}`;
+    if (request.path.endsWith('/update')) statuses.push(status);
+    hows += ` ${request.path} ${how}`;
     const at = random.between(0, bytes.length);
     socket.write(bytes.subarray(0, at));
     if (ends) socket.end(bytes.subarray(at));
@@ -192,6 +199,7 @@ export async function playAnswers(count: number, seed: number): Promise<Played> 
     }
     await client.close();
     tokens.clear();
+    onProgress(played);
     const part = played.answers / count;
     if (part > 0.1 && played.heapMb.length === 0) played.heapMb.push(heapMb());
     (server.requests as unknown[]).length = 0;

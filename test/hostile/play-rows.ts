@@ -13,7 +13,7 @@ import type { Database } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { alterText, alterValue } from './generate.ts';
-import { heapMb, type Played } from './play-answers.ts';
+import { heapMb, type OnProgress, type Played } from './play-answers.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -36,7 +36,13 @@ function rowsIn(value: unknown, found: Row[] = []): readonly Row[] {
  * @param db with the schema in place, and nothing in it
  * @param users of the team, whom each run reads twice: in the team and with their values
  */
-export async function playRows(db: Database, count: number, seed: number, users: number): Promise<Played> {
+export async function playRows(
+  db: Database,
+  count: number,
+  seed: number,
+  users: number,
+  onProgress: OnProgress = () => undefined,
+): Promise<Played> {
   const random = createRandom(seed);
   const emulator = await createEmulator({ http: true, users, tags: 100, fields: 10, ratePerMinute: 0 });
   const {
@@ -117,6 +123,7 @@ export async function playRows(db: Database, count: number, seed: number, users:
           played.broken.push(`run ${run}: the mirror has ${String(id)} ${column} ${inspect(had[at])}`);
       }
     }
+    onProgress(played);
     if (played.answers > count / 10 && played.heapMb.length === 0) played.heapMb.push(heapMb());
   }
   played.heapMb.push(heapMb());

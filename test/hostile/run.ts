@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
-import { type Played, playAnswers } from './play-answers.ts';
+import { type OnProgress, type Played, playAnswers } from './play-answers.ts';
 import { playRows } from './play-rows.ts';
 
 const { values } = parseArgs({
@@ -31,8 +31,21 @@ function report(what: string, { outcomes, broken, heapMb }: Played): void {
   if (broken.length > 0) process.exitCode = 1;
 }
 
+/** Says how far it is at each twentieth, on the other stream than what came of it. */
+function tellProgress(what: string, count: number): OnProgress {
+  let told = 0;
+  return ({ answers, broken }) => {
+    const part = Math.floor((20 * answers) / count);
+    if (part <= told) return;
+    told = part;
+    const seconds = Math.round(performance.now() / 1_000);
+    process.stderr.write(`${answers} of ${count} ${what} after ${seconds} s, broken: ${broken.length}\n`);
+  };
+}
+
 if (Number(values.answers) > 0) {
-  const answers = await playAnswers(Number(values.answers), seed);
+  const count = Number(values.answers);
+  const answers = await playAnswers(count, seed, tellProgress('answers', count));
   report(`${answers.answers} answers, seed ${seed}`, answers);
 }
 if (Number(values.rows) > 0) {
@@ -40,7 +53,8 @@ if (Number(values.rows) > 0) {
   const db = createDatabase({ url: embedded.url, applicationName: 'hostile' });
   try {
     await migrate(db);
-    const rows = await playRows(db, Number(values.rows), seed, 4_000);
+    const count = Number(values.rows);
+    const rows = await playRows(db, count, seed, 4_000, tellProgress('rows', count));
     report(`${rows.answers} rows, seed ${seed}`, rows);
   } finally {
     await db.close();

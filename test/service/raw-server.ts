@@ -67,6 +67,7 @@ export async function listenRaw(respond: Respond, tls?: TlsOptions): Promise<Raw
   let closed = 0;
   const serve = (socket: Socket) => {
     connections += 1;
+    socket.setNoDelay(true);
     sockets.add(socket);
     let received = '';
     socket.on('error', () => undefined);
