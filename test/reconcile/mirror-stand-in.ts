@@ -23,6 +23,8 @@ export interface MirrorStandIn extends MirrorPort, MirrorWriter {
   readonly states: Map<Id, UserState>;
   readonly intents: Map<Id, Intent>;
   readonly results: IntentResult[];
+  /** Whose earlier tries were counted. */
+  readonly counted: Id[];
   lookups: { readonly emails: readonly string[]; readonly phones: readonly string[] };
   /** Whose rows an editor holds when the outcome of a push is written. */
   /** Somebody has an open transaction about them. */
@@ -181,6 +183,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     states: new Map(states.map((state) => [state.id, state])),
     intents: new Map(),
     results: [],
+    counted: [],
     lookups: { emails: [], phones: [] },
     locked: new Set(),
     nameSafety: 'keeps',
@@ -201,7 +204,8 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       await mirror.checkLease();
       for (const id of ids) {
         const intent = mirror.intents.get(id);
-        if (intent !== undefined) mirror.intents.set(id, { ...intent, hasLeft: true, ageMs: 0 });
+        if (intent === undefined) throw new Error(`what is sent to user ${id} was not written down`);
+        mirror.intents.set(id, { ...intent, hasLeft: true, ageMs: 0 });
       }
       return [];
     },
@@ -261,8 +265,13 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       Promise.resolve(ids.map((id) => addressesOf(mirror.state(id), mirror.intents.get(id)))),
     readLookups: () => Promise.resolve(mirror.lookups),
     readIntents: () => Promise.resolve([...mirror.intents.values()]),
-    countIneffective: (intents) =>
-      Promise.resolve(new Map(intents.map((intent) => [intent.userId, countIneffective(mirror, intent)]))),
+    countIneffective: (intents) => {
+      if (intents.length === 0) throw new Error('a statement about nobody');
+      mirror.counted.push(...intents.map(({ userId }) => userId));
+      return Promise.resolve(
+        new Map(intents.map((intent) => [intent.userId, countIneffective(mirror, intent)])),
+      );
+    },
     applyUsers: (plans) => {
       for (const plan of plans) mirror.states.set(plan.id, applyPlan(mirror.state(plan.id), plan));
       return Promise.resolve([]);
@@ -274,7 +283,10 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       return Promise.resolve(new Set<Id>());
     },
     openIntents: (plans) => Promise.resolve(openIntents(mirror, plans)),
-    applyResults: (results) => Promise.resolve(applyResults(mirror, results)),
+    applyResults: (results) => {
+      if (results.length === 0) throw new Error('a transaction about nobody');
+      return Promise.resolve(applyResults(mirror, results));
+    },
     countPresentUsers: notAsked,
     compareListing: notAsked,
     applyTeam: notAsked,

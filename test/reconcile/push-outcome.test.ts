@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../src/errors.ts';
 import { type Field, fields } from '../../src/model/fields.ts';
 import type { Intent, PushOutcome } from '../../src/model/intent.ts';
 import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
@@ -9,7 +10,8 @@ import {
   nameWasTouched,
   patchedFields,
 } from '../../src/reconcile/push/outcome.ts';
-import { resultOf } from '../../src/reconcile/push/result.ts';
+import { type AnsweredIntent, resultOf } from '../../src/reconcile/push/result.ts';
+import { refusal } from './service-stand-in.ts';
 import { base, shown, without } from './states.ts';
 import { rowsOf } from './truth.ts';
 
@@ -402,6 +404,119 @@ describe('what is held by the outcome of a push', () => {
       },
     ]);
   });
+});
+
+describe('the words of a hold', () => {
+  const intentOf = (values: UserPatch, along?: Intent['along']): Intent => ({
+    ...phoneSent({ updatedMs: 0, userUpdatedMs: 0 }),
+    sent: values,
+    ...(along === undefined ? {} : { along }),
+  });
+  const detailOf = (answered: Omit<AnsweredIntent, 'requestId'>, tries = 0) =>
+    resultOf({ ...answered, requestId: null }, new Map([[1n, { phone: tries, name: tries }]]), 3).holds[0]
+      ?.detail;
+
+  it('say what became of the push', () => {
+    const intent = intentOf(sent.phone);
+    const seen = { ...shown, updatedAt: '2026-03-01T10:00:00Z' };
+    expect(detailOf({ intent, seen, outcomes: { phone: 'unanswered' } })).toBe(
+      'it was sent and not answered, and the service has changed the user since, so somebody may have taken it back',
+    );
+    expect(detailOf({ intent, seen, outcomes: { phone: 'changed' } })).toBe(
+      'the service shows neither the old nor the pushed value',
+    );
+  });
+
+  it.each<readonly [string, ServiceError | undefined, Intent['along'], string]>([
+    ['a label', refusal(422), undefined, 'the service answered 422, "error"'],
+    [
+      'no label',
+      new ServiceError('no', { operation: '', phase: 'answered', status: 403 }),
+      undefined,
+      'the service answered 403',
+    ],
+    [
+      'a name that went along',
+      refusal(400),
+      { first: 'Anne', last: 'Berg' },
+      'the service answered 400, "error"; the name went along, which would be cleared',
+    ],
+    ['nothing that is known', undefined, undefined, 'the service answered 400'],
+  ])('say how the service refused it: with %s', (_, error, along, words) => {
+    const intent = intentOf(sent.phone, along);
+    const answered = { intent, seen: null, outcomes: { phone: 'refused' } as const };
+    expect(detailOf(error === undefined ? answered : { ...answered, refusal: error })).toBe(words);
+  });
+
+  it.each([
+    ['+1 555 0177', '15550100', ': sent "15550177", shown "15550100", different from character 7 on'],
+    ['+1 555 0177', '25550177', ': sent "15550177", shown "25550177", different from character 1 on'],
+    ['+1 555 0177', '155501779', ': sent "15550177", shown "155501779", different from character 9 on'],
+    ['+1 555 0177', '1555017', ': sent "15550177", shown "1555017", different from character 8 on'],
+  ])('say where %s and %s begin to differ', (phone, shownPhone, words) => {
+    const answered = {
+      intent: intentOf({ phone }),
+      seen: { ...shown, phone: shownPhone },
+      outcomes: { phone: 'ineffective' } as const,
+    };
+    expect(detailOf(answered, 2)).toBe(`pushed 3 times to no effect or without an answer${words}`);
+  });
+
+  it.each([
+    ['no user', null],
+    ['no such field', without('phone')],
+    ['nothing readable', { ...shown, phone: { unreadable: '[]' } }],
+  ] as const)('say nothing of a difference where the service shows %s', (_, seen) => {
+    const answered = { intent: intentOf(sent.phone), seen, outcomes: { phone: 'missing' } as const };
+    expect(detailOf(answered, 2)).toBe('pushed 3 times to no effect or without an answer');
+  });
+});
+
+describe('the name that base takes', () => {
+  const resultFor = (patch: UserPatch, seen: ServiceUser | null) => {
+    const intent = { ...phoneSent(undefined), sent: patch };
+    const { taken, joined, harmed } = resultOf(
+      { intent, seen, outcomes: { phone: 'confirmed' }, requestId: null },
+      new Map(),
+      3,
+    );
+    return { name: taken.name, joined, harmed };
+  };
+
+  it('is the rest of it, where an update harmed it', () => {
+    expect(resultFor(sent.phone, { ...shown, name: 'Anne' })).toEqual({
+      name: { first: 'Anne', last: '' },
+      joined: 'Anne',
+      harmed: true,
+    });
+    for (const name of ['', null])
+      expect(resultFor(sent.phone, { ...shown, name })).toEqual({
+        name: { first: '', last: '' },
+        joined: '',
+        harmed: true,
+      });
+  });
+
+  it('has the bytes of the service where it shows the name, and else those that were sent', () => {
+    expect(resultFor(sent.name, { ...shown, name: 'Anna  Marie Berg' })).toMatchObject({
+      name: { first: 'Anna Marie', last: 'Berg' },
+      joined: 'Anna  Marie Berg',
+      harmed: false,
+    });
+    for (const seen of [null, without('name'), { ...shown, name: { unreadable: '[]' } }])
+      expect(resultFor(sent.name, seen)).toMatchObject({ joined: 'Anna Marie Berg', harmed: false });
+  });
+});
+
+it.each([true, false, undefined])('a result says whether the answer itself shows it: %s', (isDirect) => {
+  const answered = {
+    intent: phoneSent(undefined),
+    seen: shown,
+    outcomes: { phone: 'ineffective' } as const,
+    requestId: null,
+  };
+  const result = resultOf(isDirect === undefined ? answered : { ...answered, isDirect }, new Map(), 3);
+  expect(result.isDirect).toBe(isDirect === true);
 });
 
 describe('patchedFields', () => {

@@ -12,6 +12,7 @@ import { holdAll, makeState, without } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { pushEdits } from '../../src/reconcile/push/push.ts';
+import { createPushContext } from '../../src/reconcile/push/record.ts';
 import { settleIntents } from '../../src/reconcile/push/settle-intents.ts';
 import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts';
 import { takePatch } from './apply-plan.ts';
@@ -59,23 +60,14 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
   } = {}) => {
     const events: RunEvent[] = [];
     const notes = createRunNotes((event) => events.push(event));
+    const monotonicMs = () => {
+      clock.now += 5;
+      return clock.now;
+    };
     const places = {
-      service,
-      mirror,
-      notes,
-      members: new Map(),
-      roles: new Map(),
-      fresh: null,
+      ...createPushContext({ service, mirror, notes, monotonicMs, still }, { members: [] }),
       users: new Map(service.held),
-      monotonicMs: () => {
-        clock.now += 5;
-        return clock.now;
-      },
-      breaker: { open: false, unanswered: 0 },
-      answered: { requestId: null },
-      sendByMs: Number.NEGATIVE_INFINITY,
       approved,
-      still,
     };
     const settings = {
       batchSize,
@@ -819,6 +811,65 @@ describe('a batch that is refused', () => {
     expect(notes.counts).toEqual({ pushed: 3, held: 1 });
   });
 
+  it('is not sent again to a user whom the service changed, there and back though it may be', async () => {
+    const { service, mirror, run, ids, show } = createStage({ users: 3 });
+    for (const id of ids) mirror.edit(id, { roleId: 5n });
+    service.fault = (_, request) => {
+      if (request > 1) return { kind: 'nothing' };
+      mirror.states.set(1n, { ...mirror.state(1n), versions: { isNewer: true, isTelling: false } });
+      mirror.states.set(2n, { ...mirror.state(2n), versions: { isNewer: true, isTelling: true } });
+      mirror.states.set(3n, { ...mirror.state(3n), versions: { isNewer: false, isTelling: true } });
+      return { kind: 'status', status: 400 };
+    };
+    const { notes } = await run();
+    expect(sentIds(service.updates)).toEqual([ids, [1n], [3n]]);
+    expect(show(2n)).toMatchObject({ open: undefined, held: [], base: { roleId: 3n } });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 2 } });
+  });
+
+  it('is confirmed for a user who has it, whatever else the service changed', async () => {
+    const { service, mirror, run, show } = createStage({ users: 2 });
+    for (const id of [1n, 2n]) mirror.edit(id, { roleId: 5n });
+    service.fault = (_, request) => {
+      if (request > 1) return { kind: 'nothing' };
+      mirror.states.set(1n, { ...mirror.state(1n), versions: { isNewer: true, isTelling: true } });
+      return { kind: 'status', status: 400, applied: [1n] };
+    };
+    await run();
+    expect(show(1n)).toMatchObject({ open: undefined, base: { roleId: 5n } });
+    expect(sentIds(service.updates)).toEqual([[1n, 2n], [2n]]);
+  });
+
+  it('is sent again to a user who has a part of it', async () => {
+    const { service, mirror, run, show } = createStage({ users: 2 });
+    for (const id of [1n, 2n]) mirror.edit(id, { roleId: 5n, phone: robin.phone });
+    service.take = (user, { phone }) => takePatch(user, phone === undefined ? {} : { phone });
+    service.fault = (_, request) => {
+      if (request === 1) return { kind: 'status', status: 400, applied: [1n] };
+      service.take = takePatch;
+      return { kind: 'nothing' };
+    };
+    await run();
+    expect(sentIds(service.updates)).toEqual([[1n, 2n], [1n], [2n]]);
+    expect(show(1n).base).toMatchObject({ roleId: 5n, phone: taken.phone });
+  });
+
+  it('is on record with the request that refused it', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 2 });
+    for (const id of ids) mirror.edit(id, { roleId: 5n });
+    service.fault = (patches, request) => {
+      if (request === 1) return { kind: 'status', status: 400, applied: [1n] };
+      return patches.has(2n) ? { kind: 'status', status: 422 } : { kind: 'nothing' };
+    };
+    await run();
+    expect(
+      mirror.results.map(({ intent, outcomes, requestId }) => [intent.userId, outcomes, requestId]),
+    ).toEqual([
+      [1n, { roleId: 'confirmed' }, 'refused-400'],
+      [2n, { roleId: 'refused' }, 'refused-422'],
+    ]);
+  });
+
   it('does not hold the last one who is left over before it was refused alone', async () => {
     const { service, mirror, run, show } = createStage({ users: 2 });
     mirror.edit(1n, { roleId: 5n });
@@ -1419,13 +1470,25 @@ describe.each(['copy', 'elsewhere'] as const)('where nothing may be sent (%s)', 
     },
   );
 
+  it('a push of which a part has arrived stays open as a whole', async () => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { email: robin.email, phone: robin.phone });
+    service.fault = () => ({ kind: 'lost', applied: false });
+    await run();
+    service.held.set(1n, makeUser(1n, { email: taken.email }));
+    mirror.age(600_000);
+    await run({ still });
+    expect(show(1n).open).toEqual({ email: robin.email, phone: robin.phone });
+  });
+
   it('a push that has arrived is confirmed', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
     service.fault = () => ({ kind: 'lost', applied: false });
     await run();
     service.held.set(1n, makeUser(1n, { email: taken.email }));
-    await run({ still });
+    const { events } = await run({ still });
+    expect(events).toEqual([{ kind: 'step', step: 'open pushes' }]);
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: taken.email } });
   });
 });
@@ -1705,6 +1768,15 @@ describe('a service that turns us away', () => {
     expect(show(2n)).toMatchObject({ open: undefined, base: { roleId: 9n } });
     expect(show(1n)).toMatchObject({ open: { roleId: 9n }, base: { roleId: 3n } });
   });
+});
+
+it('a run that is stopped before an update leaves is over with it at once', async () => {
+  const { service, mirror, run, show } = createStage();
+  mirror.edit(1n, { email: robin.email });
+  service.beforeDispatch = () => Promise.reject(new MusterdError('stopped', 'somebody asked for it'));
+  const { error } = await run();
+  expect(error).toMatchObject({ code: 'stopped' });
+  expect(show(1n)).toMatchObject({ open: undefined, held: [], base: { email: 'user1@example.com' } });
 });
 
 describe('a field that cannot be read any more', () => {

@@ -60,7 +60,7 @@ export function createPushContext(
     monotonicMs,
     still,
   }: Pick<PushContext, 'service' | 'mirror' | 'notes' | 'monotonicMs' | 'still'>,
-  team: Team,
+  team: Pick<Team, 'members'>,
 ): PushContext {
   return {
     service,

@@ -27,7 +27,6 @@ export class LateError extends ServiceError {
       operation,
       phase: 'not-sent',
     });
-    this.name = 'LateError';
   }
 }
 

@@ -94,7 +94,6 @@ async function bisect(
     await record(places, settings, waiting.map(neverLeft));
     throw stop;
   });
-  if (waiting.length === 0) return refused;
   // The first half took time, and somebody may have edited users of the second meanwhile.
   return [...refused, ...(await sendHalf(await readRefused(places, settings, waiting, error)))];
 }
@@ -122,7 +121,6 @@ export async function sendIntents(
         settings,
         present.map((one) => answered(one, sent.users.get(one.userId) ?? null, true)),
       );
-      if (missing.length === 0) return [];
       const seen = await readBackIntents(places, missing);
       await record(
         places,

@@ -1,0 +1,113 @@
+/** The parts of a push by themselves: what guards a request, what its outcome costs, and who is refused alone. */
+import { describe, expect, it } from 'vitest';
+import type { FieldOutcomes } from '../../src/model/intent.ts';
+import type { Id } from '../../src/model/id.ts';
+import { createPushContext, record } from '../../src/reconcile/push/record.ts';
+import { guardSend } from '../../src/reconcile/push/send-guard.ts';
+import { sendIntents } from '../../src/reconcile/push/send.ts';
+import { createRunNotes } from '../../src/reconcile/run-notes.ts';
+import { makeIntent } from './apply-plan.ts';
+import { createMirrorStandIn } from './mirror-stand-in.ts';
+import { createServiceStandIn } from './service-stand-in.ts';
+import { holdAll, makeState, shown } from './states.ts';
+
+const settings = {
+  batchSize: 25,
+  quietPeriodMs: 600_000,
+  sendDeadlineMs: 5_000,
+  updatesAtOnce: 12,
+  policy: holdAll,
+  maxTries: 3,
+};
+
+/** So many users, whose new roles are written down and not sent yet. */
+function createParts(users: number) {
+  const ids = Array.from({ length: users }, (_, at) => BigInt(at + 1));
+  const own = (id: Id) => ({ email: `user${id}@example.com`, phone: `1555010${id}` });
+  const service = createServiceStandIn(ids.map((id) => ({ ...shown, id, ...own(id) })));
+  const states = ids.map((id) => ({
+    ...makeState({ base: own(id), mirror: { ...own(id), roleId: 5n }, service: null }),
+    id,
+  }));
+  const mirror = createMirrorStandIn(states);
+  const intents = states.map((state) => makeIntent(state, { roleId: 5n }));
+  for (const intent of intents) mirror.intents.set(intent.userId, intent);
+  const notes = createRunNotes(() => undefined);
+  const places = {
+    ...createPushContext({ service, mirror, notes, monotonicMs: () => 0, still: undefined }, { members: [] }),
+    sendByMs: 0,
+  };
+  return { ids, service, mirror, intents, notes, places };
+}
+
+describe('a request', () => {
+  const deadline = {
+    mirror: { markSent: () => Promise.resolve([]), requireLease: () => undefined },
+    sendByMs: 100,
+    breaker: { open: false },
+  };
+
+  it('leaves at its deadline, and not a moment later', async () => {
+    const leave = async (now: number) => {
+      const options = guardSend({ ...deadline, monotonicMs: () => now }, [1n]);
+      await options.beforeSend?.();
+      options.atStart?.();
+    };
+    await leave(100);
+    await expect(leave(101)).rejects.toThrow('it had waited for too long since it was prepared');
+  });
+
+  it('says whose edit was taken back before it left', async () => {
+    const mirror = { ...deadline.mirror, markSent: () => Promise.resolve([2n, 3n]) };
+    const { beforeSend } = guardSend({ ...deadline, mirror, monotonicMs: () => 0 }, [1n, 2n, 3n]);
+    await expect(beforeSend?.()).rejects.toThrow(
+      'was not sent: an edit of user 2 was taken back, replaced or rejected meanwhile',
+    );
+  });
+});
+
+describe('the outcome of a push', () => {
+  it('has earlier tries counted where one more was in vain, and there alone', async () => {
+    const { intents, mirror, places } = createParts(4);
+    const all: readonly FieldOutcomes[] = [
+      { roleId: 'confirmed' },
+      { roleId: 'unsent' },
+      { roleId: 'confirmed', phone: 'missing' },
+      { roleId: 'unsent', email: 'confirmed' },
+    ];
+    const answered = intents.map((intent, at) => ({
+      intent,
+      seen: null,
+      outcomes: all[at] ?? {},
+      requestId: null,
+    }));
+    await record(places, settings, answered);
+    expect(mirror.counted).toEqual([3n]);
+    await record(places, settings, answered.slice(0, 2));
+    expect(mirror.counted).toEqual([3n]);
+  });
+});
+
+describe('who was refused alone', () => {
+  it.each([
+    ['nobody, where all were taken', [], []],
+    ['nobody, where the answer was an error and all were taken', [1n, 2n, 3n], []],
+    ['nobody, where the answer was an error and some were taken', [1n, 3n], []],
+    ['those who are bad', [], [2n]],
+    ['all of them', [], [1n, 2n, 3n]],
+  ] as const)('is %s', async (_, applied, bad) => {
+    const { service, intents, places } = createParts(3);
+    service.fault = (patches, request) => {
+      if (request === 1 && applied.length > 0) return { kind: 'status', status: 400, applied };
+      return bad.some((id) => patches.has(id)) ? { kind: 'status', status: 400 } : { kind: 'nothing' };
+    };
+    const refused = await sendIntents(places, settings, intents);
+    expect(refused.map(({ userId }) => userId)).toEqual(bad);
+  });
+
+  it('is nobody where no answer came', async () => {
+    const { service, intents, places } = createParts(2);
+    service.fault = () => ({ kind: 'lost', applied: false });
+    expect(await sendIntents(places, settings, intents)).toEqual([]);
+  });
+});
