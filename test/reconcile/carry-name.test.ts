@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { splitName } from '../../src/model/name.ts';
+import type { UserState } from '../../src/model/user-state.ts';
 import { type Decision, type Hold, holdField } from '../../src/model/user-plan.ts';
 import { holdAll, base as agreed, id, makeState, member, row, shown } from './states.ts';
 import { nameToCarry } from '../../src/reconcile/merge/name-to-carry.ts';
@@ -143,6 +144,60 @@ describe('a name that an update may clear', () => {
   it('of two words goes in the halves that both sides agree on, which may be no guess', () => {
     const base = { ...agreed, name: whole };
     expect(nameToCarry(base, { ...row, name: whole, split: 'guessed' }, shown, holdAll)).toEqual(whole);
+  });
+
+  const carried = (state: UserState, approvesSplits: boolean) => {
+    const policy = { ...holdAll, approvesSplits };
+    return nameAlong(
+      [planUser(state, member, policy)],
+      new Map([[id, state]]),
+      policy,
+      () => false,
+      'clears',
+    );
+  };
+  const wordsOf = (state: UserState, approvesSplits: boolean) => {
+    const decision = carried(state, approvesSplits).plans[0]?.fields.email;
+    return decision?.kind === 'hold' ? decision.hold.detail : decision?.kind;
+  };
+  const cleared = 'an update without the name clears it on this service, and';
+
+  it('is held in words that say which halves would go along, and what to do', () => {
+    const approve = (name: string, first: string, last: string) =>
+      `${cleared} nobody has approved that "${name}" is "${first}" and "${last}": ` +
+      '"musterd resolve" with --take mirror sends these along, or edit the name';
+    const guessed = stateOf(names['three words'], 'known');
+    expect(wordsOf(guessed, true)).toBe(approve('Anne Marie Berg', 'Anne Marie', 'Berg'));
+    // Somebody sent these halves; nobody says that they are right.
+    const sentSo = stateOf(names['three words'], 'guessed', 'as somebody sent them');
+    expect(wordsOf(sentSo, true)).toBe(approve('Anne Marie Berg', 'Anne', 'Marie Berg'));
+    const moved = { ...guessed, service: { ...shown, name: 'Eva Maria Borg' } };
+    const guess = `${cleared} the split of "Eva Maria Borg" is a guess: set first_name and last_name`;
+    expect(wordsOf(guessed, false)).toBe('push');
+    expect(wordsOf({ ...moved, mirror: { ...row, name: other, email: 'new@example.com' } }, false)).toBe(
+      guess,
+    );
+  });
+
+  it('is not agreed to where another edit of the field was asked about', () => {
+    const state = stateOf(names['three words'], 'known');
+    const detail = wordsOf(state, true) ?? '';
+    const before = { field: 'email', reason: 'unsupported', detail, base: agreed.email } as const;
+    const held: Hold = { ...before, mirror: 'earlier@example.com', service: agreed.email };
+    const { plans, along } = carried({ ...state, held: [held] }, true);
+    expect([plans[0]?.fields.email.kind, along.size]).toEqual(['hold', 0]);
+  });
+
+  it('makes a user wait whose name cannot be read, and says so', () => {
+    const state = { ...stateOf('Anne Berg', 'known'), service: { ...shown, name: { unreadable: '[1]' } } };
+    const { plans, remarks } = carried(state, false);
+    expect(plans[0]?.fields.email).toEqual({ kind: 'wait' });
+    expect(remarks).toEqual([
+      {
+        kind: 'partial',
+        text: '1 users wait: an update without the name may clear it, and the service does not show it now',
+      },
+    ]);
   });
 
   it.each<[Decision, boolean]>([

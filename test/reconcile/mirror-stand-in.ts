@@ -209,7 +209,10 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       }
       return [];
     },
-    readUnanswered: (ids) => Promise.resolve(readUnanswered(mirror, ids)),
+    readUnanswered: (ids) => {
+      if (ids.length === 0) throw new Error('a statement about nobody');
+      return Promise.resolve(readUnanswered(mirror, ids));
+    },
     readRest: () =>
       Promise.resolve({ mark: '', schema: '', since: null, written: [], noted: [], present: 0 }),
     readRowHashes: () => Promise.resolve(null),

@@ -254,6 +254,22 @@ describe('judgeUnsent', () => {
     }
   });
 
+  it('sees that an email arrived in these bytes, whatever went with it', () => {
+    const both: UserPatch = { email: 'ANNE@example.com', name: { first: 'Anne Berg', last: '' } };
+    const seen = { ...shown, email: 'ANNE@example.com' };
+    expect(judgeUnsent(both, base, seen)).toEqual({ email: 'confirmed', name: 'ineffective' });
+  });
+
+  it('tells a third value, and a missing one, where what was sent differs in bytes alone', () => {
+    const patch = { email: 'ANNE@example.com' };
+    expect(judgeUnsent(patch, base, { ...shown, email: 'b@example.com' })).toEqual({ email: 'changed' });
+    expect(judgeUnsent(patch, base, null)).toEqual({ email: 'missing' });
+  });
+
+  it('takes a field that is left out for one that was cleared', () => {
+    expect(judgeUnsent({ phone: null }, base, without('phone'))).toEqual({ phone: 'confirmed' });
+  });
+
   it('sends again what is shown as before, though its bytes differ', () => {
     expect(judgeUnsent({ email: 'ANNE@example.com' }, base, shown)).toEqual({ email: 'ineffective' });
     expect(judgeUnsent(sent.email, base, null)).toEqual({ email: 'missing' });
@@ -287,7 +303,8 @@ describe('nameWasTouched', () => {
     expect(nameWasTouched(sent.email, base, without('name'))).toBe(false);
     expect(nameWasTouched(sent.email, base, { ...shown, name: { unreadable: '[]' } })).toBe(false);
     expect(nameWasTouched(sent.email, base, null)).toBe(false);
-    expect(nameWasTouched({ ...sent.email, ...sent.name }, base, { ...shown, name: 'X' })).toBe(false);
+    for (const name of ['X', 'Anne', ''])
+      expect(nameWasTouched({ ...sent.email, ...sent.name }, base, { ...shown, name })).toBe(false);
   });
 });
 

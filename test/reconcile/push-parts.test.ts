@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { FieldOutcomes } from '../../src/model/intent.ts';
 import type { Id } from '../../src/model/id.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { takePlanned } from '../../src/reconcile/push/prepare.ts';
 import { createPushContext, record } from '../../src/reconcile/push/record.ts';
 import { guardSend } from '../../src/reconcile/push/send-guard.ts';
 import { sendIntents } from '../../src/reconcile/push/send.ts';
@@ -85,6 +87,30 @@ describe('the outcome of a push', () => {
     expect(mirror.counted).toEqual([3n]);
     await record(places, settings, answered.slice(0, 2));
     expect(mirror.counted).toEqual([3n]);
+  });
+});
+
+describe('the read of a plan', () => {
+  const planned = async (readAgoMs: number, keepsNames: boolean, missing: readonly Id[]) => {
+    const { ids, service, mirror, places } = createParts(2);
+    mirror.intents.clear();
+    const states = await mirror.readDifferingUsers([...service.held.values()], new Map());
+    const plans = states.map((state) => planUser(state, undefined, holdAll));
+    const users = new Map([...service.held].filter(([id]) => !missing.includes(id)));
+    const fresh = { readAtMs: -readAgoMs, lessons: { safety: 'keeps' as const, troubled: new Set<Id>() } };
+    const batch = { plans, isProbe: false, isTroubled: false, keepsNames };
+    const taken = await takePlanned({ ...places, users, fresh }, [batch]);
+    expect([...mirror.intents.keys()]).toEqual(taken === undefined ? [] : ids);
+    return taken?.readAtMs;
+  };
+
+  it('is as good as another for a second', async () => {
+    expect([await planned(1_000, true, []), await planned(1_001, true, [])]).toEqual([-1_000, undefined]);
+  });
+
+  it('is not where a name has to go along, or where a user is not in it', async () => {
+    expect(await planned(0, false, [])).toBeUndefined();
+    for (const missing of [[1n], [2n], [1n, 2n]]) expect(await planned(0, true, missing)).toBeUndefined();
   });
 });
 

@@ -17,7 +17,7 @@ import { settleIntents } from '../../src/reconcile/push/settle-intents.ts';
 import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts';
 import { takePatch } from './apply-plan.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
-import { createServiceStandIn, type Patches, type ServiceStandIn } from './service-stand-in.ts';
+import { createServiceStandIn, type Patches, refusal, type ServiceStandIn } from './service-stand-in.ts';
 
 const addressesOf = (id: Id) => [`user${id}@example.com`, String(15550100n + id)] as const;
 
@@ -202,6 +202,38 @@ describe('many edits', () => {
     expect([...mirror.intents.keys()]).toEqual([]);
   });
 
+  it.each([
+    ['is too late', undefined],
+    ['is answered 429', 429],
+  ])('are not read again when another one harmed a name and one of them %s', async (_, status) => {
+    const { service, mirror, run, ids } = createStage({ users: 125 });
+    for (const id of ids) mirror.edit(id, { roleId: 9n });
+    service.take = (user, patch) => ({
+      ...takePatch(user, patch),
+      ...(user.id === 30n ? { name: '' } : {}),
+    });
+    let waiting = 0;
+    service.beforeDispatch = async () => {
+      waiting += 1;
+      if (waiting > 2) for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+    };
+    if (status !== undefined) {
+      // It has left by then, and its answer comes after that of the other.
+      const update = service.updateUsers.bind(service);
+      service.updateUsers = async (patches, options) => {
+        if (!patches.has(60n)) return await update(patches, options);
+        await options?.beforeSend?.();
+        options?.atStart?.();
+        for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
+        throw refusal(status);
+      };
+    }
+    const { error, breaker } = await run();
+    expect([error, breaker.open]).toEqual([undefined, true]);
+    expect(service.filters).toHaveLength(2);
+    expect([...mirror.intents.keys()]).toEqual([]);
+  });
+
   it('do not leave when writing them down took longer than what was read is good for', async () => {
     const { service, mirror, run, clock } = createStage();
     mirror.edit(1n, { name: { first: 'Robin', last: 'Doe' } });
@@ -266,7 +298,10 @@ describe('many edits', () => {
     ]);
   });
 
-  it('end with what ends the run, whatever else failed before', async () => {
+  it.each([
+    ['lease-lost', new MusterdError('lease-lost', 'it stalled')],
+    ['credentials', refusal(401)],
+  ])('end with what ends the run, whatever else failed before: %s', async (code, ending) => {
     const { service, mirror, run, ids } = createStage({ users: 500 });
     for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
     let throttled = 0;
@@ -279,10 +314,10 @@ describe('many edits', () => {
       if (first <= 125n) return;
       while (throttled < 3) await turns(1);
       await turns(100);
-      throw new MusterdError('lease-lost', 'it stalled');
+      throw ending;
     });
     const { error } = await run();
-    expect([throttled, error]).toEqual([3, expect.objectContaining({ code: 'lease-lost' })]);
+    expect([throttled, error]).toEqual([3, expect.objectContaining({ code })]);
   });
 
   it('go one batch at a time after one that was put off', async () => {
@@ -292,6 +327,28 @@ describe('many edits', () => {
     const { notes } = await run();
     expect(notes).toMatchObject({ counts: { pushed: 75 }, reasons: [] });
     expect(service.filters.map(({ emails }) => emails.length)).toEqual([25, 25, 25, 25]);
+  });
+
+  it('go one batch at a time until one of them was taken', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 125 });
+    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
+    service.hidden = new Set(ids.slice(0, 25));
+    await run();
+    expect(service.filters.map(({ emails }) => emails.length).filter(Boolean)).toEqual([25, 25, 75]);
+  });
+
+  it('say how far they are, and how long the longest was under way', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 75 });
+    for (const id of ids) mirror.edit(id, { name: { first: 'Robin', last: String(id) } });
+    const { events, notes } = await run();
+    const told = events.filter(({ kind }) => kind === 'progress');
+    expect(told).toEqual([25, 75].map((done) => ({ kind: 'progress', step: 'push', done, total: 75 })));
+    const windows = events.flatMap((event) => (event.kind === 'push' ? [event.windowMs] : []));
+    expect(notes.longestPushMs).toBe(Math.max(...windows));
+    // Of a push that stops nothing more is told.
+    for (const id of ids) mirror.edit(id, { roleId: 9n });
+    service.refusesPatch = () => true;
+    expect((await run()).events.filter(({ kind }) => kind === 'progress')).toEqual([]);
   });
 
   it('go on side by side after those of whom nobody was sent', async () => {
@@ -465,6 +522,33 @@ describe('right before an edit is sent', () => {
     expect(notes.counts).toEqual({ held: 1 });
   });
 
+  it('one field of a user that has moved is left for the next run, and that is counted', async () => {
+    const { service, mirror, run } = createStage({ policy: { ...holdAll, email: 'mirror-wins' } });
+    mirror.edit(1n, { email: robin.email, phone: robin.phone });
+    const { users } = service;
+    service.users = (filter) => {
+      service.held.set(1n, makeUser(1n, { email: 'moved@example.com' }));
+      return users(filter);
+    };
+    const { notes } = await run();
+    expect(sentFields(service.updates)).toEqual([['phone']]);
+    expect(notes.counts).toEqual({ pushed: 1, postponed: 1 });
+  });
+
+  it('a user of whom the service shows an older state is said to be left alone', async () => {
+    const { service, mirror, run } = createStage();
+    mirror.edit(1n, { email: robin.email });
+    const { users } = service;
+    service.users = (filter) => {
+      mirror.states.set(1n, { ...mirror.state(1n), stale: true });
+      return users(filter);
+    };
+    const { notes } = await run();
+    expect(service.updates).toEqual([]);
+    expect(notes.counts).toMatchObject({ stale: 1 });
+    expect(notes.warnings).toHaveLength(1);
+  });
+
   it('whoever cannot be read again is not pushed, and the run is partial', async () => {
     const { service, mirror, run } = createStage({ users: 2 });
     mirror.edit(1n, { roleId: 9n });
@@ -498,35 +582,43 @@ describe('right before an edit is sent', () => {
     expect(show(1n).open).toBeUndefined();
   });
 
-  it('nothing is sent of a user of whom an approval has become void', async () => {
-    const { service, mirror, run } = createStage();
-    mirror.edit(1n, { email: robin.email, phone: robin.phone });
-    const known = mirror.state(1n);
-    const hold: Hold = {
-      field: 'email',
-      edit: 1n,
-      reason: 'limit',
-      detail: '',
-      base: known.base?.email,
-      mirror: robin.email,
-      service: known.base?.email,
-      batch: '1a',
-      decision: 'approved',
-    };
-    const edits = { email: { id: 1n, isSince: true }, phone: { id: 2n, isSince: true } };
-    mirror.states.set(1n, { ...known, edits, held: [hold] });
-    const roster = service.users;
-    Object.assign(service, {
-      users: (filter: Parameters<typeof roster>[0]) => {
-        const versions = { isNewer: true, isTelling: true };
-        mirror.states.set(1n, { ...mirror.state(1n), versions });
-        return roster(filter);
-      },
-    });
-    const { notes } = await run({ approved: new Map([[1n, ['email']]]) });
-    expect(service.updates).toEqual([]);
-    expect(notes.counts).toEqual({ postponed: 1 });
-  });
+  it.each([
+    ['it stands, and the guard let it pass', 'approved', ['email']],
+    ['it stands', 'approved', []],
+    ['the guard let it pass', undefined, ['email']],
+  ] as const)(
+    'nothing is sent of a user of whom an approval has become void: %s',
+    async (_, decision, passed) => {
+      const { service, mirror, run } = createStage();
+      mirror.edit(1n, { email: robin.email, phone: robin.phone });
+      const known = mirror.state(1n);
+      const hold: Hold = {
+        field: 'email',
+        edit: 1n,
+        reason: 'limit',
+        detail: '',
+        base: known.base?.email,
+        mirror: robin.email,
+        service: known.base?.email,
+        batch: '1a',
+        decision: 'approved',
+      };
+      const edits = { email: { id: 1n, isSince: true }, phone: { id: 2n, isSince: true } };
+      mirror.states.set(1n, { ...known, edits, held: [hold] });
+      const roster = service.users;
+      Object.assign(service, {
+        users: (filter: Parameters<typeof roster>[0]) => {
+          const versions = { isNewer: true, isTelling: true };
+          const held = decision === undefined ? [] : [hold];
+          mirror.states.set(1n, { ...mirror.state(1n), held, versions });
+          return roster(filter);
+        },
+      });
+      const { notes } = await run({ approved: new Map([[1n, passed]]) });
+      expect(service.updates).toEqual([]);
+      expect(notes.counts).toEqual({ postponed: 1 });
+    },
+  );
 
   it('the lease is asked for, and nothing is sent without it', async () => {
     const { service, mirror, run, show } = createStage();
@@ -679,6 +771,15 @@ describe('a batch that waits before it leaves', () => {
     expect(service.held.get(1n)?.email).toBe('later@example.com');
     expect(show(1n).held).toMatchObject([{ field: 'email', reason: 'conflict' }]);
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1, held: 1 } });
+  });
+
+  it('is read again after a 429, however young the read of the plan is', async () => {
+    const { service, mirror, run } = createStage();
+    mirror.edit(1n, { roleId: 9n });
+    service.fault = (_, request) => (request > 1 ? { kind: 'nothing' } : { kind: 'status', status: 429 });
+    const { notes } = await run({ readAgoMs: 100 });
+    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
+    expect([service.updates.length, service.filters.length]).toEqual([2, 1]);
   });
 
   it('ends the pushing after three 429s for the same batch; nothing is left open', async () => {
@@ -889,6 +990,18 @@ describe('a batch that is refused', () => {
     const { notes } = await run();
     expect(sentIds(service.updates).flat()).not.toContain(3n);
     expect(notes.reasons).toEqual(['the service refused every user of a batch: pushing stopped']);
+  });
+
+  it('as a whole, one by one and field by field stops the pushing, too', async () => {
+    const { service, mirror, run, ids } = createStage({ users: 4, batchSize: 2 });
+    for (const id of ids) mirror.edit(id, { roleId: 5n, phone: `1555090${id}` });
+    service.refusesPatch = () => true;
+    const { notes, events } = await run();
+    expect(sentIds(service.updates).flat()).not.toContain(3n);
+    expect(notes.reasons).toEqual(['the service refused every user of a batch: pushing stopped']);
+    // No update of theirs has an answer that could be named.
+    const pushes = events.flatMap((event) => (event.kind === 'push' ? [event.requestId] : []));
+    expect(new Set(pushes)).toEqual(new Set([null]));
   });
 
   it('for one field of each user goes on with the next batch', async () => {
@@ -1102,6 +1215,21 @@ describe('one user whose fields are sent one by one', () => {
     expect(show(1n)).toMatchObject({ open: undefined, base: { ...taken, name: robin.name } });
   });
 
+  it('reads the user again before each of them, however young the read of the plan is', async () => {
+    const { service, mirror, run } = createStage();
+    mirror.edit(1n, { email: robin.email, phone: robin.phone, roleId: 9n });
+    service.refusesPatch = (patch) => Object.keys(patch).length > 1;
+    await run({ readAgoMs: 100 });
+    expect(sentFields(service.updates)).toEqual([
+      ['email', 'phone', 'roleId'],
+      ['roleId'],
+      ['phone'],
+      ['email'],
+    ]);
+    // Once after the refusal, and before each field.
+    expect(service.filters).toHaveLength(4);
+  });
+
   it('does not overwrite what the answer to the field before shows', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email, phone: robin.phone });
@@ -1285,6 +1413,18 @@ describe('one user whose fields are sent one by one, on a service that clears na
     expect(show(1n).held).toMatchObject([
       { field: 'name', reason: 'refused', mirror: robin.name, service: '' },
     ]);
+  });
+
+  it('reads nobody again once one of several fields has cleared a name', async () => {
+    const { service, mirror, run } = createStage();
+    mirror.edit(1n, { email: robin.email, phone: robin.phone, roleId: 9n });
+    service.refusesPatch = (patch) => Object.keys(patch).length > 1;
+    service.take = (user, patch) => ({ ...takePatch(user, patch), name: '' });
+    const { breaker } = await run();
+    expect(breaker.open).toBe(true);
+    expect(sentFields(service.updates)).toEqual([['email', 'phone', 'roleId'], ['roleId']]);
+    // Before the update, after its refusal, and before the first field.
+    expect(service.filters).toHaveLength(3);
   });
 
   it('stops after the first of several fields that cleared a name nobody edited', async () => {
@@ -1582,6 +1722,48 @@ describe('an update that leaves the name out', () => {
       ]),
       new Map([[4n, { email: 'new4@example.com' }]]),
     ]);
+  });
+
+  /** Three users, of whom each sends an email alone; their names, and whose is in conflict. */
+  it.each([
+    ['whose name has two words', ['Anne Marie Berg', 'Anne Berg', 'Cher'], [], 2n],
+    ['whose name is not held', ['Anne Berg', 'Anne Marie Berg', 'Cher'], [1n, 3n], 2n],
+    [
+      'who is the first, where all names are held',
+      ['Anne Marie Berg', 'Anne Berg', 'Cher'],
+      [1n, 2n, 3n],
+      1n,
+    ],
+  ] as const)('goes first for a user %s', async (_, names, held, first) => {
+    const made = createStage({ users: 3, batchSize: 2 });
+    made.mirror.nameSafety = 'unknown';
+    for (const [at, name] of names.entries()) {
+      const id = BigInt(at + 1);
+      rename(made, id, name);
+      made.mirror.edit(id, { email: `new${id}@example.com` });
+      if (!(held as readonly Id[]).includes(id)) continue;
+      made.mirror.edit(id, { name: robin.name });
+      made.service.held.set(id, { ...makeUser(id), name: 'Web Name' });
+    }
+    await made.run();
+    expect(sentIds(made.service.updates)[0]).toEqual([first]);
+  });
+
+  it('waits for the next run where the first one could not leave in time, and those with a name go', async () => {
+    const { service, mirror, run, show, clock } = createStage({ users: 3 });
+    mirror.nameSafety = 'unknown';
+    for (const id of [1n, 2n]) mirror.edit(id, { email: `new${id}@example.com` });
+    mirror.edit(3n, { name: robin.name });
+    let waits = 0;
+    service.beforeDispatch = () => {
+      waits += 1;
+      if (waits <= 3) clock.now += 5_001;
+      return Promise.resolve();
+    };
+    const { notes } = await run();
+    expect(sentIds(service.updates)).toEqual([[3n]]);
+    expect(notes).toMatchObject({ reasons: [late], counts: { pushed: 1 } });
+    expect(show(2n)).toMatchObject({ open: undefined, held: [] });
   });
 
   it('goes with the others where it is known to leave the name alone', async () => {

@@ -56,10 +56,9 @@ export function judge(sent: UserPatch, before: UserValues, seen: ServiceUser | n
   );
 }
 
-/** Whether the service no longer shows a field that had a value: nothing is sent over an unknown value. */
+/** Whether a missing field had a value, or has one that cannot be read: nothing is sent over an unknown value. */
 function isOutOfSight(field: Field, before: UserValues, seen: ServiceUser): boolean {
-  const reading = saidOf(field, seen);
-  return reading === 'unreadable' || (reading === 'left out' && canonicalValue(field, before) !== '');
+  return saidOf(field, seen) === 'unreadable' || canonicalValue(field, before) !== '';
 }
 
 /**
@@ -71,8 +70,8 @@ function isProof(field: Field, sent: UserPatch, before: UserValues, seen: Servic
   if (canonicalValue(field, sent as UserValues) !== canonicalValue(field, before)) return true;
   const { name } = sent;
   if (field !== 'name' || name === undefined) return seen?.[field] === sent[field];
-  const halves = ['first', 'last'] as const;
-  const sameHalves = halves.every((half) => canonicalName(name[half]) === canonicalName(before.name[half]));
+  // The whole name is the same: where one half is, so is the other.
+  const sameHalves = canonicalName(name.first) === canonicalName(before.name.first);
   return sameHalves && seen?.name === [name.first, name.last].filter((half) => half !== '').join(' ');
 }
 

@@ -79,8 +79,7 @@ async function sendPrepared(
   } catch (error) {
     if (!(error instanceof Error) || !isPassing(error)) throw error;
     // Another update of the group opened the breaker and reported it: nothing more is pushed.
-    if (breaker.open && error instanceof LateError) return { ...sentAtOnce, pushed: 'late' };
-    if (breaker.open) throw error;
+    if (breaker.open) return { ...sentAtOnce, pushed: 'late' };
     return { ...sentAtOnce, pushed: 'late', putOff: error };
   }
 }
@@ -148,9 +147,8 @@ async function pushByField(
   for (const field of order.filter((one) => sent[one] !== undefined)) {
     if (places.breaker.open) break;
     const part = mapPushes(plan, (other, push) => (other === field ? push : { kind: 'wait' }));
-    const ofNamed = sent.name !== undefined && field !== 'name';
     const alone = { plans: [part], isProbe: false, isTroubled: false, keepsNames: false };
-    const [result] = await sendBatches(places, settings, [alone], ofNamed);
+    const [result] = await sendBatches(places, settings, [alone], sent.name !== undefined);
     if (result?.pushed === 'taken') taken = true;
   }
   return taken;
@@ -165,7 +163,7 @@ async function pushBatches(
   const results: BatchResult[] = [];
   const all = await sendBatches(places, settings, batches);
   for (const { pushed, refused } of all) {
-    let taken = pushed === 'taken';
+    let taken = false;
     for (const intent of refused) {
       const plan = batches.flatMap((batch) => batch.plans).find(({ id }) => id === intent.userId);
       if (plan !== undefined && (await pushByField(places, settings, plan, intent))) taken = true;
@@ -254,7 +252,6 @@ export async function pushEdits(
         failures.push(error);
       })
       .finally(() => {
-        isProbing = false;
         underWay.delete(work);
       });
     underWay.add(work);
