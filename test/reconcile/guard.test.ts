@@ -370,6 +370,15 @@ describe('a name that an update of ours cleared', () => {
     expect(sent(judgeCleared('Kim', { edits: many(9) }))).toMatchObject({ sent: [] });
   });
 
+  it('counts as an edit of the user where another field was edited, and goes back without that', () => {
+    expect(judgeCleared('', { edits: many(8) }).refused).toEqual([]);
+    const edited = { name: whole, split: 'known', joined: '', email: 'new@example.com' } as const;
+    const { mirror } = makeState({ mirror: edited });
+    const both = judgeCleared('', { edits: many(8), cleared: { mirror } });
+    expect(sent(both)).toEqual({ sent: [back], stopped: false, refused: 1 });
+    expect(both.waiting.map(({ userId, hold }) => [userId, hold.field]).at(-1)).toEqual([40n, 'email']);
+  });
+
   it('waits where a person sees each push first', () => {
     const reviewed = judgeCleared('', { guarded: { ...settings, isReviewed: true } });
     expect(sent(reviewed)).toMatchObject({ sent: [] });
@@ -546,6 +555,24 @@ describe('a batch', () => {
     const view = viewOf({ edits: many(edited) });
     const large = { ...settings, maxRows: 25 };
     expect(guard({ ...view, population: users }, large).refused.length > 0).toBe(isRefused);
+  });
+
+  it('names its users, and says why an approval of theirs is void', () => {
+    const edits = { 2: { email: 'new@example.com' } };
+    const web = { name: 'Anne Berg', email: 'moved@example.com' };
+    const hold = holdOf(2n, 'new@example.com', approved);
+    const verdict = judge({ edits, shows: { 2: web }, held: { 2: [hold] }, policy: mirrorWins });
+    expect(verdict.waiting).toMatchObject([
+      {
+        userId: 2n,
+        name: 'Anne Berg',
+        hold: {
+          detail: expect.stringMatching(
+            /^.+; edited again, or changed on the service, since it was held in a batch$/,
+          ) as string,
+        },
+      },
+    ]);
   });
 
   it('is over once the edit is taken back', () => {
@@ -853,6 +880,58 @@ describe('a field that many users no longer have', () => {
     const refused = fields.length;
     expect(lacking(given)).toEqual({ refused, stopped, lacking: fields, news, ended });
   });
+
+  it('is a batch by itself where nothing else waits, and says what it is about', () => {
+    const states = viewOf({}).states.map((state): UserState => {
+      const { phone: _, ...service } = state.service ?? { id: state.id, raw: {} };
+      return { ...state, service };
+    });
+    const { refused, batches, waiting, writes } = guard({ ...viewOf({}), states }, settings);
+    const words =
+      "40 of 40 users no longer have a phone in the service's answers; approve it if that is so for good";
+    expect([refused, waiting, batches]).toEqual([[words], [], [hashOf([], ['phone'])]]);
+    expect(writes.lacking).toEqual([
+      {
+        field: 'phone',
+        reason: 'limit',
+        base: undefined,
+        mirror: undefined,
+        service: undefined,
+        detail: words,
+        batch: batches[0],
+      },
+    ]);
+  });
+
+  it('is no batch of its own where a person sees each push first', () => {
+    const email = { 2: { email: 'a@example.com' }, 3: { email: 'b@example.com' } };
+    const view = viewOf({ edits: email });
+    const states = view.states.map((state): UserState => {
+      const { phone: _, ...service } = state.service ?? { id: state.id, raw: {} };
+      return { ...state, service };
+    });
+    const edits = [2n, 3n].map((userId) => ({
+      userId,
+      field: 'email' as const,
+      transaction: '7',
+      editedAt: null,
+      editedBy: null,
+    }));
+    const verdict = guard({ ...view, states, edits }, { ...settings, isReviewed: true });
+    expect(verdict.batches).toEqual([verdict.waiting[0]?.hold.batch]);
+  });
+
+  it.each([
+    [39, ['phone'], []],
+    [40, ['phone'], ['phone']],
+    [41, ['phone'], ['phone']],
+  ] as const)(
+    'is over for a team of which %i are shown only where shares apply',
+    (count, accepted, ended) => {
+      const view = { ...viewOf({ history: { accepted } }), shown: count };
+      expect(guard(view, { ...settings, minPopulation: 40 }).writes.ended).toEqual(ended);
+    },
+  );
 
   it('holds what is edited meanwhile, in the same batch if it is news', () => {
     const states = viewOf({ edits: many(1) }).states.map((state): UserState => {

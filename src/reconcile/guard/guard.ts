@@ -333,7 +333,6 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
 export function afterBatch(plans: readonly UserPlan[]): readonly UserPlan[] {
   return plans.map((plan) => {
     const written = holdsOf(plan).filter(({ batch }) => batch !== undefined);
-    if (written.length === 0) return plan;
     const held = written.map(({ field, service }) => [field, { kind: 'held', shown: service }] as const);
     return { ...plan, fields: { ...plan.fields, ...Object.fromEntries(held) } };
   });
