@@ -118,6 +118,20 @@ describe('the last administrator', () => {
       [],
       {},
     ],
+    [
+      'was not read where nobody is listed',
+      { 1: { ...demoted, listed: false }, 2: { ...administrator, reads: 'nothing', listed: false } },
+      none,
+      [1],
+      {},
+    ],
+    [
+      'is demoted, where two roles are those of administrators',
+      { 1: demoted, 2: {} },
+      { admins: [1n, 2n] },
+      [1],
+      {},
+    ],
     ['is read without a role', { 1: demoted, 2: { ...administrator, reads: 'no role' } }, none, [], {}],
     ['has another role of administrators', { 1: demoted, 2: { role: 2n } }, { admins: [1n, 2n] }, [], {}],
     [
@@ -158,15 +172,20 @@ describe('roles', () => {
   });
 });
 
-it('an address that two others are listed with is held, whoever is listed last', () => {
-  const email = 'both@example.com';
-  const { plans, population } = stage({ 2: { email }, 3: { email, to: { email } } });
-  const limits = sharedAddresses(
-    plans.map((plan) => ({ plan, resolved: [] })),
-    population,
-  );
-  expect([...limits].map(([id, holds]) => [id, holds.map(({ field }) => field)])).toEqual([[3n, ['email']]]);
-});
+it.each([2, 3])(
+  'an address that two are listed with is held, whoever is listed last (%i edits it)',
+  (editor) => {
+    const email = 'both@example.com';
+    const { plans, population } = stage({ 2: { email }, 3: { email }, [editor]: { email, to: { email } } });
+    const limits = sharedAddresses(
+      plans.map((plan) => ({ plan, resolved: [] })),
+      population,
+    );
+    expect([...limits].map(([id, holds]) => [id, holds.map(({ field }) => field)])).toEqual([
+      [BigInt(editor), ['email']],
+    ]);
+  },
+);
 
 it('a field that several limits hold is held once, by the first', () => {
   const values = { base: null, mirror: null, service: null };

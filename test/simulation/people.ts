@@ -169,7 +169,18 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
     });
   }
 
+  /** What was read last, of whom, and which transactions it has seen. */
+  let known: { readonly of: string; readonly states: ReadonlyMap<string, Standing> } | undefined;
+
+  /** As long as no transaction has come to its end that wrote anything, it is what it was. */
   function stateNow(user?: number): ReadonlyMap<string, Standing> {
+    const [[snapshot] = []] = postgres.ask('select pg_current_snapshot()');
+    const of = `${snapshot} ${user ?? 'all'}`;
+    if (known?.of !== of) known = { of, states: readState(user) };
+    return known.states;
+  }
+
+  function readState(user?: number): ReadonlyMap<string, Standing> {
     const values = (of: string) =>
       `${of}.first_name, ${of}.last_name, ${of}.email, ${of}.phone, ${of}.role_id`;
     const rows = postgres.ask(
