@@ -172,11 +172,11 @@ describe('a name that an update may clear', () => {
     const sentSo = stateOf(names['three words'], 'guessed', 'as somebody sent them');
     expect(wordsOf(sentSo, true)).toBe(approve('Anne Marie Berg', 'Anne', 'Marie Berg'));
     const moved = { ...guessed, service: { ...shown, name: 'Eva Maria Borg' } };
+    const renamed = { ...moved, mirror: { ...row, name: other, email: 'new@example.com' } };
+    expect(wordsOf(renamed, true)).toBe(approve('Eva Maria Borg', 'Eva Maria', 'Borg'));
     const guess = `${cleared} the split of "Eva Maria Borg" is a guess: set first_name and last_name`;
     expect(wordsOf(guessed, false)).toBe('push');
-    expect(wordsOf({ ...moved, mirror: { ...row, name: other, email: 'new@example.com' } }, false)).toBe(
-      guess,
-    );
+    expect(wordsOf(renamed, false)).toBe(guess);
   });
 
   it('is not agreed to where another edit of the field was asked about', () => {

@@ -112,7 +112,7 @@ describe('the requests of pushes', () => {
     ['with an address, and without', [[both, neither]], 4],
     ['of one of each kind', [[noPhone, noEmail, neither]], 4],
     ['batch by batch', [[both], [noEmail], [noPhone, both]], 6],
-    ['the first alone, and the others of one kind each', [[both], [noEmail, noPhone]], 5],
+    ['the first alone, and the others of one kind each', [[noEmail, noPhone], [both]], 5],
     ['the first alone, and four with one read', [[both], [both], [both], [both], [both]], 7],
   ])('%s', (_, batches, requests) => {
     expect(cost(batches)).toBe(requests);
