@@ -76,10 +76,10 @@ export function makeImageRoot({ system, node, dist, into }: Places): void {
   mkdirSync(program, { recursive: true });
   for (const path of ['package.json', 'LICENSE', 'migrations'])
     cpSync(path, join(program, path), { recursive: true });
-  // What plays the service, to rehearse on, is for the npm package alone; the bill of materials is another one here.
-  const left = ['emulator', 'sbom.cdx.json'].map((name) => join(dist, name));
-  const isIn = (path: string) => !left.includes(path);
-  cpSync(dist, join(program, 'dist'), { recursive: true, filter: isIn });
+  // The daemon and what asks how it is. What plays the service, to rehearse on, is for the npm package alone.
+  const parts = ['main.js', 'healthcheck.js', 'chunks', 'third-party-licences.txt'];
+  const isIn = (path: string) => parts.some((part) => path.startsWith(join(dist, part)));
+  cpSync(dist, join(program, 'dist'), { recursive: true, filter: (path) => path === dist || isIn(path) });
   const version = readNodeVersion(beside('include/node/node_version.h'));
   const release =
     /^VERSION_ID="?(.*?)"?$/m.exec(readFileSync(join(runtime, 'etc/os-release'), 'utf8'))?.[1] ?? '';

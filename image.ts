@@ -5,7 +5,15 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { makeImageRoot } from './image-root.ts';
@@ -27,16 +35,21 @@ const tools = {
 } as const;
 
 export interface BuiltImage {
-  /** The OCI layout. */
-  readonly folder: string;
+  /** The folder of the OCI layout, in which the image is named by its version. */
+  readonly layout: string;
+  readonly version: string;
   /** `sbom.cdx.json` of each platform, by its name. */
   readonly boms: Readonly<Record<string, string>>;
 }
 
-/** @returns packages of Debian that have to be installed first */
-export function missingImageTools(): readonly string[] {
+/** @returns what is missing to build it here, in words */
+export function missingForImage(): string | undefined {
+  const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
+  if (!/^ID=debian$/m.test(release))
+    return 'Without a daemon it is built on Debian alone. Elsewhere: docker buildx build';
   const isThere = (tool: string) => spawnSync(tool, ['--version']).error === undefined;
-  return Object.entries(tools).flatMap(([tool, name]) => (isThere(tool) ? [] : [name]));
+  const names = Object.entries(tools).flatMap(([tool, name]) => (isThere(tool) ? [] : [name]));
+  return names.length === 0 ? undefined : `Install what is missing: apt-get install ${names.join(' ')}`;
 }
 
 function run(program: string, args: readonly string[], cwd?: string): string {
@@ -73,7 +86,7 @@ export function buildImage(dist: string, folder: string, say: (words: string) =>
       const root = join(work, architecture);
       const system = fetchSystem(join(work, `${architecture}-system`), architecture);
       makeImageRoot({ system, node: fetchNode(join(work, node), node), dist, into: root });
-      boms[architecture] = readFileSync(join(root, 'program', 'sbom.cdx.json'), 'utf8');
+      boms[`linux-${architecture}`] = readFileSync(join(root, 'program', 'sbom.cdx.json'), 'utf8');
       const args = [`VERSION=${version}`, `REVISION=${run('git', ['rev-parse', 'HEAD'])}`];
       // The same commit gives the same layers.
       const time = ['--timestamp', run('git', ['log', '-1', '--format=%ct'])];
@@ -104,7 +117,7 @@ export function buildImage(dist: string, folder: string, say: (words: string) =>
       for (const words of checkImage({ layout, tag: version, architecture, files, work }))
         say(`${architecture}: ${words}`);
     }
-    return { folder: layout, boms };
+    return { layout, version, boms };
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -170,18 +183,16 @@ function fetchNode(folder: string, name: string): string {
 }
 
 if (import.meta.main) {
-  const missing = missingImageTools();
-  if (missing.length > 0) {
-    process.stderr.write(
-      `These are missing: apt-get install ${missing.join(' ')}\nElsewhere: docker build .\n`,
-    );
+  const missing = missingForImage();
+  if (missing !== undefined) {
+    process.stderr.write(`${missing}\n`);
     process.exit(1);
   }
   const folder = resolve(process.argv[2] ?? 'release');
   mkdirSync(folder, { recursive: true });
   const dist = mkdtempSync(join(tmpdir(), 'musterd-dist-'));
   run(process.execPath, ['bundle.ts', dist]);
-  const { folder: layout } = buildImage(dist, folder, (words) => process.stdout.write(`${words}\n`));
+  const { layout } = buildImage(dist, folder, (words) => process.stdout.write(`${words}\n`));
   rmSync(dist, { recursive: true, force: true });
   process.stdout.write(`${layout}\n`);
 }
