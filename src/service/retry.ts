@@ -45,6 +45,7 @@ export function choosePauseMs(facts: PauseFacts): number {
   return Math.min(mostMs, retryAfterMs === null ? base + jitter : Math.max(retryAfterMs, base) + jitter);
 }
 
+/** How often a call is repeated, which happens only if that is safe. */
 export interface RetrySettings {
   /** Attempts of one call in all, not counting those that ended in 401 or 429. */
   readonly attempts: number;
@@ -52,6 +53,7 @@ export interface RetrySettings {
   readonly throttles: number;
   /** The longest wait before the second attempt in ms; it doubles with each further one. */
   readonly baseMs: number;
+  /** The longest wait in ms. */
   readonly maxMs: number;
 }
 

@@ -78,7 +78,7 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     withEnd(start([...image.entrypoint, ...args], environment));
 
   it('is built from what it needs, and no secret or setting that lies about', () => {
-    expect(sentPaths().filter((path) => /^(src|migrations|config\/node24)$/.test(path)).length).toBe(3);
+    expect(sentPaths().filter((path) => /^(src|migrations|config\/checkout)$/.test(path)).length).toBe(3);
     expect(sentPaths().filter((path) => /env|yaml|secret|\.git$/.test(path))).toEqual([]);
   });
 
@@ -107,7 +107,15 @@ describe.skipIf(process.platform !== 'linux')('the image', () => {
     ];
     expect(files.filter((name) => !has(name))).toEqual([]);
     expect(
-      ['src', 'test', 'package-lock.json', 'node_modules', 'dist/emulator', 'dist/sbom.cdx.json'].filter(has),
+      [
+        'src',
+        'test',
+        'package-lock.json',
+        'node_modules',
+        'dist/emulator',
+        'dist/library',
+        'dist/sbom.cdx.json',
+      ].filter(has),
     ).toEqual([]);
     const bundled = bundledPackages(inImage('dist'));
     expect(bundled).toEqual(expect.arrayContaining(['pg', 'pg-boss', 'prom-client', 'fastify', 'yaml']));

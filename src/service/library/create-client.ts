@@ -1,4 +1,4 @@
-/// <reference lib="esnext.disposable" />
+/// <reference lib="esnext.disposable" preserve="true" />
 /** What other programs import as `musterd/client`: docs/client.md. */
 import type { PaginationBody } from '../../model/contact-count.ts';
 import type { Id } from '../../model/id.ts';

@@ -15,16 +15,21 @@ export interface SecretPair {
 }
 
 /** Where the service is, and who calls it. Everything else has a default: docs/client.md. */
-export interface ClientOptions extends Partial<HttpSettings>, Partial<SecretPair> {
+export interface ClientOptions extends Partial<HttpSettings> {
   /** For example `https://host`. Plain http is accepted for loopback addresses only. */
   readonly baseUrl: string;
+  /** Of the API Secret. */
+  readonly secretId?: string | undefined;
+  readonly secretKey?: string | undefined;
   /** The second secret while it takes the place of the first: it is used once the first is refused. */
   readonly next?: SecretPair | undefined;
   /** The legacy team API key, in place of a secret. The service plans to deprecate it. */
   readonly apiKey?: string | undefined;
   /** Refuses every call that writes, before anything is sent. */
   readonly readOnly?: boolean | undefined;
+  /** The pace: 500 calls a minute, as many as the service takes from all programs of a team together. */
   readonly rate?: Partial<PaceSettings> | undefined;
+  /** When a call is repeated. */
   readonly retry?: Partial<RetrySettings> | undefined;
   /** Is told of each request, retry, pause and warning. It must not throw. */
   readonly onEvent?: OnEvent | undefined;
