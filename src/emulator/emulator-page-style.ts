@@ -5,11 +5,9 @@ export const emulatorPageStyle = `
   --bg: light-dark(#f8f7f4, #131311);
   --card: light-dark(#ffffff, #1b1b18);
   --line: light-dark(#e5e3dc, #33322d);
-  --edge: light-dark(#8a877b, #7c796e);
   --ink: light-dark(#1c1b17, #f1f0ea);
   --ink-2: light-dark(#55534a, #b9b7ac);
   --act: light-dark(#b3261e, #ff8f82);
-  --focus: light-dark(#1f56b5, #93b7ff);
   --sans: "Inter Variable", system-ui, sans-serif;
 }
 body { max-width: 1248px; margin: 0 auto; padding: 16px; background: var(--bg); color: var(--ink); font: 14px / 20px var(--sans); }
@@ -20,12 +18,10 @@ table { width: 100%; border: 1px solid var(--line); border-collapse: collapse; b
 th, td { padding: 8px 12px; border-top: 1px solid var(--line); text-align: left; vertical-align: top; font-variant-numeric: tabular-nums; }
 thead, label, .dim { color: var(--ink-2); font-size: 12.5px; font-weight: 400; }
 code, pre { font: 12.5px / 18px ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; white-space: pre-wrap; }
-pre { max-height: 320px; overflow: auto; }
 p { margin: 4px 0; max-width: 84ch; }
 a { color: inherit; }
 .act { color: var(--act); }
 form, label { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; }
 td form { flex-wrap: nowrap; }
-input, select, button { min-height: 32px; border: 1px solid var(--edge); border-radius: 6px; background: var(--card); color: var(--ink); font: inherit; }
-:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
+input, select, button { min-height: 32px; border: 1px solid var(--ink-2); border-radius: 6px; background: var(--card); color: var(--ink); font: inherit; }
 `;

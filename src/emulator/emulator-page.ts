@@ -3,20 +3,21 @@ import type { NumberedFault } from './fault-box.ts';
 import { describeFault, faultKinds, faultSettings, faultTable, type FaultKind } from './faults.ts';
 import { emulatorPageStyle } from './emulator-page-style.ts';
 import { type Markup, markup } from './markup.ts';
-import { answersKept, type LoggedRequest } from './request-log.ts';
+import { answersKept, type LoggedRequest, oddityOf } from './request-log.ts';
 import type { TeamControl } from './team-control.ts';
 import { variantNames, variantTable, type VariantName, variantValues } from './variants.ts';
 
 /** @param everyS the seconds after which the page is loaded again; 0 for never */
 export function renderEmulatorPage({ world, teams }: Control, everyS: number): string {
   const { clock, faults, log, variants } = world;
+  const fields = variantNames.map((name) => variantField(name, variants[name]));
   const body = markup`
     <h1>Emulator</h1>
     <p>The service’s clock says <time>${new Date(clock.now()).toISOString()}</time>.
       <a href="/_emulator">Load again</a>, ${everyS === 0 ? markup`or <a href="/_emulator?every=5">every 5 seconds</a>` : `and again every ${everyS} s`}.
       <a href="/openapi.json">OpenAPI document</a></p>
     <section aria-labelledby="teams"><h2 id="teams">Teams</h2>
-      ${table(['Team', 'Users', 'Tags', 'Messages', 'Reached', 'API Secrets'], teams.map(teamRow))}
+      ${table(['Team', 'Users', 'Tags', 'Messages waiting', 'Delivered', 'API Secrets'], teams.map(teamRow))}
     </section>
     <section aria-labelledby="requests"><h2 id="requests">Requests</h2>
       <p class="dim">The newest first, ${Math.min(answersKept, log.requests.length)} of ${log.requests.length}.</p>
@@ -30,10 +31,7 @@ export function renderEmulatorPage({ world, teams }: Control, everyS: number): s
       )}
     </section>
     <section aria-labelledby="variants"><h2 id="variants">Variants</h2>
-      ${form(
-        'variants',
-        markup`${variantNames.map((name) => variantField(name, variants[name]))} <button>Set them</button>`,
-      )}
+      ${form('variants', markup`${fields} <button>Set them</button>`)}
     </section>`;
   return page(body, everyS);
 }
@@ -60,22 +58,18 @@ function form(act: string, fields: Markup): Markup {
 }
 
 function teamRow(team: TeamControl): Markup {
-  const states = Map.groupBy(team.schedules(), ({ state }) => state);
-  const messages = (['waiting', 'sent', 'cancelled'] as const).map(
-    (state) => `${states.get(state)?.length ?? 0} ${state}`,
-  );
+  const waiting = team.schedules().filter(({ state }) => state === 'waiting');
   return markup`<tr><td>${team.id} ${team.name()}</td><td>${team.users().length}</td><td>${team.tags().length}</td>
-    <td>${messages.join(', ')}</td><td>${team.deliveries().length}</td>
+    <td>${waiting.length}</td><td>${team.deliveries().length}</td>
     <td><code>${team.environment['MUSTERD_SECRET_ID'] ?? 'none'}</code></td></tr>`;
 }
 
 function requestRow(request: LoggedRequest): Markup {
-  const { number, method, path, query, team, status, faults, why, body, answer } = request;
+  const { number, method, path, query, team, status, body, answer } = request;
   const sent = body === undefined ? 'none' : typeof body === 'string' ? body : JSON.stringify(body, null, 2);
-  const reason = [...faults.map((fault) => `fault: ${fault}`), ...(why === undefined ? [] : [why])];
   return markup`<tr><td>${number}</td>
     <td><code>${method} ${path}${query === '' ? '' : `?${query}`}</code> <span class="dim">${team === undefined ? 'nobody' : `team ${team}`}</span></td>
-    <td>${status ?? 'none'}</td><td class="act">${reason.join('; ')}</td>
+    <td>${status ?? 'none'}</td><td class="act">${oddityOf(request) ?? ''}</td>
     <td><details><summary>Show</summary><pre>${sent.slice(0, 2000)}</pre><pre>${answer ?? 'no answer'}</pre></details></td></tr>`;
 }
 

@@ -5,7 +5,7 @@ import type { Match } from './match.ts';
  * `--fault kind,name=value,…`; `faultMatches` selects the requests.
  */
 
-interface Kind<P extends Readonly<Record<string, string | number>>> {
+export interface FaultDescription<P = Readonly<Record<string, string | number>>> {
   /** Parameters with their defaults, which also give the types. */
   readonly parameters: P;
   /** Parameters with a fixed list of words. */
@@ -17,7 +17,7 @@ function kind<P extends Readonly<Record<string, string | number>>>(
   plays: string,
   parameters: P,
   choices: Readonly<Record<string, readonly string[]>> = {},
-): Kind<P> {
+): FaultDescription<P> {
   return { plays, parameters, choices };
 }
 
@@ -100,13 +100,15 @@ export const faultTable = {
   }),
 } as const;
 
-type Table = typeof faultTable;
-export type FaultKind = keyof Table;
+export type FaultTable = typeof faultTable;
+export type FaultKind = keyof FaultTable;
 /** A number parameter takes numbers, a text parameter texts. */
-type ParametersOf<K extends FaultKind> = {
-  readonly [P in keyof Table[K]['parameters']]?: Table[K]['parameters'][P] extends number ? number : string;
+export type FaultParametersOf<K extends FaultKind> = {
+  readonly [P in keyof FaultTable[K]['parameters']]?: FaultTable[K]['parameters'][P] extends number
+    ? number
+    : string;
 };
-export type FaultOf<K extends FaultKind> = Match & { readonly kind: K } & ParametersOf<K>;
+export type FaultOf<K extends FaultKind> = Match & { readonly kind: K } & FaultParametersOf<K>;
 /** A fault and the requests that it applies to. */
 export type Fault = { [K in FaultKind]: FaultOf<K> }[FaultKind];
 
@@ -124,7 +126,7 @@ const faultMatches = {
 
 /** The parameters of a kind with their defaults, such as `code=503, label=error, effect=none|applied`. */
 export function faultSettings(kind: FaultKind): string {
-  const { parameters, choices = {} }: Kind<Readonly<Record<string, string | number>>> = faultTable[kind];
+  const { parameters, choices = {} }: FaultDescription = faultTable[kind];
   return Object.entries(parameters)
     .map(([name, standard]) => `${name}=${choices[name]?.join('|') ?? standard}`)
     .join(', ');
@@ -138,13 +140,13 @@ export function describeMatches(): string {
 }
 
 /** A parameter of the fault, or its default. */
-export function parameter<K extends FaultKind, P extends keyof Table[K]['parameters'] & string>(
+export function parameter<K extends FaultKind, P extends keyof FaultTable[K]['parameters'] & string>(
   fault: FaultOf<K>,
   name: P,
-): Table[K]['parameters'][P] extends number ? number : string {
+): FaultTable[K]['parameters'][P] extends number ? number : string {
   const given = (fault as Readonly<Record<string, unknown>>)[name];
   const standard = (faultTable[fault.kind].parameters as Readonly<Record<string, unknown>>)[name];
-  return (given ?? standard) as Table[K]['parameters'][P] extends number ? number : string;
+  return (given ?? standard) as FaultTable[K]['parameters'][P] extends number ? number : string;
 }
 
 /**
@@ -182,7 +184,7 @@ export function checkFault(given: Readonly<Record<string, unknown>>): Fault {
 }
 
 function checkSetting(kind: FaultKind, key: string, value: string): string | number {
-  const { parameters, choices = {} }: Kind<Readonly<Record<string, string | number>>> = faultTable[kind];
+  const { parameters, choices = {} }: FaultDescription = faultTable[kind];
   const valid = [...Object.keys(parameters), ...Object.keys(faultMatches)];
   if (!valid.includes(key)) throw new Error(`The fault ${kind} has no "${key}". Valid: ${valid.join(', ')}.`);
   const words = choices[key];

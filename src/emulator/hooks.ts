@@ -2,10 +2,10 @@ import { createTrigger, type Match, type Trigger } from './match.ts';
 import type { LoggedRequest } from './request-log.ts';
 
 /** An action of a test at a chosen request; the request waits for it. */
-type Hook = (request: LoggedRequest) => void | Promise<void>;
+export type Hook = (request: LoggedRequest) => void | Promise<void>;
 
 /** Changes the text of an answer's body in ways that no JSON serialiser would. */
-type Rewrite = (body: string, request: LoggedRequest) => string;
+export type Rewrite = (body: string, request: LoggedRequest) => string;
 
 /** Hooks count only requests that have an effect, so not those that a 401, a 429 or a fault stops. */
 export interface Hooks {

@@ -1,5 +1,4 @@
 import type { TeamSecret } from './options.ts';
-import type { ScheduleBody } from './request-schemas.ts';
 import type { Moment } from './show-timestamp.ts';
 
 /** A user as the service keeps it, with both halves of the name. A read shows only the joined name. */
@@ -66,7 +65,7 @@ export interface ScheduleRecord {
   readonly creates: number;
   readonly created: Moment;
   readonly updated: Moment;
-  readonly request: Readonly<ScheduleBody>;
+  readonly request: Readonly<Record<string, unknown>>;
 }
 
 /** A message as one recipient got it. */

@@ -27,6 +27,11 @@ export interface LoggedRequest {
   faults: readonly string[];
 }
 
+/** Why an answer is not the usual one; `undefined` if it is. */
+export function oddityOf({ faults, why }: LoggedRequest): string | undefined {
+  return faults.length > 0 ? `fault: ${faults.join(', ')}` : why;
+}
+
 export interface RequestLog {
   readonly requests: readonly LoggedRequest[];
   add(request: Pick<LoggedRequest, 'requestId' | 'method' | 'path' | 'query' | 'atMs'>): LoggedRequest;

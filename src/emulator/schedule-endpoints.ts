@@ -52,7 +52,7 @@ const metaKeys = ['content', 'conversation_id', 'list_id'] as const;
 /** interface.md, Scheduled message. The fields of campaigns are those of messages that a campaign made. */
 function showSchedule(schedule: ScheduleRecord, variants: Variants): TeamRow {
   const { request } = schedule;
-  const execute = parseMoment(request.execute_at ?? '');
+  const execute = parseMoment(String(request['execute_at']));
   return {
     id: schedule.id,
     created: formatMoment(schedule.created, variants.fraction),

@@ -1,4 +1,4 @@
-import type { PlayedTeam, ScheduleRecord } from './played-team.ts';
+import type { PlayedTeam } from './played-team.ts';
 import type { ScheduleBody } from './request-schemas.ts';
 import { parseMoment } from './show-timestamp.ts';
 
@@ -6,7 +6,9 @@ import { parseMoment } from './show-timestamp.ts';
 const targetKeys = ['phone_number', 'conversation_id', 'list_id', 'targets'] as const;
 
 /** Those of them that a request fills. */
-export function targetFamilies(request: Readonly<ScheduleBody>): readonly (typeof targetKeys)[number][] {
+export function targetFamilies(
+  request: Readonly<Record<string, unknown>>,
+): readonly (typeof targetKeys)[number][] {
   return targetKeys.filter((key) => {
     const value = request[key];
     return Array.isArray(value) ? value.length > 0 : Boolean(value);
@@ -16,11 +18,12 @@ export function targetFamilies(request: Readonly<ScheduleBody>): readonly (typeo
 /** Sends what is due, once to each recipient. A message that was sent stays so if the clock is set back. */
 export function sendDueMessages(team: PlayedTeam, nowMs: number): void {
   for (const schedule of team.schedules.values()) {
-    const at = parseMoment(schedule.request.execute_at ?? '');
+    const request = schedule.request as ScheduleBody;
+    const at = parseMoment(request.execute_at ?? '');
     if (schedule.state !== 'waiting' || at === undefined || at.ms > nowMs) continue;
     team.schedules.set(schedule.id, { ...schedule, state: 'sent' });
-    const { inbox_id: inboxId = 0, local_id: localId, content } = schedule.request;
-    for (const recipient of recipientsOf(schedule)) {
+    const { inbox_id: inboxId = 0, local_id: localId, content } = request;
+    for (const recipient of recipientsOf(request)) {
       team.deliveries.push({
         scheduleId: schedule.id,
         localId,
@@ -34,7 +37,7 @@ export function sendDueMessages(team: PlayedTeam, nowMs: number): void {
   }
 }
 
-function recipientsOf({ request }: ScheduleRecord): ReadonlySet<string> {
+function recipientsOf(request: ScheduleBody): ReadonlySet<string> {
   const { phone_number: phone, conversation_id: conversation, list_id: list, targets = [] } = request;
   const [family] = targetFamilies(request);
   if (family === 'phone_number') return new Set([phone ?? '']);

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint } from './endpoint.ts';
 import { endpoints } from './endpoints.ts';
-import type { LoggedRequest } from './request-log.ts';
+import { type LoggedRequest, oddityOf } from './request-log.ts';
 import { answerRequest } from './answer-request.ts';
 import { send } from './write-answer.ts';
 import type { EmulatorWorld } from './world.ts';
@@ -45,7 +45,7 @@ export function addServiceRoutes(
     const whole = wire.kind === 'whole' || wire.kind === 'drip' || wire.kind === 'padded';
     logged.status = whole ? outgoing.status : undefined;
     logged.answer = whole ? outgoing.text.slice(0, shownLength) : undefined;
-    giveReason(reply, logged.faults.length > 0 ? `fault: ${logged.faults.join(', ')}` : logged.why);
+    giveReason(reply, oddityOf(logged));
     return send(reply, outgoing, wire, () => reset(request));
   }
 

@@ -1,9 +1,12 @@
 import { createTeam, putUser, type PlayedTeam, type UserRecord } from './played-team.ts';
 
-/** All that the service knows of its teams, as a value for JSON. Faults, variants and the clock are no part of it. */
+/**
+ * All that the service knows of its teams, as a value for JSON. Faults, variants and the clock are no part of it, and
+ * what a team looks like in it belongs to the format.
+ */
 export interface Snapshot {
   readonly format: string;
-  readonly teams: readonly StoredTeam[];
+  readonly teams: readonly object[];
 }
 
 const format = 'musterd emulator state 2';
@@ -24,14 +27,14 @@ type StoredTeam = Pick<PlayedTeam, Plain | 'conversationsRead' | 'deliveries'> &
 
 /** Rows in the order of their ids: what is the same twice is the same text. */
 export function takeSnapshot(teams: readonly PlayedTeam[]): Snapshot {
-  return { format, teams: teams.map(store) };
+  return structuredClone({ format, teams: teams.map(store) });
 }
 
 /** Throws an Error if the value is not a snapshot. */
 export function teamsIn(value: unknown): readonly PlayedTeam[] {
   const given = value as Partial<Snapshot> | null;
   if (given?.format !== format || given.teams === undefined) throw new Error('This is no snapshot.');
-  return given.teams.map(restore);
+  return (given.teams as readonly StoredTeam[]).map(restore);
 }
 
 /** Gives the teams the content of the snapshot. Throws an Error, and changes nothing, if it is of other teams. */
@@ -40,22 +43,7 @@ export function restoreSnapshot(teams: readonly PlayedTeam[], value: unknown): v
   const idsOf = (some: readonly PlayedTeam[]) => some.map(({ id }) => id).join(', ');
   if (idsOf(read) !== idsOf(teams))
     throw new Error(`The snapshot is of the teams ${idsOf(read)}, and not of ${idsOf(teams)}.`);
-  for (const [at, team] of teams.entries()) become(team, read[at] ?? team);
-}
-
-function become(team: PlayedTeam, read: PlayedTeam): void {
-  const version = team.version + 1;
-  for (const [key, kept] of Object.entries(team) as [keyof PlayedTeam, unknown][]) {
-    const fresh: unknown = read[key];
-    if (kept instanceof Map && fresh instanceof Map) {
-      kept.clear();
-      for (const [id, row] of fresh) kept.set(id, row);
-    } else if (Array.isArray(kept) && Array.isArray(fresh)) {
-      kept.length = 0;
-      for (const row of fresh) kept.push(row);
-    } else Object.assign(team, { [key]: fresh });
-  }
-  team.version = version;
+  for (const [at, team] of teams.entries()) Object.assign(team, read[at], { version: team.version + 1 });
 }
 
 function store(team: PlayedTeam): StoredTeam {

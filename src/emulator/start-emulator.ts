@@ -22,12 +22,12 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Star
   return { ...emulator, [Symbol.asyncDispose]: () => emulator.close() };
 }
 
-export { parseFaults } from './faults.ts';
-export { parseVariants } from './variants.ts';
+export { faultTable, parseFaults } from './faults.ts';
+export { parseVariants, variantTable } from './variants.ts';
 export type { Emulator, EmulatorOptions };
 export type { EmulatorClock } from './emulator-clock.ts';
-export type { Fault, FaultKind, FaultOf } from './faults.ts';
-export type { Hooks } from './hooks.ts';
+export type { Fault, FaultDescription, FaultKind, FaultOf, FaultParametersOf, FaultTable } from './faults.ts';
+export type { Hook, Hooks, Rewrite } from './hooks.ts';
 export type { Match } from './match.ts';
 export type { TeamOptions, TeamSecret } from './options.ts';
 export type {
@@ -40,7 +40,16 @@ export type {
   UserRecord,
 } from './played-team.ts';
 export type { LoggedRequest } from './request-log.ts';
+export type { Moment } from './show-timestamp.ts';
+export type { UserChange } from './update-user.ts';
 export type { Snapshot } from './snapshot.ts';
 export type { NewUser, TeamControl } from './team-control.ts';
-export type { VariantName, Variants } from './variants.ts';
+export type {
+  VariantChoice,
+  VariantChoiceOrNumber,
+  VariantName,
+  Variants,
+  VariantTable,
+  VariantValueOf,
+} from './variants.ts';
 export type { SentWebhook, WebhookEvent } from './webhooks.ts';

@@ -78,7 +78,9 @@ export function createTeamControl(
   return {
     id: team.id,
     environment,
-    roles: team.roles,
+    get roles() {
+      return team.roles;
+    },
     name: () => team.name,
     rename: (name) => {
       team.name = name;

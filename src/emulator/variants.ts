@@ -3,7 +3,7 @@
  * values and the default. `--variant name=value`.
  */
 
-interface Choice<V extends string> {
+export interface VariantChoice<V extends string> {
   readonly values: readonly V[];
   /** Whether a positive whole number is allowed, too. */
   readonly number: false;
@@ -11,14 +11,14 @@ interface Choice<V extends string> {
   readonly plays: string;
 }
 
-interface ChoiceOrNumber<V extends string> {
+export interface VariantChoiceOrNumber<V extends string> {
   readonly values: readonly V[];
   readonly number: true;
   readonly default: V | number;
   readonly plays: string;
 }
 
-function choice<const V extends string>(values: readonly [V, ...V[]], plays: string): Choice<V> {
+function choice<const V extends string>(values: readonly [V, ...V[]], plays: string): VariantChoice<V> {
   return { values, number: false, default: values[0], plays };
 }
 
@@ -26,7 +26,7 @@ function choiceOrNumber<const V extends string>(
   values: readonly V[],
   standard: V | number,
   plays: string,
-): ChoiceOrNumber<V> {
+): VariantChoiceOrNumber<V> {
   return { values, number: true, default: standard, plays };
 }
 
@@ -130,12 +130,13 @@ export const variantTable = {
   ),
 } as const;
 
-type Table = typeof variantTable;
-type ValueOf<C> = C extends ChoiceOrNumber<infer V> ? V | number : C extends Choice<infer V> ? V : never;
+export type VariantTable = typeof variantTable;
+export type VariantValueOf<C> =
+  C extends VariantChoiceOrNumber<infer V> ? V | number : C extends VariantChoice<infer V> ? V : never;
 
-export type VariantName = keyof Table;
+export type VariantName = keyof VariantTable;
 /** One value for each line of the table. */
-export type Variants = { [Name in VariantName]: ValueOf<Table[Name]> };
+export type Variants = { [Name in VariantName]: VariantValueOf<VariantTable[Name]> };
 
 export const variantNames = Object.keys(variantTable) as readonly VariantName[];
 

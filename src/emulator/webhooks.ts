@@ -59,13 +59,12 @@ export function createWebhooks(
       body: JSON.stringify(event),
       redirect: 'manual',
       signal: AbortSignal.any([stopped.signal, AbortSignal.timeout(patienceMs)]),
-    }).then(
-      async (answer) => {
+    })
+      .then(async (answer) => {
         await answer.body?.cancel();
         return answer.status;
-      },
-      (error: Error) => (error.cause instanceof Error ? error.cause.message : error.message),
-    );
+      })
+      .catch((error: Error) => (error.cause instanceof Error ? error.cause.message : error.message));
     sent.push({ event, outcome });
   }
   function tell(): void {

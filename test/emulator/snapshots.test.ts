@@ -14,9 +14,10 @@ async function fill(emulator: Emulator): Promise<void> {
   const { team } = emulator;
   const [inbox] = team.inboxes();
   const [user] = team.users();
+  const delivered = team.deliveries().length;
   await call(emulator, 'POST /v1/conversations/read', { inbox_id: inbox?.id, user_id: user?.id });
   const due = new Date(Math.ceil(emulator.clock.now() / 900_000 + 1) * 900_000).toISOString();
-  for (const local of ['a', 'b'])
+  for (const local of [`${team.name()} a`, `${team.name()} b`])
     await call(emulator, 'POST /v1/schedule', {
       inbox_id: inbox?.id,
       execute_at: due,
@@ -25,7 +26,7 @@ async function fill(emulator: Emulator): Promise<void> {
       local_id: local,
     });
   emulator.clock.advance(3_600_000);
-  expect(team.deliveries()).toHaveLength(4);
+  expect(team.deliveries()).toHaveLength(delivered + 4);
   emulator.clock.advance(-3_600_000);
   team.setContacts(5, { filter: 'x' });
 }
@@ -80,6 +81,8 @@ describe('a snapshot', () => {
       team.removeUser(user?.id ?? 0);
       team.addTag('Since');
       team.rename('Since');
+      team.addSecret({ id: 'since', key: 'k' });
+      await fill(emulator);
       team.setApiKey(undefined);
       emulator.teams[1]?.removeUser(emulator.teams[1].users()[0]?.id ?? 0);
       await call(emulator, 'POST /v1/tags', {});
