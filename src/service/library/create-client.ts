@@ -19,7 +19,7 @@ import type { ScheduleRequest } from '../messages/schedule-request.ts';
 import type { ScheduledMessage, WriteResult } from '../messages/wire-schedule.ts';
 import { createRosterEndpoints } from '../roster-endpoints.ts';
 import { iterateRows } from './iterate-rows.ts';
-import { type ClientOptions, settingsOf } from './options.ts';
+import { type ClientOptions, settingsOf } from './client-options.ts';
 import type { ContactField, Inbox, Survey, Tag, User, UserList, UserUpdateRequest } from './resources.ts';
 
 export { type ErrorCode, MusterdError, type Phase, ServiceError } from '../../errors.ts';
@@ -55,7 +55,7 @@ export type {
   WriteResult,
 } from '../messages/wire-schedule.ts';
 export type { RetrySettings } from '../retry.ts';
-export type { ClientOptions, SecretPair } from './options.ts';
+export type { ClientOptions, SecretPair } from './client-options.ts';
 export type * from './resources.ts';
 
 /** Options of every call. */
