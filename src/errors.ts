@@ -56,6 +56,7 @@ export type Phase = 'not-sent' | 'sent' | 'answered';
 
 /** A call to the service that did not end in a usable answer. Never holds a credential. */
 export class ServiceError extends MusterdError {
+  declare readonly code: 'credentials' | 'service' | 'stopped';
   /** For example `POST /v1/tags`. */
   readonly operation: string;
   readonly phase: Phase;

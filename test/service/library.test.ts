@@ -11,6 +11,7 @@ import {
   type Client,
   type ClientOptions,
   createClient,
+  type OnEvent,
   type Tag,
 } from '../../src/service/library/create-client.ts';
 import { closeAfterEach, onClose, secretId, secretKey } from './client-fixture.ts';
@@ -144,6 +145,16 @@ describe('listings', () => {
     expect(emulator.requests.length - asked).toBeLessThan(asked);
   });
 
+  test('a filter goes along with each page', async () => {
+    const bodies: object[] = [];
+    const { client } = await openRaw((socket, { body }) => {
+      bodies.push(JSON.parse(body) as object);
+      socket.write(json(200, []));
+    });
+    await Array.fromAsync(client.tags({ pageSize: 30, filter: { archived: true, filter: 'x' } }));
+    expect(bodies).toEqual([0, 1].map((page) => ({ archived: true, filter: 'x', limit: 30, page })));
+  });
+
   test('rows come while pages do, and none is asked for far ahead of whoever takes them', async () => {
     const pages = new Set<number>();
     const respond: Respond = (socket, { path, body }) => {
@@ -228,6 +239,37 @@ describe('errors', () => {
     ['no concurrency', { baseUrl: 'https://service.example.net', secretId, secretKey, concurrency: 0 }],
   ])('of the settings come at once: %s', (_, options) => {
     expect(() => createClient(options)).toThrow(expect.objectContaining({ code: 'configuration' }));
+  });
+
+  test('the second secret is used once the first is refused, and from then on', async () => {
+    const tokens: string[] = [];
+    const issuer = (token: string) =>
+      (JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { iss: string }).iss;
+    const next = { secretId: 'the-next', secretKey: 'the-next-key' };
+    const respond: Respond = (socket, { headers }) => {
+      tokens.push(issuer(headers['authorization'] ?? ''));
+      socket.write(tokens.at(-1) === next.secretId ? answer(200, '"5"') : json(401, 'Unauthorized'));
+    };
+    const { client } = await openRaw(respond, { next });
+    expect(await client.contactCount()).toBe(5);
+    const asked = tokens.length;
+    expect(await client.contactCount()).toBe(5);
+    expect(tokens.slice(asked)).toEqual([next.secretId]);
+  });
+
+  test('the legacy key is sent as it is, and the listener is warned', async () => {
+    const warnings: string[] = [];
+    const server = await listenRaw((socket) => socket.write(answer(200, '"5"')));
+    onClose(() => server.close());
+    const onEvent: OnEvent = (event) => {
+      if (event.kind === 'warning') warnings.push(event.code);
+    };
+    await using client = createClient({ baseUrl: server.baseUrl, apiKey: 'legacy-key', onEvent });
+    expect(await client.contactCount({ filter: 'x', parent_id: 3n })).toBe(5);
+    const [request] = server.requests;
+    expect(request?.headers['authorization']).toBe('Bearer legacy-key');
+    expect(JSON.parse(request?.body ?? '')).toEqual({ filter: 'x', parent_id: 3 });
+    expect(warnings).toEqual(['legacy-api-key']);
   });
 
   test('what is undefined has its default', async () => {

@@ -100,6 +100,8 @@ test('brings along what the client imports and what makes certificates, and no d
   expect(names.toSorted()).toEqual([...imported, 'musterd', 'node-forge'].toSorted());
   const listed = await runWell('npm', ['ls', '--all'], { cwd: project, env: plainEnvironment() });
   expect(listed).toMatch(/undici@/);
+  // It leaves alone what is the whole process's.
+  expect(readFileSync(join(installed, 'dist/library/client.js'), 'utf8')).not.toMatch(/node:v8|process\.env/);
   expect(listed).not.toMatch(/postgres|\bpg\b|fastify/);
 });
 
