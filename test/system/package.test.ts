@@ -201,10 +201,11 @@ test('shows the stack of an error that nobody foresaw in files of the source', a
 describe('what other programs import', () => {
   const modules = join(ROOT, 'node_modules');
   const inProject = { cwd: project, env: plainEnvironment() };
-  const page = readFileSync(join(ROOT, 'docs', 'client.md'), 'utf8');
-  /** The first piece of code of docs/client.md in this language. */
-  const codeOf = (language: string) =>
-    new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'ms').exec(page)?.[1] ?? '';
+  /** The first piece of code of the page in this language. */
+  const codeOf = (language: string, file = 'client.md') =>
+    new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'ms').exec(
+      readFileSync(join(ROOT, 'docs', file), 'utf8'),
+    )?.[1] ?? '';
   let emulator: Emulator;
   beforeAll(async () => {
     emulator = await createEmulator({ http: true, users: 7, tags: 3 });
@@ -220,6 +221,13 @@ describe('what other programs import', () => {
     const tags = emulator.team.tags().map(({ id, tag }) => `${id} ${tag}`);
     const lines = [`${emulator.team.name()} has 7 members`, ...tags];
     expect(stdout.trim().split('\n').toSorted()).toEqual(lines.toSorted());
+  };
+
+  /** Runs what docs/emulator.md shows, which prints what the emulator answers. */
+  const expectOwnTeam = async (file: string) => {
+    const { status, stdout, stderr } = await runProgram(file);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/^200 \{"id":41,"name":"Harbour Street Clinic",.*\}\n$/);
   };
 
   test('is all that the package exports, with types', () => {
@@ -268,14 +276,28 @@ describe('what other programs import', () => {
       outDir: 'built',
       rootDir: '.',
     };
-    const files = ['program.mts', 'required.cts'];
+    const files = ['program.mts', 'emulator.mts', 'required.cts'];
     writeFileSync(join(project, 'program.mts'), codeOf('ts'));
-    const required = `import { createClient } from 'musterd/client';\nconsole.log(typeof createClient);\n`;
+    writeFileSync(join(project, 'emulator.mts'), codeOf('ts', 'emulator.md'));
+    const required = `import { createClient } from 'musterd/client';
+      import { startEmulator, type Variants } from 'musterd/emulator';
+      const variants: Partial<Variants> = { pages: 'base-1', 'limit-cap': 12 };
+      void startEmulator({ users: 2, variants }).then(async (service) => {
+        service.addFault({ kind: 'status', code: 502, times: 'always' });
+        const { status } = await fetch(service.url);
+        console.log(typeof createClient, status, service.team.users()[0]?.id);
+        await service.close();
+      });`;
     writeFileSync(join(project, 'required.cts'), required);
     writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files }));
     await runWell(join(modules, '.bin', 'tsc'), [], inProject);
     await expectTeam('built/program.mjs');
-    expect(await runProgram('built/required.cjs')).toEqual({ status: 0, stdout: 'function\n', stderr: '' });
+    expect(await runProgram('built/required.cjs')).toEqual({
+      status: 0,
+      stdout: 'function 502 41000001\n',
+      stderr: '',
+    });
+    await expectOwnTeam('built/emulator.mjs');
   });
 
   test.each([
@@ -285,6 +307,23 @@ describe('what other programs import', () => {
     writeFileSync(join(project, file), codeOf(language));
     expect(codeOf(language).trim().split('\n').length).toBeLessThanOrEqual(12);
     await expectTeam(file);
+  });
+
+  test('is an emulator with its packages inside, which it names, for whoever asks for it alone', async () => {
+    writeFileSync(join(project, 'emulator.mjs'), codeOf('ts', 'emulator.md'));
+    await expectOwnTeam('emulator.mjs');
+    const bom = readJson('dist/library/sbom.cdx.json') as { components: readonly { name: string }[] };
+    expect(bom.components.map(({ name }) => name)).toEqual(expect.arrayContaining(['fastify', 'zod']));
+    const client = readFileSync(join(installed, 'dist', 'library', 'client.js.map'), 'utf8');
+    expect(client).not.toMatch(/src\/emulator|node_modules\/(?:fastify|zod)\//);
+  });
+
+  test('has an emulator that speaks HTTPS with what npm installed', async () => {
+    const program = `import { startEmulator } from 'musterd/emulator';
+      await using service = await startEmulator({ http: false, users: 1 });
+      console.log(new URL(service.url).protocol, service.authority?.slice(0, 27));`;
+    writeFileSync(join(project, 'https.mjs'), program);
+    expect((await runProgram('https.mjs')).stdout).toBe('https: -----BEGIN CERTIFICATE-----\n');
   });
 });
 
