@@ -29,6 +29,8 @@ describe('musterd emulator', () => {
     expect(env.get('MUSTERD_SECRET_KEY')).toBe(key);
     expect(env.get('MUSTERD_BASE_URL')).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(emulator.output().stdout).toMatch(/^(?:export \w+=.*\n)+$/);
+    const page = await (await fetch(/^Its page: (.*)$/m.exec(emulator.output().stderr)?.[1] ?? '')).text();
+    expect(page).toContain('Harbour Street Clinic');
   });
 
   it('listens where it is told, under the name that it is told', async () => {
