@@ -408,7 +408,8 @@ create or replace trigger new_base_ends_edits after insert on sync.user_base
 referencing new table as agreed for each statement execute function sync.note_agreed();
 comment on trigger new_base_ends_edits on sync.user_base is 'Ends the edits of whoever comes back, if both sides agree on them.';
 
--- What the service gives no way to change is read-only.
+-- What the service gives no way to change is read-only. Tags can be made: 06_requests.sql.
+drop trigger if exists refuse_edit on mirror.tags;
 do $$
 declare
   place text;
@@ -416,7 +417,7 @@ declare
   instead text;
 begin
   for place, instead in
-    select t, '' from mirror.listed_tables() t
+    select t, '' from mirror.listed_tables() t where t <> 'tags'
     union all values ('contact_counts', ''), ('teams', ''), ('roles', ': a user gets another one by role_id of mirror.users')
   loop
     what := upper(left(place, 1)) || replace(substr(place, 2), '_', ' ');

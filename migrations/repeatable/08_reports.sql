@@ -90,7 +90,7 @@ begin
     noun := regexp_replace(listed, '(?<=x|s|ch|sh)es$|s$', '');
     -- A view keeps its columns in their order, and new ones come behind them.
     execute format('create or replace view report.%I with (security_invoker) as
-      select v.* from (select %s from mirror.%1$I t) v
+      select v.* from (select %s from mirror.%1$I t where t.id is not null) v
       where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams())', listed, (
         select string_agg(format(case
             when c.name = noun || '_id' then 't.id as %1$I'
@@ -119,49 +119,92 @@ begin
       execute format('comment on column report.%I.%I is %L', listed, one.name, one.words);
     end loop;
   end loop;
-  -- What came with the second numbered file.
-  if to_regclass('mirror.inboxes') is not null then
-    create or replace view mirror.inbox_members with (security_invoker) as
-    select i.team_id, i.id as inbox_id, m.user_id
-    from mirror.inboxes i
-    cross join lateral (select distinct e.id::bigint as user_id from jsonb_array_elements_text(i.members) e (id)) m
-    where i.gone_at is null;
-    comment on view mirror.inbox_members is 'Who has access to which inbox: a row per member (team_id, inbox_id, user_id). Read-only.';
-    comment on column mirror.inbox_members.team_id is 'The team. In mirror.teams.team_id.';
-    comment on column mirror.inbox_members.inbox_id is 'The inbox. In mirror.inboxes.id.';
-    comment on column mirror.inbox_members.user_id is 'The user. In mirror.users.id, unless the service names somebody whom the team does not list.';
+  create or replace view mirror.inbox_members with (security_invoker) as
+  select i.team_id, i.id as inbox_id, m.user_id
+  from mirror.inboxes i
+  cross join lateral (select distinct e.id::bigint as user_id from jsonb_array_elements_text(i.members) e (id)) m
+  where i.gone_at is null;
+  comment on view mirror.inbox_members is 'Who has access to which inbox: a row per member (team_id, inbox_id, user_id). Read-only.';
+  comment on column mirror.inbox_members.team_id is 'The team. In mirror.teams.team_id.';
+  comment on column mirror.inbox_members.inbox_id is 'The inbox. In mirror.inboxes.id.';
+  comment on column mirror.inbox_members.user_id is 'The user. In mirror.users.id, unless the service names somebody whom the team does not list.';
 
-    create or replace view report.inbox_members with (security_invoker) as
-    select i.team_id, i.id as inbox_id, i.name as inbox, m.user_id, u.name as user_name, u.email, u.id is not null and u.gone_at is null as present
-    from mirror.inboxes i
-    cross join lateral (select distinct e.id::bigint as user_id from jsonb_array_elements_text(i.members) e (id)) m
-    left join mirror.users u on u.team_id = i.team_id and u.id = m.user_id
-    where i.gone_at is null and ((select mirror.sees_all_teams()) or i.team_id in (select mirror.seen_teams()));
-    comment on view report.inbox_members is 'Who has access to which inbox: a row per member (team_id, inbox_id, user_id).';
-    comment on column report.inbox_members.team_id is 'The team.';
-    comment on column report.inbox_members.inbox_id is 'The service''s id of the inbox. In report.inboxes.inbox_id.';
-    comment on column report.inbox_members.inbox is 'Name of the inbox.';
-    comment on column report.inbox_members.user_id is 'The service''s id of the user.';
-    comment on column report.inbox_members.user_name is 'The name as the service joins it today; empty: the team does not list this user.';
-    comment on column report.inbox_members.email is 'Email address of the user.';
-    comment on column report.inbox_members.present is 'Whether the user is in the team.';
+  create or replace view report.inbox_members with (security_invoker) as
+  select i.team_id, i.id as inbox_id, i.name as inbox, m.user_id, u.name as user_name, u.email, u.id is not null and u.gone_at is null as present
+  from mirror.inboxes i
+  cross join lateral (select distinct e.id::bigint as user_id from jsonb_array_elements_text(i.members) e (id)) m
+  left join mirror.users u on u.team_id = i.team_id and u.id = m.user_id
+  where i.gone_at is null and ((select mirror.sees_all_teams()) or i.team_id in (select mirror.seen_teams()));
+  comment on view report.inbox_members is 'Who has access to which inbox: a row per member (team_id, inbox_id, user_id).';
+  comment on column report.inbox_members.team_id is 'The team.';
+  comment on column report.inbox_members.inbox_id is 'The service''s id of the inbox. In report.inboxes.inbox_id.';
+  comment on column report.inbox_members.inbox is 'Name of the inbox.';
+  comment on column report.inbox_members.user_id is 'The service''s id of the user.';
+  comment on column report.inbox_members.user_name is 'The name as the service joins it today; empty: the team does not list this user.';
+  comment on column report.inbox_members.email is 'Email address of the user.';
+  comment on column report.inbox_members.present is 'Whether the user is in the team.';
 
-    create or replace view report.teams with (security_invoker) as
-    select t.team_id, t.name as team, t.list_size, t.members, t.changed_at
-    from mirror.teams t
-    where (select mirror.sees_all_teams()) or t.team_id in (select mirror.seen_teams());
-    comment on view report.teams is 'The teams that this database mirrors: a row per team (team_id).';
-    comment on column report.teams.team_id is 'The service''s id of the team.';
-    comment on column report.teams.team is 'Name of the team.';
-    comment on column report.teams.list_size is 'How many recipients a list of this team may have.';
-    comment on column report.teams.members is 'How many members the team lists.';
-    comment on column report.teams.changed_at is 'When any of this last changed.';
-  end if;
+  create or replace view report.teams with (security_invoker) as
+  select t.team_id, t.name as team, t.list_size, t.members, t.changed_at
+  from mirror.teams t
+  where (select mirror.sees_all_teams()) or t.team_id in (select mirror.seen_teams());
+  comment on view report.teams is 'The teams that this database mirrors: a row per team (team_id).';
+  comment on column report.teams.team_id is 'The service''s id of the team.';
+  comment on column report.teams.team is 'Name of the team.';
+  comment on column report.teams.list_size is 'How many recipients a list of this team may have.';
+  comment on column report.teams.members is 'How many members the team lists.';
+  comment on column report.teams.changed_at is 'When any of this last changed.';
+
+  create or replace view report.schedule with (security_invoker) as
+  select v.* from (
+    select m.team_id, m.local_id, m.id as message_id, m.state, m.execute_at, m.inbox_id, i.name as inbox, m.user_id, u.name as sender,
+      m.text, m.template_id,
+      case when m.list_id is not null then 'list' when m.conversation_id is not null then 'conversation' else 'numbers' end as target_kind,
+      coalesce(m.list_id::text, m.conversation_id::text, m.phone_number, array_to_string(m.targets, ', ')) as target,
+      m.recipients, m.cancels, m.base is not null as is_on_service, m.detail, m.created_at, m.edited_at,
+      sync.named_editor(e.edited_by, e.actor) as edited_by, d.decided_by as approved_by, d.closed_at as approved_at, h.batch
+    from mirror.scheduled_messages m
+    left join mirror.inboxes i on i.team_id = m.team_id and i.id = m.inbox_id
+    left join mirror.users u on u.team_id = m.team_id and u.id = m.user_id
+    left join lateral (
+      select o.edited_by, o.actor from sync.edits o where o.team_id = m.team_id and o.local_id = m.local_id order by o.edit_id desc limit 1
+    ) e on true
+    left join lateral (
+      select c.decided_by, c.closed_at from sync.changes c
+      where c.team_id = m.team_id and c.local_id = m.local_id and c.kind = 'approve' order by c.change_id desc limit 1
+    ) d on true
+    left join sync.held_fields h on h.team_id = m.team_id and h.local_id = m.local_id and h.decision is null
+  ) v
+  where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+  comment on view report.schedule is 'Scheduled messages: those to come, those whose time has passed, and those of which nobody knows: a row per message (team_id, local_id).';
+  comment on column report.schedule.team_id is 'The team.';
+  comment on column report.schedule.local_id is 'Our own id of the message.';
+  comment on column report.schedule.message_id is 'The service''s id of it; empty: it has none yet.';
+  comment on column report.schedule.state is 'waiting, held, scheduled, cancelled, past, refused or unknown: as in mirror.scheduled_messages.';
+  comment on column report.schedule.execute_at is 'When it is to be sent.';
+  comment on column report.schedule.inbox_id is 'The inbox that it is sent from. In report.inboxes.inbox_id.';
+  comment on column report.schedule.inbox is 'Name of the inbox.';
+  comment on column report.schedule.user_id is 'The user who sends it.';
+  comment on column report.schedule.sender is 'The name of that user.';
+  comment on column report.schedule.text is 'Its text, with merge tokens.';
+  comment on column report.schedule.template_id is 'The template that it is made from.';
+  comment on column report.schedule.target_kind is 'list, conversation or numbers.';
+  comment on column report.schedule.target is 'The list, the conversation, or the numbers that get it.';
+  comment on column report.schedule.recipients is 'How many get it; empty: a list, whose size the service does not tell.';
+  comment on column report.schedule.cancels is 'Whether it is to be cancelled, or was.';
+  comment on column report.schedule.is_on_service is 'Whether the service has it, as far as is known.';
+  comment on column report.schedule.detail is 'What happened, in words.';
+  comment on column report.schedule.created_at is 'When the row was inserted.';
+  comment on column report.schedule.edited_at is 'When it was last edited.';
+  comment on column report.schedule.edited_by is 'Who did.';
+  comment on column report.schedule.approved_by is 'Who approved it last.';
+  comment on column report.schedule.approved_at is 'When.';
+  comment on column report.schedule.batch is 'What "musterd approve" and sync.approve() are given, while it waits for a person.';
   for one in
     select c.oid::regclass as made, case when c.relname in (select mirror.listed_tables()) then to_regclass(format('mirror.%I', c.relname)) end as behind,
       case a.grantee when 0 then 'public' else a.grantee::regrole::text end as reader
     from pg_class c
-    join pg_class t on t.oid = case c.oid::regclass when to_regclass('report.inbox_members') then 'report.roster' else 'report.tags' end::regclass
+    join pg_class t on t.oid = case when c.oid::regclass in ('report.inbox_members', 'report.schedule') then 'report.roster' else 'report.tags' end::regclass
     cross join lateral aclexplode(t.relacl) a
     where c.relnamespace in ('mirror'::regnamespace, 'report'::regnamespace) and c.oid <> all (before)
       and a.privilege_type = 'SELECT' and a.grantee <> t.relowner
@@ -229,46 +272,6 @@ comment on column report.contact_counts_daily.first is 'The first count of the d
 comment on column report.contact_counts_daily.last is 'The last count of the day.';
 comment on column report.contact_counts_daily.previous_day is 'The last day before it with a count, against which it is compared; more than a day ago: days between were not counted.';
 
-create or replace view report.pending with (security_invoker) as
-select v.*, mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mirror_value) as mirror_text, v.name as user_name from (
-  select u.team_id, u.id as user_id, u.name, f.field, f.base_value, f.mirror_value,
-         case when w.field is not null and not w.is_refused then 'held'
-              when u.gone_at is not null then 'gone'
-              when not u.resolved then 'unresolved'
-              when exists (
-                select from sync.changes c where c.team_id = u.team_id and c.user_id = u.id and c.state = 'open'
-              ) then 'sent'
-              when w.is_refused then 'refused'
-              else 'waiting' end as state,
-         w.reason as held_because, e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by
-  from mirror.users u
-  join sync.user_base b on b.team_id = u.team_id and b.id = u.id
-  cross join lateral (values {fields (FIELD, VALUE(b.), VALUE(u.))}) as f (field, base_value, mirror_value)
-  left join (
-    select h.team_id, h.user_id, h.field, r.reason, h.batch is not null and r.reason in ('limit', 'review') as is_refused
-    from sync.held_fields h cross join lateral (select sync.held_because(h.reason, h.decision, h.until)) r (reason)
-    where h.decision is null or h.decision = 'rejected'
-  ) w on w.team_id = u.team_id and w.user_id = u.id and w.field = f.field
-  left join sync.edits e on e.team_id = u.team_id and e.user_id = u.id and e.field = f.field and e.ended_at is null
-  where ({columns u.COLUMN}) is distinct from ({columns b.COLUMN})
-    and f.base_value is distinct from f.mirror_value
-) v
-where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.pending is 'Edits in the mirror that are not yet on the service: a row per field of a user (team_id, user_id, field).';
-comment on column report.pending.team_id is 'The team.';
-comment on column report.pending.user_id is 'The service''s id of the user. In mirror.users.id.';
-comment on column report.pending.name is 'The name as the service joins it.';
-comment on column report.pending.field is 'The edited field: name is the pair of first and last name.';
-comment on column report.pending.base_value is 'The value that the service had when both sides last agreed.';
-comment on column report.pending.mirror_value is 'The value that it was edited to.';
-comment on column report.pending.state is 'waiting: the next run sends it. refused: it is held in a batch until somebody approves or rejects that. sent: its outcome is not known yet. held: it is held for another reason. unresolved: no lookup answers for the user. gone: the user has left.';
-comment on column report.pending.held_because is 'Why it is held.';
-comment on column report.pending.edited_at is 'When the field was edited.';
-comment on column report.pending.edited_by is 'Who edited the field: the person for whom it was done where a command of musterd was told so, else the role that was connected. "role for person": another role said for whom. Empty: nobody knows.';
-comment on column report.pending.base_text is 'The value when both sides last agreed, as text; of a name its two halves, joined.';
-comment on column report.pending.mirror_text is 'The value that it was edited to, as text; of a name its two halves, joined.';
-comment on column report.pending.user_name is 'The name as the service joins it.';
-
 -- With what comes back, and who asked; a hold that is over and leaves nothing is not there any more.
 create or replace view report.held with (security_invoker) as
 select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_value, v.service_value,
@@ -281,31 +284,35 @@ select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_v
   mirror.field_text(v.service_value) as service_text, mirror.field_text(v.mirror_value_then) as mirror_text_then,
   mirror.field_text(v.service_value_then) as service_text_then, v.edit_id, v.name as user_name,
   case when v.reason = 'asked' then nullif(v.beneath, 'asked') end as held_before, case when v.reason = 'asked' then v.asked_by end as asked_by,
-  v.edited_at, v.edited_by, v.edited_in
+  v.edited_at, v.edited_by, v.edited_in, v.local_id
 from (
   select h.team_id, h.user_id, u.name, h.field, sync.held_because(h.reason, h.decision, h.until) as reason, h.base_value,
-    case when u.id is not null then (select f.value from (values {fields (FIELD, VALUE(u.))}) f (field, value) where f.field = h.field) end as mirror_value,
+    case when h.local_id is not null then h.mirror_value
+      when u.id is not null then (select f.value from (values {fields (FIELD, VALUE(u.))}) f (field, value) where f.field = h.field) end as mirror_value,
     h.shown_value as service_value, h.detail, h.since, h.run_id, h.until, h.asked_by, h.asked_why,
     sync.held_because(h.reason, h.decision, null) as beneath, h.mirror_value as mirror_value_then, h.service_value as service_value_then,
     case when h.decision is null then h.batch end as batch, c.closed_at as decided_at, c.decided_by, c.decided_why, h.edit_id,
-    e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by, e.xid::text as edited_in
+    coalesce(e.edited_at, a.edited_at) as edited_at, case when a.edit_id is null then sync.named_editor(e.edited_by, e.actor)
+      else sync.named_editor(a.edited_by, a.actor) end as edited_by, coalesce(e.xid, a.xid)::text as edited_in, h.local_id
   from sync.held_fields h
   left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
   left join sync.edits e on e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null
+  left join sync.edits a on a.team_id = h.team_id and a.local_id = h.local_id and a.ended_at is null
   left join lateral (
     select r.closed_at, r.decided_by, r.decided_why from sync.changes r
     where (h.decision = 'rejected' or h.shown_value is distinct from h.service_value)
-      and r.team_id = h.team_id and r.user_id = h.user_id and r.decision_id is not null and (r.edits ->> h.field)::bigint = h.edit_id
+      and r.team_id = h.team_id and (r.user_id = h.user_id or r.local_id = h.local_id) and r.decision_id is not null and (r.edits ->> h.field)::bigint = h.edit_id
     order by r.change_id desc limit 1
   ) c on true
   where (h.decision is null or h.decision = 'rejected') and not (h.reason = 'asked' and h.until <= clock_timestamp())
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.held is 'What waits for a person, with the values of both sides, now and when the hold began: a row per field of a user (team_id, user_id, field). What was approved waits for nobody, and is not here.';
+comment on view report.held is 'What waits for a person, with the values of both sides, now and when the hold began: a row per field of a user (team_id, user_id, field), or per request (team_id, local_id).'
+  '  What was approved waits for nobody, and is not here.';
 comment on column report.held.team_id is 'The team.';
-comment on column report.held.user_id is 'The service''s id of the user; empty: the field of all users, of whom too many no longer have it. In mirror.users.id.';
+comment on column report.held.user_id is 'The service''s id of the user; empty: a request, or the field of all users, of whom too many no longer have it. In mirror.users.id.';
 comment on column report.held.name is 'The name as the service joins it.';
-comment on column report.held.field is 'The field.';
+comment on column report.held.field is 'The field; of a request: tag, message or conversation_read.';
 comment on column report.held.reason is 'Why it is held: conflict, refused, ineffective, unsupported, gone, limit, review, asked or rejected.';
 comment on column report.held.base_value is 'The value last agreed on.';
 comment on column report.held.mirror_value is 'The mirror''s value now.';
@@ -327,11 +334,66 @@ comment on column report.held.mirror_text_then is 'The mirror''s value when the 
 comment on column report.held.service_text_then is 'The service''s value when the hold began, as text; of a name its two halves, joined.';
 comment on column report.held.edit_id is 'The edit that is held: what "musterd resolve --edit" is given. Empty: none, as where a person asked to hold the field.';
 comment on column report.held.user_name is 'The name as the service joins it.';
+comment on column report.held.local_id is 'Of a tag, a message or a conversation that was read: our own id of it.';
 comment on column report.held.held_before is 'Where a person asked for the hold: why the field was held before, and will be again when that is over; empty: it was not.';
 comment on column report.held.asked_by is 'Who asked for the hold; empty: nobody, or it is not known.';
 comment on column report.held.edited_at is 'When the field was edited.';
 comment on column report.held.edited_by is 'Who edited the field, in the words of report.pending. Empty: nobody knows, or nobody has.';
 comment on column report.held.edited_in is 'The transaction of the edit: what has the same was edited together, such as by one import.';
+
+create or replace view report.pending with (security_invoker) as
+select v.team_id, v.user_id, v.name, v.field, v.base_value, v.mirror_value, v.state, v.held_because, v.edited_at, v.edited_by,
+  mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mirror_value) as mirror_text, v.name as user_name, v.local_id
+from (
+  select u.team_id, u.id as user_id, u.name, f.field, f.base_value, f.mirror_value,
+         case when w.field is not null and not w.is_refused then 'held'
+              when u.gone_at is not null then 'gone'
+              when not u.resolved then 'unresolved'
+              when exists (
+                select from sync.changes c where c.team_id = u.team_id and c.user_id = u.id and c.state = 'open'
+              ) then 'sent'
+              when w.is_refused then 'refused'
+              else 'waiting' end as state,
+         w.reason as held_because, e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by, null::uuid as local_id
+  from mirror.users u
+  join sync.user_base b on b.team_id = u.team_id and b.id = u.id
+  cross join lateral (values {fields (FIELD, VALUE(b.), VALUE(u.))}) as f (field, base_value, mirror_value)
+  left join (
+    select h.team_id, h.user_id, h.field, r.reason, h.batch is not null and r.reason in ('limit', 'review') as is_refused
+    from sync.held_fields h cross join lateral (select sync.held_because(h.reason, h.decision, h.until)) r (reason)
+    where h.decision is null or h.decision = 'rejected'
+  ) w on w.team_id = u.team_id and w.user_id = u.id and w.field = f.field
+  left join sync.edits e on e.team_id = u.team_id and e.user_id = u.id and e.field = f.field and e.ended_at is null
+  where ({columns u.COLUMN}) is distinct from ({columns b.COLUMN})
+    and f.base_value is distinct from f.mirror_value
+  union all
+  select e.team_id, null, null, e.field, m.base, e.new_value,
+         case when h.reason = 'refused' or c.state = 'refused' then 'refused' when h.reason is not null then 'held'
+              when p.change_id is not null then 'sent' else 'waiting' end,
+         h.reason, e.edited_at, sync.named_editor(e.edited_by, e.actor), e.local_id
+  from sync.edits e
+  left join mirror.scheduled_messages m on m.team_id = e.team_id and m.local_id = e.local_id
+  left join mirror.conversation_reads c on c.team_id = e.team_id and c.local_id = e.local_id
+  left join report.held h on h.team_id = e.team_id and h.local_id = e.local_id and h.edit_id = e.edit_id
+  left join sync.changes p on p.team_id = e.team_id and p.local_id = e.local_id and p.state = 'open'
+  where e.local_id is not null and e.ended_at is null
+) v
+where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
+comment on view report.pending is 'Edits in the mirror that are not yet on the service: a row per field of a user (team_id, user_id, field).';
+comment on column report.pending.team_id is 'The team.';
+comment on column report.pending.user_id is 'The service''s id of the user. In mirror.users.id.';
+comment on column report.pending.name is 'The name as the service joins it.';
+comment on column report.pending.field is 'The edited field: name is the pair of first and last name.';
+comment on column report.pending.base_value is 'The value that the service had when both sides last agreed.';
+comment on column report.pending.mirror_value is 'The value that it was edited to.';
+comment on column report.pending.state is 'waiting: the next run sends it. refused: it is held in a batch until somebody approves or rejects that. sent: its outcome is not known yet. held: it is held for another reason. unresolved: no lookup answers for the user. gone: the user has left.';
+comment on column report.pending.held_because is 'Why it is held.';
+comment on column report.pending.edited_at is 'When the field was edited.';
+comment on column report.pending.edited_by is 'Who edited the field: the person for whom it was done where a command of musterd was told so, else the role that was connected. "role for person": another role said for whom. Empty: nobody knows.';
+comment on column report.pending.base_text is 'The value when both sides last agreed, as text; of a name its two halves, joined.';
+comment on column report.pending.mirror_text is 'The value that it was edited to, as text; of a name its two halves, joined.';
+comment on column report.pending.user_name is 'The name as the service joins it.';
+comment on column report.pending.local_id is 'Of a tag, a message or a conversation that was read: our own id of it.';
 
 create or replace view report.runs with (security_invoker) as
 select v.* from (
@@ -366,7 +428,7 @@ comment on column report.runs.counts_text is 'How many rows were read and moved,
 create or replace view report.changes with (security_invoker) as
 select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.base_value, v.old_value, v.new_value, v.outcome,
        v.request_id, v.opened_at, v.closed_at, v.decided_by, v.decided_why, v.edited_by, v.old_text, v.new_text,
-       mirror.field_text(v.base_value) as base_text, v.name as user_name, v.edit_id, v.batch from (
+       mirror.field_text(v.base_value) as base_text, v.name as user_name, v.edit_id, v.batch, v.local_id from (
   select c.change_id, c.team_id, c.user_id, u.name, c.run_id, c.kind, c.batch, f.field, c.base -> f.field as base_value,
          c.old -> f.field as old_value, c.new -> f.field as new_value,
          case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
@@ -376,7 +438,7 @@ select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.b
            then btrim(concat_ws(' ', c.old #>> '{name,first}', c.old #>> '{name,last}')) else c.old ->> f.field end as old_text,
          case when jsonb_typeof(c.new -> f.field) = 'object'
            then btrim(concat_ws(' ', c.new #>> '{name,first}', c.new #>> '{name,last}')) else c.new ->> f.field end as new_text,
-         (c.edits ->> f.field)::bigint as edit_id
+         (c.edits ->> f.field)::bigint as edit_id, c.local_id
   from sync.changes c
   left join lateral jsonb_object_keys(c.old || c.new) as f (field) on true
   left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
@@ -405,6 +467,7 @@ comment on column report.changes.new_text is 'The value that replaced it, as tex
 comment on column report.changes.base_text is 'The value last agreed on before, as text; of a name its two halves, joined.';
 comment on column report.changes.user_name is 'The name as the service joins it today.';
 comment on column report.changes.edit_id is 'Of a push or a decision: the edit that it is about; empty: none, or it is from before edits had numbers. In report.decisions.edit_id.';
+comment on column report.changes.local_id is 'Of a tag, a message or a conversation that was read: our own id of it.';
 comment on column report.changes.batch is 'Of a decision: the batch, import, undo or plan that it was about; empty: the field alone.';
 
 create or replace view report.roster_history with (security_invoker) as
@@ -600,7 +663,7 @@ select v.* from (
   ),
   began as (
     select f.team_id, coalesce(l.at, f.at) as at
-    from (select b.team_id, min(b.first_seen_at) as at from mirror.tags b group by b.team_id) f
+    from (select b.team_id, min(b.first_seen_at) as at from mirror.tags b where b.id is not null group by b.team_id) f
     left join (select k.team_id, min(k.at) as at from looks k group by k.team_id) l on l.team_id = f.team_id
   ),
   moves as (
@@ -609,7 +672,7 @@ select v.* from (
       select t.team_id, (t.first_seen_at at time zone 'UTC')::date as day, (t.first_seen_at <= b.at)::int as found,
         (t.first_seen_at > b.at)::int as added, 0 as changed, 0 as gone, 0 as back
       from mirror.tags t
-      join began b on b.team_id = t.team_id
+      join began b on b.team_id = t.team_id where t.id is not null
       union all
       select c.team_id, (c.changed_at at time zone 'UTC')::date, 0, 0, (c.kind = 'changed')::int, (c.kind = 'gone')::int, (c.kind = 'back')::int
       from sync.listing_changes c where c.resource = 'tags'

@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Database, Transaction } from './db/database.ts';
 import { sqlState } from './db/database-errors.ts';
-import { adopt } from './migrations/adopt.ts';
 import { isOfNumbers, isThere, missingOf, readApplied } from './migrations/applied.ts';
 import {
   applyNumbered,
@@ -66,7 +65,6 @@ export const unlessOvertaken = <T>(make: () => Promise<T>, tries = 3): Promise<T
 export async function migrateWithin(tx: Transaction, files = readMigrations(FOLDER)): Promise<string[]> {
   const applied = await readApplied(tx);
   const missing = missingOf(files, applied);
-  if (isOfNumbers(applied)) await adopt(tx, files);
   await applyNumbered(tx, files.numbered);
   if (missing.length > 0) await applyRepeatable(tx, files.repeatable);
   // Roles that were created later get their rights. Only the owner of the schema may grant them.

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../src/mirror/db/database.ts';
-import { DEFINITION, readCatalogs, SCHEMAS } from '../../src/mirror/migrations/catalogs.ts';
+import { DEFINITION, readCatalogs, SCHEMAS } from './read-catalogs.ts';
 
 /** The schema as text for people and for diffs, so that a change to it is seen in review whatever SQL made it. */
 export async function dumpSchema(db: Database): Promise<string> {

@@ -21,6 +21,21 @@ export interface Schema {
     gone_at: Date | null;
     raw: ColumnType<unknown, string | undefined, string>;
   };
+  'mirror.conversation_reads': {
+    team_id: bigint;
+    local_id: Generated<string>;
+    inbox_id: bigint;
+    user_id: bigint;
+    target: string | null;
+    targets: readonly string[] | null;
+    reassign_id: bigint | null;
+    state: Generated<'waiting' | 'held' | 'sent' | 'refused' | 'unknown'>;
+    detail: string | null;
+    answer: string | null;
+    created_at: Generated<Date>;
+    edited_by: string | null;
+    sent_at: Date | null;
+  };
   'mirror.inbox_members': {
     team_id: bigint | null;
     inbox_id: bigint | null;
@@ -54,6 +69,33 @@ export interface Schema {
     first_seen_at: Generated<Date>;
     gone_at: Date | null;
   };
+  'mirror.scheduled_messages': {
+    team_id: bigint;
+    local_id: Generated<string>;
+    id: bigint | null;
+    inbox_id: bigint;
+    user_id: bigint | null;
+    text: string | null;
+    template_id: bigint | null;
+    attachments: ColumnType<unknown, string | null, string | null>;
+    gallery: ColumnType<unknown, string | null, string | null>;
+    is_email: boolean | null;
+    conversation_id: bigint | null;
+    list_id: bigint | null;
+    phone_number: string | null;
+    targets: readonly string[] | null;
+    execute_at: Date;
+    recipients: GeneratedAlways<bigint | null>;
+    cancels: Generated<boolean>;
+    state: Generated<'waiting' | 'held' | 'scheduled' | 'cancelled' | 'past' | 'refused' | 'unknown'>;
+    detail: string | null;
+    base: ColumnType<unknown, string | null, string | null>;
+    created_at: Generated<Date>;
+    edited_at: Date | null;
+    edited_by: string | null;
+    read_at: Date | null;
+    raw: ColumnType<unknown, string | undefined, string>;
+  };
   'mirror.surveys': {
     team_id: bigint;
     id: bigint;
@@ -68,7 +110,7 @@ export interface Schema {
   };
   'mirror.tags': {
     team_id: bigint;
-    id: bigint;
+    id: bigint | null;
     tag: string | null;
     color: string | null;
     rev: bigint | null;
@@ -77,6 +119,7 @@ export interface Schema {
     first_seen_at: Generated<Date>;
     gone_at: Date | null;
     raw: ColumnType<unknown, string | undefined, string>;
+    local_id: Generated<string>;
   };
   'mirror.team_roles': {
     role_name: string;
@@ -160,6 +203,7 @@ export interface Schema {
     edited_by: ColumnType<unknown, string | null, string | null>;
     edits: ColumnType<unknown, string | null, string | null>;
     decision_id: bigint | null;
+    local_id: string | null;
   };
   'sync.due': {
     team: string;
@@ -179,8 +223,8 @@ export interface Schema {
     edit_id: GeneratedAlways<bigint>;
     xid: string;
     team_id: bigint;
-    user_id: bigint;
-    field: 'name' | 'name_split' | 'email' | 'phone' | 'role_id';
+    user_id: bigint | null;
+    field: 'name' | 'name_split' | 'email' | 'phone' | 'role_id' | 'tag' | 'message' | 'conversation_read';
     old_value: ColumnType<unknown, string | null, string | null>;
     new_value: ColumnType<unknown, string | null, string | null>;
     old_split: string | null;
@@ -191,11 +235,12 @@ export interface Schema {
     authors: readonly string[];
     ended_at: Date | null;
     ended_how: 'agreed' | 'overruled' | 'withdrawn' | 'replaced' | 'forgotten' | null;
+    local_id: string | null;
   };
   'sync.held_fields': {
     team_id: bigint;
     user_id: bigint | null;
-    field: 'name' | 'email' | 'phone' | 'role_id';
+    field: 'name' | 'email' | 'phone' | 'role_id' | 'tag' | 'message' | 'conversation_read';
     reason: 'conflict' | 'refused' | 'ineffective' | 'unsupported' | 'gone' | 'limit' | 'review' | 'asked';
     base_value: ColumnType<unknown, string | null, string | null>;
     mirror_value: ColumnType<unknown, string | null, string | null>;
@@ -211,6 +256,7 @@ export interface Schema {
     seen_version: Date | null;
     asked_by: string | null;
     asked_why: string | null;
+    local_id: string | null;
   };
   'sync.learned': {
     team: string;
@@ -267,6 +313,17 @@ export interface Schema {
     checksum: string;
     applied_nr: number;
   };
+  'sync.requests': {
+    team_id: bigint | null;
+    local_id: string | null;
+    field: string | null;
+    id: bigint | null;
+    base: ColumnType<unknown, string | null, string | null>;
+    wanted: ColumnType<unknown, string | null, string | null>;
+    state: string | null;
+    execute_at: Date | null;
+    recipients: bigint | null;
+  };
   'sync.role_names': {
     team_id: bigint | null;
     role_id: bigint | null;
@@ -304,6 +361,7 @@ export interface Schema {
     edit_key: Generated<string>;
     four_eyes: Generated<boolean>;
     plan_key: Generated<string>;
+    writes: ColumnType<unknown, string | undefined, string>;
   };
   'sync.user_base': {
     team_id: bigint;
@@ -365,6 +423,7 @@ export interface Schema {
     user_name: string | null;
     edit_id: bigint | null;
     batch: string | null;
+    local_id: string | null;
   };
   'report.contact_counts': {
     team_id: bigint | null;
@@ -464,6 +523,7 @@ export interface Schema {
     edited_at: Date | null;
     edited_by: string | null;
     edited_in: string | null;
+    local_id: string | null;
   };
   'report.inbox_members': {
     team_id: bigint | null;
@@ -525,6 +585,7 @@ export interface Schema {
     base_text: string | null;
     mirror_text: string | null;
     user_name: string | null;
+    local_id: string | null;
   };
   'report.role_changes': {
     team_id: bigint | null;
@@ -621,6 +682,31 @@ export interface Schema {
     endpoints: ColumnType<unknown, string | null, string | null>;
     duration_seconds: number | null;
     counts_text: string | null;
+  };
+  'report.schedule': {
+    team_id: bigint | null;
+    local_id: string | null;
+    message_id: bigint | null;
+    state: string | null;
+    execute_at: Date | null;
+    inbox_id: bigint | null;
+    inbox: string | null;
+    user_id: bigint | null;
+    sender: string | null;
+    text: string | null;
+    template_id: bigint | null;
+    target_kind: string | null;
+    target: string | null;
+    recipients: bigint | null;
+    cancels: boolean | null;
+    is_on_service: boolean | null;
+    detail: string | null;
+    created_at: Date | null;
+    edited_at: Date | null;
+    edited_by: string | null;
+    approved_by: string | null;
+    approved_at: Date | null;
+    batch: string | null;
   };
   'report.surveys': {
     team_id: bigint | null;

@@ -11,9 +11,8 @@ export interface AppliedFiles {
   readonly repeatable: ReadonlyMap<string, { readonly now: string; readonly ever: ReadonlySet<string> }>;
 }
 
-/** The first and the last of the numbered files that were there before the baseline. */
-const [firstNumber, lastNumber] = ['0001_mirror', '0070_known_rows'];
-export const isOfNumbers = (applied: Pick<AppliedFiles, 'numbered'>) => applied.numbered.has(firstNumber);
+/** Whether it was made by the numbered files that were there before the baseline. */
+export const isOfNumbers = (applied: Pick<AppliedFiles, 'numbered'>) => applied.numbered.has('0001_mirror');
 
 export function missingOf(files: MigrationFiles, applied: AppliedFiles): string[] {
   requireKnown(files, applied);
@@ -62,12 +61,11 @@ const newer = (what: string) =>
 
 function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
   if (isOfNumbers(applied)) {
-    if (applied.numbered.has(lastNumber)) return;
     throw new MusterdError(
       'mirror',
-      `The schema is of an earlier musterd: its last migration is ${[...applied.numbered.keys()].at(-1)}.`,
+      `The schema is of a musterd before 0.1.0: its last migration is ${[...applied.numbered.keys()].at(-1)}.`,
       {
-        hint: `Nothing was changed. Take the last version that has migrations/${lastNumber}.sql, run its "musterd migrate", then this one.`,
+        hint: 'Nothing was changed. Dump the mirror with the musterd that made it ("musterd dump"), and load that into an empty database with this one ("musterd restore").',
       },
     );
   }

@@ -96,7 +96,7 @@ export async function askHolds(
     left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id
     cross join lateral ${valuesToHold} as f (field, base_value, mirror_value, service_value)
     where f.field = any (${columns}::text[])
-    on conflict (team_id, user_id, field) do update set until = excluded.until, asked_by = excluded.asked_by,
+    on conflict (team_id, user_id, field, local_id) do update set until = excluded.until, asked_by = excluded.asked_by,
       asked_why = excluded.asked_why, decision = case when not ${isLetPass} then h.decision end,
       reason = case when not ${isLetPass} then h.reason when h.batch is null then 'asked'
         when h.reason = 'review' then h.reason else 'limit' end

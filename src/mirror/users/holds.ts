@@ -98,7 +98,7 @@ export async function writeHolds(
       where l.team_id = ${teamId} and l.user_id = s.user_id and l.field = s.field and l.ended_at is null
         and l.new_value is not distinct from s.mirror_value offset 0
     ) e on true
-    on conflict (team_id, user_id, field) do update set edit_id = excluded.edit_id,
+    on conflict (team_id, user_id, field, local_id) do update set edit_id = excluded.edit_id,
       reason = case when excluded.decision is null then excluded.reason else h.reason end, base_value = excluded.base_value,
       mirror_value = excluded.mirror_value, service_value = excluded.service_value,
       shown_value = excluded.shown_value, seen_version = excluded.seen_version, detail = excluded.detail,

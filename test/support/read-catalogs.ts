@@ -1,6 +1,6 @@
 /** Reads from Postgres's catalogs what musterd's schemas contain. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Queryable } from '../db/database.ts';
+import type { Queryable } from '../../src/mirror/db/database.ts';
 
 /** The schemas that belong to musterd. */
 export const SCHEMAS = ['mirror', 'sync', 'report'];
@@ -38,32 +38,6 @@ export async function readCatalogs(db: Queryable): Promise<readonly CatalogSecti
     owner,
     lines: [line, ...(byOwner.get(owner) ?? []).map((detail) => detail.line)],
   }));
-}
-
-/** Whether this line is the same in every mirror. Rights differ, views are made anew, and indexes may be added. */
-const isCompared = (line: string) => !/^ {2}(?:grant |\| |CREATE INDEX )/.test(line);
-const withoutComments = (line: string) => line.replaceAll(/\n *--[^\n]*/g, '');
-
-/** Lists what is missing, different or too much in what musterd made. Anything else in its schemas does not count. */
-export function catalogDifferences(
-  there: readonly CatalogSection[],
-  made: readonly CatalogSection[],
-): readonly string[] {
-  const linesOf = (section: CatalogSection | undefined) =>
-    new Set((section?.lines ?? []).map(withoutComments));
-  const byOwner = new Map(there.map((section) => [section.owner, section]));
-  return made.flatMap((section) => {
-    const [has, should] = [linesOf(byOwner.get(section.owner)), linesOf(section)];
-    const missing = [...should.difference(has)].filter(
-      (line) => isCompared(line) || /^ {2}CREATE INDEX/.test(line),
-    );
-    const surplus = [...has.difference(should)].filter(isCompared);
-    const say = (line: string) => line.trim().split('\n')[0]?.slice(0, 120) ?? '';
-    return [
-      ...missing.map((line) => `${section.owner} lacks "${say(line)}"`),
-      ...surplus.map((line) => `${section.owner} has "${say(line)}"`),
-    ];
-  });
 }
 
 function readHeads(): RawBuilder<Line> {

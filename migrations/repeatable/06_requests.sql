@@ -1,0 +1,436 @@
+-- What is asked of the service besides edits of users: tags, scheduled messages, conversations that were read. What people
+-- write is checked here, recorded as an edit, and decided by the same functions as an edit of a user.
+
+create or replace function sync.wanted_columns(field text) returns text[]
+language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+  select case wanted_columns.field
+    when 'tag' then array['tag']
+    when 'message' then array['inbox_id', 'user_id', 'text', 'template_id', 'attachments', 'gallery', 'is_email', 'conversation_id',
+      'list_id', 'phone_number', 'targets', 'execute_at']
+    when 'conversation_read' then array['inbox_id', 'user_id', 'target', 'targets', 'reassign_id'] end
+$$;
+comment on function sync.wanted_columns(text) is 'The columns in which people write what a request asks for.';
+revoke execute on function sync.wanted_columns(text) from public;
+
+create or replace function sync.wanted(field text, r jsonb) returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select case when not coalesce((wanted.r ->> 'cancels')::boolean, false) then (
+    select jsonb_object_agg(k.key, case k.key
+      when 'execute_at' then to_jsonb(to_char((wanted.r ->> k.key)::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
+      else wanted.r -> k.key end)
+    from unnest(sync.wanted_columns(wanted.field)) as k (key)
+    where wanted.r -> k.key <> 'null') end
+$$;
+comment on function sync.wanted(text,jsonb) is 'What a row asks of the service, by the columns that people write. NULL: that there be nothing.';
+revoke execute on function sync.wanted(text,jsonb) from public;
+
+create or replace view sync.requests as
+select t.team_id, t.local_id, 'tag'::text as field, t.id, null::jsonb as base, sync.wanted('tag', to_jsonb(t)) as wanted,
+  'waiting'::text as state, null::timestamptz as execute_at, null::bigint as recipients
+from mirror.tags t where t.id is null
+union all
+select m.team_id, m.local_id, 'message', m.id, m.base, sync.wanted('message', to_jsonb(m)), m.state, m.execute_at, m.recipients
+from mirror.scheduled_messages m where m.state not in ('past', 'cancelled')
+union all
+select c.team_id, c.local_id, 'conversation_read', null, null, sync.wanted('conversation_read', to_jsonb(c)), c.state, null, null
+from mirror.conversation_reads c where c.state <> 'sent';
+comment on view sync.requests is 'What is asked of the service besides edits of users, and is not over: a row per request (team_id, local_id).';
+comment on column sync.requests.team_id is 'The team.';
+comment on column sync.requests.local_id is 'Our own id of the request.';
+comment on column sync.requests.field is 'tag, message or conversation_read.';
+comment on column sync.requests.id is 'The service''s id of it; NULL: it has none yet.';
+comment on column sync.requests.base is 'What the service has of it; NULL: nothing.';
+comment on column sync.requests.wanted is 'What it is to have; NULL: nothing, so that it is cancelled.';
+comment on column sync.requests.state is 'As in its table; of a tag, waiting.';
+comment on column sync.requests.execute_at is 'Of a message: when it is to be sent.';
+comment on column sync.requests.recipients is 'Of a message: how many get it; NULL: not known.';
+
+-- Records what is asked from now on. It ends what was asked before, with what was held and decided of that.
+create or replace function sync.note_request(of_team bigint, key uuid, of_field text, wants jsonb, has jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  before  sync.edits;
+  names   constant text[] := array_remove(array[sync.person(session_user::text), sync.person(sync.actor())], null);
+  is_over constant boolean := wants is not distinct from has and not exists (
+    select from sync.changes c where c.team_id = of_team and c.local_id = key and c.state = 'open');
+begin
+  update sync.edits e set ended_at = clock_timestamp(), ended_how = case when is_over then 'withdrawn' else 'replaced' end
+  where e.team_id = of_team and e.local_id = key and e.ended_at is null returning * into before;
+  delete from sync.held_fields h where h.team_id = of_team and h.local_id = key;
+  insert into sync.edits (xid, team_id, local_id, field, old_value, new_value, edited_at, edited_by, application, actor, authors, ended_at, ended_how)
+  values (pg_current_xact_id(), of_team, key, of_field, case when before.edit_id is null then has else before.new_value end, wants,
+    clock_timestamp(), session_user, nullif(current_setting('application_name'), ''), sync.actor(),
+    (select array_agg(distinct a.name) from (select unnest(names || coalesce(before.authors, '{}')) limit 32) a (name)),
+    case when is_over then clock_timestamp() end, case when is_over then 'withdrawn' end);
+  perform set_config('musterd.last_edit', pg_current_xact_id()::text, false);
+  perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = of_team;
+end
+$$;
+comment on function sync.note_request(bigint,uuid,text,jsonb,jsonb) is 'Records as an edit what a request asks for, and tells a daemon that listens.';
+revoke execute on function sync.note_request(bigint,uuid,text,jsonb,jsonb) from public;
+
+create or replace function mirror.note_request() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  now constant jsonb := to_jsonb(new);
+  has constant jsonb := now -> 'base';
+begin
+  if tg_op = 'INSERT' or sync.wanted(tg_argv[0], now) is distinct from sync.wanted(tg_argv[0], to_jsonb(old)) then
+    perform sync.note_request(new.team_id, new.local_id, tg_argv[0], sync.wanted(tg_argv[0], now), nullif(has, 'null'));
+  end if;
+  return null;
+end
+$$;
+comment on function mirror.note_request() is 'Records what a row asks of the service: see sync.note_request().';
+revoke execute on function mirror.note_request() from public;
+
+-- Whether the settings allow it, as the last run or command had them.
+create or replace function mirror.require_write(of_team bigint, what text) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  writes constant jsonb := (select t.writes from sync.teams t where t.team_id = of_team);
+begin
+  if writes is null then
+    raise exception 'No run has seen team % yet', of_team using errcode = 'foreign_key_violation', hint = 'mirror.teams has the teams that are known.';
+  end if;
+  if coalesce(writes ->> what, 'false') = 'false' then
+    raise exception 'The settings do not let anybody write %: write.% is off', case what when 'schedule' then 'scheduled messages' when 'tags' then 'tags' else 'read conversations' end, what
+      using errcode = 'insufficient_privilege', hint = format('Set write.%s in the settings (MUSTERD__write__%s) and run musterd once.', what, what);
+  end if;
+  return writes;
+end
+$$;
+comment on function mirror.require_write(bigint,text) is 'Refuses what the settings (write) do not allow, and returns what they allow.';
+revoke execute on function mirror.require_write(bigint,text) from public;
+
+create or replace function mirror.check_tag() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if tg_op = 'DELETE' then
+    if old.id is not null or exists (select from sync.changes c where c.team_id = old.team_id and c.local_id = old.local_id and c.state = 'open') then
+      raise exception 'The service gives no way to delete a tag' using errcode = 'feature_not_supported', hint = 'A tag that waits to be made can be deleted before it is sent.';
+    end if;
+    update sync.edits e set ended_at = clock_timestamp(), ended_how = 'withdrawn'
+    where e.team_id = old.team_id and e.local_id = old.local_id and e.ended_at is null;
+    delete from sync.held_fields h where h.team_id = old.team_id and h.local_id = old.local_id;
+    return old;
+  end if;
+  if tg_op = 'UPDATE' then
+    if old.id is not null or (to_jsonb(new) - 'tag') is distinct from (to_jsonb(old) - 'tag') then
+      raise exception 'The service gives no way to rename or change a tag' using errcode = 'feature_not_supported', hint = 'Insert a tag of the new name.';
+    end if;
+  elsif (to_jsonb(new) - array['team_id', 'tag', 'local_id', 'first_seen_at']) is distinct from
+      '{"id": null, "color": null, "rev": null, "created": null, "updated": null, "gone_at": null, "raw": {}}'::jsonb then
+    raise exception 'Only team_id and tag of a new tag can be given' using errcode = 'check_violation', hint = 'The service gives the rest.';
+  end if;
+  perform mirror.require_write(new.team_id, 'tags');
+  new.tag := normalize(regexp_replace(btrim(coalesce(new.tag, '')), '\s+', ' ', 'g'), NFC);
+  if new.tag = '' or length(new.tag) > 300 then
+    raise exception 'A tag needs a name of 1 to 300 characters' using errcode = 'check_violation';
+  end if;
+  return new;
+end
+$$;
+comment on function mirror.check_tag() is 'Refuses what can not be done with a tag, and checks a new one.';
+revoke execute on function mirror.check_tag() from public;
+
+-- The grid and the margin of times are those that "musterd check" found out; a quarter of an hour otherwise.
+create or replace function mirror.check_message() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  known  jsonb;
+  grid   integer;
+  margin integer;
+  given  integer;
+  token  text;
+  follows constant text[] := sync.wanted_columns('message') || 'recipients'::text;
+begin
+  if tg_op = 'UPDATE' then
+    if old.state in ('past', 'cancelled') or old.cancels then
+      raise exception 'This message is %: it can not be changed', case when old.state in ('past', 'cancelled') then old.state else 'to be cancelled' end
+        using errcode = 'object_not_in_prerequisite_state', hint = 'Insert another one.';
+    end if;
+    if (to_jsonb(new) - follows) is distinct from (to_jsonb(old) - follows) then
+      raise exception 'Only what is to be sent can be edited of a scheduled message' using errcode = 'check_violation', hint = 'id, local_id, state, detail, base and the like follow the service.';
+    end if;
+    if sync.wanted('message', to_jsonb(new)) is not distinct from sync.wanted('message', to_jsonb(old)) then
+      return new;
+    end if;
+  elsif new.id is not null or new.base is not null or new.cancels or new.state <> 'waiting' or new.detail is not null or new.read_at is not null or new.raw <> '{}' then
+    raise exception 'Only what is to be sent can be given of a scheduled message, and its local_id' using errcode = 'check_violation', hint = 'id, state, detail, base and the like follow the service.';
+  end if;
+  perform mirror.require_write(new.team_id, 'schedule');
+
+  perform from mirror.inboxes i where i.team_id = new.team_id and i.id = new.inbox_id and i.gone_at is null;
+  if not found then
+    raise exception 'Team % has no inbox %', new.team_id, new.inbox_id using errcode = 'check_violation', hint = 'mirror.inboxes has them.';
+  end if;
+  if new.user_id is not null then
+    perform from mirror.inbox_members m where m.team_id = new.team_id and m.inbox_id = new.inbox_id and m.user_id = new.user_id;
+    if not found then
+      raise exception 'User % is no member of inbox %', new.user_id, new.inbox_id using errcode = 'check_violation', hint = 'mirror.inbox_members has those who are.';
+    end if;
+  end if;
+
+  given := num_nonnulls(new.conversation_id, new.list_id, new.phone_number, new.targets);
+  if given <> 1 then
+    raise exception 'One of conversation_id, list_id, phone_number and targets is to be given, and % are', given using errcode = 'check_violation';
+  end if;
+  if new.phone_number !~ '^\+?[1-9][0-9]{1,14}$' then
+    raise exception '"%" is not a phone number in E.164 form', left(new.phone_number, 100) using errcode = 'check_violation', hint = 'Write the country code and the number as digits alone, such as 15550100.';
+  end if;
+  if new.targets is not null and (cardinality(new.targets) = 0 or array_position(new.targets, null) is not null or '' = any (new.targets)) then
+    raise exception 'targets is empty, or one of them is' using errcode = 'check_violation';
+  end if;
+  if cardinality(new.targets) > (select count(distinct t) from unnest(new.targets) t) then
+    raise exception 'One of the targets is given twice' using errcode = 'check_violation', hint = 'Each gets the message once.';
+  end if;
+  if btrim(coalesce(new.text, '')) = '' and new.template_id is null and coalesce(new.attachments, '[]') = '[]' and coalesce(new.gallery, '[]') = '[]' then
+    raise exception 'The message has neither a text, a template, an attachment nor a gallery' using errcode = 'check_violation';
+  end if;
+  if jsonb_typeof(new.attachments) <> 'array' or jsonb_typeof(new.gallery) <> 'array' then
+    raise exception 'attachments and gallery are lists' using errcode = 'check_violation';
+  end if;
+  for token in select m[1] from regexp_matches(coalesce(new.text, ''), '\{\{\s*([^{}]*?)\s*\}\}', 'g') m loop
+    perform from mirror.contact_fields f
+    where f.team_id = new.team_id and f.gone_at is null and (lower(f.title) = lower(token) or f.id::text = token);
+    if not found and lower(token) not in ('first_name', 'last_name', 'name', 'f', 'l') then
+      raise exception 'No contact field is called "%"', token using errcode = 'check_violation', hint = 'mirror.contact_fields has them.';
+    end if;
+  end loop;
+
+  select l.value into known from sync.teams t join sync.learned l on l.team = t.team and l.topic = 'schedule' where t.team_id = new.team_id;
+  grid := coalesce((known ->> 'grid_minutes')::integer, 15);
+  margin := coalesce((known ->> 'margin_minutes')::integer, 15);
+  if not isfinite(new.execute_at) or extract(epoch from new.execute_at)::numeric % (grid * 60) <> 0 then
+    raise exception 'execute_at is not on a full % minutes', grid using errcode = 'check_violation', hint = 'The service sends messages at these times alone.';
+  end if;
+  if new.execute_at < clock_timestamp() + make_interval(mins => margin) then
+    raise exception 'execute_at is less than % minutes ahead', margin using errcode = 'check_violation', hint = 'The service takes no message that is due earlier.';
+  end if;
+  if tg_op = 'UPDATE' and old.id is not null and (old.base ->> 'execute_at')::timestamptz <= clock_timestamp() then
+    raise exception 'The time of this message has come: it can not be changed' using errcode = 'object_not_in_prerequisite_state';
+  end if;
+
+  new.state := case
+    when tg_op = 'UPDATE' and old.state = 'unknown' then 'unknown'
+    when sync.wanted('message', to_jsonb(new)) is not distinct from new.base then 'scheduled' else 'waiting' end;
+  new.detail := case when new.state = 'unknown' then old.detail end;
+  new.edited_at := clock_timestamp();
+  new.edited_by := session_user;
+  return new;
+end
+$$;
+comment on function mirror.check_message() is 'Refuses a message that the service would not take, and what can not be changed any more.';
+revoke execute on function mirror.check_message() from public;
+
+-- The row stays: it says what becomes of the message. What nobody has sent is over at once.
+create or replace function mirror.cancel_messages() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  one     mirror.scheduled_messages;
+  writing constant text := coalesce(current_setting('musterd.writing', true), '');
+  is_sent boolean;
+begin
+  for one in select * from deleted loop
+    if one.state in ('past', 'cancelled') then
+      raise exception 'This message is % already', one.state using errcode = 'object_not_in_prerequisite_state', hint = 'It is removed once it is old (retention).';
+    end if;
+    if one.id is not null then
+      perform mirror.require_write(one.team_id, 'schedule');
+    end if;
+    is_sent := one.id is not null or exists (
+      select from sync.changes c where c.team_id = one.team_id and c.local_id = one.local_id and c.state = 'open');
+    perform set_config('musterd.writing', 'on', true);
+    insert into mirror.scheduled_messages (team_id, local_id, id, inbox_id, user_id, text, template_id, attachments, gallery, is_email,
+      conversation_id, list_id, phone_number, targets, execute_at, cancels, state, detail, base, created_at, edited_at, edited_by, read_at, raw)
+    values (one.team_id, one.local_id, one.id, one.inbox_id, one.user_id, one.text, one.template_id, one.attachments, one.gallery, one.is_email,
+      one.conversation_id, one.list_id, one.phone_number, one.targets, one.execute_at, true,
+      case when not is_sent then 'cancelled' when one.state = 'unknown' then 'unknown' else 'waiting' end,
+      case when not is_sent then 'it was taken back before it was sent' when one.state = 'unknown' then one.detail end,
+      one.base, one.created_at, clock_timestamp(), session_user, one.read_at, one.raw);
+    perform sync.note_request(one.team_id, one.local_id, 'message', null, one.base);
+    perform set_config('musterd.writing', writing, true);
+  end loop;
+  return null;
+end
+$$;
+comment on function mirror.cancel_messages() is 'Keeps the rows of messages that were deleted, as to be cancelled.';
+revoke execute on function mirror.cancel_messages() from public;
+
+create or replace function mirror.check_conversation_read() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if new.state <> 'waiting' or new.detail is not null or new.answer is not null or new.sent_at is not null then
+    raise exception 'state, detail, answer and sent_at follow the service' using errcode = 'check_violation';
+  end if;
+  perform mirror.require_write(new.team_id, 'conversations');
+  perform from mirror.inboxes i where i.team_id = new.team_id and i.id = new.inbox_id and i.gone_at is null;
+  if not found then
+    raise exception 'Team % has no inbox %', new.team_id, new.inbox_id using errcode = 'check_violation', hint = 'mirror.inboxes has them.';
+  end if;
+  perform from mirror.users u where u.team_id = new.team_id and u.id = new.user_id and u.gone_at is null;
+  if not found then
+    raise exception 'Team % has no user %', new.team_id, new.user_id using errcode = 'check_violation', hint = 'mirror.users has them.';
+  end if;
+  if num_nonnulls(new.target, new.targets) <> 1 or new.target = '' or cardinality(new.targets) = 0 or array_position(new.targets, null) is not null then
+    raise exception 'Either target or targets is to be given' using errcode = 'check_violation', hint = 'It says whose conversation was read, such as a phone number.';
+  end if;
+  new.edited_by := session_user;
+  return new;
+end
+$$;
+comment on function mirror.check_conversation_read() is 'Refuses what the service would not take.';
+revoke execute on function mirror.check_conversation_read() from public;
+
+-- Gives back what nobody may send: a tag or a read conversation is not asked for any more, a message is as the service has it.
+create or replace function sync.withdraw_request(of_team bigint, key uuid, of_field text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from mirror.tags t where t.team_id = of_team and t.local_id = key and t.id is null and of_field = 'tag';
+  delete from mirror.conversation_reads c where c.team_id = of_team and c.local_id = key and of_field = 'conversation_read';
+  update mirror.scheduled_messages m
+  set (inbox_id, user_id, text, template_id, attachments, gallery, is_email, conversation_id, list_id, phone_number, targets, execute_at) =
+      (b.inbox_id, b.user_id, b.text, b.template_id, b.attachments, b.gallery, b.is_email, b.conversation_id, b.list_id, b.phone_number, b.targets, b.execute_at),
+    cancels = false, state = case when m.id is null then 'cancelled' else 'scheduled' end, detail = case when m.id is null then 'it was rejected' end,
+    edited_at = clock_timestamp(), edited_by = session_user
+  from mirror.scheduled_messages o cross join lateral jsonb_populate_record(null::mirror.scheduled_messages, coalesce(o.base, to_jsonb(o))) b
+  where m.team_id = of_team and m.local_id = key and o.team_id = m.team_id and o.local_id = m.local_id and of_field = 'message';
+  update sync.edits e set ended_at = clock_timestamp(), ended_how = 'withdrawn'
+  where e.team_id = of_team and e.local_id = key and e.ended_at is null;
+  delete from sync.held_fields h where h.team_id = of_team and h.local_id = key;
+end
+$$;
+comment on function sync.withdraw_request(bigint,uuid,text) is 'Takes back what a request asks for and nobody has sent.';
+revoke execute on function sync.withdraw_request(bigint,uuid,text) from public;
+
+-- As sync.decide_edits() decides about the fields of users, for the requests among what was seen; its table holds here as well.
+-- Of a message whoever decides has not written it, whatever the settings say of users, unless they let messages go unattended.
+create or replace function sync.decide_requests(verb text, team bigint, seen jsonb, reason text, batch text, revert boolean, number bigint)
+returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  one     record;
+  writing constant text := coalesce(current_setting('musterd.writing', true), '');
+begin
+  perform from sync.held_fields h
+  where h.team_id = decide_requests.team
+    and h.local_id in (select s.local_id from jsonb_to_recordset(decide_requests.seen) as s (local_id uuid))
+  order by h.local_id for update;
+  for one in
+    select s.local_id, s.field, s.edit_id, s.base, s.mirror, r.wanted, h.decision, is_sent.yes as is_sent, case
+        when r.local_id is null or e.edit_id is null then 'ended'
+        when e.edit_id <> s.edit_id then 'moved'
+        when is_sent.yes then 'on its way'
+        when h.local_id is null or h.decision = 'rejected' then 'held'
+        when r.wanted is distinct from s.mirror then 'moved'
+        when decide_requests.verb = 'reject' then 'rejected'
+        when r.base is distinct from s.base then 'moved'
+        when (t.four_eyes or s.field = 'message' and t.writes ->> 'schedule' is distinct from 'unattended') and sync.is_own(e.authors) then 'own'
+        else 'approved' end as outcome
+    from jsonb_to_recordset(decide_requests.seen) as s (local_id uuid, field text, edit_id bigint, base jsonb, mirror jsonb)
+    join sync.teams t on t.team_id = decide_requests.team
+    left join sync.requests r on r.team_id = decide_requests.team and r.local_id = s.local_id
+    left join sync.edits e on e.team_id = decide_requests.team and e.local_id = s.local_id and e.ended_at is null
+    left join sync.held_fields h on h.team_id = decide_requests.team and h.local_id = s.local_id and h.edit_id = s.edit_id
+    cross join lateral (select exists (
+      select from sync.changes c
+      where c.team_id = decide_requests.team and c.local_id = s.local_id and c.state = 'open' and (c.edits ->> s.field)::bigint = s.edit_id
+    ) as yes) is_sent
+    order by s.local_id
+  loop
+    if decide_requests.number is not null and (one.outcome in ('approved', 'rejected') or decide_requests.verb = 'reject' and one.is_sent) then
+      perform set_config('musterd.writing', 'on', true);
+      insert into sync.changes (team_id, local_id, kind, base, old, new, edits, outcome, closed_at, decided_by, decided_role, decided_why, batch, decision_id)
+      values (decide_requests.team, one.local_id, decide_requests.verb, jsonb_build_object(one.field, one.base), jsonb_build_object(one.field, one.base),
+        jsonb_build_object(one.field, one.mirror), jsonb_build_object(one.field, one.edit_id),
+        case when decide_requests.revert and not one.is_sent then jsonb_build_object(one.field, 'withdrawn') else '{}' end,
+        clock_timestamp(), sync.decider(), session_user, coalesce(decide_requests.reason, ''), decide_requests.batch, decide_requests.number);
+      update sync.held_fields h set decision = one.outcome, detail = case one.outcome when 'rejected' then coalesce(decide_requests.reason, '') else h.detail end
+      where h.team_id = decide_requests.team and h.local_id = one.local_id and h.edit_id = one.edit_id and one.outcome in ('approved', 'rejected');
+      update mirror.scheduled_messages m set state = 'waiting'
+      where m.team_id = decide_requests.team and m.local_id = one.local_id and m.state = 'held' and one.outcome = 'approved';
+      update mirror.conversation_reads c set state = 'waiting'
+      where c.team_id = decide_requests.team and c.local_id = one.local_id and c.state = 'held' and one.outcome = 'approved';
+      if decide_requests.revert and not one.is_sent then
+        perform sync.withdraw_request(decide_requests.team, one.local_id, one.field);
+      end if;
+      perform set_config('musterd.writing', writing, true);
+    end if;
+    team_id := decide_requests.team;
+    field := one.field;
+    outcome := one.outcome;
+    decision_id := decide_requests.number;
+    return next;
+  end loop;
+end
+$$;
+comment on function sync.decide_requests(text,bigint,jsonb,text,text,boolean,bigint) is 'Approves or rejects requests as they were seen; without a number it only says what would become of that.';
+revoke execute on function sync.decide_requests(text,bigint,jsonb,text,text,boolean,bigint) from public;
+
+-- As sync.undecide() takes decisions about the fields of users back.
+create or replace function sync.undecide_requests(decision bigint, reason text, number bigint)
+returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+  return query
+  with found as materialized (
+    select c.team_id, c.local_id, f.field, c.batch, c.base, c.old, c.new, c.edits, case
+        when c.outcome ->> f.field = 'withdrawn' then 'given back'
+        when e.edit_id is null then case when c.kind = 'approve' and exists (
+            select from sync.changes p where p.team_id = c.team_id and p.local_id = c.local_id and p.kind = 'push'
+              and p.edits -> f.field = c.edits -> f.field and p.outcome ->> f.field = 'confirmed') then 'arrived' else 'moved' end
+        when h.decision = 'spent' then 'on its way'
+        when h.decision = case c.kind when 'reject' then 'rejected' else 'approved' end then 'undecided'
+        else 'moved'
+      end as outcome
+    from sync.changes c
+    cross join lateral jsonb_object_keys(c.new) as f (field)
+    left join sync.edits e on e.team_id = c.team_id and e.local_id = c.local_id and e.ended_at is null and e.edit_id = (c.edits ->> f.field)::bigint
+    left join sync.held_fields h on h.team_id = c.team_id and h.local_id = c.local_id and h.edit_id = e.edit_id
+    where c.decision_id = undecide_requests.decision and c.kind <> 'undo' and c.local_id is not null
+  ),
+  freed as (
+    update sync.held_fields h set batch = coalesce(h.batch, n.batch), decision = null, detail = 'the decision about it was taken back'
+    from found n
+    where undecide_requests.number is not null and n.outcome in ('undecided', 'on its way') and h.team_id = n.team_id and h.local_id = n.local_id
+  ),
+  recorded as (
+    insert into sync.changes (team_id, local_id, kind, base, old, new, edits, closed_at, decided_by, decided_role, decided_why, batch, decision_id)
+    select n.team_id, n.local_id, 'undo', n.base, n.old, n.new, n.edits, clock_timestamp(), sync.decider(), session_user,
+      coalesce(undecide_requests.reason, ''), n.batch, undecide_requests.number
+    from found n where undecide_requests.number is not null and n.outcome in ('undecided', 'on its way')
+  )
+  select n.team_id, null::bigint, n.field, n.outcome, undecide_requests.number from found n order by n.local_id;
+end
+$$;
+comment on function sync.undecide_requests(bigint,text,bigint) is 'Takes decisions about requests back; without a number it only says what would become of that.';
+revoke execute on function sync.undecide_requests(bigint,text,bigint) from public;
+
+create or replace trigger check_tag before insert or update or delete on mirror.tags
+for each row when (not mirror.is_musterd()) execute function mirror.check_tag();
+create or replace trigger note_request after insert or update on mirror.tags
+for each row when (not mirror.is_musterd()) execute function mirror.note_request('tag');
+
+create or replace trigger refuse_truncate before truncate on mirror.tags
+for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit('Tags can be made, and neither renamed nor deleted.');
+
+create or replace trigger check_message before insert or update on mirror.scheduled_messages
+for each row when (not mirror.is_musterd()) execute function mirror.check_message();
+create or replace trigger note_request after insert or update on mirror.scheduled_messages
+for each row when (not mirror.is_musterd()) execute function mirror.note_request('message');
+create or replace trigger cancel_messages after delete on mirror.scheduled_messages referencing old table as deleted
+for each statement when (not mirror.is_musterd()) execute function mirror.cancel_messages();
+create or replace trigger refuse_truncate before truncate on mirror.scheduled_messages
+for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit('Delete the messages that are to be cancelled.');
+
+create or replace trigger check_conversation_read before insert on mirror.conversation_reads
+for each row when (not mirror.is_musterd()) execute function mirror.check_conversation_read();
+create or replace trigger note_request after insert on mirror.conversation_reads
+for each row when (not mirror.is_musterd()) execute function mirror.note_request('conversation_read');
+create or replace trigger refuse_edit before update or delete on mirror.conversation_reads
+for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit('Insert another row.');
+create or replace trigger refuse_truncate before truncate on mirror.conversation_reads
+for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit('They are removed once they are old (retention).');
