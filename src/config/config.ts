@@ -24,6 +24,7 @@ import {
   whole,
   word,
 } from './values.ts';
+import { writeSettings } from './write-settings.ts';
 
 const segment = z.strictObject({
   name: word.describe('Name under which the count is kept.'),
@@ -98,6 +99,7 @@ export const configSchema = z.strictObject({
       .default(false)
       .describe('Nobody may approve their own edits. In SQL this applies from the next run on.'),
   }),
+  write: section(writeSettings),
   http: section({
     totalDeadlineMs: positive
       .default(60_000)
@@ -152,6 +154,15 @@ export const configSchema = z.strictObject({
     maxRoleChanges: milliseconds
       .default(3)
       .describe('If one run would change more roles than this, they are held.'),
+    maxNewTags: milliseconds
+      .default(20)
+      .describe('If more tags than this would be made within a day, they are held.'),
+    maxMessages: milliseconds
+      .default(20)
+      .describe('If more messages than this would be due on one day, they are held.'),
+    maxRecipients: milliseconds
+      .default(500)
+      .describe('If the messages due on one day would have more recipients than this, they are held.'),
   }),
   roles: section({
     admin: z.array(whole).default([1]).describe('Role ids of administrators. The last one is never demoted.'),

@@ -5,6 +5,22 @@ import type { Policy } from './merge/merge-field.ts';
 import type { AbsenceSettings, Scope } from './missing-rows.ts';
 import type { PushSettings } from './push/record.ts';
 
+/** What may be written besides users (`write`), and the limits beyond which it waits for a person. */
+export interface WriteSettings {
+  readonly tags: boolean;
+  /** `unattended`: nobody has to approve a message. */
+  readonly schedule: boolean | 'unattended';
+  readonly conversations: boolean;
+  /** Tags that may be made within a day. */
+  readonly maxNewTags: number;
+  /** Messages that may be due on one day. */
+  readonly maxMessages: number;
+  /** Recipients of the messages that are due on one day. */
+  readonly maxRecipients: number;
+  /** IANA name of the zone in which people are told when a message is due, and in which a day begins. */
+  readonly timezone: string;
+}
+
 export interface ReconcileSettings {
   /** The version of this program: records of another version do not count. */
   readonly program: string;
@@ -13,6 +29,7 @@ export interface ReconcileSettings {
   readonly absence: AbsenceSettings;
   readonly scope: Scope;
   readonly guard: GuardSettings;
+  readonly write: WriteSettings;
   readonly policy: Policy;
   readonly segments: readonly Segment[];
 }

@@ -30,7 +30,8 @@ export const policyOf = ({ policy, push }: Pick<Config, 'policy' | 'push'>): Pol
 });
 
 export function reconcileSettings(config: Config): ReconcileSettings {
-  const { push, pages, absence, segments, guard, roles, service, rate } = config;
+  const { push, pages, absence, segments, roles, service, rate } = config;
+  const { maxNewTags, maxMessages, maxRecipients, ...guard } = config.guard;
   const filters = { tags: config.scope.tags, contact_fields: config.scope.contactFields };
   return {
     program: programVersion(),
@@ -54,6 +55,7 @@ export function reconcileSettings(config: Config): ReconcileSettings {
       adminRoleIds: roles.admin.map(BigInt),
       isReviewed: push.approve === 'always',
     },
+    write: { ...config.write, maxNewTags, maxMessages, maxRecipients },
   };
 }
 

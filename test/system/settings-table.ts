@@ -7,6 +7,7 @@ interface Schema {
   readonly description?: string;
   readonly type?: string;
   readonly enum?: readonly string[];
+  readonly const?: string;
   readonly anyOf?: readonly Schema[];
   readonly minimum?: number;
   readonly exclusiveMinimum?: number;
@@ -32,8 +33,9 @@ function rangeOf({ minimum = 0, exclusiveMinimum, maximum = Number.MAX_SAFE_INTE
 }
 
 function typeOf(setting: Schema): string {
-  const { type, enum: words, anyOf: [first] = [] } = setting;
-  if (first !== undefined) return typeOf(first);
+  const { type, enum: words, anyOf: [first, ...others] = [] } = setting;
+  const otherWords = others.flatMap(({ const: other }) => (other === undefined ? [] : [asCode(other)]));
+  if (first !== undefined) return [typeOf(first), ...otherWords].join(', ');
   if (words !== undefined) return words.map(asCode).join(', ');
   if (type === 'string')
     return (setting.minLength ?? 1) > 1 ? `text of at least ${setting.minLength} characters` : 'text';
