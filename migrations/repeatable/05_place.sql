@@ -28,6 +28,9 @@ begin
         where exists (select from sync.absences a where a.team_id = t.team_id and a.resource = r)),
       'rejected', array(select distinct r.resource from sync.rejected_rows r where r.team_id = t.team_id),
       'has_stale', exists (select from sync.stale_rows s where s.team_id = t.team_id),
+      'has_requests', exists (select from sync.edits e where e.team_id = t.team_id and e.local_id is not null and e.ended_at is null)
+        or exists (select from sync.changes c where c.team_id = t.team_id and c.local_id is not null and c.state = 'open')
+        or exists (select from mirror.scheduled_messages m where m.team_id = t.team_id and m.state in ('scheduled', 'held', 'waiting')),
       'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open'),
       'may_lack_roles', coalesce((select r.outcome <> 'complete' or r.run_id <= coalesce((
           select c.run_id from sync.changes c

@@ -3,17 +3,21 @@
  * cancelled, a conversation to be marked as read. Each is a row of the mirror with an id of its own.
  */
 import type { Id } from './id.ts';
+import type { ScheduleTimes } from './schedule-request.ts';
 
 export type RequestKind = 'tag' | 'message' | 'conversation_read';
 
 /** What is asked for, by the columns that people write; `null`: that there be nothing. */
 export type Wanted = Readonly<Record<string, unknown>>;
 
-/** Why it waits for a person, and what they decided. */
+export type RequestReason = 'review' | 'limit' | 'unsupported' | 'refused' | 'conflict' | 'asked';
+
+/** Why it waits for a person, and what they decided; `spent`: it is being sent under that. */
 export interface RequestHold {
-  readonly reason: 'review' | 'limit' | 'unsupported' | 'refused' | 'conflict' | 'asked';
+  readonly reason: RequestReason;
   readonly decision: 'approved' | 'spent' | 'rejected' | null;
-  readonly batch: string | null;
+  /** What the service had when it was held. */
+  readonly base: Wanted | null;
 }
 
 /** A request that was written down before it was sent, and whose outcome is not known yet. */
@@ -29,7 +33,7 @@ export interface OpenRequest {
 }
 
 /** One request that is not over, as the database has it. */
-export interface ServiceRequestState {
+export interface RequestState {
   readonly kind: RequestKind;
   readonly localId: string;
   /** The service's id; `null`: it has none yet. */
@@ -37,15 +41,76 @@ export interface ServiceRequestState {
   readonly wanted: Wanted | null;
   /** What the service has of it, as far as is known; `null`: nothing. */
   readonly base: Wanted | null;
-  readonly state: string;
   /** The edit that lasts; `null`: both sides agree. */
   readonly edit: Id | null;
+  /** The transaction that made it. */
+  readonly transaction: string | null;
   readonly hold: RequestHold | null;
   readonly open: OpenRequest | null;
-  /** Of a message: how many get it; `null`: nobody here knows. */
+  /** Of a message: what is known of its time, its recipients and its day; `null` of anything else. */
+  readonly message: MessageState | null;
+}
+
+export interface MessageState {
+  /** How many get it; `null`: nobody here knows. */
   readonly recipients: number | null;
-  /** Ms until it is to be sent by the service, by the database's clock; of a message alone. */
-  readonly dueInMs: number | null;
-  /** The same of what the service has. */
+  /** Ms until its time, by the database's clock. */
+  readonly dueInMs: number;
+  /** The same of what the service has; `null`: it has nothing. */
   readonly baseDueInMs: number | null;
+  /** The day on which it is due, in the team's zone. */
+  readonly day: string;
+  /** Other messages that are due on that day, and that the service has or may have. */
+  readonly others: { readonly messages: number; readonly recipients: number };
+}
+
+/** All requests of a team that are not over, and what was learned of the service about them. */
+export interface Requests {
+  readonly all: readonly RequestState[];
+  /** Tags that were made within a day. */
+  readonly newTags: number;
+  /** What a repeated `local_id` does; `null`: nobody has tried. */
+  readonly localIds: 'unique' | 'ignored' | 'refused' | null;
+  readonly times: ScheduleTimes;
+}
+
+/** What became of a request that was sent, or was to be. */
+export type RequestOutcome =
+  /** It had its effect. @property id of what there is now; @property answer what the service said */
+  | { readonly kind: 'confirmed'; readonly id: Id | null; readonly answer: string | null }
+  /** The service does not take it: it waits for a person, or for another edit. */
+  | { readonly kind: 'refused'; readonly detail: string }
+  /** Its time came first. */
+  | { readonly kind: 'late'; readonly detail: string }
+  /** The service has the message no longer: somebody cancelled it there. */
+  | { readonly kind: 'gone'; readonly detail: string }
+  /** The service has something else than was sent and than was there before. */
+  | { readonly kind: 'conflict'; readonly shown: Wanted }
+  /** It never left, or was turned away: it is sent again. */
+  | { readonly kind: 'unsent' }
+  /** It left, and had no effect: it is sent again, unless it is one that is sent once. */
+  | { readonly kind: 'unanswered' }
+  /** Nobody knows. @property isForGood whether no run can find out */
+  | { readonly kind: 'unknown'; readonly isForGood: boolean; readonly detail: string };
+
+export interface RequestResult {
+  readonly request: RequestState;
+  readonly open: OpenRequest;
+  readonly outcome: RequestOutcome;
+  readonly requestId: string | null;
+}
+
+/** A request that is to wait for a person. */
+export interface RequestToHold {
+  readonly request: RequestState;
+  readonly reason: RequestReason;
+  readonly detail: string;
+  /** What it is approved or rejected by; `null`: it has to be edited, or decided on the service. */
+  readonly batch: string | null;
+}
+
+/** A message as the service shows it: by the columns that it tells of. */
+export interface ShownMessage {
+  readonly shown: Wanted;
+  readonly raw: Readonly<Record<string, unknown>>;
 }

@@ -25,6 +25,15 @@ import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
 import type { GatheredRows, Listing, ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type {
+  OpenRequest,
+  RequestResult,
+  Requests,
+  RequestState,
+  RequestToHold,
+  ShownMessage,
+} from '../model/request.ts';
+import type { ConversationRead, ScheduleOptions, ScheduleRequest } from '../model/schedule-request.ts';
+import type {
   ListingOptions,
   SendOptions,
   UnreadUsers,
@@ -47,6 +56,21 @@ export interface ServicePort {
   /** `null` if the service says 404. */
   row(resource: ListedResource, id: Id): Promise<ListedRow | null>;
   contactCount(body: PaginationBody): Promise<bigint>;
+  createTag(tag: string, options?: SendOptions): Promise<Written>;
+  readConversation(
+    read: ConversationRead,
+    options?: SendOptions,
+  ): Promise<{ readonly answer: string; readonly requestId: string | null }>;
+  createSchedule(request: ScheduleRequest, options?: ScheduleOptions): Promise<Written>;
+  replaceSchedule(id: Id, request: ScheduleRequest, options?: ScheduleOptions): Promise<Written>;
+  cancelSchedule(id: Id, options?: SendOptions): Promise<{ readonly requestId: string | null }>;
+  /** A message by the columns that the service tells of; `null` if it says 404. */
+  shownSchedule(id: Id): Promise<ShownMessage | null>;
+}
+
+interface Written {
+  readonly id: Id;
+  readonly requestId: string | null;
 }
 
 /** The rows of one listing. */
@@ -101,8 +125,30 @@ export interface MirrorPort {
 
 export type SnapshotPort = Omit<MirrorPort, 'inSnapshot'>;
 
+/** The requests of one team. Each write is one transaction under the lease. */
+export interface RequestMirror {
+  /** Whether there are any that are not over, as it was when the run began. */
+  areThere(): Promise<boolean>;
+  read(): Promise<Requests>;
+  /** Calls messages past whose time has come. */
+  passTime(): Promise<void>;
+  /** Messages that the service has, those due soonest first. */
+  readDue(most: number): Promise<readonly { readonly localId: string; readonly id: Id }[]>;
+  /** Takes what the service shows of a message; `null`: it has it no longer. */
+  applyShown(localId: string, found: ShownMessage | null): Promise<void>;
+  hold(held: RequestToHold): Promise<void>;
+  /** Ends a message whose time has come before it was sent. */
+  giveUp(request: RequestState, detail: string): Promise<void>;
+  /** Records what is about to be sent; `null` if somebody has edited or decided it meanwhile, or is about to. */
+  open(request: RequestState): Promise<OpenRequest | null>;
+  /** Called right before each write. @returns whether it may leave */
+  markSent(request: RequestState, open: OpenRequest): Promise<boolean>;
+  apply(result: RequestResult): Promise<void>;
+}
+
 /** The writing half. A plan never gets it. */
 export interface MirrorWriter {
+  readonly requests: RequestMirror;
   /** Reads the answer only if the mirror has another name or size. */
   applyTeam(team: TeamAnswer): Promise<void>;
   /** Writes these plans with ledger, holds and ends of holds; returns the users whose row was locked or had changed. */

@@ -121,6 +121,8 @@ export const answeringBy = (service: ServiceStandIn, users: ServicePort['users']
   askEverybody: () => askBy(users),
 });
 
+const unasked = () => Promise.reject(new Error('only users are asked for here'));
+
 export function createServiceStandIn(users: readonly ServiceUser[]): ServiceStandIn {
   const service: ServiceStandIn = {
     held: new Map(users.map((user) => [user.id, user])),
@@ -143,6 +145,12 @@ export function createServiceStandIn(users: readonly ServiceUser[]): ServiceStan
       return await Promise.resolve({ users: found, rejected: service.rejected, requestId: null });
     },
     askEverybody: () => askBy(service.users),
+    createTag: unasked,
+    readConversation: unasked,
+    createSchedule: unasked,
+    replaceSchedule: unasked,
+    cancelSchedule: unasked,
+    shownSchedule: unasked,
     updateUsers: async (patches, options) => {
       await service.beforeDispatch();
       await options?.beforeSend?.();

@@ -29,6 +29,8 @@ export interface KnownTeam {
   readonly rejected: ReadonlySet<string>;
   /** Whether a push is open. */
   readonly hasIntents: boolean;
+  /** Whether anything else than an edit of a user is asked of the service, or can move there. */
+  readonly hasRequests: boolean;
   /**
    * Whether `mirror.roles` may be outdated: the last run of the users did not finish, or a role changed since, by
    * its own pushes, which come after the count, or by a resync. Users adopted by that run are counted already.
@@ -56,6 +58,7 @@ export interface KnownRow {
     readonly missing: readonly string[];
     readonly rejected: readonly string[];
     readonly has_intents: boolean;
+    readonly has_requests: boolean;
     readonly has_stale: boolean;
     readonly may_lack_roles: boolean;
     readonly four_eyes: boolean;
@@ -70,6 +73,7 @@ export function toKnown({ known, place }: KnownRow): KnownTeam {
     missing,
     rejected,
     has_intents: hasIntents,
+    has_requests: hasRequests,
     has_stale: hasStale,
     may_lack_roles: mayLackRoles,
     four_eyes: fourEyes,
@@ -82,6 +86,7 @@ export function toKnown({ known, place }: KnownRow): KnownTeam {
     missing: new Set(missing),
     rejected: new Set(rejected),
     hasIntents,
+    hasRequests,
     hasStale,
     mayLackRoles,
     fourEyes,

@@ -8,14 +8,14 @@ import surveys from '../../model/listed/surveys.ts';
 import tags from '../../model/listed/tags.ts';
 import type { ListedResource, ListedRow } from '../../model/listed-resource.ts';
 import { type ListingFilter, type ListingMemory, nothingLearned } from '../../model/listing.ts';
+import type { ConversationRead, ScheduleRequest } from '../../model/schedule-request.ts';
 import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
 import type { Team } from '../../model/team.ts';
 import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts';
 import type { MakeCall } from '../call.ts';
 import { openChannel } from '../client.ts';
 import { createListingEndpoints, listResource } from '../listing-endpoints.ts';
-import { createMessageEndpoints, type ReadConversation } from '../messages/message-endpoints.ts';
-import type { ScheduleRequest } from '../messages/schedule-request.ts';
+import { createMessageEndpoints } from '../messages/message-endpoints.ts';
 import type { ScheduledMessage, WriteResult } from '../messages/wire-schedule.ts';
 import { createRosterEndpoints } from '../roster-endpoints.ts';
 import { iterateRows } from './iterate-rows.ts';
@@ -29,6 +29,12 @@ export type { ListingFilter } from '../../model/listing.ts';
 export type { NamePair } from '../../model/name.ts';
 export type { PaceSettings } from '../../model/pace.ts';
 export type { RejectedRow } from '../../model/rejected-row.ts';
+export type {
+  ConversationRead,
+  GalleryEntry,
+  ScheduleContent,
+  ScheduleRequest,
+} from '../../model/schedule-request.ts';
 export type { UserFilter } from '../../model/service-request.ts';
 export type { Team, TeamHead } from '../../model/team.ts';
 export type { TeamMember } from '../../model/team-member.ts';
@@ -44,8 +50,6 @@ export type {
 } from '../event.ts';
 export type { HttpSettings } from '../http.ts';
 export type { JsonObject } from '../json-object.ts';
-export type { ReadConversation } from '../messages/message-endpoints.ts';
-export type { GalleryEntry, ScheduleContent, ScheduleRequest } from '../messages/schedule-request.ts';
 export type {
   ScheduledAttachment,
   ScheduledContent,
@@ -107,7 +111,7 @@ export interface Client extends AsyncDisposable {
   /** `GET /v1/tag/{id}`; `null` if the service says 404. */
   tag(id: Id, options?: CallOptions): Promise<Tag | null>;
   /** `POST /v1/conversations/read`: marks a conversation as read. Returns the service's string. */
-  markConversationRead(request: ReadConversation, options?: CallOptions): Promise<string>;
+  markConversationRead(request: ConversationRead, options?: CallOptions): Promise<string>;
   /** `POST /v1/schedule`. A request that is known to be invalid is not sent. Returns the `local_id` that was sent as well. */
   createSchedule(
     request: ScheduleRequest,
@@ -217,11 +221,13 @@ export function createClient(options: ClientOptions): Client {
     survey: (id, how = {}) => row<Survey>(surveys, id, how),
     createTag: (tag, how = {}) => messages(how).createTag(tag),
     tag: (id, how = {}) => row<Tag>(tags, id, how),
-    markConversationRead: (request, how = {}) => messages(how).readConversation(request),
+    markConversationRead: async (request, how = {}) => (await messages(how).readConversation(request)).answer,
     createSchedule: (request, how = {}) => messages(how).createSchedule(request),
     schedule: (id, how = {}) => messages(how).schedule(id),
     replaceSchedule: (id, request, how = {}) => messages(how).replaceSchedule(id, request),
-    cancelSchedule: (id, how = {}) => messages(how).cancelSchedule(id),
+    cancelSchedule: async (id, how = {}) => {
+      await messages(how).cancelSchedule(id);
+    },
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -4,43 +4,46 @@ import { ServiceError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
 import { type MakeCall, nullIfMissing } from '../call.ts';
 import { nameOperation, type Operation, operations } from '../operation.ts';
-import { encodeSchedule, findScheduleFlaw, type ScheduleRequest } from './schedule-request.ts';
+import type { ShownMessage } from '../../model/request.ts';
+import type { ConversationRead, ScheduleOptions, ScheduleRequest } from '../../model/schedule-request.ts';
+import type { SendOptions } from '../../model/service-request.ts';
+import { encodeSchedule, findScheduleFlaw } from './schedule-request.ts';
 import { decodeOne } from '../wire-lists.ts';
 import {
   decodeScheduledMessage,
   decodeString,
   decodeWriteResult,
   type ScheduledMessage,
+  toColumns,
   type WriteResult,
 } from './wire-schedule.ts';
-
-/** The body of `POST /v1/conversations/read`; the two ids are required in practice. */
-export interface ReadConversation {
-  readonly inboxId: Id;
-  readonly userId: Id;
-  readonly target?: string;
-  readonly targets?: readonly string[];
-  readonly reassignId?: Id;
-}
 
 /** All of them but `schedule` are writes: refused in read-only mode and never repeated blindly. */
 export interface MessageEndpoints {
   /** `POST /v1/tag` with `{tag}` (interface.md, Endpoints). */
-  createTag(tag: string): Promise<WriteResult>;
+  createTag(tag: string, options?: SendOptions): Promise<WriteResult>;
   /** `POST /v1/conversations/read`: "marks the conversation as read"; answers the service's string. */
-  readConversation(request: ReadConversation): Promise<string>;
+  readConversation(
+    request: ConversationRead,
+    options?: SendOptions,
+  ): Promise<{ readonly answer: string; readonly requestId: string | null }>;
   /**
    * `POST /v1/schedule` (interface.md, Endpoints, note 3). Checked first; an invalid request is not sent.
    *
    * @returns the write result and the `local_id` that was sent: the one given, or a new one
    */
-  createSchedule(request: ScheduleRequest): Promise<WriteResult & { readonly localId: string }>;
+  createSchedule(
+    request: ScheduleRequest,
+    options?: ScheduleOptions,
+  ): Promise<WriteResult & { readonly localId: string }>;
   /** `GET /v1/schedule/{id}`; `null` if the service says 404. */
   schedule(id: Id): Promise<ScheduledMessage | null>;
+  /** The same message by the columns of the mirror, as far as the service tells of them. */
+  shownSchedule(id: Id): Promise<ShownMessage | null>;
   /** `PUT /v1/schedule/{id}`, with the same checks. */
-  replaceSchedule(id: Id, request: ScheduleRequest): Promise<WriteResult>;
+  replaceSchedule(id: Id, request: ScheduleRequest, options?: ScheduleOptions): Promise<WriteResult>;
   /** `DELETE /v1/schedule/{id}`: "cancels the scheduled message before it sends". */
-  cancelSchedule(id: Id): Promise<void>;
+  cancelSchedule(id: Id, options?: SendOptions): Promise<{ readonly requestId: string | null }>;
 }
 
 /** @throws ServiceError `not-sent` */
@@ -56,13 +59,17 @@ export function createMessageEndpoints(call: MakeCall, serviceNowMs: () => numbe
     operation,
     path: operation.path.replace('{id}', String(id)),
   });
+  const schedule = (id: Id) =>
+    nullIfMissing(async () =>
+      decodeOne(await call(withId(operations.schedule, id)), 'scheduled message', id, decodeScheduledMessage),
+    );
   return {
-    createTag: async (tag) => {
+    createTag: async (tag, options) => {
       const flaw = tag.trim() === '' ? 'the tag has no name' : null;
       refuseFlawed(operations.createTag, flaw);
-      return decodeWriteResult(await call({ operation: operations.createTag, body: { tag } }));
+      return decodeWriteResult(await call({ operation: operations.createTag, body: { tag }, ...options }));
     },
-    readConversation: async (request) => {
+    readConversation: async (request, options) => {
       const body = {
         inbox_id: request.inboxId,
         user_id: request.userId,
@@ -70,32 +77,33 @@ export function createMessageEndpoints(call: MakeCall, serviceNowMs: () => numbe
         targets: request.targets,
         reassign_id: request.reassignId,
       };
-      return decodeString(await call({ operation: operations.readConversation, body }));
+      const reply = await call({ operation: operations.readConversation, body, ...options });
+      return { answer: decodeString(reply), requestId: reply.requestId };
     },
-    createSchedule: async (request) => {
-      refuseFlawed(operations.createSchedule, findScheduleFlaw(request, serviceNowMs()));
+    createSchedule: async (request, { times, ...options } = {}) => {
+      refuseFlawed(operations.createSchedule, findScheduleFlaw(request, serviceNowMs(), times));
       const localId = request.localId ?? randomUUID();
       const body = encodeSchedule({ ...request, localId });
-      const result = decodeWriteResult(await call({ operation: operations.createSchedule, body }));
+      const result = decodeWriteResult(
+        await call({ operation: operations.createSchedule, body, ...options }),
+      );
       return { ...result, localId };
     },
-    schedule: async (id) =>
-      await nullIfMissing(async () =>
-        decodeOne(
-          await call(withId(operations.schedule, id)),
-          'scheduled message',
-          id,
-          decodeScheduledMessage,
-        ),
-      ),
-    replaceSchedule: async (id, request) => {
-      refuseFlawed(operations.replaceSchedule, findScheduleFlaw(request, serviceNowMs()));
-      const body = encodeSchedule(request);
-      const result = decodeWriteResult(await call({ ...withId(operations.replaceSchedule, id), body }));
-      return result;
+    schedule,
+    shownSchedule: async (id) => {
+      const found = await schedule(id);
+      // Some deployments go on to show what was cancelled.
+      return found === null || found.op === 'delete' ? null : { shown: toColumns(found), raw: found.raw };
     },
-    cancelSchedule: async (id) => {
-      decodeString(await call(withId(operations.cancelSchedule, id)), 'ok');
+    replaceSchedule: async (id, request, { times, ...options } = {}) => {
+      refuseFlawed(operations.replaceSchedule, findScheduleFlaw(request, serviceNowMs(), times));
+      const body = encodeSchedule(request);
+      return decodeWriteResult(await call({ ...withId(operations.replaceSchedule, id), body, ...options }));
+    },
+    cancelSchedule: async (id, options) => {
+      const reply = await call({ ...withId(operations.cancelSchedule, id), ...options });
+      decodeString(reply, 'ok');
+      return { requestId: reply.requestId };
     },
   };
 }

@@ -3,59 +3,31 @@
  * not shown" (interface.md, Endpoints, note 3); the rules here are those that deployments enforce.
  */
 import { canonicalPhone } from '../../model/canonical.ts';
-import type { Id } from '../../model/id.ts';
 import { momentMs } from '../../model/moment.ts';
+import {
+  type ScheduleContent,
+  type ScheduleRequest,
+  type ScheduleTimes,
+  usualTimes,
+} from '../../model/schedule-request.ts';
 import type { JsonObject } from '../json-object.ts';
 
-export interface GalleryEntry {
-  readonly annotationPosition?: string;
-  readonly annotationText?: string;
-  readonly originalUrl?: string;
-  readonly url: string;
-}
-
-/** interface.md, ScheduleContent. */
-export interface ScheduleContent {
-  readonly text?: string;
-  /** A template's id. */
-  readonly template?: Id;
-  readonly attachments?: readonly { readonly name: string; readonly type: string; readonly url: string }[];
-  readonly gallery?: readonly GalleryEntry[];
-  /** "the formats and units of … `local_time`, `local_day` and `offset`: not shown": sent as given. */
-  readonly localDay?: number;
-  readonly localTime?: string;
-  readonly offset?: number;
-  readonly to?: string;
-}
-
-/** interface.md, Endpoints, note 3. Exactly one of `phoneNumber`, `conversationId`, `listId`, `targets`. */
-export interface ScheduleRequest {
-  readonly inboxId: Id;
-  /** RFC 3339, on a quarter of an hour, at least 15 minutes ahead. */
-  readonly executeAt: string;
-  readonly content: ScheduleContent;
-  readonly phoneNumber?: string;
-  readonly conversationId?: Id;
-  readonly listId?: Id;
-  readonly targets?: readonly string[];
-  /** Our own id. If a deployment recognises it, a repeated request makes no second message. */
-  readonly localId?: string;
-  readonly userId?: Id;
-  readonly superId?: Id;
-  readonly isEmail?: boolean;
-  /** "Meaning of `_`: not shown": sent as given. */
-  readonly _?: number;
-}
-
-const quarterMs = 900_000;
+const minuteMs = 60_000;
 const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
-function findTimeFlaw(executeAt: string, serviceNowMs: number): string | null {
+function findTimeFlaw(
+  executeAt: string,
+  serviceNowMs: number,
+  { gridMinutes, marginMinutes }: ScheduleTimes,
+): string | null {
   const at = rfc3339.test(executeAt) ? momentMs(executeAt) : Number.NaN;
   if (Number.isNaN(at)) return 'execute_at is not an RFC 3339 time, such as 2030-01-31T09:15:00Z';
-  if (at % quarterMs !== 0 || /\.\d*[1-9]/.test(executeAt))
-    return 'execute_at is not on a quarter of an hour (:00, :15, :30 or :45)';
-  if (at - serviceNowMs < quarterMs) return 'execute_at is less than 15 minutes ahead';
+  if (at % (gridMinutes * minuteMs) !== 0 || /\.\d*[1-9]/.test(executeAt))
+    return gridMinutes === 15
+      ? 'execute_at is not on a quarter of an hour (:00, :15, :30 or :45)'
+      : `execute_at is not on a full ${gridMinutes} minutes`;
+  if (at - serviceNowMs < marginMinutes * minuteMs)
+    return `execute_at is less than ${marginMinutes} minutes ahead`;
   return null;
 }
 
@@ -64,7 +36,11 @@ function findTimeFlaw(executeAt: string, serviceNowMs: number): string | null {
  *
  * @param serviceNowMs the service's clock, in ms since 1970
  */
-export function findScheduleFlaw(request: ScheduleRequest, serviceNowMs: number): string | null {
+export function findScheduleFlaw(
+  request: ScheduleRequest,
+  serviceNowMs: number,
+  times: ScheduleTimes = usualTimes,
+): string | null {
   const { content } = request;
   const families = {
     phone_number: request.phoneNumber,
@@ -84,7 +60,7 @@ export function findScheduleFlaw(request: ScheduleRequest, serviceNowMs: number)
   if (says.every((part) => part === undefined || part === '')) {
     return 'content has no text, no template, no attachment and no gallery';
   }
-  return findTimeFlaw(request.executeAt, serviceNowMs);
+  return findTimeFlaw(request.executeAt, serviceNowMs, times);
 }
 
 function encodeContent(content: ScheduleContent): JsonObject {

@@ -1,5 +1,6 @@
 /** Scheduled messages, in both directions (interface.md, Scheduled message; Endpoints, notes 3 and 4). */
 import type { Id } from '../../model/id.ts';
+import { momentMs } from '../../model/moment.ts';
 import type { Reply } from '../call.ts';
 import { isObject, type JsonObject } from '../json-object.ts';
 import { findFlaw, takeId, takeInteger } from '../row-flaws.ts';
@@ -67,6 +68,7 @@ export interface WriteResult {
   readonly id: Id;
   readonly rev: bigint | null;
   readonly uuid: string | null;
+  readonly requestId: string | null;
 }
 
 const galleryShape: Shape<Omit<ScheduledImage, 'raw'>> = {
@@ -117,13 +119,38 @@ export function decodeScheduledMessage(row: JsonObject, id: Id): ScheduledMessag
   return { id, ...takeFields(row, shape) };
 }
 
+/** By the columns of `mirror.scheduled_messages`, in the form that these have in JSON; what is not told is left out. */
+export function toColumns({ execute, inboxId, meta }: ScheduledMessage): Readonly<Record<string, unknown>> {
+  const dueMs = momentMs(execute ?? '');
+  const columns = {
+    execute_at: Number.isNaN(dueMs) ? null : `${new Date(dueMs).toISOString().slice(0, 19)}Z`,
+    inbox_id: inboxId,
+    conversation_id: meta?.conversationId,
+    list_id: meta?.listId,
+    text: meta?.content?.text,
+    template_id: meta?.content?.template,
+  };
+  return Object.fromEntries(
+    Object.entries(columns).flatMap(([column, value]) =>
+      value === null || value === undefined
+        ? []
+        : [[column, typeof value === 'bigint' ? Number(value) : value]],
+    ),
+  );
+}
+
 /** @throws ServiceError without an id: then it is unknown whether the write had an effect */
 export function decodeWriteResult(reply: Reply): WriteResult {
   const { value, suspicious } = reply.body;
   const id = isObject(value) ? takeId(value['id']) : null;
   if (!isObject(value) || id === null) throw unexpected(reply, 'a write result with an id');
   const uuid = takeText(value['uuid']);
-  return { id, rev: takeInteger(value['rev']), uuid: findFlaw(uuid, suspicious) === null ? uuid : null };
+  return {
+    id,
+    rev: takeInteger(value['rev']),
+    uuid: findFlaw(uuid, suspicious) === null ? uuid : null,
+    requestId: reply.requestId,
+  };
 }
 
 /** "a string", "the string `ok`". @throws ServiceError for anything else */

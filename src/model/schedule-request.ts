@@ -1,0 +1,66 @@
+/** A message to be scheduled, with the names of our own (interface.md, Endpoints, notes 3 and 4). */
+import type { Id } from './id.ts';
+import type { SendOptions } from './service-request.ts';
+
+export interface GalleryEntry {
+  readonly annotationPosition?: string;
+  readonly annotationText?: string;
+  readonly originalUrl?: string;
+  readonly url: string;
+}
+
+/** interface.md, ScheduleContent. */
+export interface ScheduleContent {
+  readonly text?: string;
+  /** A template's id. */
+  readonly template?: Id;
+  readonly attachments?: readonly { readonly name: string; readonly type: string; readonly url: string }[];
+  readonly gallery?: readonly GalleryEntry[];
+  /** "the formats and units of … `local_time`, `local_day` and `offset`: not shown": sent as given. */
+  readonly localDay?: number;
+  readonly localTime?: string;
+  readonly offset?: number;
+  readonly to?: string;
+}
+
+/** interface.md, Endpoints, note 3. Exactly one of `phoneNumber`, `conversationId`, `listId`, `targets`. */
+export interface ScheduleRequest {
+  readonly inboxId: Id;
+  /** RFC 3339, on a quarter of an hour, at least 15 minutes ahead. */
+  readonly executeAt: string;
+  readonly content: ScheduleContent;
+  readonly phoneNumber?: string;
+  readonly conversationId?: Id;
+  readonly listId?: Id;
+  readonly targets?: readonly string[];
+  /** Our own id. If a deployment recognises it, a repeated request makes no second message. */
+  readonly localId?: string;
+  readonly userId?: Id;
+  readonly superId?: Id;
+  readonly isEmail?: boolean;
+  /** "Meaning of `_`: not shown": sent as given. */
+  readonly _?: number;
+}
+
+/** When the service sends messages: on full minutes of this grid, and so many minutes ahead. */
+export interface ScheduleTimes {
+  readonly gridMinutes: number;
+  readonly marginMinutes: number;
+}
+
+/** What deployments enforce, unless "musterd check --write-probe" has found out otherwise. */
+export const usualTimes: ScheduleTimes = { gridMinutes: 15, marginMinutes: 15 };
+
+/** @property times when the service sends messages, if that is known */
+export interface ScheduleOptions extends SendOptions {
+  readonly times?: ScheduleTimes;
+}
+
+/** A conversation that somebody has read; the two ids are required in practice. */
+export interface ConversationRead {
+  readonly inboxId: Id;
+  readonly userId: Id;
+  readonly target?: string;
+  readonly targets?: readonly string[];
+  readonly reassignId?: Id;
+}

@@ -1,0 +1,204 @@
+/**
+ * What is asked of the service besides edits of users, one request at a time: what got no answer is looked for, what may
+ * not be sent without a person is held, and the rest is written down, sent, and recorded.
+ */
+import { createHash } from 'node:crypto';
+import { toJson } from '../../model/json.ts';
+import type { OpenRequest, RequestState, Requests } from '../../model/request.ts';
+import type { WritingContext } from '../apply-users.ts';
+import { LateError } from '../push/send-guard.ts';
+import { attempt } from '../run-notes.ts';
+import {
+  decideRequest,
+  type RequestDecision,
+  type RequestSettings,
+  type SentSoFar,
+  withSent,
+} from './decide-request.ts';
+import {
+  type Answered,
+  findTag,
+  readBackMessage,
+  readTags,
+  sendRequest,
+  type TagsByName,
+  unknownOf,
+} from './send-request.ts';
+
+/** How many messages are read again in a run of the listings, those due soonest first. */
+const mostReadAgain = 20;
+
+interface RequestContext extends WritingContext {
+  readonly now: Requests;
+  readonly quietPeriodMs: number;
+  /** The tags of the service, read once, when they are first needed; `null`: nobody knows them all. */
+  readonly tags: () => Promise<TagsByName | null>;
+}
+
+const nameOf = ({ kind, wanted, open, localId }: RequestState): string =>
+  kind === 'tag'
+    ? `the tag "${String((wanted ?? open?.sent)?.['tag'])}"`
+    : `${kind.replace('_', ' ')} ${localId}`;
+
+async function record(
+  { mirror, notes }: RequestContext,
+  request: RequestState,
+  open: OpenRequest,
+  { outcome, requestId, error }: Answered,
+): Promise<void> {
+  notes.requestId(requestId);
+  await mirror.requests.apply({ request, open, outcome, requestId });
+  if (outcome.kind === 'confirmed') notes.count('pushed');
+  if (outcome.kind === 'refused' || outcome.kind === 'conflict') notes.count('held');
+  if (outcome.kind === 'unknown') {
+    notes.count('unknown');
+    notes.partial(
+      `the outcome of ${nameOf(request)} is unknown: ${outcome.detail}${outcome.isForGood ? '; see "musterd schedule resolve"' : ''}`,
+    );
+  }
+  if (error !== undefined) throw error;
+}
+
+/** Sends what was written down. @param open it */
+async function send(context: RequestContext, request: RequestState, open: OpenRequest): Promise<void> {
+  const { service, mirror, now } = context;
+  const answered = await sendRequest(service, request, open, now, {
+    beforeSend: async () => {
+      if (!(await mirror.requests.markSent(request, open)))
+        throw new LateError(`${nameOf(request)} was edited, rejected or taken back meanwhile`);
+    },
+    atStart: () => mirror.requireLease(),
+  });
+  const isOvertaken = answered.error instanceof LateError;
+  await record(context, request, open, isOvertaken ? { ...answered, error: undefined } : answered);
+}
+
+/** Finds out what became of a request that was sent, or was to be, by an earlier run. */
+async function settle(context: RequestContext, request: RequestState, open: OpenRequest): Promise<void> {
+  const { service, now, quietPeriodMs } = context;
+  const is = (outcome: Answered['outcome']) => record(context, request, open, { outcome, requestId: null });
+  if (!open.hasLeft) return await is({ kind: 'unsent' });
+  if (request.kind === 'conversation_read') return await is({ kind: 'unanswered' });
+  if (request.kind === 'tag') {
+    const tags = await context.tags();
+    const found = tags === null ? undefined : findTag(tags, open.sent);
+    if (found !== undefined) return await is({ kind: 'confirmed', id: found.id, answer: null });
+    if (tags !== null && open.ageMs >= quietPeriodMs) return await is({ kind: 'unanswered' });
+    return await is({ kind: 'unknown', isForGood: false, detail: 'it was sent, and no answer came' });
+  }
+  if (request.id !== null) return await is(await readBackMessage(service, request, open, quietPeriodMs));
+  const unknown = unknownOf(request, now, 'it was sent, and no answer came');
+  if (unknown.kind === 'unknown' && unknown.isForGood) return await is(unknown);
+  // The service is known to make no second message of the same local_id.
+  await send(context, request, open);
+}
+
+/** One batch for each message, and one for what else was asked for in one transaction. */
+function batchOf(request: RequestState, all: readonly RequestState[]): string {
+  const together =
+    request.kind === 'message'
+      ? [request]
+      : all.filter(
+          ({ kind, transaction, edit }) =>
+            edit !== null && kind === request.kind && transaction === request.transaction,
+        );
+  const rows = together.map(({ localId, edit, wanted, base }) => [localId, edit, wanted, base]);
+  return createHash('sha256')
+    .update(toJson(['requests', ...rows]))
+    .digest('hex')
+    .slice(0, 12);
+}
+
+async function carryOut(
+  context: RequestContext,
+  request: RequestState,
+  decision: Exclude<RequestDecision, { kind: 'nothing' }>,
+): Promise<void> {
+  const { mirror, notes, now } = context;
+  switch (decision.kind) {
+    case 'wait':
+      return notes.warn(`${nameOf(request)} waits: ${decision.why}`);
+    case 'late':
+      return await mirror.requests.giveUp(request, decision.detail);
+    case 'hold': {
+      const { reason, detail } = decision;
+      const batch = reason === 'unsupported' ? null : batchOf(request, now.all);
+      await mirror.requests.hold({ request, reason, detail, batch });
+      return notes.count('held');
+    }
+    case 'send': {
+      const taken = await takenTag(context, request);
+      if (taken === 'unknown')
+        return notes.partial(`${nameOf(request)} waits: the tags of the service could not all be read`);
+      const open = await mirror.requests.open(request);
+      if (open === null)
+        return notes.partial(`${nameOf(request)} was being edited and waits for the next run`);
+      if (taken === null) return await send(context, request, open);
+      return await record(context, request, open, {
+        outcome: { kind: 'confirmed', id: taken, answer: null },
+        requestId: null,
+      });
+    }
+    default:
+      return decision satisfies never;
+  }
+}
+
+/** The tag that is there already; `null`: none is, or it is no tag. */
+async function takenTag({ tags }: RequestContext, request: RequestState) {
+  if (request.kind !== 'tag') return null;
+  const all = await tags();
+  return all === null ? 'unknown' : (findTag(all, request.wanted)?.id ?? null);
+}
+
+/** Reads messages again that the service has. What was changed there comes here, like a pull of a user. */
+async function readAgain({ service, mirror, notes }: WritingContext): Promise<void> {
+  for (const { localId, id } of await mirror.requests.readDue(mostReadAgain)) {
+    const found = await attempt(notes, `message ${localId}`, async () => ({
+      is: await service.shownSchedule(id),
+    }));
+    if (found === undefined) return;
+    await mirror.requests.applyShown(localId, found.is);
+  }
+}
+
+/**
+ * Settles, holds and sends the requests of a team. In a copy nothing of it happens.
+ * @param readsAgain whether messages that the service has are read again, too
+ */
+export async function reconcileRequests(
+  places: WritingContext,
+  settings: RequestSettings,
+  quietPeriodMs: number,
+  readsAgain: boolean,
+): Promise<void> {
+  const { mirror, notes, service, still } = places;
+  if (still !== undefined) return;
+  if (!(await mirror.requests.areThere())) return;
+  await mirror.requests.passTime();
+  if (readsAgain) await readAgain(places);
+  const part = (request: RequestState, work: () => Promise<void>) => attempt(notes, nameOf(request), work);
+  let tags: Promise<TagsByName | null> | undefined;
+  const context = (now: Requests): RequestContext => ({
+    ...places,
+    now,
+    quietPeriodMs,
+    tags: () => (tags ??= readTags(service)),
+  });
+  const before = await mirror.requests.read();
+  const open = before.all.filter((request) => request.open !== null);
+  for (const request of open)
+    await part(request, async () => {
+      if (request.open !== null) await settle(context(before), request, request.open);
+    });
+  const now = open.length === 0 ? before : await mirror.requests.read();
+  let sent: SentSoFar = { tags: 0, messages: new Map() };
+  for (const request of now.all.filter((one) => one.open === null)) {
+    const decision = decideRequest(request, now, settings, sent);
+    if (decision.kind === 'nothing') continue;
+    if (decision.kind === 'send' && decision.verb !== 'cancel') sent = withSent(sent, request);
+    await part(request, () => carryOut(context(now), request, decision));
+    // The next tag of that name is the one that was just made.
+    if (request.kind === 'tag' && decision.kind === 'send') tags = undefined;
+  }
+}
