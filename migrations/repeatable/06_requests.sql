@@ -10,7 +10,6 @@ language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
     when 'conversation_read' then array['inbox_id', 'user_id', 'target', 'targets', 'reassign_id'] end
 $$;
 comment on function sync.wanted_columns(text) is 'The columns in which people write what a request asks for.';
-revoke execute on function sync.wanted_columns(text) from public;
 
 create or replace function sync.wanted(field text, r jsonb) returns jsonb
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -22,9 +21,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     where wanted.r -> k.key <> 'null') end
 $$;
 comment on function sync.wanted(text,jsonb) is 'What a row asks of the service, by the columns that people write. NULL: that there be nothing.';
-revoke execute on function sync.wanted(text,jsonb) from public;
 
-create or replace view sync.requests as
+create or replace view sync.requests with (security_invoker) as
 select t.team_id, t.local_id, 'tag'::text as field, t.id, null::jsonb as base, sync.wanted('tag', to_jsonb(t)) as wanted,
   'waiting'::text as state, null::timestamptz as execute_at, null::bigint as recipients
 from mirror.tags t where t.id is null

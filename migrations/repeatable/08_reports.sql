@@ -2,9 +2,20 @@
 create or replace function mirror.field_text(value jsonb) returns text
 language sql stable parallel safe
 begin atomic
-  select case jsonb_typeof(value) when 'object' then btrim(concat_ws(' ', value ->> 'first', value ->> 'last')) else value #>> '{}' end;
+  select case
+    when jsonb_typeof(value) is distinct from 'object' then value #>> '{}'
+    when value ? 'tag' then value ->> 'tag'
+    when value ? 'execute_at' then
+      coalesce('"' || regexp_replace(regexp_replace(nullif(value ->> 'text', ''), '\s+', ' ', 'g'), '^(.{60}).+$', '\1…') || '"',
+        'template ' || (value ->> 'template_id'), 'attachments')
+      || ' to ' || coalesce('list ' || (value ->> 'list_id'), 'conversation ' || (value ->> 'conversation_id'), value ->> 'phone_number',
+        case jsonb_array_length(value -> 'targets') when 1 then value #>> '{targets,0}' else jsonb_array_length(value -> 'targets') || ' numbers' end)
+      || ', ' || replace(left(value ->> 'execute_at', 16), 'T', ' ') || ' UTC'
+    when value ? 'inbox_id' then
+      coalesce(value ->> 'target', case jsonb_array_length(value -> 'targets') when 1 then value #>> '{targets,0}' else jsonb_array_length(value -> 'targets') || ' conversations' end) || ' in inbox ' || (value ->> 'inbox_id')
+    else btrim(concat_ws(' ', value ->> 'first', value ->> 'last')) end;
 end;
-comment on function mirror.field_text(jsonb) is 'The value of a field as text, without quotes around it: a name is its two halves, joined.';
+comment on function mirror.field_text(jsonb) is 'The value of a field as text, without quotes around it: a name is its two halves, joined; a request is what is asked for, in short.';
 grant execute on function mirror.field_text(jsonb) to public;
 
 -- Nothing that the pattern lets pass is refused by the cast. One expression, so that it becomes a part of the query.
@@ -162,7 +173,7 @@ begin
       case when m.list_id is not null then 'list' when m.conversation_id is not null then 'conversation' else 'numbers' end as target_kind,
       coalesce(m.list_id::text, m.conversation_id::text, m.phone_number, array_to_string(m.targets, ', ')) as target,
       m.recipients, m.cancels, m.base is not null as is_on_service, m.detail, m.created_at, m.edited_at,
-      sync.named_editor(e.edited_by, e.actor) as edited_by, d.decided_by as approved_by, d.closed_at as approved_at, h.batch
+      sync.named_editor(e.edited_by, e.actor) as edited_by, d.decided_by as approved_by, d.closed_at as approved_at, h.batch, u.name as user_name
     from mirror.scheduled_messages m
     left join mirror.inboxes i on i.team_id = m.team_id and i.id = m.inbox_id
     left join mirror.users u on u.team_id = m.team_id and u.id = m.user_id
@@ -199,6 +210,7 @@ begin
   comment on column report.schedule.edited_by is 'Who did.';
   comment on column report.schedule.approved_by is 'Who approved it last.';
   comment on column report.schedule.approved_at is 'When.';
+  comment on column report.schedule.user_name is 'The same as sender, under the name that it has in the other views.';
   comment on column report.schedule.batch is 'What "musterd approve" and sync.approve() are given, while it waits for a person.';
   for one in
     select c.oid::regclass as made, case when c.relname in (select mirror.listed_tables()) then to_regclass(format('mirror.%I', c.relname)) end as behind,
@@ -308,7 +320,7 @@ from (
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.held is 'What waits for a person, with the values of both sides, now and when the hold began: a row per field of a user (team_id, user_id, field), or per request (team_id, local_id).'
-  '  What was approved waits for nobody, and is not here.';
+  ' What was approved waits for nobody, and is not here.';
 comment on column report.held.team_id is 'The team.';
 comment on column report.held.user_id is 'The service''s id of the user; empty: a request, or the field of all users, of whom too many no longer have it. In mirror.users.id.';
 comment on column report.held.name is 'The name as the service joins it.';
@@ -434,10 +446,7 @@ select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.b
          case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
          c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why,
          c.edited_by ->> f.field as edited_by,
-         case when jsonb_typeof(c.old -> f.field) = 'object'
-           then btrim(concat_ws(' ', c.old #>> '{name,first}', c.old #>> '{name,last}')) else c.old ->> f.field end as old_text,
-         case when jsonb_typeof(c.new -> f.field) = 'object'
-           then btrim(concat_ws(' ', c.new #>> '{name,first}', c.new #>> '{name,last}')) else c.new ->> f.field end as new_text,
+         mirror.field_text(c.old -> f.field) as old_text, mirror.field_text(c.new -> f.field) as new_text,
          (c.edits ->> f.field)::bigint as edit_id, c.local_id
   from sync.changes c
   left join lateral jsonb_object_keys(c.old || c.new) as f (field) on true

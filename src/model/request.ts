@@ -114,3 +114,38 @@ export interface ShownMessage {
   readonly shown: Wanted;
   readonly raw: Readonly<Record<string, unknown>>;
 }
+
+const mostCharacters = 60;
+
+function shortText(text: string): string {
+  const characters = [...text.replaceAll(/\s+/g, ' ')];
+  return characters.length <= mostCharacters
+    ? characters.join('')
+    : `${characters.slice(0, mostCharacters).join('')}…`;
+}
+
+const numbered = (what: string, id: unknown) => (id === undefined ? undefined : `${what} ${String(id)}`);
+
+/** Who gets a message, or whose conversations were read. */
+function targetInWords(wanted: Wanted, others: string): string {
+  const { list_id, conversation_id, phone_number, target, targets = [] } = wanted;
+  const [first, ...more] = targets as readonly string[];
+  const one =
+    numbered('list', list_id) ?? numbered('conversation', conversation_id) ?? phone_number ?? target;
+  return String(one ?? (more.length === 0 ? first : `${more.length + 1} ${others}`));
+}
+
+/** What is asked for in short, as in `mirror.field_text()`. `undefined`: this is no request. */
+export function wantedInWords(wanted: Wanted): string | undefined {
+  if ('tag' in wanted) return String(wanted['tag']);
+  if ('execute_at' in wanted) {
+    const { text, template_id, execute_at } = wanted;
+    const said = text === undefined || text === '' ? undefined : `"${shortText(String(text))}"`;
+    const what = said ?? numbered('template', template_id) ?? 'attachments';
+    const time = String(execute_at).slice(0, 'YYYY-MM-DD hh:mm'.length).replace('T', ' ');
+    return `${what} to ${targetInWords(wanted, 'numbers')}, ${time} UTC`;
+  }
+  if ('inbox_id' in wanted)
+    return `${targetInWords(wanted, 'conversations')} in inbox ${String(wanted['inbox_id'])}`;
+  return undefined;
+}

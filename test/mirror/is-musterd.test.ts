@@ -59,12 +59,20 @@ describe.each(servers())('musterd.writing on $name', (server) => {
     for (const statement of [
       'delete from mirror.users',
       `insert into mirror.users (team_id, id, resolved) values (41, 5, true)`,
-      `update mirror.tags set tag = 'mine'`,
       'delete from mirror.contact_fields',
       'delete from mirror.contact_counts',
       `update mirror.teams set name = 'mine'`,
     ])
       await expect(as(role, statement, before)).rejects.toThrow('is not possible');
+    for (const statement of [
+      `update mirror.tags set tag = 'mine'`,
+      `insert into mirror.tags (team_id, id, tag) values (41, 5, 'mine')`,
+      `insert into mirror.scheduled_messages (team_id, inbox_id, text, execute_at, id) values (41, 1, 'mine', now(), 5)`,
+      `insert into mirror.conversation_reads (team_id, inbox_id, user_id, state) values (41, 1, 1, 'sent')`,
+    ])
+      await expect(as(role, statement, before)).rejects.toThrow(
+        /no way to rename|Only team_id and tag|Only what is to be sent|follow the service/,
+      );
     const stamp = await as(
       role,
       `update mirror.users set phone = '15550177', edited_by = 'somebody else', edited_at = 'infinity'

@@ -75,11 +75,13 @@ describe.each(servers())('rows of a listing on $name', (server) => {
       const described = Object.entries(columns).flatMap(([column, kind]) =>
         kind === 'team' ? [] : [[column, types[kind]]],
       );
+      // A tag that waits to be made has no id of the service.
+      const also = name === 'tags' ? [...own, ['local_id', 'uuid']] : own;
       expect([
         name,
         await query(`select attname::text, format_type(atttypid, null) from pg_attribute
           where attrelid = 'mirror.${name}'::regclass and attnum > 0 order by attname::text collate "C"`),
-      ]).toEqual([name, [...described, ...own].toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1))]);
+      ]).toEqual([name, [...described, ...also].toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1))]);
     }
     expect(await query('select t from mirror.listed_tables() t')).toEqual(
       listedResources.map(({ name }) => [name]),
@@ -171,7 +173,9 @@ describe.each(servers())('rows of a listing on $name', (server) => {
 
   it.each(listedResources)('of $name are read-only to everybody but a run', async ({ name }) => {
     for (const edit of [`insert into mirror.${name} (team_id, id) values (41, 9)`, `truncate mirror.${name}`])
-      await expect(query(edit)).rejects.toThrow(/^(INSERT|TRUNCATE) on mirror\.\w+ is not/);
+      await expect(query(edit)).rejects.toThrow(
+        /^(INSERT|TRUNCATE) on mirror\.\w+ is not|^Only team_id and tag of a new tag/,
+      );
   });
 
   it('that are gone are not missed again', async () => {

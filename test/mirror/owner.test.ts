@@ -50,12 +50,22 @@ describe.each(servers())('the owner of the tables on $name', (server) => {
   });
 
   it.each([
+    [
+      `insert into mirror.tags (team_id, id, tag) values (41, 5, 'mine')`,
+      'Only team_id and tag of a new tag',
+    ],
+    [`update mirror.tags set tag = 'mine'`, 'gives no way to rename or change a tag'],
+    ['delete from mirror.tags', 'gives no way to delete a tag'],
+  ])('is refused to %s, in words of its own', async (statement, words) => {
+    const before = await dump();
+    await expect(stage.sql(statement)).rejects.toThrow(words);
+    expect(await dump()).toEqual(before);
+  });
+
+  it.each([
     'insert into mirror.users (team_id, id, resolved) values (41, 5, true)',
     'delete from mirror.users',
     'truncate mirror.users',
-    `insert into mirror.tags (team_id, id, tag) values (41, 5, 'mine')`,
-    `update mirror.tags set tag = 'mine'`,
-    'delete from mirror.tags',
     'truncate mirror.tags cascade',
     `insert into mirror.contact_fields (team_id, id, title) values (41, 5, 'mine')`,
     `update mirror.contact_fields set title = 'mine'`,

@@ -707,6 +707,7 @@ export interface Schema {
     approved_by: string | null;
     approved_at: Date | null;
     batch: string | null;
+    user_name: string | null;
   };
   'report.surveys': {
     team_id: bigint | null;
