@@ -178,3 +178,21 @@ begin
   end loop;
 end
 $$;
+
+-- Whoever decides about edits decides about these as well.
+do $$
+declare
+  decider text;
+begin
+  create function sync.resolve_message(of_team bigint, key uuid, is_id bigint, reason text) returns text
+  language sql as 'select null::text';
+  revoke execute on function sync.resolve_message(bigint, uuid, bigint, text) from public;
+  for decider in
+    select a.grantee::regrole::text
+    from pg_proc p cross join lateral aclexplode(p.proacl) a
+    where p.oid = to_regprocedure('sync.approve(text,bigint[],text,bigint,bigint[])') and a.grantee not in (0, p.proowner)
+  loop
+    execute format('grant execute on function sync.resolve_message(bigint, uuid, bigint, text) to %s', decider);
+  end loop;
+end
+$$;

@@ -407,6 +407,79 @@ $$;
 comment on function sync.undecide_requests(bigint,text,bigint) is 'Takes decisions about requests back; without a number it only says what would become of that.';
 revoke execute on function sync.undecide_requests(bigint,text,bigint) from public;
 
+-- What a person found out about a message that was sent and of which no answer came:
+--
+-- | it was …  | the edit that lasts | the message                                         |
+-- |-----------|---------------------|-----------------------------------------------------|
+-- | scheduled | is what was sent    | has its id, and is scheduled                        |
+-- | scheduled | is another          | has its id, and waits to be replaced or cancelled   |
+-- | not sent  | asks for a message  | is held: sending it again takes a new approval      |
+-- | not sent  | is a cancel         | is cancelled                                        |
+create or replace function sync.resolve_message(of_team bigint, key uuid, is_id bigint, reason text) returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  one     mirror.scheduled_messages;
+  sent    sync.changes;
+  edit    sync.edits;
+  wants   jsonb;
+  now_is  text;
+  words   constant text := 'a person found that it was not sent';
+  writing constant text := coalesce(current_setting('musterd.writing', true), '');
+begin
+  perform sync.require_approver();
+  select * into one from mirror.scheduled_messages m where m.team_id = of_team and m.local_id = key and sync.session_sees(of_team) for update;
+  if not found then
+    raise exception 'There is no message % of team %', key, of_team using errcode = 'no_data_found', hint = 'report.schedule has them.';
+  end if;
+  select * into sent from sync.changes c
+  where c.team_id = of_team and c.local_id = key and c.kind = 'push' and c.state = 'open' for update;
+  if one.state <> 'unknown' or sent.change_id is null then
+    raise exception 'This message is %: there is nothing to resolve', case when one.state = 'unknown' then 'not being sent' else one.state end
+      using errcode = 'object_not_in_prerequisite_state', hint = 'Only a message whose outcome is unknown is resolved.';
+  end if;
+  if exists (select from mirror.scheduled_messages m where m.team_id = of_team and m.id = is_id and m.local_id <> key) then
+    raise exception 'Another message has the id %', is_id using errcode = 'check_violation', hint = 'report.schedule has the ids that are known.';
+  end if;
+  select * into edit from sync.edits e where e.team_id = of_team and e.local_id = key and e.ended_at is null for update;
+  wants := sync.wanted('message', to_jsonb(one));
+
+  perform set_config('musterd.writing', 'on', true);
+  update sync.changes c set state = 'closed', closed_at = clock_timestamp(),
+    outcome = jsonb_build_object('message', case when is_id is null then 'unsent' else 'confirmed' end)
+  where c.change_id = sent.change_id;
+  if is_id is not null then
+    now_is := case when wants is distinct from sent.new -> 'message' then 'waiting' else 'scheduled' end;
+    update mirror.scheduled_messages m set id = is_id, base = sent.new -> 'message', state = now_is, detail = null
+    where m.team_id = of_team and m.local_id = key;
+  else
+    now_is := case when wants is null then 'cancelled' else 'held' end;
+    update mirror.scheduled_messages m set state = now_is, detail = words where m.team_id = of_team and m.local_id = key;
+  end if;
+  if now_is in ('scheduled', 'cancelled') then
+    update sync.edits e set ended_at = clock_timestamp(), ended_how = case now_is when 'scheduled' then 'agreed' else 'withdrawn' end
+    where e.edit_id = edit.edit_id;
+    delete from sync.held_fields h where h.team_id = of_team and h.local_id = key;
+  elsif now_is = 'held' then
+    insert into sync.held_fields as h (team_id, local_id, field, reason, base_value, mirror_value, detail, edit_id)
+    values (of_team, key, 'message', 'review', one.base, wants, words, edit.edit_id)
+    on conflict on constraint held_fields_key do update
+      set reason = excluded.reason, base_value = excluded.base_value, mirror_value = excluded.mirror_value, detail = excluded.detail,
+        edit_id = excluded.edit_id, decision = null, since = clock_timestamp();
+  end if;
+  insert into sync.changes (team_id, local_id, kind, base, old, new, edits, outcome, closed_at, decided_by, decided_role, decided_why, decision_id)
+  values (of_team, key, 'resolve', jsonb_build_object('message', one.base), jsonb_build_object('message', one.base),
+    jsonb_build_object('message', sent.new -> 'message'), sent.edits,
+    jsonb_build_object('message', case when is_id is null then 'unsent' else 'confirmed' end),
+    clock_timestamp(), sync.decider(), session_user, coalesce(reason, ''), sync.new_decision());
+  perform set_config('musterd.writing', writing, true);
+  update sync.due d set mark = null from sync.teams t where t.team_id = of_team and d.team = t.team and d.run_group = 'edits';
+  perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = of_team;
+  return now_is;
+end
+$$;
+comment on function sync.resolve_message(bigint,uuid,bigint,text) is 'Says of a message whose outcome is unknown that the service has it under this id or, without one, that it was not sent. Returns the state that it has now: scheduled, waiting, held or cancelled.';
+revoke execute on function sync.resolve_message(bigint,uuid,bigint,text) from public;
+
 create or replace trigger check_tag before insert or update or delete on mirror.tags
 for each row when (not mirror.is_musterd()) execute function mirror.check_tag();
 create or replace trigger note_request after insert or update on mirror.tags

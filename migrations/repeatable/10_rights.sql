@@ -44,7 +44,7 @@ begin
         format('insert (team_id, local_id, %s) on mirror.conversation_reads', array_to_string(sync.wanted_columns('conversation_read'), ', '))]),
       ('musterd_approver', array['execute on function sync.approve(text, bigint[], text, bigint, bigint[])',
         'execute on function sync.reject(text, bigint[], text, boolean, bigint, bigint[])',
-        'execute on function sync.undecide(bigint, text, boolean)'])
+        'execute on function sync.undecide(bigint, text, boolean)', 'execute on function sync.resolve_message(bigint, uuid, bigint, text)'])
     ) as v (name, rights)
     join pg_roles r on r.rolname = v.name
     where not exists (select from pg_namespace n, aclexplode(n.nspacl) a where n.nspname = 'mirror' and a.grantee = r.oid)

@@ -152,7 +152,7 @@ const functions = {
   people: 'sync.settled(interval,boolean,xid8)',
   editor: 'mirror.forget_lookups(bigint,text[])',
   approver:
-    'sync.approve(text,bigint[],text,bigint,bigint[]) sync.reject(text,bigint[],text,boolean,bigint,bigint[]) sync.undecide(bigint,text,boolean)',
+    'sync.approve(text,bigint[],text,bigint,bigint[]) sync.reject(text,bigint[],text,boolean,bigint,bigint[]) sync.resolve_message(bigint,uuid,bigint,text) sync.undecide(bigint,text,boolean)',
   daemon: 'sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,bigint,text,boolean)',
   owner:
     'mirror.bound_lookups() mirror.cancel_messages() mirror.check_conversation_read() mirror.check_message() mirror.check_tag() mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.note_request() mirror.require_write(bigint,text) mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.decide_batch(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.decide_requests(text,bigint,jsonb,text,text,boolean,bigint) sync.edit_states(xid8) sync.keep_runs() sync.note_agreed() sync.note_request(bigint,uuid,text,jsonb,jsonb) sync.note_role_arrival() sync.require_approver() sync.session_sees(bigint) sync.undecide_requests(bigint,text,bigint) sync.withdraw_request(bigint,uuid,text)',
@@ -229,7 +229,8 @@ describe.each(places)('least privilege on $name', (server) => {
        grant select on all tables in schema report to ${roles.daemon};
        grant execute on function sync.approve(text, bigint[], text, bigint, bigint[]) to ${roles.daemon};
        grant execute on function sync.reject(text, bigint[], text, boolean, bigint, bigint[]) to ${roles.daemon};
-       grant execute on function sync.undecide(bigint, text, boolean) to ${roles.daemon}`,
+       grant execute on function sync.undecide(bigint, text, boolean) to ${roles.daemon};
+       grant execute on function sync.resolve_message(bigint, uuid, bigint, text) to ${roles.daemon}`,
     );
     await owner.close();
     await runSqlText(

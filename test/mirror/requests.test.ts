@@ -547,6 +547,166 @@ describe('what is decided', () => {
   });
 });
 
+describe('what a person finds out about a message of which no answer came', () => {
+  const unknown = async (changes?: Parameters<typeof insert>[0]) => {
+    await as('anna', insert(changes));
+    await hold();
+    await open();
+    await force(`update sync.held_fields set decision = 'spent', since = '2020-01-01', run_id = null;
+      update mirror.scheduled_messages set state = 'unknown', detail = 'no answer'`);
+  };
+  const resolve = (id: string, who = 'ben', reason = `'I looked'`) =>
+    as(who, `select sync.resolve_message(41, '${key}', ${id}, ${reason}) as state`);
+  const message = async () =>
+    (
+      await query(`select *, sync.wanted('message', to_jsonb(m)) as wanted from mirror.scheduled_messages m`)
+    )[0] as Row;
+  const pushes = () =>
+    query(
+      `select state, outcome, closed_at is not null as is_closed from sync.changes where kind = 'push' order by change_id`,
+    );
+  const decided = () =>
+    query(`select local_id, user_id, base, old, new, edits, outcome, state, decided_by, decided_why, batch, decision_id is not null as is_numbered
+      from sync.changes where kind = 'resolve'`);
+  const holds = () =>
+    query('select reason, base_value, mirror_value, detail, batch, decision, edit_id from sync.held_fields');
+  const lasting = async () =>
+    (await query('select edit_id, new_value from sync.edits where ended_at is null'))[0] as Row | undefined;
+
+  it('it was sent: the row has its id and what was sent, and nothing else of it changes', async () => {
+    await unknown({ template_id: '12', attachments: `'[{"name":"a"}]'`, gallery: `'[]'`, is_email: 'true' });
+    const before = await message();
+    const edit = await lasting();
+    expect(await resolve('900')).toEqual([{ state: 'scheduled' }]);
+    expect(await message()).toEqual({
+      ...before,
+      id: 900n,
+      base: before['wanted'],
+      state: 'scheduled',
+      detail: null,
+    });
+    expect((await edits()).map((one) => one['ended_how'])).toEqual(['agreed']);
+    expect(await holds()).toEqual([]);
+    expect(await pushes()).toEqual([{ state: 'closed', outcome: { message: 'confirmed' }, is_closed: true }]);
+    expect(await decided()).toEqual([
+      {
+        local_id: key,
+        user_id: null,
+        base: { message: null },
+        old: { message: null },
+        new: { message: before['wanted'] },
+        edits: { message: Number(edit?.['edit_id']) },
+        outcome: { message: 'confirmed' },
+        state: 'closed',
+        decided_by: 'ben',
+        decided_why: 'I looked',
+        batch: null,
+        is_numbered: true,
+      },
+    ]);
+  });
+
+  it.each([
+    ['replaced', `update mirror.scheduled_messages set text = 'Bye'`, false],
+    ['cancelled', 'delete from mirror.scheduled_messages', true],
+  ])('it was sent, and is to be %s: that waits on', async (_, edited, cancels) => {
+    await unknown();
+    const sent = (await message())['wanted'];
+    await as('carl', edited);
+    const edit = await lasting();
+    expect(await resolve('900')).toEqual([{ state: 'waiting' }]);
+    expect(await message()).toMatchObject({ id: 900n, base: sent, state: 'waiting', cancels });
+    expect(await lasting()).toEqual(edit);
+    expect(await decided()).toMatchObject([{ new: { message: sent } }]);
+    expect(await query('select base, wanted from sync.requests')).toEqual([
+      { base: sent, wanted: edit?.['new_value'] },
+    ]);
+  });
+
+  it('it was not sent: it waits for another approval', async () => {
+    await unknown();
+    const before = await message();
+    const edit = await lasting();
+    expect(await resolve('null', 'ben', 'null')).toEqual([{ state: 'held' }]);
+    const words = 'a person found that it was not sent';
+    expect(await message()).toEqual({ ...before, state: 'held', detail: words });
+    expect(await holds()).toEqual([
+      {
+        reason: 'review',
+        base_value: null,
+        mirror_value: before['wanted'],
+        detail: words,
+        batch: 'abc123abc123',
+        decision: null,
+        edit_id: edit?.['edit_id'],
+      },
+    ]);
+    expect(await query(`select from sync.held_fields where since > '2020-01-02'`)).toHaveLength(1);
+    expect(await pushes()).toEqual([{ state: 'closed', outcome: { message: 'unsent' }, is_closed: true }]);
+    expect(await decided()).toMatchObject([{ outcome: { message: 'unsent' }, decided_why: '' }]);
+    expect(await lasting()).toEqual(edit);
+    await expect(as('anna', `select * from sync.approve('abc123abc123')`)).rejects.toThrow('anna wrote');
+    expect(await as('ben', `select outcome from sync.approve('abc123abc123')`)).toEqual([
+      { outcome: 'approved' },
+    ]);
+  });
+
+  it('it was not sent, and was edited since: what it is now waits for an approval', async () => {
+    await unknown();
+    await query(`update mirror.scheduled_messages set text = 'Bye'`);
+    const edit = await lasting();
+    expect(await resolve('null')).toEqual([{ state: 'held' }]);
+    expect(await holds()).toMatchObject([
+      { reason: 'review', mirror_value: edit?.['new_value'], batch: null, edit_id: edit?.['edit_id'] },
+    ]);
+  });
+
+  it('it was not sent, and is to be cancelled: it is', async () => {
+    await unknown();
+    await query('delete from mirror.scheduled_messages');
+    expect(await resolve('null')).toEqual([{ state: 'cancelled' }]);
+    expect(await state()).toMatchObject({
+      state: 'cancelled',
+      cancels: true,
+      detail: 'a person found that it was not sent',
+    });
+    expect((await edits()).at(-1)?.['ended_how']).toBe('withdrawn');
+    expect(await holds()).toEqual([]);
+    expect(await query('select from sync.requests')).toEqual([]);
+  });
+
+  it('nothing else is resolved', async () => {
+    expect(await said(`select sync.resolve_message(41, '${key}', 900, null)`)).toBe(
+      `There is no message ${key} of team 41`,
+    );
+    await query(insert());
+    await open();
+    expect(await said(`select sync.resolve_message(41, '${key}', 900, null)`)).toBe(
+      'This message is waiting: there is nothing to resolve',
+    );
+    await force(`update mirror.scheduled_messages set state = 'unknown'`);
+    await query(insert({ local_id: 'gen_random_uuid()' }));
+    await force(`update mirror.scheduled_messages set id = 900 where local_id <> '${key}'`);
+    expect(await said(`select sync.resolve_message(41, '${key}', 900, null)`)).toBe(
+      'Another message has the id 900',
+    );
+    expect(await decided()).toEqual([]);
+    expect(await pushes()).toMatchObject([{ state: 'open' }]);
+  });
+
+  it('approvers alone may', async () => {
+    const may = async (role: string) =>
+      (
+        await query(
+          `select has_function_privilege('${role}', 'sync.resolve_message(bigint,uuid,bigint,text)', 'execute') as may`,
+        )
+      )[0]?.['may'];
+    expect(await may('musterd_approver')).toBe(true);
+    for (const role of ['musterd_reader', 'musterd_editor', 'musterd_messenger'])
+      expect(await may(role)).toBe(false);
+  });
+});
+
 describe('sync.settled()', () => {
   const settled = () =>
     query(
