@@ -20,6 +20,9 @@ export const waitOption = [
   'how long to wait for another run to end; else exit 75',
 ] as const;
 
+/** An option for commands that edit or decide in somebody's name. */
+export const asOption = ['--as <person>', 'in whose name (or MUSTERD_ACTOR)'] as const;
+
 export interface Adding<C> {
   /** Sets the group of `--help` for the commands that follow. */
   readonly group: (name: HelpGroup) => void;

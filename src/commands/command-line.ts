@@ -219,7 +219,10 @@ export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
   const wire = (command: Command, action: Action) => {
     command.action(async (...passed: unknown[]) => {
       const options = command.opts();
-      const words = passed.slice(0, -2).flatMap((arg) => (typeof arg === 'string' ? [arg] : []));
+      const words = passed
+        .slice(0, -2)
+        .flat()
+        .flatMap((arg) => (typeof arg === 'string' ? [arg] : []));
       const isSql = command.name() === 'sql';
       const json = options['json'] === true || (isSql && options['format'] === 'json');
       const isShown = !json && !endless.has(command.name());

@@ -1,7 +1,5 @@
 /** The commands by which a person decides: plans, held fields, going back. Each module is loaded only when it is called. */
-import { type Adding, type WithOptions, waitOption } from './add-commands.ts';
-
-const asOption = ['--as <person>', 'who decides (or MUSTERD_ACTOR)'] as const;
+import { type Adding, asOption, type WithOptions, waitOption } from './add-commands.ts';
 
 const onlyOption = [
   '--only <user,…>',

@@ -36,6 +36,11 @@ export function printLine(stream: Stream, text: string): void {
   stream.write(`${text}\n`);
 }
 
+/** A line of a sheet: what it is, and its value. */
+export function printField({ out }: Pick<Context, 'out'>, what: string, value: string): void {
+  printLine(out, `${what.padEnd(18)}${printable(value)}`);
+}
+
 /** A progress bar only asks whether the stream is a terminal, and writes to it. */
 export const asTerminal = (stream: Stream): NodeJS.WritableStream => stream as NodeJS.WriteStream;
 

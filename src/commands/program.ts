@@ -6,6 +6,7 @@ import type { Stream } from './context.ts';
 import { addFileCommands, readPlanOptions, withFileOptions } from './file-commands.ts';
 import { type HelpGroup, helpBelow, shells } from './help.ts';
 import { addHoldingCommands, addReturningCommands } from './holding-commands.ts';
+import { addRequestCommands } from './request-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
 
 const collect = (value: string, all: readonly string[] = []) => [...all, value];
@@ -145,12 +146,17 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
     .exitOverride();
   const group = (name: HelpGroup) => void program.commandsGroup(`${name}:`);
   const json = (command: Command) => command.option('--json', 'print JSON instead of text');
-  const add = (name: string, description: string, action: Action) => {
-    const command = program.command(name).description(description);
-    command.addHelpText('after', () => helpBelow(command.name()));
-    wire(command, action);
-    return command;
-  };
+  const below =
+    (parent: Command, path = '') =>
+    (name: string, description: string, action: Action, isDefault = false) => {
+      const command = parent.command(name, { isDefault }).description(description);
+      command.addHelpText('after', () => helpBelow(`${path} ${command.name()}`.trim()));
+      wire(command, action);
+      return command;
+    };
+  const add = below(program);
+  const family = (name: string, description: string) =>
+    below(program.command(name).description(description), name);
   group('Run');
   json(
     add('reconcile', 'do one complete run, both ways', async (context) =>
@@ -175,18 +181,19 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
       (await import('./migrate.ts')).migrateCommand(context),
     ),
   );
-  const lookups = program.command('lookups').description('manage addresses to look users up by');
-  const addLookups = json(
-    lookups.command('add <file>').description('add them from a file, one per line; - for stdin'),
-  );
-  addLookups.addHelpText('after', () => helpBelow('lookups add'));
-  wire(addLookups, async (context, _, [file = '-']) =>
-    (await import('./lookups.ts')).addLookupsCommand(context, file),
+  const lookups = family('lookups', 'manage addresses to look users up by');
+  json(
+    lookups(
+      'add <file>',
+      'add them from a file, one per line; - for stdin',
+      async (context, _, [file = '-']) => (await import('./lookups.ts')).addLookupsCommand(context, file),
+    ),
   );
   const adding = { add, json, group };
   addReadingCommands<Command>(adding);
   addServiceCommands(adding);
   addHoldingCommands<Command>(adding);
+  addRequestCommands<Command>({ ...adding, family });
   addFileCommands<Command>(adding, collect);
   addReturningCommands<Command>(adding);
   group('Look');

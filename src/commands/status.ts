@@ -8,8 +8,8 @@ import { placeInJson } from './adopt.ts';
 import { inPlural } from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { printJson, printLine } from './output.ts';
-import { plural, printable } from '../model/in-words.ts';
+import { printField, printJson, printLine } from './output.ts';
+import { plural } from '../model/in-words.ts';
 import { withMirrorOf } from './setup.ts';
 
 /** Shows the state of the mirror, read from the mirror alone. */
@@ -93,9 +93,6 @@ export function pendingLines({
     `without the edits made with triggers off: report.pending compares every user; ${last}`,
   ];
 }
-
-const printField = ({ out }: Context, what: string, value: string) =>
-  printLine(out, `${what.padEnd(18)}${printable(value)}`);
 
 function printConnection(context: Context, { url, psql, stays }: ShownConnection): void {
   printField(context, 'database', url);

@@ -16,7 +16,12 @@ const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   resync: ['--adopt-service'],
   dump: ['-o', '/nowhere/musterd.sql.gz'],
   restore: [fileURLToPath(import.meta.url)],
+  'schedule cancel': ['7c9e6679-7425-40de-944b-e07fc1f90ae7'],
+  'schedule resolve': ['7c9e6679-7425-40de-944b-e07fc1f90ae7', '--was-not-sent'],
+  'schedule show': ['7c9e6679-7425-40de-944b-e07fc1f90ae7'],
+  'schedule update': ['7c9e6679-7425-40de-944b-e07fc1f90ae7', '--text', 'Hello'],
   sql: ['select 1'],
+  'tag create': ['VIP'],
   undo: ['1'],
   why: ['41000001'],
 };
@@ -33,6 +38,7 @@ const program = createProgram({ version: '0', out: silent, err: silent, wire: ()
 export const everyCommand = leavesOf(program).map(([name, command]) => ({
   name,
   hasJson: command.options.some(({ long }) => long === '--json'),
+  takesMany: command.registeredArguments.some(({ variadic }) => variadic),
 }));
 
 export const wellUsed = (name: string): readonly string[] => [

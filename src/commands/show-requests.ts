@@ -1,0 +1,146 @@
+/** Words about tags, messages and read conversations that people ask for in SQL. */
+import { showTime } from '../model/field-values.ts';
+import { plural, printable } from '../model/in-words.ts';
+import type { RequestMove, ShownRequest, WrittenRequests } from '../runs/write-requests.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import { inMarkdown, printField, printJson, printLine } from './output.ts';
+import { printTable } from './print-table.ts';
+import { codeOfSettled } from './show-settled.ts';
+
+const kinds = { tag: 'tag', message: 'message', conversation_read: 'conversation' } as const;
+
+/** What a run would do, or what there is. */
+function whatOf({ field, id, state, cancels }: ShownRequest): string {
+  if (field !== 'message' || (state !== 'waiting' && state !== 'held')) return kinds[field];
+  return cancels ? 'cancel' : id === null ? 'create' : 'replace';
+}
+
+const dueOf = ({ local_time, timezone }: ShownRequest) =>
+  local_time === null ? '' : `${local_time} ${timezone}`;
+
+function targetOf({ target_kind, target, recipients }: ShownRequest): string {
+  if (target === null) return '';
+  if (target_kind !== 'numbers') return `${target_kind} ${target}`;
+  return recipients !== null && recipients > 3n ? `${recipients} numbers` : target;
+}
+
+const becauseOf = ({ reason, detail }: ShownRequest) => [reason, detail].filter(Boolean).join(': ');
+
+const head = ['what', 'local_id', 'state', 'at', 'inbox', 'sender', 'to', 'text', 'because'];
+const cellsOf = (request: ShownRequest) => [
+  whatOf(request),
+  request.local_id,
+  request.state,
+  dueOf(request),
+  request.inbox ?? request.inbox_id,
+  request.sender ?? request.user_id,
+  targetOf(request),
+  request.text ?? (request.template_id === null ? '' : `template ${request.template_id}`),
+  becauseOf(request),
+];
+
+/** What a person has to do now; several requests can wait for the same. */
+function askedOf({ state, batch, local_id }: ShownRequest): string | null {
+  if (state === 'unknown')
+    return `Nobody knows whether the service has ${local_id}: look there, then musterd schedule resolve ${local_id} --is <id>, or --was-not-sent`;
+  return state === 'held' && batch !== null
+    ? `Waits for somebody who did not write it: musterd approve ${batch} --reason …`
+    : null;
+}
+
+function nextOf(request: ShownRequest): string {
+  const asked = askedOf(request);
+  if (asked !== null) return asked;
+  switch (request.state) {
+    case 'waiting':
+      return 'The next run sends it or, before that, holds it until somebody approves it: a daemon does so in a moment, else "musterd reconcile".';
+    case 'held':
+      return 'It stays as it is until it is edited or taken back.';
+    case 'refused':
+      return 'Nothing: the service does not take it like this.';
+    case 'scheduled':
+      return `The service sends it at ${dueOf(request)}.`;
+    default:
+      return 'Nothing: it is over.';
+  }
+}
+
+export function printRequests(
+  context: Pick<Context, 'out' | 'env'>,
+  requests: readonly ShownRequest[],
+): void {
+  if (requests.length === 0) return;
+  printTable(context, head, requests.map(cellsOf));
+  for (const line of new Set(requests.flatMap((one) => askedOf(one) ?? []))) printLine(context.out, line);
+}
+
+export function printRequestsInMarkdown({ out }: Context, requests: readonly ShownRequest[]): void {
+  if (requests.length === 0) return;
+  printLine(out, `\n## ${plural(requests.length, 'request')} besides users\n`);
+  for (const request of requests) {
+    const cells = cellsOf(request).map((cell, at) => (cell ? `${head[at]} ${inMarkdown(String(cell))}` : ''));
+    printLine(out, `- ${cells.filter(Boolean).join(', ')}`);
+  }
+}
+
+/** What was written and what becomes of it. @returns 3 if it is known that a person has to decide */
+export function showWritten(context: Context, { requests, states }: WrittenRequests): ExitCode {
+  if (context.json) printJson(context, { requests });
+  else {
+    printTable(context, head, requests.map(cellsOf));
+    for (const line of new Set(requests.map(nextOf))) printLine(context.err, printable(line));
+  }
+  return states === null ? exitCode.ok : codeOfSettled(states);
+}
+
+export function showList(context: Context, requests: readonly ShownRequest[]): ExitCode {
+  if (context.json) printJson(context, { requests });
+  else if (requests.length === 0) printLine(context.err, 'There is none.');
+  else printRequests(context, requests);
+  return exitCode.ok;
+}
+
+/** Everything that is known of one request, and what happens next. */
+export function showRequest(
+  context: Context,
+  { request, moves }: { readonly request: ShownRequest; readonly moves: readonly RequestMove[] },
+): ExitCode {
+  if (context.json) {
+    printJson(context, { ...request, next: nextOf(request), moves });
+    return exitCode.ok;
+  }
+  const line = (what: string, value: string | bigint | null) => {
+    if (value !== null && value !== '') printField(context, what, String(value));
+  };
+  const by = (when: Date | null, who: string | null) =>
+    when === null ? '' : `${showTime(when)} by ${who ?? 'nobody knows'}`;
+  const named = (id: bigint | null, name: string | null) => (id === null ? '' : `${id} ${name ?? ''}`.trim());
+  const count = request.recipients === null ? '' : ` (${plural(Number(request.recipients), 'recipient')})`;
+  line(whatOf(request), request.local_id);
+  line('service has it as', request.id);
+  line('state', [request.state, becauseOf(request)].filter(Boolean).join(', '));
+  line('due', dueOf(request));
+  line('inbox', named(request.inbox_id, request.inbox));
+  line('sender', named(request.user_id, request.sender));
+  line('to', request.target === null ? '' : `${request.target_kind} ${request.target}${count}`);
+  line('template', request.template_id);
+  line('text', request.text);
+  line('edited', by(request.edited_at, request.edited_by));
+  line('approved', by(request.approved_at, request.approved_by));
+  if (moves.length > 0)
+    printTable(
+      context,
+      ['when', 'kind', 'outcome', 'by', 'why', 'run', 'request'],
+      moves.map((one) => [
+        showTime(one.opened_at),
+        one.kind,
+        one.outcome,
+        one.decided_by,
+        one.decided_why,
+        one.run_id,
+        one.request_id,
+      ]),
+    );
+  line('next', nextOf(request));
+  return exitCode.ok;
+}
