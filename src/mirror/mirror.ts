@@ -8,13 +8,6 @@ import type { Id } from '../model/id.ts';
 import type { ListedResource } from '../model/listed-resource.ts';
 import type { ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
-import type {
-  OpenRequest,
-  RequestResult,
-  RequestState,
-  RequestToHold,
-  ShownMessage,
-} from '../model/request.ts';
 import type { StoppedPushes } from '../model/waiting.ts';
 import type { KnownListing, ListingRest, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamAnswer } from '../model/team.ts';
@@ -58,18 +51,8 @@ import {
   readTaken,
   toResting,
 } from './team/read-rest.ts';
-import { readDueMessages, readRequests } from './requests/requests-read.ts';
-import {
-  applyRequestResult,
-  applyShown,
-  giveUpRequest,
-  holdRequest,
-  markRequestSent,
-  openRequest,
-  passTime,
-} from './requests/requests-write.ts';
+import { createRequests } from './requests/request-mirror.ts';
 import { movesRole, writeRoles } from './users/roles.ts';
-import type { RunOf } from './users/users-write.ts';
 import { noteStale } from './team/stale.ts';
 import { compareAtFirstSight, compareShownUsers, readDifferingUsers } from './users/users-compare.ts';
 import { readUnseenUsers } from './users/users-read.ts';
@@ -171,30 +154,6 @@ function createRecording(record: (ids: readonly Id[]) => Promise<void>) {
 
 type Reads = ReturnType<typeof createReads>;
 
-/** What is asked of the service besides edits of users. */
-function createRequests(
-  db: Database,
-  run: RunOf,
-  known: KnownTeam | undefined,
-  write: <R>(work: LeasedWork<R>) => Promise<R>,
-) {
-  const { teamId } = run;
-  return {
-    areThere: () => Promise.resolve(known?.hasRequests !== false),
-    read: () => readRequests(db.kysely, teamId),
-    passTime: () => write((tx) => passTime(tx, teamId)),
-    readDue: (most: number) => readDueMessages(db.kysely, teamId, most),
-    applyShown: (localId: string, found: ShownMessage | null) =>
-      write((tx) => applyShown(tx, run, localId, found)),
-    hold: (held: RequestToHold) => write((tx) => holdRequest(tx, run, held)),
-    giveUp: (request: RequestState, detail: string) => write((tx) => giveUpRequest(tx, run, request, detail)),
-    open: (request: RequestState) => write((tx) => openRequest(tx, run, request)),
-    markSent: (request: RequestState, open: OpenRequest) =>
-      write((tx) => markRequestSent(tx, teamId, request.localId, open)),
-    apply: (result: RequestResult) => write((tx) => applyRequestResult(tx, run, result)),
-  };
-}
-
 const namesAsBegun = (known: KnownTeam | undefined): NameSafety | undefined =>
   known === undefined ? undefined : nameSafetyOf(known.learned.get(keepsNameProbe));
 
@@ -245,7 +204,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     inSnapshot: <R>(work: (reads: Reads) => Promise<R>) =>
       recording(() => reader.inSnapshot((reads) => work({ ...reads, ...asBegun(reads) })))(),
     ...asBegun(reader),
-    requests: createRequests(db, run, known, write),
+    requests: createRequests(db, run, known?.hasRequests !== false, write),
     applyTeam: async (answer: TeamAnswer) => {
       if (known !== undefined && isSameTeam(known, answer.head)) return;
       const team = await answer.readTeam();
