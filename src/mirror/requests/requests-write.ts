@@ -293,16 +293,16 @@ async function applyMoved(
       update mirror.scheduled_messages m set base = m.base || ${toJson(shown)}::jsonb, read_at = clock_timestamp(), raw = ${toJson(raw)}::jsonb
       from mirror.scheduled_messages o
       where m.team_id = ${teamId} and m.local_id = ${localId} and o.team_id = m.team_id and o.local_id = m.local_id
-      returning o.base as was, m.base as is, m.team_id, m.local_id
+      returning o.base as was, m.base as has, m.team_id, m.local_id
     ),
     noted as (
       insert into sync.changes (team_id, local_id, run_id, kind, base, old, new, closed_at)
       select team_id, local_id, ${runId}, 'pull', jsonb_build_object('message', was), jsonb_build_object('message', was),
-        jsonb_build_object('message', is), clock_timestamp()
+        jsonb_build_object('message', has), clock_timestamp()
       from moved
     )
     insert into sync.held_fields as h (team_id, local_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, detail, run_id)
-    select e.team_id, e.local_id, 'message', e.edit_id, 'conflict', m.was, e.new_value, m.is, m.is, '', ${runId}
+    select e.team_id, e.local_id, 'message', e.edit_id, 'conflict', m.was, e.new_value, m.has, m.has, '', ${runId}
     from moved m join sync.edits e on e.team_id = m.team_id and e.local_id = m.local_id and e.ended_at is null
     where e.new_value is not null
     on conflict (team_id, user_id, field, local_id) do update set reason = excluded.reason, base_value = excluded.base_value,
