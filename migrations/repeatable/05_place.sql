@@ -19,6 +19,7 @@ as $$
 begin
   return (
     select jsonb_build_object('team_id', t.team_id, 'four_eyes', coalesce(t.four_eyes, false),
+      'writes', coalesce(t.writes, '{}'),
       'team', (select jsonb_build_object('name', m.name, 'list_size', m.list_size, 'members', m.members) from mirror.teams m where m.team_id = t.team_id),
       'learned', (
         select jsonb_object_agg(l.topic, jsonb_build_object('value', l.value,

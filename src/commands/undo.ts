@@ -46,7 +46,12 @@ export async function undoCommand(
     const applied = options.apply === true;
     const confirmation = confirmationOf(context, options);
     const plan = applied
-      ? await applyUndo(db, { ...leaseWait(context, config), push: config.push }, undone, confirmation)
+      ? await applyUndo(
+          db,
+          { ...leaseWait(context, config), push: config.push, write: config.write },
+          undone,
+          confirmation,
+        )
       : await planUndo(db.kysely, config, undone);
     if (context.json) printJson(context, inJson(undone, plan, applied));
     else printPlan(context, undone, plan, applied);

@@ -115,37 +115,49 @@ export interface ShownMessage {
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
+/** The columns of all kinds that say in short what is asked for. */
+interface WantedColumns {
+  readonly tag?: string;
+  readonly text?: string;
+  readonly template_id?: Id | number;
+  readonly list_id?: Id | number;
+  readonly conversation_id?: Id | number;
+  readonly phone_number?: string;
+  readonly target?: string;
+  readonly targets?: readonly string[];
+  readonly execute_at?: string;
+  readonly inbox_id?: Id | number;
+}
+
 const mostCharacters = 60;
 
 function shortText(text: string): string {
-  const characters = [...text.replaceAll(/\s+/g, ' ')];
-  return characters.length <= mostCharacters
-    ? characters.join('')
-    : `${characters.slice(0, mostCharacters).join('')}…`;
+  const characters = Array.from(text.replaceAll(/\s+/g, ' '));
+  const isLong = characters.length > mostCharacters;
+  return characters.slice(0, mostCharacters).join('') + (isLong ? '…' : '');
 }
 
-const numbered = (what: string, id: unknown) => (id === undefined ? undefined : `${what} ${String(id)}`);
+const numbered = (what: string, id: Id | number | undefined) =>
+  id === undefined ? undefined : `${what} ${id}`;
 
 /** Who gets a message, or whose conversations were read. */
-function targetInWords(wanted: Wanted, others: string): string {
-  const { list_id, conversation_id, phone_number, target, targets = [] } = wanted;
-  const [first, ...more] = targets as readonly string[];
+function targetInWords(wanted: WantedColumns, others: string): string {
+  const { list_id, conversation_id, phone_number, target, targets: [first = '', ...more] = [] } = wanted;
   const one =
     numbered('list', list_id) ?? numbered('conversation', conversation_id) ?? phone_number ?? target;
-  return String(one ?? (more.length === 0 ? first : `${more.length + 1} ${others}`));
+  return one ?? (more.length === 0 ? first : `${more.length + 1} ${others}`);
 }
 
 /** What is asked for in short, as in `mirror.field_text()`. `undefined`: this is no request. */
-export function wantedInWords(wanted: Wanted): string | undefined {
-  if ('tag' in wanted) return String(wanted['tag']);
-  if ('execute_at' in wanted) {
-    const { text, template_id, execute_at } = wanted;
-    const said = text === undefined || text === '' ? undefined : `"${shortText(String(text))}"`;
-    const what = said ?? numbered('template', template_id) ?? 'attachments';
-    const time = String(execute_at).slice(0, 'YYYY-MM-DD hh:mm'.length).replace('T', ' ');
-    return `${what} to ${targetInWords(wanted, 'numbers')}, ${time} UTC`;
+export function wantedInWords(wanted: WantedColumns): string | undefined {
+  const { tag, text = '', template_id, execute_at, inbox_id } = wanted;
+  if (tag !== undefined) return tag;
+  if (execute_at !== undefined) {
+    const said = text === '' ? numbered('template', template_id) : `"${shortText(text)}"`;
+    const time = execute_at.slice(0, 'YYYY-MM-DD hh:mm'.length).replace('T', ' ');
+    return `${said ?? 'attachments'} to ${targetInWords(wanted, 'numbers')}, ${time} UTC`;
   }
-  if ('inbox_id' in wanted)
-    return `${targetInWords(wanted, 'conversations')} in inbox ${String(wanted['inbox_id'])}`;
-  return undefined;
+  return inbox_id === undefined
+    ? undefined
+    : `${targetInWords(wanted, 'conversations')} in inbox ${inbox_id}`;
 }

@@ -1,24 +1,19 @@
 /** The settings of a run. */
 import type { Segment } from '../model/contact-count.ts';
+import type { Writes } from '../model/kept-settings.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import type { Policy } from './merge/merge-field.ts';
 import type { AbsenceSettings, Scope } from './missing-rows.ts';
 import type { PushSettings } from './push/record.ts';
 
-/** What may be written besides users (`write`), and the limits beyond which it waits for a person. */
-export interface WriteSettings {
-  readonly tags: boolean;
-  /** `unattended`: nobody has to approve a message. */
-  readonly schedule: boolean | 'unattended';
-  readonly conversations: boolean;
+/** What may be written besides users, and the limits beyond which it waits for a person. */
+export interface WriteSettings extends Writes {
   /** Tags that may be made within a day. */
   readonly maxNewTags: number;
   /** Messages that may be due on one day. */
   readonly maxMessages: number;
   /** Recipients of the messages that are due on one day. */
   readonly maxRecipients: number;
-  /** IANA name of the zone in which people are told when a message is due, and in which a day begins. */
-  readonly timezone: string;
 }
 
 export interface ReconcileSettings {

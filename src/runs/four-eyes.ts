@@ -1,37 +1,25 @@
 /** Four eyes: nobody decides about their own edits (`push.fourEyes`). */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import type { Database, Transaction } from '../mirror/db/database.ts';
+import type { Transaction } from '../mirror/db/database.ts';
 import { actFor, type AnsweredEdit } from '../mirror/users/decide-edits.ts';
-import { readFourEyes, writeFourEyes } from '../mirror/team/pinned-teams.ts';
 import { plural } from '../model/in-words.ts';
-
-type Settings = Pick<Config, 'team' | 'push'>;
+import type { KeptSettings } from '../model/kept-settings.ts';
+import { type Settings, tightenSettings } from './keep-settings.ts';
 
 /** What an edit waits for if it is not approved, or if its approval is void. */
 export const waitsFor = ({ push }: Pick<Config, 'push'>): 'limit' | 'review' =>
   push.approve === 'always' ? 'review' : 'limit';
 
-/** Sets who decides or edits in this transaction. A command may switch four eyes on, but only a run switches them off. */
+/** Sets who decides or edits in this transaction, by settings that allow no more than before. @returns these */
 export async function actAs(
   tx: Transaction,
-  { team, push }: Settings,
+  settings: Settings,
   actor: string | undefined,
-): Promise<void> {
-  if (push.fourEyes) await writeFourEyes(tx, team, true);
+): Promise<KeptSettings | null> {
+  const kept = await tightenSettings(tx, settings);
   if (actor !== undefined) await actFor(tx, actor);
-}
-
-/** Stores the setting for all who decide, in SQL too. Only `reconcile` and `daemon` switch it off. */
-export async function keepFourEyes(
-  db: Database,
-  { config: { team, push }, command }: { readonly config: Settings; readonly command: string },
-  known: { readonly fourEyes: boolean },
-): Promise<void> {
-  const { fourEyes } = push;
-  if (known.fourEyes === fourEyes) return;
-  if (fourEyes || command === 'reconcile' || command === 'daemon')
-    await db.transaction((tx) => writeFourEyes(tx, team, fourEyes));
+  return kept;
 }
 
 /**
@@ -44,9 +32,7 @@ export async function decideFor(
   settings: Settings,
   actor: string | undefined,
 ): Promise<boolean> {
-  await actAs(tx, settings, actor);
-  const { team } = settings;
-  const fourEyes = (await readFourEyes(tx, team)) ?? settings.push.fourEyes;
+  const { fourEyes } = (await actAs(tx, settings, actor)) ?? settings.push;
   if (!fourEyes || actor !== undefined) return fourEyes;
   throw new MusterdError('usage', 'push.fourEyes: nobody approves what they edited themselves', {
     hint: 'Say who decides: --as <person>, or MUSTERD_ACTOR.',

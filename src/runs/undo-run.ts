@@ -70,7 +70,7 @@ const moved = (what: string) =>
  */
 export async function applyUndo(
   db: Database,
-  leased: LeasedTeam & Pick<Config, 'push'>,
+  leased: LeasedTeam & Pick<Config, 'push' | 'write'>,
   undone: UndoTarget,
   { actor, why, seen }: Confirmation & { readonly seen?: readonly string[] },
 ): Promise<UndoPlan> {

@@ -24,7 +24,7 @@ import type { Connections } from '../service/connections.ts';
 import type { ServiceEvent } from '../service/event.ts';
 import { withSmallNursery } from '../service/small-nursery.ts';
 import { logRunEvent } from './log-events.ts';
-import { keepFourEyes } from './four-eyes.ts';
+import { keepSettings } from './keep-settings.ts';
 import { requireSchema } from './open.ts';
 import { createService, credentialUses, requireService, sharePace } from './open-service.ts';
 import { type BegunRun, createRecord, type RunReport } from './run-record.ts';
@@ -186,7 +186,7 @@ async function runUnderLease<Result>(
       await pinTeam(db, config.team, id);
       await noteTeam(db, runId, id);
     }
-    await keepFourEyes(db, kind, known);
+    await keepSettings(db, kind, known.kept);
     mirror = createMirror(db, lease, id, runId, known);
     const monotonicMs = () => systemClock.monotonicMs();
     const keepTeam = async (compared: TeamAnswer) => {

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
+import { keptFrom, type KeptSettings, type Writes } from '../../model/kept-settings.ts';
 import type { EditedUser } from '../../model/plan.ts';
 import type { Team, TeamHead } from '../../model/team.ts';
 import type { Queryable } from '../db/database.ts';
@@ -36,8 +37,8 @@ export interface KnownTeam {
    * its own pushes, which come after the count, or by a resync. Users adopted by that run are counted already.
    */
   readonly mayLackRoles: boolean;
-  /** Whether people may not approve their own edits (`push.fourEyes`). */
-  readonly fourEyes: boolean;
+  /** The settings by which the database judges what people do in SQL. */
+  readonly kept: KeptSettings;
   /** The place of the whole database. */
   readonly place: KnownPlaceRow;
   /** The edited users, if they were asked for. */
@@ -62,6 +63,7 @@ export interface KnownRow {
     readonly has_stale: boolean;
     readonly may_lack_roles: boolean;
     readonly four_eyes: boolean;
+    readonly writes: Partial<Writes>;
   };
 }
 
@@ -77,6 +79,7 @@ export function toKnown({ known, place }: KnownRow): KnownTeam {
     has_stale: hasStale,
     may_lack_roles: mayLackRoles,
     four_eyes: fourEyes,
+    writes,
   } = known;
   const size = team?.list_size ?? null;
   return {
@@ -89,7 +92,7 @@ export function toKnown({ known, place }: KnownRow): KnownTeam {
     hasRequests,
     hasStale,
     mayLackRoles,
-    fourEyes,
+    kept: keptFrom(fourEyes, writes),
     place,
     edited: undefined,
   };

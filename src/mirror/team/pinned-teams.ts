@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
+import { keptFrom, type KeptSettings, type Writes } from '../../model/kept-settings.ts';
 import type { Team } from '../../model/team.ts';
 import type { Database, Queryable, Transaction } from '../db/database.ts';
 
@@ -59,20 +60,19 @@ export async function writeTeam(tx: Transaction, { id, name, listSize, members, 
       raw = excluded.raw, changed_at = clock_timestamp()`.execute(tx);
 }
 
-/** Whether four eyes were required last; `null` if nobody has said so yet. */
-export async function readFourEyes(db: Queryable, team: string): Promise<boolean | null> {
+/** The settings that count for all who write in SQL; `null` as long as no run has seen the team. */
+export async function readKept(db: Queryable, team: string): Promise<KeptSettings | null> {
   const row = await db
     .selectFrom('sync.teams')
-    .select('four_eyes')
+    .select(['four_eyes', 'writes'])
     .where('team', '=', team)
     .executeTakeFirst();
-  return row?.four_eyes ?? null;
+  return row === undefined ? null : keptFrom(row.four_eyes, row.writes as Partial<Writes>);
 }
 
-/** Stores `push.fourEyes` for all who decide, in SQL too. */
-export async function writeFourEyes(tx: Transaction, team: string, fourEyes: boolean): Promise<void> {
+export async function writeKept(tx: Transaction, team: string, kept: KeptSettings): Promise<void> {
   await sql`
-    update sync.teams set four_eyes = ${fourEyes} where team = ${team} and four_eyes <> ${fourEyes}`.execute(
+    update sync.teams set four_eyes = ${kept.fourEyes}, writes = ${toJson(kept.writes)}::jsonb where team = ${team}`.execute(
     tx,
   );
 }

@@ -3,7 +3,7 @@ import { MusterdError } from '../../errors.ts';
 import type { PageFrame } from '../read/page-reader.ts';
 import { type PageField, readHeldRows } from '../read/page-waiting.ts';
 import { type PageWaiting, readWaitingView } from '../read/page-waiting-view.ts';
-import { readFourEyes } from '../../mirror/team/pinned-teams.ts';
+import { readKept } from '../../mirror/team/pinned-teams.ts';
 import { refusedPage, shownKey, type Verb, whyBarred } from '../render/decide.ts';
 import { href } from '../render/links.ts';
 import { confirmation } from '../render/question.ts';
@@ -40,7 +40,7 @@ export const decisionPatterns = ['/waiting', '/waiting/:batch'] as const;
 /** Four eyes may have been required elsewhere, because a command can do so, too. */
 async function requireKnownName(options: DecideOptions, { question, config }: PostedForm): Promise<void> {
   if (question.isKnown) return;
-  if ((await readFourEyes(options.mirror.db.kysely, config.team)) === true)
+  if ((await readKept(options.mirror.db.kysely, config.team))?.fourEyes === true)
     throw new MusterdError('usage', whyBarred);
 }
 
@@ -242,7 +242,7 @@ async function prepareUndo(
   const { setup, leased } = setupOf(options, posted);
   return async () => {
     await requireKnownName(options, posted);
-    const leasedTeam = { ...leased, push: config.push };
+    const leasedTeam = { ...leased, push: config.push, write: config.write };
     const confirmation = { actor: context.decide?.actor, why, seen };
     return saidOf(
       (await applyUndo(setup.mirror.db, leasedTeam, { kind: 'decision', number }, confirmation)).number,

@@ -1,0 +1,45 @@
+/** Settings that the database keeps, because it judges by them what people do in SQL. */
+
+/** What may be written besides users (`write`). */
+export interface Writes {
+  readonly tags: boolean;
+  /** `unattended`: nobody has to approve a message. */
+  readonly schedule: boolean | 'unattended';
+  readonly conversations: boolean;
+  /** IANA name of the zone in which people are told when a message is due, and in which a day begins. */
+  readonly timezone: string;
+}
+
+export interface KeptSettings {
+  /** Whether people may not approve their own edits (`push.fourEyes`). */
+  readonly fourEyes: boolean;
+  readonly writes: Writes;
+}
+
+const nothing: Writes = { tags: false, schedule: false, conversations: false, timezone: 'UTC' };
+
+/** As the database keeps them: nothing is written that nobody has allowed. */
+export const keptFrom = (fourEyes: boolean, writes: Partial<Writes>): KeptSettings => ({
+  fourEyes,
+  writes: { ...nothing, ...writes },
+});
+
+/** The second of these, as far as it allows no more than the first. */
+export function stricterOf(kept: KeptSettings, wanted: KeptSettings): KeptSettings {
+  const schedules = [kept.writes.schedule, wanted.writes.schedule];
+  return {
+    fourEyes: kept.fourEyes || wanted.fourEyes,
+    writes: {
+      tags: kept.writes.tags && wanted.writes.tags,
+      schedule: [false, true, 'unattended' as const].find((one) => schedules.includes(one)) ?? false,
+      conversations: kept.writes.conversations && wanted.writes.conversations,
+      timezone: wanted.writes.timezone,
+    },
+  };
+}
+
+export const isSameKept = (a: KeptSettings, b: KeptSettings): boolean =>
+  a.fourEyes === b.fourEyes &&
+  (['tags', 'schedule', 'conversations', 'timezone'] as const).every(
+    (setting) => a.writes[setting] === b.writes[setting],
+  );
