@@ -143,6 +143,8 @@ export interface RequestMirror {
   open(request: RequestState): Promise<OpenRequest | null>;
   /** Called right before each write. @returns whether it may leave */
   markSent(request: RequestState, open: OpenRequest): Promise<boolean>;
+  /** The same for what may have left before. */
+  markSentAgain(open: OpenRequest): Promise<void>;
   apply(result: RequestResult): Promise<void>;
 }
 

@@ -190,6 +190,7 @@ const noRequests: RequestMirror = {
   giveUp: unasked,
   open: unasked,
   markSent: unasked,
+  markSentAgain: unasked,
   apply: unasked,
 };
 

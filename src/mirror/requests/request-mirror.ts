@@ -16,6 +16,7 @@ import {
   giveUpRequest,
   holdRequest,
   markRequestSent,
+  markSentAgain,
   openRequest,
   passTime,
 } from './requests-write.ts';
@@ -40,6 +41,7 @@ export function createRequests(
     open: (request: RequestState) => write((tx) => openRequest(tx, run, request)),
     markSent: (request: RequestState, open: OpenRequest) =>
       write((tx) => markRequestSent(tx, teamId, request.localId, open)),
+    markSentAgain: (open: OpenRequest) => write((tx) => markSentAgain(tx, open)),
     apply: (result: RequestResult) => write((tx) => applyRequestResult(tx, run, result)),
   };
 }

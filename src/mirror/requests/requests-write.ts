@@ -163,6 +163,10 @@ export async function markRequestSent(
   return rows.length > 0;
 }
 
+export async function markSentAgain(tx: Transaction, { changeId }: OpenRequest): Promise<void> {
+  await sql`update sync.changes set sent_at = clock_timestamp() where change_id = ${changeId}`.execute(tx);
+}
+
 /** A tag that is there by now has one row: the one that the listing knows, if it does, takes over our own id. */
 async function takeTag(tx: Transaction, { teamId }: RunOf, localId: string, id: Id): Promise<void> {
   const { rows } = await sql`select from mirror.tags where team_id = ${teamId} and id = ${id}`.execute(tx);

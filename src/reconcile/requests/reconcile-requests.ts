@@ -17,6 +17,7 @@ import {
 } from './decide-request.ts';
 import {
   type Answered,
+  canonicalTag,
   findTag,
   readBackMessage,
   readTags,
@@ -31,6 +32,8 @@ const mostReadAgain = 20;
 interface RequestContext extends WritingContext {
   readonly now: Requests;
   readonly quietPeriodMs: number;
+  /** Names of tags that were sent, and may be there soon. */
+  readonly underWay: ReadonlySet<string | null>;
   /** The tags of the service, read once, when they are first needed; `null`: nobody knows them all. */
   readonly tags: () => Promise<TagsByName | null>;
 }
@@ -73,6 +76,25 @@ async function send(context: RequestContext, request: RequestState, open: OpenRe
   await record(context, request, open, isOvertaken ? { ...answered, error: undefined } : answered);
 }
 
+/**
+ * Sends a create once more that got no answer, with the same `local_id`, of which the service makes no second message.
+ * Also where it was edited or taken back since: only so is its id known, by which it is replaced or cancelled. Whatever
+ * keeps this one from being answered says nothing about the first.
+ */
+async function sendAgain(context: RequestContext, request: RequestState, open: OpenRequest): Promise<void> {
+  const { service, mirror, now } = context;
+  const answered = await sendRequest(service, request, open, now, {
+    beforeSend: () => mirror.requests.markSentAgain(open),
+    atStart: () => mirror.requireLease(),
+  });
+  const { kind } = answered.outcome;
+  const outcome: Answered['outcome'] =
+    kind === 'confirmed' || kind === 'unknown'
+      ? answered.outcome
+      : { kind: 'unknown', isForGood: kind === 'refused', detail: 'it was sent, and no answer came' };
+  await record(context, request, open, { ...answered, outcome });
+}
+
 /** Finds out what became of a request that was sent, or was to be, by an earlier run. */
 async function settle(context: RequestContext, request: RequestState, open: OpenRequest): Promise<void> {
   const { service, now, quietPeriodMs } = context;
@@ -89,8 +111,7 @@ async function settle(context: RequestContext, request: RequestState, open: Open
   if (request.id !== null) return await is(await readBackMessage(service, request, open, quietPeriodMs));
   const unknown = unknownOf(request, now, 'it was sent, and no answer came');
   if (unknown.kind === 'unknown' && unknown.isForGood) return await is(unknown);
-  // The service is known to make no second message of the same local_id.
-  await send(context, request, open);
+  await sendAgain(context, request, open);
 }
 
 /** One batch for each message, and one for what else was asked for in one transaction. */
@@ -128,6 +149,10 @@ async function carryOut(
     }
     case 'send': {
       const taken = await takenTag(context, request);
+      if (taken === null && context.underWay.has(tagOf(request)))
+        return notes.partial(
+          `${nameOf(request)} waits for another one of that name, of which no answer came`,
+        );
       if (taken === 'unknown')
         return notes.partial(`${nameOf(request)} waits: the tags of the service could not all be read`);
       const open = await mirror.requests.open(request);
@@ -143,6 +168,9 @@ async function carryOut(
       return decision satisfies never;
   }
 }
+
+const tagOf = ({ kind, wanted, open }: RequestState): string | null =>
+  kind === 'tag' ? canonicalTag(String((wanted ?? open?.sent)?.['tag'])) : null;
 
 /** The tag that is there already; `null`: none is, or it is no tag. */
 async function takenTag({ tags }: RequestContext, request: RequestState) {
@@ -179,10 +207,12 @@ export async function reconcileRequests(
   if (readsAgain) await readAgain(places);
   const part = (request: RequestState, work: () => Promise<void>) => attempt(notes, nameOf(request), work);
   let tags: Promise<TagsByName | null> | undefined;
+  const underWay = new Set<string | null>();
   const context = (now: Requests): RequestContext => ({
     ...places,
     now,
     quietPeriodMs,
+    underWay,
     tags: () => (tags ??= readTags(service)),
   });
   const before = await mirror.requests.read();
@@ -192,13 +222,17 @@ export async function reconcileRequests(
       if (request.open !== null) await settle(context(before), request, request.open);
     });
   const now = open.length === 0 ? before : await mirror.requests.read();
+  for (const request of now.all)
+    if (request.open !== null && request.kind === 'tag') underWay.add(tagOf(request));
   let sent: SentSoFar = { tags: 0, messages: new Map() };
   for (const request of now.all.filter((one) => one.open === null)) {
     const decision = decideRequest(request, now, settings, sent);
     if (decision.kind === 'nothing') continue;
     if (decision.kind === 'send' && decision.verb !== 'cancel') sent = withSent(sent, request);
     await part(request, () => carryOut(context(now), request, decision));
-    // The next tag of that name is the one that was just made.
-    if (request.kind === 'tag' && decision.kind === 'send') tags = undefined;
+    if (request.kind !== 'tag' || decision.kind !== 'send') continue;
+    // The next tag of that name is the one that was just made, once it shows.
+    tags = undefined;
+    underWay.add(tagOf(request));
   }
 }

@@ -107,6 +107,10 @@ export async function sendRequest(
     // Of what the service has, a refusal may mean that its time has come, or that somebody has cancelled it.
     if (isRefused && request.kind === 'message' && request.id !== null)
       return { outcome: await lookAgain(service, request, open, say(error)), requestId };
+    // A tag that is refused may be there all the same, made by a request that came twice.
+    const made =
+      isRefused && request.kind === 'tag' ? findTag((await readTags(service)) ?? new Map(), sent) : undefined;
+    if (made !== undefined) return { outcome: confirmed(made.id), requestId };
     if (isRefused) return { outcome: { kind: 'refused', detail: say(error) }, requestId };
     if (error.phase === 'not-sent' || [401, 429].includes(error.status ?? 0))
       return { outcome: { kind: 'unsent' }, requestId, error };
