@@ -24,7 +24,10 @@ function targetOf({ target_kind, target, recipients }: ShownRequest): string {
   return recipients !== null && recipients > 3n ? `${recipients} numbers` : target;
 }
 
-const becauseOf = ({ reason, detail }: ShownRequest) => [reason, detail].filter(Boolean).join(': ');
+const becauseOf = ({ reason, detail, needs_approval }: ShownRequest) =>
+  [reason, detail, needs_approval ? 'a run holds it until somebody approves it' : '']
+    .filter(Boolean)
+    .join(': ');
 
 const head = ['what', 'local_id', 'state', 'at', 'inbox', 'sender', 'to', 'text', 'because'];
 const cellsOf = (request: ShownRequest) => [
@@ -38,6 +41,10 @@ const cellsOf = (request: ShownRequest) => [
   request.text ?? (request.template_id === null ? '' : `template ${request.template_id}`),
   becauseOf(request),
 ];
+
+/** A person has to decide about it, or to find out what became of it. */
+export const waitsForPerson = ({ state, reason, needs_approval }: ShownRequest): boolean =>
+  state === 'unknown' || needs_approval || (state === 'held' && reason !== 'rejected' && reason !== 'asked');
 
 /** What a person has to do now; several requests can wait for the same. */
 function askedOf({ state, batch, local_id }: ShownRequest): string | null {
@@ -53,7 +60,7 @@ function nextOf(request: ShownRequest): string {
   if (asked !== null) return asked;
   switch (request.state) {
     case 'waiting':
-      return 'The next run sends it or, before that, holds it until somebody approves it: a daemon does so in a moment, else "musterd reconcile".';
+      return `The next run ${request.needs_approval ? 'holds it until somebody else approves it' : 'sends it'}: a daemon does so in a moment, else "musterd reconcile".`;
     case 'held':
       return 'It stays as it is until it is edited or taken back.';
     case 'refused':

@@ -106,6 +106,12 @@ function printPlace(context: Context, placing: Placing): void {
   if (advice !== '') printField(context, '', advice);
 }
 
+const requestKinds: Readonly<Record<string, string>> = {
+  tag: 'new tags',
+  message: 'messages',
+  conversation_read: 'read conversations',
+};
+
 /** Shows the last runs of the team, and the current one. */
 function printRuns(context: Context, { lastAttempt, lastSuccess, running }: TeamStatus): void {
   const line = (what: string, value: string) => printField(context, what, value);
@@ -142,6 +148,10 @@ function printStatus(context: Context, status: TeamStatus): void {
     line(`contacts ${segment}`, `${count} at ${when(counted_at)}`);
   for (const [index, text] of pendingLines(status).entries()) line(index === 0 ? 'pending edits' : '', text);
   line('held fields', tally(status.held));
+  for (const [kind, counts] of Object.entries(status.requests))
+    line(requestKinds[kind] ?? kind, tally(counts));
+  if ((status.requests.message?.['unknown'] ?? 0) > 0)
+    line('', 'unknown: look for them in the app, then "musterd schedule resolve"');
   for (const batch of status.batches)
     for (const [index, text] of batchLines(batch).entries()) line(index === 0 ? 'held in a batch' : '', text);
   for (const absence of status.withheld) line('not called gone', withheldLine(absence));

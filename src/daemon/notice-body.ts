@@ -14,6 +14,8 @@ export interface TeamFacts {
   readonly refused: RefusedCredentials | undefined;
   readonly batches: readonly WaitingBatch[];
   readonly held: readonly (Backlog & { readonly reason: string })[];
+  /** Messages of which nobody knows whether the service has them, and the like. */
+  readonly unknown: readonly Backlog[];
   readonly placing: Placing;
 }
 
@@ -70,8 +72,10 @@ function describeGroups({ team, groups, failedRuns }: TeamFacts, isFailing: bool
   };
 }
 
-const wordsOf = ({ unit, count }: WaitingBatch) =>
-  unit === 'users' ? `pushes to ${plural(count, 'user')}` : `${count} missing ${unit.replace('_', ' ')}`;
+function wordsOf({ unit, count }: WaitingBatch): string {
+  if (unit === 'users') return `pushes to ${plural(count, 'user')}`;
+  return unit === 'requests' ? plural(count, 'request') : `${count} missing ${unit.replace('_', ' ')}`;
+}
 
 function describeBatches({ team, batches }: TeamFacts): NoticeContent {
   const rows = batches.map(({ hash, unit, count, sinceMs }) => ({
@@ -98,6 +102,15 @@ function describeHeld({ team, held }: TeamFacts): NoticeContent {
   };
 }
 
+function describeUnknown({ team, unknown }: TeamFacts): NoticeContent {
+  const count = unknown.reduce((sum, one) => sum + one.count, 0);
+  return {
+    text: `${plural(count, 'message')} got no answer, and a person has to find out whether the service has ${count === 1 ? 'it' : 'them'}`,
+    facts: { messages: count },
+    command: commandOf(team, 'schedule list'),
+  };
+}
+
 function describePlace({ team, placing }: TeamFacts): NoticeContent {
   return {
     text: placeInWords(placing),
@@ -121,6 +134,8 @@ function describeEvent(event: TeamEvent, facts: TeamFacts): NoticeContent {
       return describeBatches(facts);
     case 'fields-held':
       return describeHeld(facts);
+    case 'message-unknown':
+      return describeUnknown(facts);
     case 'elsewhere':
       return describePlace(facts);
     default:
@@ -133,6 +148,7 @@ const ends: Readonly<Record<TeamEvent, string>> = {
   stale: 'the mirror is as new as it should be again',
   'credentials-refused': 'the service takes the credentials again',
   'batch-waits': 'nothing waits for an approval any more',
+  'message-unknown': 'whether the service has it is known of every message again',
   'fields-held': 'no field waits for a person any more',
   elsewhere: 'it is clear where this mirror is again',
 };

@@ -105,6 +105,7 @@ export function factsOf(read: TeamsNow, { team, groups }: TeamFreshness): TeamFa
     refused: read.refused.find(isOurs),
     batches: read.batches.filter(isOurs),
     held: read.held.filter(isOurs).filter(waitsForPerson),
+    unknown: read.requests.filter(isOurs).filter(({ state }) => state === 'unknown'),
     placing: read.placing,
   };
 }
@@ -127,12 +128,13 @@ export function stepsOf(
 ): readonly TeamStep[] {
   return freshness.flatMap((group) => {
     const facts = factsOf(read, group);
-    const { team, refused, batches, held } = facts;
+    const { team, refused, batches, held, unknown } = facts;
     const events = eventsOf({
       groups: facts.groups,
       refusedSinceMs: refused?.sinceMs ?? null,
       waiting: sumOf(batches),
       held: sumOf(held),
+      unknown: sumOf(unknown),
       still: stillSince(read),
     });
     return teamEvents.flatMap((event) => {
@@ -146,7 +148,7 @@ export function stepsOf(
 async function readDetails(db: Database, { team, event, facts }: TeamStep): Promise<NoticeDetails> {
   if (event === 'batch-waits' || event === 'fields-held')
     return { fields: await readHeldDetails(db.kysely, team, event === 'batch-waits') };
-  if (event === 'elsewhere') return {};
+  if (event === 'elsewhere' || event === 'message-unknown') return {};
   const run = event === 'credentials-refused' ? facts.refused?.runId : facts.failedRuns[0]?.runId;
   return run === undefined ? {} : { reasons: await readReasons(db.kysely, run) };
 }

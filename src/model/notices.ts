@@ -12,6 +12,7 @@ export const teamEvents = [
   'credentials-refused',
   'batch-waits',
   'fields-held',
+  'message-unknown',
   'elsewhere',
 ] as const;
 export type TeamEvent = (typeof teamEvents)[number];
@@ -40,6 +41,8 @@ export interface TeamStanding {
   readonly waiting: Backlog | null;
   /** Single held fields that wait for a person. */
   readonly held: Backlog | null;
+  /** Messages of which nobody knows whether the service has them. */
+  readonly unknown: Backlog | null;
   /** The reason why nothing is sent, and since when. */
   readonly still: { readonly why: Still; readonly sinceMs: number } | null;
 }
@@ -69,21 +72,23 @@ const groupState = (groups: readonly GroupStanding[]): EventState => ({
  * | taken       | no                                                 | yes                 | over                | covered | stands  |
  * | taken       | no                                                 | no                  | over                | over    | over    |
  *
- * A waiting batch and held fields stand as long as there are any, and if somebody can decide about them:
+ * A waiting batch, held fields and messages without an answer stand as long as there are any, and if somebody can decide
+ * about them:
  *
- * | the mirror is    | elsewhere | batch-waits, fields-held |
- * |------------------|-----------|--------------------------|
- * | at home          | over      | as there are any         |
- * | a copy, as meant | over      | covered                  |
- * | somewhere else   | stands    | covered                  |
+ * | the mirror is    | elsewhere | batch-waits, fields-held, message-unknown |
+ * |------------------|-----------|-------------------------------------------|
+ * | at home          | over      | as there are any                          |
+ * | a copy, as meant | over      | covered                                   |
+ * | somewhere else   | stands    | covered                                   |
  */
 export function eventsOf(standing: TeamStanding): Readonly<Record<TeamEvent, EventState>> {
-  const { groups, refusedSinceMs, waiting, held, still } = standing;
+  const { groups, refusedSinceMs, waiting, held, unknown, still } = standing;
   const stale = groups.filter(({ fresh }) => !fresh);
   const failing = stale.filter(hasFailed);
   const others = {
     'batch-waits': still === null ? (waiting ?? 'over') : 'covered',
     'fields-held': still === null ? (held ?? 'over') : 'covered',
+    'message-unknown': still === null ? (unknown ?? 'over') : 'covered',
     elsewhere: still?.why === 'elsewhere' ? { count: 1, sinceMs: still.sinceMs } : 'over',
   } as const;
   if (refusedSinceMs !== null) {

@@ -7,6 +7,20 @@ import type { ScheduleTimes } from './schedule-request.ts';
 
 export type RequestKind = 'tag' | 'message' | 'conversation_read';
 
+/** The states of a message that is not over. */
+export const openStates = ['waiting', 'held', 'scheduled', 'refused', 'unknown'] as const;
+
+/** How many requests of a kind are in one state. */
+export interface RequestCount {
+  /** The team's name in the configuration. */
+  readonly team: string;
+  readonly field: RequestKind;
+  readonly state: string;
+  readonly count: number;
+  /** When the oldest of them was edited last, in ms since 1970. */
+  readonly sinceMs: number;
+}
+
 /** What is asked for, by the columns that people write; `null`: that there be nothing. */
 export type Wanted = Readonly<Record<string, unknown>>;
 

@@ -62,6 +62,15 @@ function requireFound(localId: string | null): string {
   throw new MusterdError('usage', 'There is no such message', { hint: '"musterd schedule list" has them.' });
 }
 
+/** What a run would look at: all that both sides have not agreed on. */
+export async function readPendingRequests(
+  { mirror }: Pick<Setup, 'mirror'>,
+  teamId: Id,
+): Promise<readonly ShownRequest[]> {
+  const open = await readRequests(mirror.db.kysely, teamId, 'open');
+  return open.filter(({ state }) => state !== 'scheduled');
+}
+
 export async function listRequests(
   setup: Setup,
   field: ShownRequest['field'] | null,

@@ -20,7 +20,14 @@ const group = (fresh: boolean, outcome: string | null, more: Partial<GroupStandi
   sinceMs: 7,
   ...more,
 });
-const quiet: TeamStanding = { groups: [], refusedSinceMs: null, waiting: null, held: null, still: null };
+const quiet: TeamStanding = {
+  groups: [],
+  refusedSinceMs: null,
+  waiting: null,
+  held: null,
+  unknown: null,
+  still: null,
+};
 
 const inWord = (state: EventState) => (typeof state === 'string' ? state : 'stands');
 
@@ -68,9 +75,13 @@ describe('what there is to tell of a team', () => {
   ] as const)('asks nobody to decide where nothing is sent: %s', (_, why, elsewhere, piles) => {
     const pile = { count: 2, sinceMs: 4 };
     const still = why === null ? null : { why, sinceMs: 3 };
-    const events = eventsOf({ ...quiet, groups: [failing], waiting: pile, held: pile, still });
+    const events = eventsOf({ ...quiet, groups: [failing], waiting: pile, held: pile, unknown: pile, still });
     expect(inWord(events.elsewhere)).toBe(elsewhere);
-    expect([events['batch-waits'], events['fields-held']].map(inWord)).toEqual([piles, piles]);
+    expect([events['batch-waits'], events['fields-held'], events['message-unknown']].map(inWord)).toEqual([
+      piles,
+      piles,
+      piles,
+    ]);
     expect(inWord(events.failing)).toBe('stands');
     if (why === 'elsewhere') expect(events.elsewhere).toEqual({ count: 1, sinceMs: 3 });
   });

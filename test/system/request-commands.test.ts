@@ -45,6 +45,10 @@ describe('commands that ask for tags, messages and read conversations', () => {
       MUSTERD_SECRET_ID: 'me',
       MUSTERD_SECRET_KEY: 'my-own-secret-key',
       MUSTERD_ACTOR: 'anna',
+      MUSTERD__write__tags: 'true',
+      MUSTERD__write__schedule: 'true',
+      MUSTERD__write__conversations: 'true',
+      MUSTERD__write__timezone: 'Europe/Berlin',
     });
   const json = async (...args: readonly string[]) => {
     const { code, stdout, stderr } = await musterd(...args, '--json');
@@ -244,7 +248,7 @@ describe('commands that ask for tags, messages and read conversations', () => {
     expect(stdout).toContain('\tFront desk\tAnne Berg\t15550100\t');
     expect(stdout).toContain('2031-12-01 09:15 Europe/Berlin');
     expect(stdout).not.toContain('\u001b');
-    expect(stderr).toContain('holds it until somebody approves it');
+    expect(stderr).toContain('The next run holds it until somebody else approves it');
     const waiting = musterd('tag', 'create', 'VIP', 'Moved', '--wait', '60');
     await eventually('both are asked for', async () => (await sql('select from mirror.tags')).length === 2);
     await force(`insert into sync.held_fields (team_id, local_id, field, reason, batch, edit_id)

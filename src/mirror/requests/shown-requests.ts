@@ -1,7 +1,7 @@
 /** Tags, messages and read conversations that people ask for in SQL, as they are shown to people. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
-import type { RequestKind } from '../../model/request.ts';
+import type { RequestCount, RequestKind } from '../../model/request.ts';
 import type { Queryable, Row } from '../db/database.ts';
 
 /** One request. Of a tag or a conversation, `null` where only a message has such a thing. */
@@ -31,6 +31,8 @@ export interface ShownRequest {
   /** How many get it; `null` if nobody knows. */
   readonly recipients: Id | null;
   readonly cancels: boolean;
+  /** Whether a run would hold it until somebody approves it, whatever the limits say. */
+  readonly needs_approval: boolean;
   readonly edited_at: Date | null;
   readonly edited_by: string | null;
   readonly approved_by: string | null;
@@ -56,6 +58,8 @@ export async function readRequests(
       h.reason, h.batch, coalesce(nullif(h.detail, ''), r.detail) as detail, r.execute_at,
       to_char(r.execute_at at time zone z.name, 'YYYY-MM-DD HH24:MI') as local_time, z.name as timezone,
       r.inbox_id, r.inbox, r.user_id, r.sender, r.text, r.template_id, r.target_kind, r.target, r.recipients, r.cancels,
+      r.field = 'message' and r.state = 'waiting' and not r.cancels and d.decision is null and h.reason is null
+        and t.writes ->> 'schedule' is distinct from 'unattended' as needs_approval,
       r.edited_at, r.edited_by, r.approved_by, r.approved_at
     from (
       select 'message' as field, m.local_id, m.message_id as id, m.state, m.detail, m.execute_at, m.inbox_id, m.inbox, m.user_id, m.sender,
@@ -77,6 +81,8 @@ export async function readRequests(
       where t.team_id = ${teamId} and (t.id is null or t.local_id = any (${named}::text[]::uuid[]))
     ) r
     cross join (select ${zoneOf(teamId)} as name) z
+    join sync.teams t on t.team_id = ${teamId}
+    left join sync.held_fields d on d.team_id = t.team_id and d.local_id = r.local_id
     left join report.held h on h.team_id = ${teamId} and h.local_id = r.local_id
     where ${chosen}
     order by r.execute_at nulls first, r.edited_at, r.local_id`.execute(db);
@@ -140,27 +146,20 @@ export async function findInboxes(
     .execute();
 }
 
-/** Counts the messages of these teams by state, and the tags and reads that wait, as `tag` and `conversation_read`. */
-export interface RequestCount {
-  readonly team: string;
-  readonly field: RequestKind;
-  readonly state: string;
-  readonly count: number;
-  /** The oldest edit among them, in ms since 1970. */
-  readonly sinceMs: number | null;
-}
-
+/** Counts what is not over, by what is known of it. */
 export async function tallyRequests(
   db: Queryable,
   teams: readonly string[],
 ): Promise<readonly RequestCount[]> {
   const { rows } = await sql<RequestCount>`
     select t.team, r.field, case when r.state = 'waiting' and h.local_id is not null then 'held' else r.state end as state,
-      count(*)::int as count, min(round(extract(epoch from e.edited_at) * 1000)::float8) as "sinceMs"
+      count(*)::int as count, min(round(extract(epoch from coalesce(o.opened_at, e.edited_at, m.edited_at)) * 1000)::float8) as "sinceMs"
     from sync.teams t
     join sync.requests r on r.team_id = t.team_id
     left join sync.edits e on e.team_id = r.team_id and e.local_id = r.local_id and e.ended_at is null
     left join sync.held_fields h on h.team_id = r.team_id and h.local_id = r.local_id and (h.decision is null or h.decision = 'rejected')
+    left join mirror.scheduled_messages m on m.team_id = r.team_id and m.local_id = r.local_id
+    left join sync.changes o on o.team_id = r.team_id and o.local_id = r.local_id and o.state = 'open'
     where t.team = any (${teams}::text[])
     group by 1, 2, 3 order by 1, 2, 3`.execute(db);
   return rows;

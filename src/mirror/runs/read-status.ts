@@ -6,6 +6,8 @@ import { readWaitingAbsences, type WaitingAbsence } from '../users/absences.ts';
 import type { HeldBatch } from '../../model/waiting.ts';
 import { listedResources } from '../../model/listed-resources.ts';
 import type { Slowdowns } from '../../model/slowdowns.ts';
+import type { RequestKind } from '../../model/request.ts';
+import { tallyRequests } from '../requests/shown-requests.ts';
 import { readBatches } from '../users/held-batches.ts';
 import { type Database, databaseTime, type Queryable, type Row } from '../db/database.ts';
 import { readNameSafety } from '../team/name-safety.ts';
@@ -32,6 +34,8 @@ export interface TeamStatus {
   /** Fields that wait for a person, by reason. */
   readonly held: Readonly<Record<string, number>>;
   readonly openPushes: number;
+  /** What people ask for besides edits of users and is not over, by kind and state. */
+  readonly requests: Readonly<Partial<Record<RequestKind, Readonly<Record<string, number>>>>>;
   /** Batches that wait for a person, oldest first. */
   readonly batches: readonly HeldBatch[];
   /** Missing rows that are not marked as gone before a person approves it. */
@@ -63,6 +67,16 @@ async function readListed(db: Queryable, teamId: Id) {
 async function readTally(db: Queryable, query: ReturnType<typeof sql<{ word: string; count: number }>>) {
   const { rows } = await query.execute(db);
   return Object.fromEntries(rows.map(({ word, count }) => [word, count]));
+}
+
+async function readRequestTally(db: Queryable, team: string): Promise<TeamStatus['requests']> {
+  const byKind = Map.groupBy(await tallyRequests(db, [team]), ({ field }) => field);
+  return Object.fromEntries(
+    [...byKind].map(([kind, rows]) => [
+      kind,
+      Object.fromEntries(rows.map(({ state, count }) => [state, count])),
+    ]),
+  );
 }
 
 /** The last count of each segment: one index lookup per segment, however many counts there are. */
@@ -130,6 +144,7 @@ async function readStatusIn(db: Queryable, team: string, most: number): Promise<
         where team_id = ${id} and (${heldBecause} = 'asked' or not ${isInBatch}) and not ${isLetPass} group by 1`,
     ),
     openPushes,
+    requests: await readRequestTally(db, team),
     batches: await readBatches(db, id),
     withheld: await readWaitingAbsences(db, id),
     names: await readNameSafety(db, id),
