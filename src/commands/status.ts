@@ -2,6 +2,7 @@ import { adviceOn, placeInWords, type Placing } from '../model/place.ts';
 import { namesInWords } from '../model/intent.ts';
 import type { ShownConnection } from '../runs/open.ts';
 import { readStatusOf, type TeamStatus } from '../runs/status-of-teams.ts';
+import { sayScheduling } from '../model/request.ts';
 import { sayWhatSlows } from '../model/slowdowns.ts';
 import type { HeldBatch } from '../model/waiting.ts';
 import { placeInJson } from './adopt.ts';
@@ -150,6 +151,7 @@ function printStatus(context: Context, status: TeamStatus): void {
   line('held fields', tally(status.held));
   for (const [kind, counts] of Object.entries(status.requests))
     line(requestKinds[kind] ?? kind, tally(counts));
+  if (status.requests.message !== undefined) line('', sayScheduling(status.scheduling));
   if ((status.requests.message?.['unknown'] ?? 0) > 0)
     line('', 'unknown: look for them in the app, then "musterd schedule resolve"');
   for (const batch of status.batches)

@@ -175,3 +175,29 @@ export function wantedInWords(wanted: WantedColumns): string | undefined {
     ? undefined
     : `${targetInWords(wanted, 'conversations')} in inbox ${inbox_id}`;
 }
+
+/** The topic of what is known of a deployment's scheduled messages. */
+export const schedulingTopic = 'schedule';
+
+/** What is known of how a deployment takes scheduled messages; a key is absent as long as it is not known. */
+export interface Scheduling {
+  /** What a repeated `local_id` does: no second message, a second one, or an error. */
+  readonly local_ids?: 'unique' | 'ignored' | 'refused';
+  /** They are due at full multiples of this, and at least so far ahead. */
+  readonly grid_minutes?: number;
+  readonly margin_minutes?: number;
+}
+
+const localIdsInWords = {
+  unique: 'a message that got no answer is sent again, since the service makes none twice of one local_id',
+  ignored: 'a message that got no answer waits for a person, since the service does not look at local_id',
+  refused: 'a message that got no answer waits for a person, since the service refuses a repeated local_id',
+} as const;
+
+export function sayScheduling({ local_ids, grid_minutes }: Scheduling): string {
+  const lost =
+    local_ids === undefined
+      ? 'a message that got no answer waits for a person, as long as "musterd check --write-probe" has not found out whether the service makes one twice'
+      : localIdsInWords[local_ids];
+  return grid_minutes === undefined ? lost : `${lost}; due on full ${grid_minutes} minutes`;
+}

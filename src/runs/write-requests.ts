@@ -111,7 +111,7 @@ export async function requireInbox(setup: Setup, text: string): Promise<Id> {
   );
 }
 
-/** Reads a time with an offset, or of the team's zone. @throws MusterdError `usage` */
+/** Reads a time with an offset, or in the zone of the settings. @throws MusterdError `usage` */
 export async function readDueTime(setup: Setup, text: string): Promise<string> {
   const ms = momentMs(text.trim());
   if (Number.isNaN(ms) || !text.includes(':'))
@@ -120,8 +120,8 @@ export async function readDueTime(setup: Setup, text: string): Promise<string> {
     });
   const iso = new Date(ms).toISOString();
   if (/(?:[Zz]|[+-]\d\d:?\d\d)$/.test(text.trim())) return iso;
-  const teamId = await requireTeamId(setup);
-  const { moments, timezone } = await readLocalTime(setup.mirror.db.kysely, teamId, iso.slice(0, -1));
+  const { timezone } = setup.config.write;
+  const moments = await readLocalTime(setup.mirror.db.kysely, timezone, iso.slice(0, -1));
   const [moment] = moments;
   if (moment !== undefined && moments.length === 1) return moment.toISOString();
   throw new MusterdError(

@@ -125,6 +125,93 @@ describe('musterd check', () => {
     expect(verdictOf(report, 'tags: pages')).toMatchObject({ verdict: 'ok' });
   });
 
+  describe('how messages are scheduled', () => {
+    const on = { MUSTERD__write__schedule: 'true' };
+    const probe = async () => {
+      const [user] = stage.emulator.team.users();
+      return await check(['--write-probe', user?.email ?? ''], on);
+    };
+    const sent = () => stage.emulator.requests.filter(({ path }) => path.startsWith('/v1/schedule'));
+
+    it.each([
+      [{}, { local_ids: 'unique', grid_minutes: 15 }, 'ok', 'makes none twice'],
+      [{ 'local-id': 'ignored' }, { local_ids: 'ignored', grid_minutes: 15 }, 'note', 'does not look at'],
+      [{ 'schedule-rules': 'off' }, { local_ids: 'unique', grid_minutes: 1 }, 'ok', 'due on full 1 minutes'],
+    ] as const)(
+      'with %j is found out, and nothing of it is left',
+      async (variants, learned, verdict, words) => {
+        await open({ emulator: { variants } });
+        await stage.run();
+        await stage.sql(
+          `insert into sync.learned (team, topic, value) values ('default', 'schedule', '{"margin_minutes": 20}')`,
+        );
+        const { code, report } = await probe();
+        expect(code).toBe(0);
+        expect(await stage.sql(`select value from sync.learned where topic = 'schedule'`)).toEqual([
+          [
+            JSON.stringify({
+              local_ids: learned.local_ids,
+              grid_minutes: learned.grid_minutes,
+              margin_minutes: 20,
+            }),
+          ],
+        ]);
+        expect(verdictOf(report, 'schedule')).toMatchObject({
+          verdict,
+          detail: expect.stringContaining(words) as string,
+        });
+        expect(verdictOf(report, 'schedule probe')).toMatchObject({ verdict: 'ok' });
+        expect(stage.emulator.team.schedules()).toEqual([]);
+        const own = new Set((await stage.sql('select phones ->> 0 from mirror.inboxes')).flat());
+        for (const { method, body } of sent()) {
+          if (method !== 'POST') continue;
+          const { phone_number: to, execute_at: at } = body as { phone_number: string; execute_at: string };
+          expect(own).toContain(to);
+          expect(Date.parse(at)).toBeGreaterThan(Date.now() + 299 * 86_400_000);
+        }
+        expect(verdictOf((await check([], on)).report, 'scheduled messages')).toMatchObject({ verdict });
+      },
+    );
+
+    it('is told at the top of its voice if a message could not be cancelled', async () => {
+      await open();
+      await stage.run();
+      stage.emulator.addFault({
+        kind: 'status',
+        code: 500,
+        method: 'DELETE',
+        path: '/v1/schedule/*',
+        times: 'always',
+      });
+      const { code, report } = await probe();
+      expect(code).toBe(1);
+      const { id } = stage.emulator.team.schedules()[0] as unknown as { readonly id: number };
+      const { verdict, detail } = verdictOf(report, 'schedule probe') ?? {};
+      expect(verdict).toBe('fail');
+      expect(detail).toMatch(new RegExp(`^NOT CANCELLED.*message ${id}, due \\d{4}-`));
+    });
+
+    it('is told if no answer came, or no inbox has a number, and not tried if nobody may schedule', async () => {
+      await open();
+      await stage.run();
+      stage.emulator.addFault({ kind: 'reset-after', path: '/v1/schedule', times: 'always' });
+      const { report } = await probe();
+      expect(verdictOf(report, 'schedule')).toBeUndefined();
+      expect(
+        report.findings.filter((one) => one.check === 'schedule probe').map(({ verdict }) => verdict),
+      ).toEqual(['fail', 'fail']);
+      expect(report.findings.at(-1)?.detail).toContain('message without a known id');
+      stage.emulator.clearRequests();
+      await stage.sql(
+        `begin; set local musterd.writing = 'on'; update mirror.inboxes set phones = null, phone = null; commit`,
+      );
+      expect(verdictOf((await probe()).report, 'schedule probe')).toMatchObject({ verdict: 'note' });
+      const [user] = stage.emulator.team.users();
+      await check(['--write-probe', user?.email ?? '']);
+      expect(sent()).toEqual([]);
+    });
+  });
+
   it('says which of two secrets is in use, and when the old one was last needed', async () => {
     await open();
     await stage.run();

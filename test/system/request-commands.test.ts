@@ -38,7 +38,7 @@ describe('commands that ask for tags, messages and read conversations', () => {
       update sync.teams set writes = '{"tags": true, "schedule": true, "conversations": true, "timezone": "Europe/Berlin"}'`),
   );
 
-  const musterd = (...args: readonly string[]) =>
+  const withSettings = (settings: Readonly<Record<string, string>>, ...args: readonly string[]) =>
     runMusterd(args, {
       DATABASE_URL: database.url,
       MUSTERD_BASE_URL: 'https://service.example.net',
@@ -49,7 +49,9 @@ describe('commands that ask for tags, messages and read conversations', () => {
       MUSTERD__write__schedule: 'true',
       MUSTERD__write__conversations: 'true',
       MUSTERD__write__timezone: 'Europe/Berlin',
+      ...settings,
     });
+  const musterd = (...args: readonly string[]) => withSettings({}, ...args);
   const json = async (...args: readonly string[]) => {
     const { code, stdout, stderr } = await musterd(...args, '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -181,11 +183,7 @@ describe('commands that ask for tags, messages and read conversations', () => {
 
   it.each([
     [
-      [
-        'schedule',
-        'create',
-        ...['--inbox', '7', '--phone', 'call me', '--text', 'x', '--at', '2031-12-01 09:15'],
-      ],
+      ['schedule', 'create', ...message, '--phone', 'call me', '--text', 'x'],
       'is not a phone number',
       'Write the country code',
     ],
@@ -228,7 +226,7 @@ describe('commands that ask for tags, messages and read conversations', () => {
 
   it('is refused where the settings do not allow it', async () => {
     await force(`update sync.teams set writes = '{}'`);
-    const { code, stderr } = await musterd('tag', 'create', 'VIP');
+    const { code, stderr } = await withSettings({ MUSTERD__write__tags: 'false' }, 'tag', 'create', 'VIP');
     expect(code).toBe(64);
     expect(stderr).toContain('write.tags is off');
     expect(stderr).toContain('MUSTERD__write__tags');

@@ -110,25 +110,27 @@ export async function readRequestMoves(
     .execute();
 }
 
-/** The moments at which it is this time in the team's zone: one, or, in the nights in which clocks change, none or two. */
-export async function readLocalTime(
+/** The moments at which it is this time in a zone: one, or, in the nights in which clocks change, none or two. */
+export async function readLocalTime(db: Queryable, timezone: string, time: string): Promise<readonly Date[]> {
+  const { rows } = await sql<{ moment: Date }>`
+    select n.near + o.minutes * interval '1 minute' as moment
+    from (select ${time}::timestamp at time zone ${timezone}) n (near), generate_series(-120, 120, 30) o (minutes)
+    where (n.near + o.minutes * interval '1 minute') at time zone ${timezone} = ${time}::timestamp
+    order by 1`.execute(db);
+  return rows.map(({ moment }) => moment);
+}
+
+/** An inbox with a number of its own, to which nobody outside of the team listens. */
+export async function findOwnNumber(
   db: Queryable,
   teamId: Id,
-  time: string,
-): Promise<{ readonly moments: readonly Date[]; readonly timezone: string }> {
-  const { rows } = await sql<{ moment: Date | null; timezone: string }>`
-    select m.moment, z.name as timezone
-    from (select ${zoneOf(teamId)} as name) z
-    left join lateral (
-      select distinct n.near + o.minutes * interval '1 minute' as moment
-      from (select ${time}::timestamp at time zone z.name) n (near), generate_series(-120, 120, 30) o (minutes)
-      where (n.near + o.minutes * interval '1 minute') at time zone z.name = ${time}::timestamp
-    ) m on true
-    order by 1`.execute(db);
-  return {
-    moments: rows.flatMap(({ moment }) => (moment === null ? [] : [moment])),
-    timezone: rows[0]?.timezone ?? 'UTC',
-  };
+): Promise<{ readonly inbox: Id; readonly number: string } | undefined> {
+  const { rows } = await sql<{ inbox: Id; number: string }>`
+    select i.id as inbox, n.number from mirror.inboxes i
+    cross join lateral (select coalesce(nullif(i.phone, ''), i.phones ->> 0)) n (number)
+    where i.team_id = ${teamId} and i.gone_at is null and n.number ~ '^\\+?[1-9][0-9]{1,14}$'
+    order by i.id limit 1`.execute(db);
+  return rows[0];
 }
 
 /** Inboxes with this id or name. */

@@ -6,10 +6,11 @@ import { readWaitingAbsences, type WaitingAbsence } from '../users/absences.ts';
 import type { HeldBatch } from '../../model/waiting.ts';
 import { listedResources } from '../../model/listed-resources.ts';
 import type { Slowdowns } from '../../model/slowdowns.ts';
-import type { RequestKind } from '../../model/request.ts';
+import type { RequestKind, Scheduling } from '../../model/request.ts';
 import { tallyRequests } from '../requests/shown-requests.ts';
 import { readBatches } from '../users/held-batches.ts';
 import { type Database, databaseTime, type Queryable, type Row } from '../db/database.ts';
+import { readScheduling } from '../team/scheduling.ts';
 import { readNameSafety } from '../team/name-safety.ts';
 import { idsOfSuspects, pendingOf, readNotAtRest } from '../users/not-at-rest.ts';
 import { readTeamId } from '../team/pinned-teams.ts';
@@ -36,6 +37,7 @@ export interface TeamStatus {
   readonly openPushes: number;
   /** What people ask for besides edits of users and is not over, by kind and state. */
   readonly requests: Readonly<Partial<Record<RequestKind, Readonly<Record<string, number>>>>>;
+  readonly scheduling: Scheduling;
   /** Batches that wait for a person, oldest first. */
   readonly batches: readonly HeldBatch[];
   /** Missing rows that are not marked as gone before a person approves it. */
@@ -145,6 +147,7 @@ async function readStatusIn(db: Queryable, team: string, most: number): Promise<
     ),
     openPushes,
     requests: await readRequestTally(db, team),
+    scheduling: await readScheduling(db, id),
     batches: await readBatches(db, id),
     withheld: await readWaitingAbsences(db, id),
     names: await readNameSafety(db, id),
