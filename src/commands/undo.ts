@@ -57,11 +57,14 @@ export async function undoCommand(
     else printPlan(context, undone, plan, applied);
     if (applied) noteFourEyes(context, config, confirmation);
     if (applied) return plan.left.some(isMissed) ? exitCode.partial : exitCode.ok;
-    return options.exitCode === true && plan.changes.length + plan.undecided.length > 0
+    return options.exitCode === true &&
+      plan.changes.length + plan.undecided.length + plan.requests.filter(isTakenBack).length > 0
       ? exitCode.changes
       : exitCode.ok;
   });
 }
+
+const isTakenBack = ({ undo }: UndoPlan['requests'][number]) => undo !== 'left';
 
 const isMissed = ({ reason }: UndoPlan['left'][number]) => reason === 'being edited';
 
@@ -73,7 +76,7 @@ const fieldOf = ({ userId, name, field }: UndoPlan['undecided'][number]) => ({
 
 function inJson(
   { kind, number }: UndoTarget,
-  { changes, undecided, left, ...plan }: UndoPlan,
+  { changes, undecided, left, requests, ...plan }: UndoPlan,
   applied: boolean,
 ): object {
   return {
@@ -94,13 +97,14 @@ function inJson(
       reason: leftField.reason,
       offer: leftField.offer,
     })),
+    requests,
   };
 }
 
 function printPlan(
   context: Context,
   { kind, number }: UndoTarget,
-  { changes, undecided, left, ...plan }: UndoPlan,
+  { changes, undecided, left, requests, ...plan }: UndoPlan,
   applied: boolean,
 ): void {
   const rows = [
@@ -120,6 +124,7 @@ function printPlan(
       showValue(leftField.to),
       leftField.reason,
     ]),
+    ...requests.map(({ local_id, field, undo, reason }) => ['', local_id, undo, field, '', '', reason]),
   ];
   const back = plural(changes.length, 'field');
   const again = kind === 'run' ? '' : `${plural(undecided.length, 'field')} undecided again, `;
@@ -136,7 +141,8 @@ function printPlan(
       'To set back what is left all the same, look at it and do this with "musterd sql --write":',
     );
   for (const offer of offers) printLine(context.err, offer);
-  if (changes.length === 0 && (applied || undecided.length === 0)) return;
+  const takenBack = requests.filter(isTakenBack).length;
+  if (changes.length + takenBack === 0 && (applied || undecided.length === 0)) return;
   printLine(
     context.err,
     applied

@@ -1,5 +1,6 @@
 /** Plans how to set back fields that moved, as far as nothing has changed since. */
 import type { UserEdit } from '../mirror/users/edits.ts';
+import type { UndoneRequest } from '../mirror/requests/undone-requests.ts';
 import type { MovedField } from '../mirror/users/moved-fields.ts';
 import { columnOf, type Field, type FieldValue, single } from '../model/fields.ts';
 import { isEmailAddress } from '../model/canonical.ts';
@@ -39,6 +40,8 @@ export interface UndoPlan {
   /** What waits for a decision again, with its value. */
   readonly undecided: readonly Pick<FieldLeftAlone, 'userId' | 'name' | 'field' | 'from'>[];
   readonly left: readonly FieldLeftAlone[];
+  /** What becomes of tags, messages and read conversations. */
+  readonly requests: readonly UndoneRequest[];
   /** The number under which a decision is taken back; `null` if that is only shown, or if the change of a run is undone. */
   readonly number: bigint | null;
 }
@@ -124,7 +127,15 @@ export function inverseOf(teamId: Id, fields: readonly MovedField[]): UndoPlan {
     const values = { ...edits.get(userId)?.values, [field]: old };
     edits.set(userId, { id: userId, expected: now.mirror, values });
   }
-  return { changes, approvable: changes, undecided: [], left, edits: [...edits.values()], number: null };
+  return {
+    changes,
+    approvable: changes,
+    undecided: [],
+    left,
+    requests: [],
+    edits: [...edits.values()],
+    number: null,
+  };
 }
 
 /** The rows of a plan as a page shows them and its form names them: user, field, and what becomes of it. */

@@ -2,6 +2,7 @@
 import { MusterdError } from '../errors.ts';
 import { valueFromJson } from '../mirror/db/field-sql.ts';
 import type { Queryable } from '../mirror/db/database.ts';
+import { readUndoneRequests } from '../mirror/requests/undone-requests.ts';
 import { readDecision, type UndecidedEdit, undecide } from '../mirror/users/decision-read.ts';
 import { ofDecision, readMovedFields } from '../mirror/users/moved-fields.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
@@ -33,11 +34,13 @@ export async function undoDecision(
 ): Promise<UndoPlan & { readonly teamId: Id }> {
   const teamId = await readTeamId(db, team);
   const before = teamId === null ? [] : await readDecision(db, teamId, decision);
-  if (teamId === null || before.length === 0)
+  const requests =
+    teamId === null ? [] : await readUndoneRequests(db, teamId, { kind: 'decision', number: decision });
+  if (teamId === null || before.length + requests.length === 0)
     throw new MusterdError('usage', `There is no decision ${decision} of team "${team}"`, {
       hint: 'report.decisions has those that were made.',
     });
-  const rows = await undecide(db, decision, how);
+  const { rows, number } = await undecide(db, decision, how);
   const moved = await readMovedFields(db, teamId, ofDecision(teamId, decision));
   const outcomes = new Map(rows.map((row) => [keyOfRow(row), row.outcome]));
   const inverse = inverseOf(
@@ -55,7 +58,8 @@ export async function undoDecision(
   return {
     ...inverse,
     teamId,
-    number: rows[0]?.number ?? null,
+    number,
+    requests,
     undecided: rows.filter(({ outcome }) => outcome === 'undecided').map(named),
     approvable: inverse.changes.filter((one) => outcomes.get(keyOfField(one)) === 'arrived'),
     left: [

@@ -8,6 +8,7 @@ import { editUsers } from '../mirror/users/edits.ts';
 import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
 import { recordSetBack } from '../mirror/users/decision-read.ts';
 import { hasRun, ofRun, readMovedFields } from '../mirror/users/moved-fields.ts';
+import { readUndoneRequests, takeRequestsBack } from '../mirror/requests/undone-requests.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
 import { hashOf } from '../reconcile/guard/batch-hash.ts';
@@ -35,7 +36,11 @@ export async function planUndo(
       hint: 'report.runs lists them; "musterd changes" shows what each one moved.',
     });
   }
-  return { ...inverseOf(teamId, await readMovedFields(db, teamId, ofRun(number))), teamId };
+  return {
+    ...inverseOf(teamId, await readMovedFields(db, teamId, ofRun(number))),
+    requests: await readUndoneRequests(db, teamId, { kind, number }),
+    teamId,
+  };
 }
 
 /** Lets the undone fields pass the limits on a whole run once; fields that were left alone are not among them. */
@@ -80,6 +85,7 @@ export async function applyUndo(
     if (seen !== undefined && undoKeys(plan).toSorted().join() !== seen.toSorted().join())
       throw moved('Something of it has moved');
     const edited = await editUsers(tx, teamId, plan.edits);
+    await takeRequestsBack(tx, teamId, plan.requests);
     const done = withoutMissed(plan, edited);
     if (seen !== undefined && done.changes.length < plan.changes.length)
       throw moved('Somebody has begun to edit some of it');

@@ -301,6 +301,76 @@ describe('commands that ask for tags, messages and read conversations', () => {
     );
   });
 
+  /** As a run would have sent what was approved. */
+  const arrive = () =>
+    force(`insert into sync.changes (team_id, local_id, run_id, kind, base, new, edits, outcome)
+      select r.team_id, r.local_id, null, 'push', jsonb_build_object(r.field, r.base), jsonb_build_object(r.field, r.wanted),
+        jsonb_build_object(r.field, e.edit_id), jsonb_build_object(r.field, 'confirmed')
+      from sync.requests r join sync.edits e on e.local_id = r.local_id and e.ended_at is null;
+      update mirror.scheduled_messages m set id = 900, state = 'scheduled', base = sync.wanted('message', to_jsonb(m));
+      update mirror.tags set id = 77; update mirror.conversation_reads set state = 'sent';
+      update sync.edits set ended_at = now(), ended_how = 'agreed' where ended_at is null; truncate sync.held_fields`);
+  const approve = async () => {
+    await sql(`begin; set local musterd.actor = 'ben'; select from sync.approve('abc123abc123'); commit`);
+    return (await sql('select max(decision_id)::text from sync.changes'))[0]?.[0] as string;
+  };
+  const undo = async (decision: string, ...more: readonly string[]) => {
+    const { code, stdout, stderr } = await musterd('undo', '--decision', decision, '--json', ...more);
+    expect(stderr).toBe('');
+    const { requests } = JSON.parse(stdout) as { readonly requests: readonly object[] };
+    return { code, requests };
+  };
+
+  it('an approved message is undecided again, and one that was sent is cancelled or set back', async () => {
+    const { local_id: id } = await create('--phone', '15550100', '--text', 'Hello');
+    await hold();
+    const first = await approve();
+    expect(await undo(first, '--exit-code')).toMatchObject({
+      code: 2,
+      requests: [{ local_id: id, undo: 'undecided', reason: null }],
+    });
+    expect(await undo(first, '--apply')).toMatchObject({ code: 0, requests: [{ undo: 'undecided' }] });
+    expect(await sql('select decision, batch from sync.held_fields')).toEqual([[null, 'abc123abc123']]);
+    const second = await approve();
+    await arrive();
+    expect(await undo(second)).toMatchObject({ requests: [{ undo: 'cancel' }] });
+    const sent = await row();
+
+    await json('schedule', 'update', id, '--text', 'Bye', '--list', '5', '--template', '12', '--user', '');
+    expect(await undo(second)).toMatchObject({ requests: [{ undo: 'left', reason: 'it was edited since' }] });
+    await hold();
+    const third = await approve();
+    await arrive();
+    expect(await undo(third, '--apply')).toMatchObject({ code: 0, requests: [{ undo: 'back' }] });
+    expect(await row()).toEqual({
+      ...(sent as object),
+      state: 'waiting',
+      base: expect.objectContaining({ text: 'Bye' }),
+    });
+    await hold();
+    await approve();
+    await arrive();
+    expect(await undo(second, '--apply')).toMatchObject({ requests: [{ undo: 'cancel' }] });
+    expect(await row()).toMatchObject({ cancels: true, state: 'waiting' });
+    expect(await sql(`select actor from sync.edits where ended_at is null`)).toEqual([['anna']]);
+    const { stdout } = await musterd('undo', '--decision', third);
+    expect(stdout).toContain(`\t${id}\tleft\tmessage\t\t\tit was edited since\n`);
+  });
+
+  it('what the service cannot take back is left, and why', async () => {
+    await json('tag', 'create', 'VIP');
+    await json('conversations', 'read', '--inbox', '7', '--user', '1', '--target', 'a');
+    await hold();
+    const decision = await approve();
+    await arrive();
+    const { code, requests } = await undo(decision, '--exit-code');
+    expect(code).toBe(0);
+    expect(requests).toMatchObject([
+      { undo: 'left', reason: expect.stringMatching(/^the service gives no way to /) },
+      { undo: 'left', reason: expect.stringMatching(/^the service gives no way to /) },
+    ]);
+  });
+
   it('asks for conversations and tags', async () => {
     await json(
       'conversations',

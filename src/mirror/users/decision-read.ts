@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { columnOf, type Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
+import type { RequestKind } from '../../model/request.ts';
 import { toJson } from '../../model/json.ts';
 import { byKey } from '../db/by-key.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
@@ -41,24 +42,31 @@ export interface UndecidedEdit {
   readonly userId: Id;
   readonly field: string | null;
   readonly outcome: 'undecided' | 'on its way' | 'arrived' | 'given back' | 'moved';
+}
+
+/** The edits of users among what was taken back. */
+export interface Undecided {
+  readonly rows: readonly UndecidedEdit[];
   /** The number of the decision that takes it back; `null` if it is only shown. */
   readonly number: bigint | null;
 }
+
+const requestFields: ReadonlySet<string> = new Set<RequestKind>(['tag', 'message', 'conversation_read']);
 
 /** Makes edits of a decision that still wait undecided again. @throws MusterdError `usage` if there is none */
 export async function undecide(
   db: Queryable,
   decision: bigint,
   { why, isShown }: { readonly why: string | undefined; readonly isShown: boolean },
-): Promise<readonly UndecidedEdit[]> {
-  const undone = sql<UndecidedEdit>`
+): Promise<Undecided> {
+  const undone = sql<UndecidedEdit & Pick<Undecided, 'number'>>`
     select user_id as "userId", field, outcome, decision_id as number
     from sync.undecide(${decision}, ${why ?? null}, ${isShown})`;
-  return (
-    await undone.execute(db).catch((error: unknown) => {
-      throw describeRefusal(error, ...unknownStates);
-    })
-  ).rows;
+  const { rows } = await undone.execute(db).catch((error: unknown) => {
+    throw describeRefusal(error, ...unknownStates);
+  });
+  const edits = rows.filter(({ field }) => !requestFields.has(field ?? ''));
+  return { rows: edits, number: rows[0]?.number ?? null };
 }
 
 /** Records the fields that a person has set back by taking a decision back, which are that person's edits now. */
