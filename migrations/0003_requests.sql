@@ -46,6 +46,7 @@ create table mirror.scheduled_messages (
   constraint scheduled_messages_state_check check (state in ('waiting', 'held', 'scheduled', 'cancelled', 'past', 'refused', 'unknown'))
 );
 create index scheduled_messages_by_time on mirror.scheduled_messages (team_id, execute_at);
+create index scheduled_messages_unknown on mirror.scheduled_messages (team_id) where state = 'unknown';
 comment on table mirror.scheduled_messages is 'Messages that the service is to send later. Insert one to have it scheduled, update it to have it replaced, delete it to have it cancelled: the row stays, and says what became of it.';
 comment on column mirror.scheduled_messages.team_id is 'The team that sends it. In mirror.teams.team_id.';
 comment on column mirror.scheduled_messages.local_id is 'Our own id of the message, which is sent along.';
@@ -72,6 +73,7 @@ comment on column mirror.scheduled_messages.edited_at is 'When it was last edite
 comment on column mirror.scheduled_messages.edited_by is 'The database role that did.';
 comment on column mirror.scheduled_messages.read_at is 'When the service last showed it.';
 comment on column mirror.scheduled_messages.raw is 'What the service said of it then.';
+comment on index mirror.scheduled_messages_unknown is 'Those of which a person has to say what is so.';
 comment on index mirror.scheduled_messages_by_time is 'What is due next, and what a day has.';
 
 create table mirror.conversation_reads (

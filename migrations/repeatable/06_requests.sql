@@ -101,6 +101,17 @@ $$;
 comment on function mirror.require_write(bigint,text) is 'Refuses what the settings (write) do not allow, and returns what they allow.';
 revoke execute on function mirror.require_write(bigint,text) from public;
 
+create or replace function mirror.message_terms()
+returns table (team_id bigint, timezone text, schedule text, margin_minutes integer)
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select t.team_id, coalesce(t.writes ->> 'timezone', 'UTC'), coalesce(t.writes ->> 'schedule', 'false'),
+    coalesce((l.value ->> 'margin_minutes')::integer, 15)
+  from sync.teams t
+  left join sync.learned l on l.team = t.team and l.topic = 'schedule'
+  where sync.session_sees(t.team_id)
+$$;
+comment on function mirror.message_terms() is 'Of the teams that the session sees: the zone in which times of messages are told, whether the settings let people schedule any (write.schedule), and how long before its time the service has to have one.';
+
 create or replace function mirror.check_tag() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -810,13 +810,15 @@ comment on column report.usage.slowest_ms is 'How long the slowest took, in ms.'
 
 -- What people decided about what waits, and what became of it.
 create or replace view report.decisions with (security_invoker) as
-select v.*, v.name as user_name from (
+select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.field, v.base_value, v.mirror_value, v.service_value,
+  v.base_text, v.mirror_text, v.service_text, v.decided_by, v.decided_role, v.decided_why, v.batch, v.run_id, v.decision_id, v.edit_id,
+  v.state, v.detail, v.name as user_name, v.local_id from (
   select c.change_id, c.team_id, c.opened_at as decided_at, c.kind as decision, c.user_id, u.name, f.field,
          c.base -> f.field as base_value, c.new -> f.field as mirror_value, c.old -> f.field as service_value,
          mirror.field_text(c.base -> f.field) as base_text, mirror.field_text(c.new -> f.field) as mirror_text,
          mirror.field_text(c.old -> f.field) as service_text,
          c.decided_by, c.decided_role, c.decided_why, c.batch, c.run_id,
-         c.decision_id, (c.edits ->> f.field)::bigint as edit_id,
+         c.decision_id, (c.edits ->> f.field)::bigint as edit_id, c.local_id,
          case
            when f.field is null then case when u.gone_at is not null then 'confirmed' when a.id is not null then 'waiting' else 'withdrawn' end
            when c.kind = 'resolve' and exists (
@@ -842,28 +844,28 @@ select v.*, v.name as user_name from (
   from sync.changes c
   left join lateral jsonb_object_keys(c.old || c.new) as f (field) on true
   left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
-  left join sync.edits l on l.team_id = c.team_id and l.user_id = c.user_id and l.field = f.field and l.ended_at is null
+  left join sync.edits l on l.team_id = c.team_id and (l.user_id = c.user_id or l.local_id = c.local_id) and l.field = f.field and l.ended_at is null
     and l.edit_id = (c.edits ->> f.field)::bigint
   left join sync.edits o on o.team_id = c.team_id and o.edit_id = (c.edits ->> f.field)::bigint and o.ended_at is not null
-  left join sync.held_fields h on h.team_id = l.team_id and h.user_id = l.user_id and h.field = l.field
+  left join sync.held_fields h on h.team_id = l.team_id and (h.user_id = l.user_id or h.local_id = l.local_id) and h.field = l.field
     and (h.decision is null or h.decision = 'rejected') and (h.edit_id = l.edit_id or h.until > clock_timestamp())
   left join lateral (select sync.held_because(h.reason, h.decision, h.until)) r (reason) on true
   left join sync.absences a on f.field is null and a.team_id = c.team_id and a.resource = 'users' and a.id = c.user_id
     and a.verdict = 'approved'
   left join lateral (
     select s.state, s.outcome ->> f.field as outcome from sync.changes s
-    where s.team_id = l.team_id and s.user_id = l.user_id and s.state = 'open' and s.kind = 'push'
+    where s.team_id = l.team_id and (s.user_id = l.user_id or s.local_id = l.local_id) and s.state = 'open' and s.kind = 'push'
       and (s.edits ->> f.field)::bigint = l.edit_id limit 1
   ) p on true
-  where c.kind in ('approve', 'reject', 'resolve', 'undo') and c.user_id is not null
+  where c.kind in ('approve', 'reject', 'resolve', 'undo') and (c.user_id is not null or c.local_id is not null)
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.decisions is 'What people decided about what was held, and what became of it: a row per field of a user (change_id, field).';
+comment on view report.decisions is 'What people decided about what was held, and what became of it: a row per field of a user, or per request (change_id, field).';
 comment on column report.decisions.change_id is 'Number of the change in the ledger. In report.changes.change_id.';
 comment on column report.decisions.team_id is 'The team.';
 comment on column report.decisions.decided_at is 'When it was decided.';
 comment on column report.decisions.decision is 'approve: it may pass. reject: it is not sent. resolve: which value it is to have. undo: one of these was taken back; it is undecided again, or the field was set back by an edit of whoever took it back.';
-comment on column report.decisions.user_id is 'The service''s id of the user.';
+comment on column report.decisions.user_id is 'The service''s id of the user; empty: a request.';
 comment on column report.decisions.name is 'The name as the service joins it today.';
 comment on column report.decisions.field is 'The field: name is the pair of first and last name. Empty: a person agreed that the user has left.';
 comment on column report.decisions.base_value is 'The value last agreed on, then.';
@@ -882,6 +884,7 @@ comment on column report.decisions.edit_id is 'The edit that it is about; empty:
 comment on column report.decisions.state is 'What became of the edit by now. confirmed: both sides have it. waiting: it is sent by the next run, or is being sent. unknown: it was sent, and not answered. refused: the service does not take it. void: what was approved is held again. held: it waits, or was rejected. withdrawn: it was taken back or edited again. Empty: nobody knows.';
 comment on column report.decisions.detail is 'Why, in words.';
 comment on column report.decisions.user_name is 'The name as the service joins it today.';
+comment on column report.decisions.local_id is 'Of a tag, a message or a conversation that was read: our own id of it.';
 
 create or replace view report.missing with (security_invoker) as
 select a.team_id, a.batch, a.resource, count(*) as rows, min(a.detail) as detail, min(a.withheld_at) as since

@@ -5,7 +5,8 @@
 import type { Id } from './id.ts';
 import type { ScheduleTimes } from './schedule-request.ts';
 
-export type RequestKind = 'tag' | 'message' | 'conversation_read';
+export const requestKinds = ['tag', 'message', 'conversation_read'] as const;
+export type RequestKind = (typeof requestKinds)[number];
 
 /** The states of a message that is not over. */
 export const openStates = ['waiting', 'held', 'scheduled', 'refused', 'unknown'] as const;

@@ -76,6 +76,7 @@ const young: Glance = {
   counted: [{ teamId: 41n, counted: 1, first: secondsAgo(600), last: secondsAgo(600) }],
   lists: [],
   missing: [],
+  messages: [],
 } as unknown as Glance;
 const contextFor = (path: string, more: Partial<PageContext> = {}): PageContext => ({
   ...contextOf(path),
@@ -311,6 +312,7 @@ describe('the first view without a daemon', () => {
       all: [],
       lists: [],
       missing: [],
+      messages: [],
       own: new Set<string>(),
       decided: [],
       isAlone: false,

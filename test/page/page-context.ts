@@ -27,6 +27,8 @@ export const contextOf = (path: string, search = '', details = true): PageContex
     },
     daemons: [],
     stopped: new Map(),
+    messageTerms: [],
+    hasMessages: false,
     waitingEdits: 0,
     version: '1',
     explain: () => null,

@@ -17,9 +17,11 @@ const context: PageContext = {
   teams: [team, { team: 'north', teamId: 42n, name: null }],
   team,
   now: clock('14:33:10'),
-  decide: { actor: 'kim', token: () => 'secret', barred: new Set() },
+  decide: { actor: 'kim', token: () => 'secret', isKnown: true, barred: new Set() },
   waiting: 0,
   roleNames: new Map(),
+  messageTerms: [],
+  hasMessages: false,
   standings: new Map(),
   placing: {
     verdict: 'unrecorded',
@@ -225,7 +227,10 @@ describe('the receipt', () => {
   it('offers to take back only where that can be done, and else says the command', () => {
     const done = { fates: { sent: 58 }, ...sent };
     expect(card(done)).toContain('name="decision" value="12"');
-    const barred = { ...context, decide: { actor: 'kim', token: () => '', barred: new Set(['harbour']) } };
+    const barred = {
+      ...context,
+      decide: { actor: 'kim', token: () => '', isKnown: false, barred: new Set(['harbour']) },
+    };
     for (const of of [barred, { ...context, decide: null }])
       expect(card(done, undefined, of)).not.toContain('<button');
     expect(card(done, undefined, { ...context, decide: null })).toContain('musterd undo --decision 12');

@@ -46,6 +46,7 @@ const change: ChangeRow = {
   decided_by: null,
   decided_why: null,
   edited_by: evil,
+  local_id: null,
   edit_id: null,
   batch: null,
   held: null,

@@ -476,6 +476,7 @@ export interface Schema {
     state: string | null;
     detail: string | null;
     user_name: string | null;
+    local_id: string | null;
   };
   'report.freshness': {
     team_id: bigint | null;

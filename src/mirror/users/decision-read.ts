@@ -33,7 +33,9 @@ export async function readDecision(
 ): Promise<readonly DecidedEdit[]> {
   const { rows } = await sql<DecidedEdit>`
     select user_id as "userId", name, field, edit_id as edit, mirror_value as value, state, detail from report.decisions
-    where team_id = ${teamId} and decision_id = ${decision} order by user_id, field`.execute(db);
+    where team_id = ${teamId} and decision_id = ${decision} and user_id is not null order by user_id, field`.execute(
+    db,
+  );
   return rows;
 }
 

@@ -32,6 +32,8 @@ export interface ChangesFilter {
 
 /** One field that moved. A user that came, left or came back is one row without a field. */
 export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id' | 'batch'> {
+  /** Of a request: our own id of it. */
+  readonly local_id: string | null;
   /** The edit that was sent or decided about. */
   readonly edit_id: Id | null;
   /** The reason of a hold that still lasts. */
@@ -87,7 +89,7 @@ async function findDecided(
   if (decision === null) return null;
   const { rows } = await sql<FieldOfChange>`
     select distinct c.change_id as id, c.field from report.decisions d
-    join report.changes c on c.team_id = d.team_id and c.user_id = d.user_id and c.field = d.field
+    join report.changes c on c.team_id = d.team_id and (c.user_id = d.user_id or c.local_id = d.local_id) and c.field = d.field
     where d.team_id = any (${idArray(teamIds)}) and d.decision_id = ${decision} and (
       c.change_id = d.change_id or c.kind = 'pull' and c.run_id = d.run_id
       or c.kind = 'push' and c.change_id > d.change_id and c.edit_id = d.edit_id)`.execute(db);
@@ -150,7 +152,7 @@ async function readRows(
 ): Promise<readonly ChangeRow[]> {
   const { rows } = await sql<ChangeRow>`
     select c.change_id, c.team_id, c.run_id, c.user_id, c.name, c.kind, c.field, c.base_value, c.old_value, c.new_value,
-      c.outcome, c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by, c.edit_id, c.batch, h.reason as held
+      c.outcome, c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by, c.edit_id, c.batch, c.local_id, h.reason as held
     from (
       select c.*, row_number() over (partition by change_id order by field) as nth from report.changes c
       where c.team_id = any (${idArray(reader.teamIds)}) and c.change_id = any (${idArray(ids)})
@@ -158,7 +160,7 @@ async function readRows(
     ) c
     left join lateral (
       select h.reason from report.held h
-      where c.kind = 'hold' and h.team_id = c.team_id and h.user_id = c.user_id and h.field = c.field offset 0
+      where c.kind = 'hold' and h.team_id = c.team_id and (h.user_id = c.user_id or h.local_id = c.local_id) and h.field = c.field offset 0
     ) h on true
     where c.nth = 1 or c.kind not in ('adopt', 'return')
     order by c.change_id desc, c.field`.execute(reader.db);

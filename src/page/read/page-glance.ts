@@ -142,7 +142,7 @@ const readMoves = (teamIds: readonly Id[], most: number) => sql<GlanceMove>`
   select change_id as "changeId", team_id as "teamId", user_id as "userId", name, kind, field, old_text as old,
     new_text as new, coalesce(closed_at, opened_at) as at, edited_by as by
   from report.changes
-  where team_id = any (${teamIds}::bigint[]) and kind in ('push', 'pull') and field is not null
+  where team_id = any (${teamIds}::bigint[]) and kind in ('push', 'pull') and field is not null and user_id is not null
   order by change_id desc limit ${most}`;
 
 export const daysShown = 90;

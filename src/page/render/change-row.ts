@@ -2,9 +2,11 @@
 import type { ChangeRow } from '../read/page-changes.ts';
 import { kindsOf } from '../../model/ledger-words.ts';
 import { person, type TableRow, teamCells } from './components.ts';
+import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
 import { direction, pill } from './pills.ts';
+import { messagePath, requestName } from './request-words.ts';
 import { changed, noValue, textOf, value } from './three-values.ts';
 import type { PageContext } from './view.ts';
 import { clockTime, count, named, time } from './words.ts';
@@ -49,9 +51,12 @@ const refusals: ReadonlySet<string> = new Set([
   'changed',
 ]);
 
-function outcomeOf(context: PageContext, { kind, outcome, held, user_id: id, field }: ChangeRow): Html {
+function outcomeOf(
+  context: PageContext,
+  { kind, outcome, held, user_id: id, local_id: localId, field }: ChangeRow,
+): Html {
   const link = (words: string) =>
-    html`<a href="${to(context, `/waiting#c-${id}-${field}`, { state: held })}">${words}</a>`;
+    html`<a href="${field === 'message' ? to(context, messagePath(localId ?? '')) : to(context, `/waiting#c-${localId ?? id}-${field}`, { state: held })}">${words}</a>`;
   if (kind === 'hold')
     return held === null
       ? html`<span class="none">ended</span>`
@@ -80,7 +85,7 @@ export function fromAndTo(
   return [value(context, field, old), to];
 }
 
-export const fieldWord = (field: string | null) => (field === 'role_id' ? 'role' : (field ?? 'everything'));
+export const fieldWord = (field: string | null) => (field === null ? 'everything' : fieldName(field));
 export const whenOf = ({ closed_at: closed, opened_at: opened }: ChangeRow) => closed ?? opened;
 
 export function rowOf(context: PageContext, row: ChangeRow): TableRow {
@@ -91,7 +96,9 @@ export function rowOf(context: PageContext, row: ChangeRow): TableRow {
       time(whenOf(row), clockTime(whenOf(row), whenOf(row))),
       ...teamCells(context, row.team_id),
       row.user_id === null
-        ? html`<span class="none">the mirror</span>`
+        ? row.local_id === null
+          ? html`<span class="none">the mirror</span>`
+          : requestName(context, row.field ?? '', row.local_id)
         : person(context, row.team_id, { id: row.user_id, name: row.name }),
       fieldWord(row.field),
       from,

@@ -1,6 +1,7 @@
 /** The filter of the ledger, from a link and as SQL. */
 import type { ChangesFilter } from '../read/page-changes.ts';
 import { fieldColumns } from '../../model/fields.ts';
+import { requestKinds } from '../../model/request.ts';
 import { directions, kindsOf } from '../../model/ledger-words.ts';
 import type { ViewRequest, PageContext } from './view.ts';
 
@@ -28,7 +29,7 @@ export function changesFilter({ query, details, isCsv }: ViewRequest, now: Date)
   return {
     q,
     details,
-    field: fieldColumns.find((one) => one === query.get('field')) ?? null,
+    field: [...fieldColumns, ...requestKinds].find((one) => one === query.get('field')) ?? null,
     direction: directions.find((one) => one === query.get('direction')) ?? null,
     actor: text('actor') === '' ? null : text('actor'),
     runId: isWholeNumber.test(run) ? BigInt(run) : null,

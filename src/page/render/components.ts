@@ -18,15 +18,15 @@ export interface Column {
 export type TableRow =
   | { readonly cells: readonly (string | Html)[]; readonly id?: string; readonly tone?: 'open' }
   /** A row over the whole width, such as a day or rows that are folded. */
-  | { readonly band: string | Html; readonly isQuiet?: boolean }
+  | { readonly band: string | Html; readonly tone?: 'folded' | 'now' }
   /** Details of the row above. */
   | { readonly inside: Html }
   | { readonly under: Html };
 
 export interface Table {
   readonly caption: string;
-  /** `rows` has low rows with a tick in the first column, and its head stays in sight. `few` stays a table on phones. */
-  readonly kind?: 'rows' | 'few';
+  /** `rows` has low rows with a tick in the first column, and its head stays in sight. `few` stays a table on phones. `line` has a dot for each row. */
+  readonly kind?: 'rows' | 'few' | 'line';
   readonly columns: readonly Column[];
   readonly rows: readonly TableRow[];
   /** The number of rows shown, and of how many. */
@@ -51,7 +51,7 @@ function headCell(context: PageContext, { label, sort, isNumber }: Column, sorte
 function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): Html {
   const width = String(columns.length);
   if ('band' in row)
-    return html`<tr role="row" class="${row.isQuiet === true ? 'folded' : 'band'}"><td role="cell" class="note" colspan="${width}">${row.band}</td></tr>`;
+    return html`<tr role="row" class="${row.tone ?? 'band'}"><td role="cell" class="note" colspan="${width}">${row.band}</td></tr>`;
   if ('inside' in row)
     return html`<tr role="row" class="inside"><td role="cell" colspan="${width}">${row.inside}</td></tr>`;
   if ('under' in row)

@@ -9,6 +9,7 @@ import { html, none } from './html.ts';
 import { teamName } from './layout.ts';
 import { commandOf, to } from './links.ts';
 import { laneNames } from './run-words.ts';
+import { messagesTitle } from './request-words.ts';
 import type { PageContext } from './view.ts';
 import { at, capital, count, listed, many, named, visible } from './words.ts';
 
@@ -120,11 +121,39 @@ function singleThing(read: Glance, team: SeenTeam, context: PageContext): readon
   ];
 }
 
+function messagesThings(read: Glance, team: SeenTeam, context: PageContext): readonly ToDo[] {
+  const change = { team: context.teams.length > 1 ? team.team : null };
+  const ofTeam = context.team === null ? html` in ${named(teamName(team))}` : none;
+  return read.messages.flatMap((messages) => {
+    if (messages.teamId !== team.teamId) return [];
+    const words = messagesTitle(messages);
+    return [
+      {
+        teamId: team.teamId,
+        id: `messages-${team.team}`,
+        brief: html`${words}${ofTeam}.`,
+        title: html`${words}${ofTeam}`,
+        text: html`None goes to the service before somebody who did not write it has approved it.`,
+        ways: [
+          {
+            label: html`<a href="${to(context, '/messages', change)}">Look at them and decide</a>`,
+          },
+        ],
+      },
+    ];
+  });
+}
+
 /** In a copy nothing waits for anybody. The banner already says why a team without a daemon is stale. */
 export function thingsToDo(read: Glance, context: PageContext): readonly ToDo[] {
   const thingsFrom = (make: typeof staleThing, teams = read.teams) =>
     teams.flatMap((team) => make(read, team, context));
   if (isCopy(context)) return thingsFrom(staleThing);
   const served = read.teams.filter(({ team }) => !context.stopped.has(team));
-  return [...thingsFrom(staleThing, served), ...thingsFrom(batchThings), ...thingsFrom(singleThing)];
+  return [
+    ...thingsFrom(staleThing, served),
+    ...thingsFrom(batchThings),
+    ...thingsFrom(messagesThings),
+    ...thingsFrom(singleThing),
+  ];
 }

@@ -10,12 +10,16 @@ const fields: Readonly<Record<string, readonly [string, string]>> = {
   email: ['email address', 'email addresses'],
   phone: ['phone number', 'phone numbers'],
   role_id: ['role', 'roles'],
+  tag: ['tag', 'tags'],
+  message: ['message', 'messages'],
+  conversation_read: ['read conversation', 'read conversations'],
 };
 
 /** The words for one of them, and for several. */
 export const fieldWords = (field: string): readonly [string, string] => fields[field] ?? ['field', 'fields'];
 
-export const fieldName = (field: string): string => (field === 'role_id' ? 'role' : field);
+export const fieldName = (field: string): string =>
+  field === 'role_id' ? 'role' : field.replaceAll('_', ' ');
 
 /** With a capital: `Phone`. */
 export const fieldTitle = (field: string): string => capital(fieldName(field));

@@ -10,6 +10,7 @@ import { fieldName, fieldsOf, fieldTitle, fieldWords, rowsInWords } from './hold
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
 import { icon, sides } from './pills.ts';
+import { requestName } from './request-words.ts';
 import { changed, knownAs, type FieldOfTeam, type Side, value } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { clockTime, count, many, named } from './words.ts';
@@ -35,13 +36,18 @@ export interface Question {
   readonly values: readonly (readonly [string, string])[];
 }
 
-const usersOf = (rows: readonly PageField[]): number => new Set(rows.map(({ userId }) => userId)).size;
+/** Users go together; what is asked besides goes one by one. */
+function requestsFor(rows: readonly PageField[]): number {
+  const ofUsers = rows.filter(({ localId }) => localId === null);
+  const users = new Set(ofUsers.map(({ userId }) => userId)).size;
+  return Math.max(1, Math.ceil(users / perRequest) + rows.length - ofUsers.length);
+}
 
 function titleOf({ details }: PageContext, { verb, rows, number, all }: Question): string {
   const [only] = rows;
   if (only !== undefined && number === 1) {
     const name = details && only.name ? printable(only.name) : String(only.userId ?? 'all users');
-    const what = `${fieldName(only.field)} of ${name}?`;
+    const what = only.localId === null ? `${fieldName(only.field)} of ${name}?` : `${fieldName(only.field)}?`;
     if (verb === 'value') return `Another ${what}`;
     if (verb === 'mirror' || verb === 'service') return `Take the ${verb}’s ${what}`;
     if (all === 1 || verb === 'Withdraw') return `${verb} the ${what}`;
@@ -63,7 +69,7 @@ function leadOf(question: Question): string {
   const it = number === 1 ? 'it' : 'them';
   const values = many(number, 'value');
   const others = othersOf(question);
-  const sends = `The next run sends ${values}, in ${many(Math.max(1, Math.ceil(usersOf(rows) / perRequest)), 'request')}`;
+  const sends = `The next run sends ${values}, in ${many(requestsFor(rows), 'request')}`;
   switch (verb) {
     case 'Approve':
       if (rows.length === 0)
@@ -72,7 +78,9 @@ function leadOf(question: Question): string {
     case 'Reject':
       return `${many(number, 'edit')} ${number === 1 ? 'stays' : 'stay'} in the mirror, ${number === 1 ? 'is' : 'are'} held as rejected, and ${number === 1 ? 'is' : 'are'} not sent before somebody edits ${it} again.${others}`;
     case 'Withdraw':
-      return 'The mirror gets back what both sides last agreed on; nothing is sent.';
+      return rows.every(({ localId }) => localId !== null)
+        ? 'Nobody asks for it any more; nothing is sent.'
+        : 'The mirror gets back what both sides last agreed on; nothing is sent.';
     case 'mirror':
       return `${sends}, in the place of what the service shows now.${others}`;
     case 'service':
@@ -91,6 +99,7 @@ const mostNamed = 5;
 export interface QuestionRow {
   readonly teamId: Id;
   readonly userId: Id | null;
+  readonly localId?: string | null;
   readonly name: string | null;
   readonly field: string;
   readonly into: Html;
@@ -98,10 +107,12 @@ export interface QuestionRow {
 
 const whoseField = (
   context: PageContext,
-  { teamId, userId, name }: Omit<QuestionRow, 'field' | 'into'>,
+  { teamId, userId, localId = null, name, field }: Omit<QuestionRow, 'into'>,
 ): Html =>
   userId === null
-    ? html`all users`
+    ? localId === null
+      ? html`all users`
+      : requestName(context, field, localId)
     : person(context, teamId, {
         id: userId,
         name,
@@ -180,7 +191,11 @@ export const sentBy = ({ listens }: Sending): string =>
   listens ? 'At once, by the daemon' : 'By the next run; no daemon runs';
 
 /** `Field: phone, of 37 people`; for several fields, the number of each. */
-export function fieldsFact(rows: readonly Pick<PageField, 'field' | 'userId'>[]): Html {
+export function fieldsFact(
+  rows: readonly (Pick<PageField, 'field' | 'userId'> & { readonly localId?: string | null })[],
+): Html {
+  if (rows.some(({ localId = null }) => localId !== null))
+    return html`<dt>Asked for</dt><dd>${rowsInWords(fieldsOf(rows))}</dd>`;
   const people = many(new Set(rows.map(({ userId }) => userId)).size, 'person', 'people');
   const [first, ...others] = fieldsOf(rows).fields;
   if (first === undefined) return none;
@@ -235,7 +250,8 @@ export function asking(context: PageContext, question: QuestionShown): PageShown
       ? html`<div class="card stack">${facts}<div class="row buttons">${leave}</div></div>`
       : html`<form class="card stack" method="post" action="${path}">${hidden('token', decide.token(path))}${values.map(([name, one]) => hidden(name, one))}${hidden('confirmed', 'yes')}${facts}<label class="field"><span class="label">Reason, kept with the decision</span><textarea name="why" rows="3" required maxlength="1000" autocomplete="off"></textarea></label><div class="row buttons"><button class="button main">${deed}</button>${leave}</div><p class="note">Recorded as <b>${named(decide.actor)}</b>, with the reason.${undo}</p></form>`;
   const left = what === none ? none : html`<div class="card flush">${what}</div>`;
-  const way = html`<p class="note"><a href="${to(context, '/waiting')}">Waiting</a></p>`;
+  const [list, view] = path === '/messages' ? [path, 'Messages'] : ['/waiting', 'Waiting'];
+  const way = html`<p class="note"><a href="${to(context, list)}">${view}</a></p>`;
   return {
     title,
     main: html`${before}${heading(title, lead, way)}<div class="${left === none ? 'stack' : 'columns'}" data-still>${left}${form}</div>`,

@@ -1,6 +1,7 @@
 /** The receipts of decisions: one above the list right after it was made, and the last ones in a table below. */
 import type { FollowedDecision } from '../read/page-decided.ts';
 import type { PageWaiting } from '../read/page-waiting-view.ts';
+import { requestKinds } from '../../model/request.ts';
 import { hasNotLeft, undoable } from '../../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
 import { meter, section, table, teamCells, teamColumns } from './components.ts';
@@ -30,10 +31,15 @@ function shapeOf(decided: FollowedDecision): readonly [IconShape, 'ok' | 'act' |
 function undoButton(context: PageContext, decided: FollowedDecision, words: Html): Html {
   const { decide } = context;
   const { team } = teamOf(context, decided.teamId);
-  if (decide === null || !mayDecide(context, team) || undoable(decided) === 0) return none;
+  if (decide === null || !mayDecide(context, team) || undoable(decided) === 0 || isOfRequests(decided))
+    return none;
   const values = { token: decide.token('/waiting'), team, verb: 'Undo', decision: String(decided.number) };
   return html`<form method="post" action="/waiting">${Object.entries(values).map(([name, one]) => hidden(name, one))}<button class="linked">${words}</button></form>`;
 }
+
+/** What was asked for besides edits of users is taken back by the command. */
+const isOfRequests = ({ fields }: FollowedDecision): boolean =>
+  fields.some((field) => requestKinds.some((one) => one === field));
 
 function undoWords(decided: FollowedDecision): Html {
   const n = undoable(decided);
@@ -77,7 +83,10 @@ function waysOf(context: PageContext, decided: FollowedDecision): readonly Html[
 }
 
 /** It stays until somebody closes it or a day has passed. While something is on its way, the script asks again. */
-export function receiptCard(context: PageContext, { done: decided, sending }: PageWaiting): Html {
+export function receiptCard(
+  context: PageContext,
+  { done: decided, sending }: Pick<PageWaiting, 'done' | 'sending'>,
+): Html {
   if (decided === undefined) return none;
   const [shape, tone] = shapeOf(decided);
   const { fates, number, why } = decided;

@@ -96,7 +96,7 @@ function rowsOf({ runs, open }: RunsRead, context: PageContext): readonly TableR
     const words = kindOf(context) === 'worth' ? 'found nothing to move' : 'are not of this kind';
     rows.push({
       band: html`<a href="${href(context, { state: 'all' })}">${many(folded, 'run')}</a> ${words}`,
-      isQuiet: true,
+      tone: 'folded',
     });
     folded = 0;
   };

@@ -4,6 +4,7 @@ import { type Html, html, none } from './html.ts';
 import { sides } from './pills.ts';
 import type { Id } from '../../model/id.ts';
 import { withRoleName } from '../../model/named-roles.ts';
+import { type Wanted, wantedInWords } from '../../model/request.ts';
 import type { PageContext } from './view.ts';
 import { visible } from './words.ts';
 
@@ -15,12 +16,13 @@ export interface FieldOfTeam {
   readonly field: string;
 }
 
-/** A value of the database as text; `null` if there is none. */
+/** A value of the database as text; `null` if there is none. An object is a name, or what a request asks for. */
 export function textOf(value: unknown): string | null {
   if (value === null || value === undefined || value === '') return null;
   if (typeof value !== 'object') return String(value as string | number | bigint | boolean);
-  const { first = '', last = '' } = value as { readonly first?: string; readonly last?: string };
-  return [first, last].filter((half) => half !== '').join(' ') || null;
+  const { first, last } = value as { readonly first?: string; readonly last?: string };
+  if (first === undefined && last === undefined) return wantedInWords(value as Wanted) ?? null;
+  return [first, last].filter((half = '') => half !== '').join(' ') || null;
 }
 
 /** The length of the longest phone number with its sign, which stays in one line. */
@@ -41,7 +43,15 @@ export const noValue: Html = html`<span class="none">none</span>`;
 const notShown: Html = html`<span class="none">not shown</span>`;
 
 /** Values of these fields say who somebody is, or how to reach them. */
-const personal: ReadonlySet<string> = new Set(['name', 'first_name', 'last_name', 'email', 'phone']);
+const personal: ReadonlySet<string> = new Set([
+  'name',
+  'first_name',
+  'last_name',
+  'email',
+  'phone',
+  'message',
+  'conversation_read',
+]);
 
 /** A value as people know it, with the name of a role. */
 export const knownAs = (context: Pick<PageContext, 'roleNames'>, of: FieldOfTeam, value: unknown): unknown =>

@@ -6,7 +6,7 @@ import type { Id } from '../../model/id.ts';
 import type { Placing } from '../../model/place.ts';
 import type { Html } from './html.ts';
 
-export const tabs = ['At a glance', 'Waiting', 'Runs', 'People', 'Counts', 'Changes'] as const;
+export const tabs = ['At a glance', 'Waiting', 'Runs', 'People', 'Messages', 'Counts', 'Changes'] as const;
 export type Tab = (typeof tabs)[number];
 
 /** What a reader asked for. */
@@ -44,6 +44,9 @@ export interface PageContext extends ViewRequest {
   readonly daemons: PageFrame['daemons'];
   /** The teams asked for that no daemon serves any more, by name, with the last one. */
   readonly stopped: PageFrame['stopped'];
+  /** What holds of the scheduled messages of each team that is asked for, and whether there are or may be any. */
+  readonly messageTerms: PageFrame['messageTerms'];
+  readonly hasMessages: boolean;
   /** Edits that wait because nothing is sent from here, in the teams asked for. */
   readonly waitingEdits: number;
   /** The version of musterd. */
@@ -67,6 +70,8 @@ export interface DecisionTerms {
   readonly actor: string;
   /** A token for a form, by which it can only come from here. */
   readonly token: (path: string) => string;
+  /** Whether the token belongs to that name, so that nobody else can have typed it. */
+  readonly isKnown: boolean;
   /** Teams with four eyes about which nobody decides here, because anybody could have typed that name. */
   readonly barred: ReadonlySet<string>;
 }

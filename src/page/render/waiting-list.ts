@@ -1,34 +1,32 @@
 /** Waiting: a list for each reason, batches first, with evidence and one decision about the ticked rows. */
-import type { SeenTeam } from '../read/page-reader.ts';
-import type { MissingRows, WaitingList } from '../read/page-waiting.ts';
+import type { WaitingList } from '../read/page-waiting.ts';
 import type { ListRead, PageWaiting } from '../read/page-waiting-view.ts';
 import { mostWhole, ownKey } from '../../model/waiting-page.ts';
 import { hasBanner, isCopy, nothingDecided } from './banner.ts';
-import { chips, choice, csvChip, empty, heading } from './components.ts';
-import { barredNote, hidden, mayDecide } from './decide.ts';
-import { byWhom, editorsIn, isMine, listTitle, meaning, meaningOfMany, stateName } from './hold-words.ts';
+import { chips, csvChip, empty, heading } from './components.ts';
+import { barredNote } from './decide.ts';
+import {
+  byWhom,
+  editorsIn,
+  isMine,
+  listTitle,
+  meaning,
+  meaningOfMany,
+  stateName,
+  waits,
+} from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
-import { teamName } from './layout.ts';
-import { commandOf, csvOf, href, to } from './links.ts';
+import { csvOf, href, to } from './links.ts';
 import { decidedBelow, listFilters, lookAtAll } from './list-form.ts';
 import { rowsTable, type ListOnPage, listOnPage } from './list-rows.ts';
 import { decidedLast, nothingCard, receiptCard } from './receipt.ts';
+import { cardOf, countOf, inTeam, messagesCard, missingCard, since } from './waiting-cards.ts';
 import { legend, textOf } from './three-values.ts';
 import { type Csv, csvFrom, type PageContext, type PageShown, teamOf } from './view.ts';
-import { at, capital, clockTime, count, inLetters, listed, many, named, span, visible } from './words.ts';
-
-const inTeam = (context: PageContext, team: SeenTeam): Html =>
-  context.team === null ? html` in ${named(teamName(team))}` : none;
-
-/** The card is red if somebody has to do something, which in a copy nobody has. */
-const cardOf = (context: PageContext): string =>
-  isCopy(context) ? 'card flush batch' : 'card flush act-bar batch';
+import { at, capital, clockTime, count, inLetters, listed, many, span, visible } from './words.ts';
 
 /** Below a banner nothing is called well. */
 const wellIn = (context: PageContext) => (hasBanner(context) ? 'dashed' : 'tick');
-
-const since = (context: PageContext, when: Date): Html =>
-  html`<p class="note since">since ${at(when, context.now)}<br>${span(context.now.getTime() - when.getTime())}</p>`;
 
 /** `4 of 60 edits are left`, if some of it was decided before. */
 const titleOf = (list: ListRead): string =>
@@ -111,39 +109,21 @@ function overtakenIn(context: PageContext, { shown }: ListRead): Html {
 function listCard(read: PageWaiting, list: ListRead, context: PageContext): Html {
   const standing = listOnPage(read, list, context);
   const isWhole = list.rows <= mostWhole;
-  const id = list.batch === null ? `${list.state}-${standing.team.team}` : `batch-${list.batch}`;
+  const kind = list.isOfRequests ? 'requests-' : '';
+  const id =
+    list.batch === null ? `${kind}${list.state}-${standing.team.team}` : `batch-${kind}${list.batch}`;
   return html`<section class="${cardOf(context)}" id="${id}">
 <div class="part row between head"><div><h2 class="h3">${titleOf(list)}${inTeam(context, standing.team)}</h2><p class="dim">${meaningOf(standing)}</p>${aboutOf(standing)}</div>${since(context, list.since)}</div>
 ${isWhole ? decidedBelow(standing) : html`${rowsTable(standing)}${lookAtAll(standing)}`}
 </section>`;
 }
 
-function missingCard(missing: MissingRows, context: PageContext): Html {
-  const team = teamOf(context, missing.teamId);
-  const what = missing.resource.replace('_', ' ');
-  const { hash, rows } = missing;
-  const path = `/waiting/${hash}`;
-  const button =
-    context.decide === null || !mayDecide(context, team.team)
-      ? none
-      : html`<form method="post" action="${path}">${hidden('token', context.decide.token(path))}${hidden('team', team.team)}${hidden('rows', String(rows))}<button class="button main" name="verb" value="Approve">Approve ${count(rows)}…</button></form>`;
-  const way = choice(
-    'They are really gone',
-    'the next complete run calls them gone, if they are missing still',
-    commandOf(context, team.team, `approve ${hash} --reason '…'`),
-    button,
-  );
-  return html`<section class="${cardOf(context)}" id="${`missing-${hash}`}">
-<div class="part row between head"><div><h2 class="h3">${count(rows)} ${what} are missing on the service${inTeam(context, team)}</h2><p class="dim">${visible(capital(missing.reason))}. None of them is called gone before somebody agrees; they stay in the mirror.</p></div>${since(context, missing.since)}</div>
-${isCopy(context) ? none : way}
-</section>`;
-}
-
-function stateChips({ all, missing }: PageWaiting, context: PageContext): Html {
+function stateChips({ all, missing, messages }: PageWaiting, context: PageContext): Html {
   const states = [...Map.groupBy(all, ({ state }) => state)].map(
     ([state, of]) => [state, of.reduce((sum, { rows }) => sum + rows, 0)] as const,
   );
-  const sum = states.reduce((total, [, rows]) => total + rows, 0) + missing.length;
+  const ofMessages = countOf(messages);
+  const sum = states.reduce((total, [, rows]) => total + rows, 0) + missing.length + ofMessages;
   const chip = (label: string, state: string | null, number: number) => ({
     label,
     count: number,
@@ -159,11 +139,14 @@ function stateChips({ all, missing }: PageWaiting, context: PageContext): Html {
     ...(missing.length > 0 && !states.some(([state]) => state === 'approval')
       ? [chip(words('approval'), 'approval', missing.length)]
       : []),
+    ...(ofMessages === 0
+      ? []
+      : [{ label: 'Messages', count: ofMessages, href: to(context, '/messages'), isCurrent: false }]),
   ];
   return chips('What waits', chosen, html`${legend}${csvChip(csvOf(context))}`);
 }
 
-function leadOf({ all, missing }: PageWaiting): string {
+function leadOf({ all, missing, messages }: PageWaiting): string {
   const batches = all.filter(({ batch }) => batch !== null);
   const others = all.filter(({ batch }) => batch === null);
   const inBatches = batches.reduce((sum, { rows }) => sum + rows, 0);
@@ -178,6 +161,7 @@ function leadOf({ all, missing }: PageWaiting): string {
         ]),
     ...(missing.length === 0 ? [] : [`${many(missing.length, 'list')} of missing rows`]),
     ...byState,
+    ...(messages.length === 0 ? [] : [many(countOf(messages), 'message')]),
   ];
   return `${listed(parts)}. Nothing that waits is lost, and nothing of it is sent before somebody decides.`;
 }
@@ -199,9 +183,13 @@ export function waiting(read: PageWaiting, context: PageContext, refusal?: strin
     context,
     [...read.lists, ...read.missing].map(({ teamId }) => teamOf(context, teamId).team),
   );
-  const cards = html`<div class="stack">${barred}${read.lists.filter(({ batch }) => batch !== null).map((list) => listCard(read, list, context))}${read.missing.map((one) => missingCard(one, context))}${read.lists.filter(({ batch }) => batch === null).map((list) => listCard(read, list, context))}</div>`;
+  const isNarrow = context.params['batch'] !== undefined || context.query.get('state') !== null;
+  const cards = html`<div class="stack">${barred}${read.lists.filter(({ batch }) => batch !== null).map((list) => listCard(read, list, context))}${read.missing.map((one) => missingCard(one, context))}${read.lists.filter(({ batch }) => batch === null).map((list) => listCard(read, list, context))}${isNarrow ? none : read.messages.map((one) => messagesCard(one, context))}</div>`;
   const last = decidedLast(context, read.decided);
-  const rows = read.all.reduce((sum, list) => sum + list.rows, 0) + read.missing.length;
+  const ofFields =
+    read.all.reduce((sum, list) => sum + (list.isOfRequests ? 0 : list.rows), 0) + read.missing.length;
+  const rows =
+    read.all.reduce((sum, list) => sum + list.rows, 0) + read.missing.length + countOf(read.messages);
   if (context.params['batch'] !== undefined && read.lists.length + read.missing.length === 0) {
     const title = 'Nothing waits under this name';
     const text = 'It was decided, or the edits have changed since, and what waits now has another name.';
@@ -220,7 +208,7 @@ export function waiting(read: PageWaiting, context: PageContext, refusal?: strin
       main: html`${receipt}<h1 class="away">${title}</h1>${empty(wellIn(context), title, text)}${last}`,
     };
   }
-  const title = `${many(rows, 'field')} ${rows === 1 ? 'waits' : 'wait'} for somebody`;
+  const title = `${many(rows, rows === ofFields ? 'field' : 'thing')} ${waits(rows, 'somebody')}`;
   const text = isCopy(context) ? nothingDecided : leadOf(read);
   return {
     title,
@@ -253,6 +241,7 @@ export function waitingCsv(read: PageWaiting, context: PageContext): Csv {
     {
       team: (row) => teamOf(context, row.teamId).team,
       user_id: (row) => row.userId,
+      local_id: (row) => row.localId,
       ...(context.details ? { name: (row) => row.name } : {}),
       field: (row) => row.field,
       reason: (row) => row.reason,

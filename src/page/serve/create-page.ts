@@ -14,9 +14,10 @@ import { explainAsSeen } from '../../runs/explain-as-seen.ts';
 import { saySeen, seenOf } from '../../runs/say-seen.ts';
 import { policyOf } from '../../runs/reconcile-team.ts';
 import type { PageAnswer, PageQuestion, PageSource } from './page-routes.ts';
-import type { DecideOptions } from './deciding.ts';
+import type { DecideOptions, FormHandler } from './deciding.ts';
 import { deciding, decisionPatterns } from './page-decisions.ts';
 import { holding, holdPattern } from './page-holds.ts';
+import { decidingMessages, messagesPattern } from './message-decisions.ts';
 import { pageViews } from './page-views.ts';
 import { planUndoOf } from './undo-on-page.ts';
 
@@ -28,6 +29,12 @@ export interface PageOptions {
   /** What decisions on the page need from the daemon, if the settings allow them; `null` if it is read-only. */
   readonly decide: Pick<DecideOptions, 'mirror' | 'log'> | null;
 }
+
+/** Of the forms that are not about lists. */
+const handlers: ReadonlyMap<string, FormHandler> = new Map([
+  [holdPattern, holding],
+  [messagesPattern, decidingMessages],
+]);
 
 const htmlType = 'text/html; charset=utf-8';
 
@@ -50,6 +57,8 @@ function contextOf(
     roleNames,
     daemons,
     stopped,
+    messageTerms,
+    hasMessages,
     waitingEdits,
   }: PageFrame,
 ): PageContext {
@@ -81,7 +90,7 @@ function contextOf(
         ? null
         : explainAsSeen(state, held, { ...config, policy: policyOf(config) });
     },
-    decide: mayDecide && status.decide && actor !== null ? { actor, token, barred } : null,
+    decide: mayDecide && status.decide && actor !== null ? { actor, token, barred, isKnown } : null,
     waiting,
     standings,
     roleNames,
@@ -89,6 +98,8 @@ function contextOf(
     daemons,
     // A daemon that answers is running, and is about to report it.
     stopped: new Map([...stopped].filter(([team]) => decide === null || !byTeam.has(team))),
+    messageTerms,
+    hasMessages,
     waitingEdits,
     version,
     saySeen: (row) => saySeen(seenOf(row)),
@@ -121,7 +132,7 @@ async function answerDecision(
 ): Promise<PageAnswer> {
   const { db, configs } = options;
   const team = question.params['team'] ?? question.form?.get('team') ?? null;
-  const { tab, prepare, refusedAfterAll } = question.pattern === holdPattern ? holding : deciding;
+  const { tab, prepare, refusedAfterAll } = handlers.get(question.pattern) ?? deciding;
   if (options.decide === null || team === null) return notFound;
   const by = { ...options.decide, configs };
   const read = <Result>(work: (frame: PageFrame) => Promise<Result>) =>
@@ -191,7 +202,7 @@ export function createPage(options: PageOptions): PageSource {
   return {
     keys: { token, user },
     patterns: pageViews.map(({ path }) => path),
-    decisions: options.decide === null ? [] : [...decisionPatterns, holdPattern],
+    decisions: options.decide === null ? [] : [...decisionPatterns, ...handlers.keys()],
     assets: readAssets(),
     answer: async (question) => {
       const view = byPath.get(question.pattern);

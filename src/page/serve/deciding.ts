@@ -1,6 +1,6 @@
 /** The parts that the forms that decide have in common. */
 import type { Config } from '../../config/config.ts';
-import type { MusterdError } from '../../errors.ts';
+import { MusterdError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { PageFrame } from '../read/page-reader.ts';
 import { isCopy } from '../render/banner.ts';
@@ -89,4 +89,10 @@ export function decidingOn(
       hint: 'With status.user the page knows who decides.',
     });
   return config;
+}
+
+/** Where the receipt of a decision stands. @throws MusterdError `usage` if nothing was decided */
+export function doneAt(decision: bigint | null, path = '/waiting'): string {
+  if (decision !== null) return `${path}?done=${decision}`;
+  throw new MusterdError('usage', 'All of it was edited, or has moved on the service, while you looked.');
 }

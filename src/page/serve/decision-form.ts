@@ -11,7 +11,9 @@ import type { WinningValue } from '../../runs/resolve-field.ts';
 const longestText = 1_000;
 
 export interface RowOfForm {
-  readonly userId: Id;
+  /** One of them is `null`. */
+  readonly userId: Id | null;
+  readonly localId: string | null;
   readonly field: string;
   /** The key of the row in the form, with what was shown. */
   readonly key: string;
@@ -41,26 +43,30 @@ export function requireReadable(form: URLSearchParams): void {
   }
 }
 
-function only(form: URLSearchParams, name: string): string {
+export function only(form: URLSearchParams, name: string): string {
   const [value = '', ...others] = form.getAll(name);
   if (others.length > 0) throw unreadable(`"${name}" stands in it twice`);
   return value;
 }
 
-const readWhole = (text: string): Id | undefined => {
+export const readNumber = (text: string): Id | undefined => {
   const value = /^\d{1,19}$/.test(text) ? BigInt(text) : maxId + 1n;
   return value <= maxId ? value : undefined;
 };
 
-const keyOfRow = new RegExp(`^(?<id>\\d{1,19})\\.(?<field>${fieldColumns.join('|')})\\.[0-9a-f]{12}$`);
+/** Our own id of a request. */
+export const localIdForm = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const keyOfRow = new RegExp(
+  `^(?:(?<id>\\d{1,19})\\.(?<field>${fieldColumns.join('|')})|(?<localId>${localIdForm})\\.(?<kind>tag|conversation_read))\\.[0-9a-f]{12}$`,
+);
 
 function readRows(keys: readonly string[], most = perList): readonly RowOfForm[] {
   if (keys.length > most) throw unreadable('it has more rows than a page shows');
   return [...new Set(keys)].map((key) => {
-    const { id = '', field = '' } = keyOfRow.exec(key)?.groups ?? {};
-    const userId = readWhole(id);
-    if (userId === undefined) throw unreadable('what it names is not a row of a list');
-    return { userId, field, key };
+    const { id = '', field = '', localId = null, kind = '' } = keyOfRow.exec(key)?.groups ?? {};
+    const userId = readNumber(id) ?? null;
+    if (userId === null && localId === null) throw unreadable('what it names is not a row of a list');
+    return { userId, localId, field: localId === null ? field : kind, key };
   });
 }
 
@@ -84,7 +90,7 @@ export function readUndoForm(form: URLSearchParams): {
   readonly number: bigint;
   readonly keys: readonly string[];
 } {
-  const number = readWhole(only(form, 'decision'));
+  const number = readNumber(only(form, 'decision'));
   if (number === undefined) throw unreadable('it does not say which decision');
   return { number, keys: readRows(form.getAll('row'), mostOfDecision).map(({ key }) => key) };
 }

@@ -29,6 +29,7 @@ import {
   type DecideOptions,
   type FormHandler,
   decidingOn,
+  doneAt,
   type PostedForm,
   setupOf,
 } from './deciding.ts';
@@ -180,13 +181,14 @@ function carryOut(
   const { setup, leased } = setupOf(options, posted);
   if (verb === 'mirror' || verb === 'service' || verb === 'value') {
     const resolutions = (rows ?? []).map(({ userId: id, field: column, key }) => {
+      if (id === null) throw new MusterdError('usage', 'The form cannot be read: it is not of a field');
       const field = readField(column);
       const seen = { kind: 'shown', digest: key.slice(-12) } as const;
       return { id, field, take: readTyped(form, verb, field), seen, why, actor };
     });
     return async () => {
       await requireKnownName(options, posted);
-      return saidOf((await resolveAll(setup, leased, resolutions)).decision);
+      return doneAt((await resolveAll(setup, leased, resolutions)).decision);
     };
   }
   return async () => {
@@ -198,7 +200,7 @@ function carryOut(
       verb === 'Approve'
         ? await approve(setup, leased, choice)
         : await reject(setup, leased, { ...choice, revert: verb === 'Withdraw' });
-    return 'fields' in decided ? saidOf(decided.decision) : '/waiting?note=missing';
+    return 'fields' in decided ? doneAt(decided.decision) : '/waiting?note=missing';
   };
 }
 
@@ -221,11 +223,6 @@ async function prepare(
     : carryOut(decisionForm, options, posted, context);
 }
 
-function saidOf(decision: bigint | null): string {
-  if (decision !== null) return `/waiting?done=${decision}`;
-  throw new MusterdError('usage', 'All of it was edited, or has moved on the service, while you looked.');
-}
-
 async function prepareUndo(
   options: DecideOptions,
   posted: PostedForm,
@@ -244,7 +241,7 @@ async function prepareUndo(
     await requireKnownName(options, posted);
     const leasedTeam = { ...leased, push: config.push, write: config.write };
     const confirmation = { actor: context.decide?.actor, why, seen };
-    return saidOf(
+    return doneAt(
       (await applyUndo(setup.mirror.db, leasedTeam, { kind: 'decision', number }, confirmation)).number,
     );
   };

@@ -1,0 +1,53 @@
+/** Cards of what waits that is no list of fields: rows that are missing, and messages. */
+import type { SeenTeam } from '../read/page-reader.ts';
+import type { MissingRows, WaitingMessages } from '../read/page-waiting.ts';
+import { isCopy } from './banner.ts';
+import { choice } from './components.ts';
+import { hidden, mayDecide } from './decide.ts';
+import { type Html, html, none } from './html.ts';
+import { teamName } from './layout.ts';
+import { commandOf, to } from './links.ts';
+import { messagesTitle } from './request-words.ts';
+import { type PageContext, teamOf } from './view.ts';
+import { at, capital, count, named, span, visible } from './words.ts';
+
+export const inTeam = (context: PageContext, team: SeenTeam): Html =>
+  context.team === null ? html` in ${named(teamName(team))}` : none;
+
+/** The card is red if somebody has to do something, which in a copy nobody has. */
+export const cardOf = (context: PageContext): string =>
+  isCopy(context) ? 'card flush batch' : 'card flush act-bar batch';
+
+export const since = (context: PageContext, when: Date): Html =>
+  html`<p class="note since">since ${at(when, context.now)}<br>${span(context.now.getTime() - when.getTime())}</p>`;
+
+export function missingCard(missing: MissingRows, context: PageContext): Html {
+  const team = teamOf(context, missing.teamId);
+  const what = missing.resource.replace('_', ' ');
+  const { hash, rows } = missing;
+  const path = `/waiting/${hash}`;
+  const button =
+    context.decide === null || !mayDecide(context, team.team)
+      ? none
+      : html`<form method="post" action="${path}">${hidden('token', context.decide.token(path))}${hidden('team', team.team)}${hidden('rows', String(rows))}<button class="button main" name="verb" value="Approve">Approve ${count(rows)}…</button></form>`;
+  const way = choice(
+    'They are really gone',
+    'the next complete run calls them gone, if they are missing still',
+    commandOf(context, team.team, `approve ${hash} --reason '…'`),
+    button,
+  );
+  return html`<section class="${cardOf(context)}" id="${`missing-${hash}`}">
+<div class="part row between head"><div><h2 class="h3">${count(rows)} ${what} are missing on the service${inTeam(context, team)}</h2><p class="dim">${visible(capital(missing.reason))}. None of them is called gone before somebody agrees; they stay in the mirror.</p></div>${since(context, missing.since)}</div>
+${isCopy(context) ? none : way}
+</section>`;
+}
+
+/** Messages are decided about in their own view. */
+export function messagesCard(messages: WaitingMessages, context: PageContext): Html {
+  const team = teamOf(context, messages.teamId);
+  const path = to(context, '/messages', { team: context.teams.length > 1 ? team.team : null });
+  return html`<section class="${cardOf(context)}" id="${`messages-${team.team}`}"><div class="part head"><h2 class="h3">${messagesTitle(messages)}${inTeam(context, team)}</h2><p class="dim">Each has its text, its time and its recipients in the view <a href="${path}">Messages</a>, and is decided about there.</p></div></section>`;
+}
+
+export const countOf = (messages: readonly WaitingMessages[]): number =>
+  messages.reduce((sum, { held, unknown }) => sum + held + unknown, 0);
