@@ -2,7 +2,7 @@
 import { ServiceError } from '../errors.ts';
 import inboxes from '../model/listed/inboxes.ts';
 import type { MakeCall } from './call.ts';
-import { listOperation } from './operation.ts';
+import { listOperation, type Operation, operations } from './operation.ts';
 import type { CredentialName, Tokens } from './token.ts';
 
 interface CredentialReport {
@@ -23,7 +23,8 @@ export interface CredentialCheck {
   credentials(): readonly CredentialReport[];
   /**
    * Tries each configured credential on `GET /v1/inboxes`, "the recommended low-risk credential check"
-   * (interface.md, API Secret JWT, 9). An accepted next secret is used from then on.
+   * (interface.md, API Secret JWT, 9), or on `GET /v1/team` where a deployment has no such path. An accepted next secret
+   * is used from then on.
    *
    * @throws ServiceError if the service gives no answer; a 401 is a result
    */
@@ -36,12 +37,18 @@ export function createCredentialCheck(call: MakeCall, tokens: Tokens): Credentia
     inUse: tokens.inUse() === credential,
     lastNeededMs: tokens.lastNeeded().get(credential) ?? null,
   });
-  const isAccepted = async (credential: CredentialName): Promise<boolean> => {
+  const isAccepted = async (
+    credential: CredentialName,
+    operation: Operation = listOperation(inboxes),
+  ): Promise<boolean> => {
     try {
-      await call({ operation: listOperation(inboxes), credential });
+      await call({ operation, credential });
       return true;
     } catch (error) {
-      if (error instanceof ServiceError && error.status === 401) return false;
+      if (!(error instanceof ServiceError)) throw error;
+      if (error.status === 401) return false;
+      if (error.status === 404 && operation !== operations.team)
+        return await isAccepted(credential, operations.team);
       throw error;
     }
   };

@@ -730,6 +730,17 @@ describe('rotation', () => {
     expect(server.requests.map(issuer)).toEqual(['old', 'old', 'new', 'new']);
     expect(client.credentials()).toMatchObject([{ lastNeededMs: lastNeeded }, { lastNeededMs: clock.now() }]);
   });
+
+  test.each([
+    ['takes', json(200, { id: 41 }), true],
+    ['refuses', json(401, 'Unauthorized'), false],
+  ])('where there are no inboxes, the team %s a secret', async (_, answer, accepted) => {
+    const { client, server } = await openPair((socket, request) =>
+      socket.write(request.path === '/v1/team' ? answer : json(404, 'Not Found')),
+    );
+    expect(await client.checkCredentials()).toMatchObject([{ credential: 'current', accepted }]);
+    expect(server.requests.map(({ path }) => path).slice(0, 2)).toEqual(['/v1/inboxes', '/v1/team']);
+  });
 });
 
 describe('clocks that differ', () => {
