@@ -103,7 +103,8 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
     readOverlap: (listed: readonly Id[], scope: string) => readOverlap(kysely, teamId, listed, scope),
     readAbsenceGrounds: (resource: MirroredResource) => readAbsenceGrounds(kysely, teamId, resource),
     gatherListing: (resource: ListedResource) => createSpool(tableOf(resource)),
-    readLackingRows: (rows: ListingSpool, most: number) => readLackingRows(db, teamId, rows, most),
+    readLackingRows: (rows: ListingSpool, most: number, after: Id) =>
+      readLackingRows(db, teamId, rows, most, after),
     compareListing: (rows: ListingSpool) => compareListing(db, teamId, rows),
     readKnownListing: async (resource: MirroredResource): Promise<KnownListing> => ({
       rest: await readListingRest(resource),

@@ -13,6 +13,8 @@ export interface ListingMemory {
   readonly pages: number | null;
   /** With `page` the pages are numbered. With `date` the service ignores `page`, and the `date` cursor is used. */
   readonly cursor: 'page' | 'date';
+  /** The id of the row that was read last by itself, if the listing leaves something out: others are read before it. */
+  readonly lastRow?: string | undefined;
 }
 
 export const nothingLearned: ListingMemory = { firstPage: null, limit: null, pages: null, cursor: 'page' };

@@ -111,8 +111,11 @@ export interface MirrorPort {
   readKnownListing(resource: MirroredResource): Promise<KnownListing>;
   /** Collects the rows of a listing, to be compared or applied. */
   gatherListing(resource: ListedResource): GatheredListing;
-  /** As many of these rows: they lack what is read row by row, and are new, changed, or lack it in the mirror as well. */
-  readLackingRows(rows: GatheredListing, most: number): Promise<readonly ListedRow[]>;
+  /**
+   * As many of these rows: they lack what is read row by row, and are new, changed, or lack it in the mirror as well.
+   * @param after the id behind which they begin; those up to it come last
+   */
+  readLackingRows(rows: GatheredListing, most: number, after: Id): Promise<readonly ListedRow[]>;
   /** What a refresh would do. Writes nothing. */
   compareListing(rows: GatheredListing): Promise<RefreshResult>;
   /** Tells which of these users got no answer to their last push. */

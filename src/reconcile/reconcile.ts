@@ -11,6 +11,7 @@
  *
  * A plan does steps 2 and 3 and compares the listings. It writes nothing on either side.
  */
+import type { Id } from '../model/id.ts';
 import type { WithheldAbsence } from '../model/absence.ts';
 import { listedResources } from '../model/listed-resources.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
@@ -81,7 +82,10 @@ export async function plan(places: RunContext, team: Team, settings: ReconcileSe
   };
   for (const resource of listedResources)
     await attempt(notes, resource.name, async () =>
-      add(resource.name, await planRefresh(refreshable(resource, service), mirror, settings, notes)),
+      add(
+        resource.name,
+        await planRefresh(refreshable(resource, service), mirror, { ...settings, teamId: team.id }, notes),
+      ),
     );
   const waiting = [...new Set(users.verdict.waiting.map(({ userId }) => userId))];
   const edits = waiting.length === 0 ? [] : await mirror.readLastEdits(waiting);
@@ -90,7 +94,7 @@ export async function plan(places: RunContext, team: Team, settings: ReconcileSe
 
 async function refreshListings(
   { service, mirror, notes }: WritingContext,
-  settings: ReconcileSettings,
+  settings: ReconcileSettings & { readonly teamId: Id },
 ): Promise<void> {
   for (const resource of listedResources)
     await attempt(notes, resource.name, () =>
@@ -121,7 +125,7 @@ export async function reconcile(
       groups.includes('listings'),
     );
   if (users?.kind === 'stopped') return;
-  if (groups.includes('listings')) await refreshListings(places, settings);
+  if (groups.includes('listings')) await refreshListings(places, { ...settings, teamId: team.head.id });
   if (groups.includes('counts'))
     await mirror.applyContactCounts(await countContacts(service, settings.segments, notes));
   if (users?.learn && notes.reasons.length === 0 && notes.refusal === null)

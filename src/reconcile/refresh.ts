@@ -7,7 +7,8 @@ import type { AbsenceDecision, MirroredResource, RefreshResult } from '../model/
 import type { ContactCount, Segment } from '../model/contact-count.ts';
 import type { Id } from '../model/id.ts';
 import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
-import { type Listing, nothingLearned } from '../model/listing.ts';
+import { type Listing, type ListingMemory, type ListingSink, nothingLearned } from '../model/listing.ts';
+import type { RejectedRow } from '../model/rejected-row.ts';
 import type { KnownListing } from '../model/rest.ts';
 import { standFor } from './at-rest.ts';
 import {
@@ -36,6 +37,7 @@ export const refreshable = (resource: ListedResource, service: ServicePort): Ref
 });
 
 interface RefreshSettings {
+  readonly teamId: Id;
   readonly pageSize: number | undefined;
   readonly absence: AbsenceSettings;
   readonly scope: Scope;
@@ -50,6 +52,31 @@ interface Read {
   /** Ids that came twice with different values. */
   readonly differing: readonly Id[];
   readonly rows: GatheredListing;
+  /** Rows that were left out, because they say that they are of another team. */
+  readonly others: readonly RejectedRow[];
+}
+
+/** Lets rows pass that are of this team, or do not say of which. */
+function onlyOwn({ name, columns }: ListedResource, teamId: Id, rows: GatheredListing) {
+  const column = Object.keys(columns).find((one) => columns[one] === 'team');
+  const others = new Map<Id, RejectedRow>();
+  const isOwn = (row: ListedRow): boolean => {
+    const team = column === undefined ? null : row[column];
+    if (team === null || team === undefined || team === teamId) return true;
+    others.set(row.id, { resource: name, id: row.id, reason: 'it is of another team', excerpt: '' });
+    return false;
+  };
+  const sink: ListingSink<ListedRow> = {
+    clear: () => {
+      others.clear();
+      rows.clear();
+    },
+    add: (some) => rows.add(some.filter(isOwn)),
+    replace: (row) => {
+      if (isOwn(row)) rows.replace(row);
+    },
+  };
+  return { sink, others: () => [...others.values()] };
 }
 
 /** Reads a listing page by page: no more of its rows than a page is in hand at once. */
@@ -65,11 +92,12 @@ async function withListing<R>(
   notes.event({ kind: 'step', step: name });
   const onPage = (done: number) => notes.event({ kind: 'progress', step: name, done, total: null });
   const rows = mirror.gatherListing(resource);
+  const own = onlyOwn(resource, settings.teamId, rows);
   try {
     const listing = await list({
       memory,
       known: resting?.digests,
-      sink: rows,
+      sink: own.sink,
       size: settings.pageSize,
       filter: settings.scope.filters[name] ?? {},
       onPage,
@@ -83,7 +111,9 @@ async function withListing<R>(
       notes.warn(`${name}: the service has no such listing (404), which counts as an empty one`);
     const differing = rows.differing();
     warnOfTwice(notes, name, differing);
-    return await work({ listing, rows, differing });
+    const others = own.others();
+    if (others.length > 0) notes.warn(`${name}: ${others.length} rows of another team were left out`);
+    return await work({ listing, rows, differing, others });
   } finally {
     rows.close();
   }
@@ -141,29 +171,30 @@ export async function refresh(
 ): Promise<void> {
   const resource = of.resource.name;
   const known = await recallRest(resource, mirror, settings);
-  const work = async ({ listing, rows, differing }: Read) => {
-    const lacking = isAsKnown(listing) ? 0 : await readByRow(of, mirror, rows, notes);
+  const work = async ({ listing, rows, differing, others }: Read) => {
+    const byRow = isAsKnown(listing) ? noneByRow : await readByRow(of, mirror, rows, known.memory, notes);
     const result = isAsKnown(listing) ? nothingNew : await mirror.applyListing(rows);
-    return { listing, result, lacking, twice: differing.map((id) => givenTwice(resource, id)) };
+    const rejected = [...others, ...differing.map((id) => givenTwice(resource, id))];
+    return { listing, result, byRow, rejected };
   };
-  const { listing, result, lacking, twice } = await withListing(of, mirror, settings, notes, known, work);
+  const { listing, result, byRow, rejected } = await withListing(of, mirror, settings, notes, known, work);
   countResult(resource, result, notes);
-  await mirror.applyRejectedRows(resource, [...listing.rejected, ...twice]);
+  await mirror.applyRejectedRows(resource, [...listing.rejected, ...rejected]);
   if (listing.status === 'incomplete') {
-    await mirror.applyListingMemory(resource, listing.memory);
+    await mirror.applyListingMemory(resource, { ...listing.memory, ...byRow.memory });
     return;
   }
   const decision = await judgeMissing(of, result, mirror, settings, notes);
   const { gone } = decision;
   // A row that is missing makes the learned numbering of the pages suspect: the next pass learns it again.
-  await mirror.applyListingMemory(
-    resource,
-    result.absent.length > gone.length ? nothingLearned : listing.memory,
-  );
+  await mirror.applyListingMemory(resource, {
+    ...(result.absent.length > gone.length ? nothingLearned : listing.memory),
+    ...byRow.memory,
+  });
   const held = await mirror.applyAbsences(resource, decision);
   notes.count(`${resource}_gone`, gone.length - held.length);
   const { digests = [], count: shown } = listing;
-  const news = result.added + result.changed + result.absent.length + twice.length + lacking;
+  const news = result.added + result.changed + result.absent.length + rejected.length + byRow.lacking;
   if (isAsKnown(listing) || news > 0 || known.rest.isLacking || digests.length === 0) return;
   // What is written from now on is told by the database the next time.
   await mirror.applyRestingListing(resource, { mark: known.rest.mark, under: known.under, digests, shown });
@@ -172,32 +203,44 @@ export async function refresh(
 /** How many rows are read one by one in a run, and how many of them may get no answer before the others are left to the next. */
 const [mostByRow, mostInVain] = [50, 3];
 
+/** How many rows lack something, and which of them was asked for last. */
+interface ReadByRow {
+  readonly lacking: number;
+  readonly memory: Pick<ListingMemory, 'lastRow'>;
+}
+const noneByRow: ReadByRow = { lacking: 0, memory: {} };
+
 /**
  * Reads what the listing leaves out of rows that are new or have changed. Of the answer nothing else is taken: the listing
  * and the row may differ in the rest, and would take turns in the mirror.
- * @returns how many rows lacked it
+ * It begins behind the row that was asked for last, so that rows without an answer do not stand before the others for ever.
  */
 async function readByRow(
   { resource: { name, byRow = [] }, row }: Refreshable,
   mirror: MirrorPort,
   rows: GatheredListing,
+  { lastRow: before = '0' }: ListingMemory,
   notes: RunNotes,
-): Promise<number> {
-  if (byRow.length === 0 || row === undefined) return 0;
-  const lacking = await mirror.readLackingRows(rows, mostByRow);
+): Promise<ReadByRow> {
+  if (byRow.length === 0 || row === undefined) return noneByRow;
+  const lacking = await mirror.readLackingRows(rows, mostByRow, BigInt(before));
   let inVain = 0;
+  let lastRow = before;
   for (const known of lacking) {
+    lastRow = String(known.id);
     const answer = await attempt(notes, name, () => row(known.id));
     if (answer === undefined) {
       inVain += 1;
       if (inVain === mostInVain) break;
       continue;
     }
+    // The row may be there the next time.
+    if (answer === null) continue;
     // Empty where the service has none: it is not asked again before the row changes.
-    const read = byRow.map((column) => [column, known[column] ?? answer?.[column] ?? '']);
+    const read = byRow.map((column) => [column, known[column] ?? answer[column] ?? '']);
     rows.replace({ ...known, ...Object.fromEntries(read) });
   }
-  return lacking.length;
+  return { lacking: lacking.length, memory: { lastRow } };
 }
 
 /** How many of the rows that a listing leaves out are asked for again in one pass. */

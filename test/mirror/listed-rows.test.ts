@@ -48,9 +48,10 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     });
   const show = (of: ListedResource, ...rows: readonly ListedRow[]) =>
     withSpool(tableOf(of), rows, (spool) => write((tx) => publishListing(tx, run, spool)));
-  const lacking = async (most: number, ...rows: readonly ListedRow[]) => {
+  const lacking = (most: number, ...rows: readonly ListedRow[]) => lackingAfter(0n, most, ...rows);
+  const lackingAfter = async (after: bigint, most: number, ...rows: readonly ListedRow[]) => {
     const found = await withSpool(tableOf(surveys), rows, (spool) =>
-      readLackingRows(database.db, teamId, spool, most),
+      readLackingRows(database.db, teamId, spool, most, after),
     );
     return found.map(({ id }) => id);
   };
@@ -140,6 +141,8 @@ describe.each(servers())('rows of a listing on $name', (server) => {
     const all = [survey(1), survey(2), survey(3, { question: 'Why?' })];
     expect(await lacking(9, ...all)).toEqual([1n, 2n]);
     expect(await lacking(1, ...all)).toEqual([1n]);
+    expect(await lackingAfter(1n, 9, ...all)).toEqual([2n, 1n]);
+    expect(await lackingAfter(1n, 1, ...all)).toEqual([2n]);
     await show(surveys, survey(1, { question: 'How?' }), survey(2), survey(3, { question: 'Why?' }));
     expect(await lacking(9, ...all, survey(4))).toEqual([2n, 4n]);
     await show(surveys, survey(2, { question: '' }));

@@ -1,3 +1,4 @@
+import inboxes from '../../src/model/listed/inboxes.ts';
 import surveys from '../../src/model/listed/surveys.ts';
 import tags from '../../src/model/listed/tags.ts';
 import { describe, expect, it } from 'vitest';
@@ -15,6 +16,7 @@ import { createServiceStandIn, refusal } from './service-stand-in.ts';
 const memory: ListingMemory = { firstPage: 1, limit: 50, pages: 2, cursor: 'page' };
 const learned: ListingMemory = { ...memory, pages: 3 };
 const settings = {
+  teamId: 41n,
   pageSize: 100,
   absence: { confirmAfterMs: 600_000 },
   scope: { baseUrl: 'https://service.example', filters: {} },
@@ -37,6 +39,8 @@ interface StageOptions {
   readonly resource?: ListedResource;
   /** Rows that lack what is read row by row. */
   readonly lacking?: readonly ListedRow[];
+  /** The one that the run before asked for last. */
+  readonly lastRow?: string;
 }
 
 const atRest: ListingRest = { mark: '2', schema: '0036', since: '1', present: 7, isLacking: false };
@@ -50,6 +54,7 @@ function createStage({
   decided = new Map(),
   resource = tags,
   lacking = [],
+  lastRow,
   digests,
   rest = atRest,
   resting = null,
@@ -99,13 +104,16 @@ function createStage({
     row,
   };
   const mirror = Object.assign(createMirrorStandIn([]), {
-    readKnownListing: () => Promise.resolve({ memory, rest, resting }),
+    readKnownListing: () => Promise.resolve({ memory: { ...memory, lastRow }, rest, resting }),
     gatherListing: () => ({
       ...createGathered(),
       differing: () => differing,
       replace: (replaced: unknown) => told.replaced.push([told.published, replaced]),
     }),
-    readLackingRows: (_: unknown, most: number) => Promise.resolve(lacking.slice(0, most)),
+    readLackingRows: (_: unknown, most: number, after: bigint) => {
+      const order = [...lacking.filter(({ id }) => id > after), ...lacking.filter(({ id }) => id <= after)];
+      return Promise.resolve(order.slice(0, most));
+    },
     compareListing: () => Promise.resolve(changed),
     applyListing: () => {
       told.published += 1;
@@ -182,11 +190,8 @@ describe('refresh', () => {
       });
       await run();
       expect(asked).toEqual([1n, 2n]);
-      // Before anything was published. Empty where there is none: nobody asks again.
-      expect(told.replaced).toEqual([
-        [0, survey(1, { question: 'How?' })],
-        [0, survey(2, { question: '' })],
-      ]);
+      // Before anything was published. One that is not there now is asked for again.
+      expect(told.replaced).toEqual([[0, survey(1, { question: 'How?' })]]);
       expect(told).toMatchObject({ published: 1, learned: [] });
       expect(notes.reasons).toEqual([]);
     });
@@ -232,6 +237,35 @@ describe('refresh', () => {
       expect(notes.reasons).toEqual([expect.stringContaining('surveys: ')]);
     });
 
+    it('has an empty one where the service has none, which is not asked for again', async () => {
+      const row = () => Promise.resolve(survey(1));
+      const { run, told } = createStage({ resource: surveys, lacking: lacking.slice(0, 1), row });
+      await run();
+      expect(told.replaced).toEqual([[0, survey(1, { question: '' })]]);
+    });
+
+    it('begins behind the last one of the run before, so that three without an answer do not keep out the others', async () => {
+      const six = [1, 2, 3, 4, 5, 6].map((id) => survey(id, { question: null }));
+      const asked: bigint[] = [];
+      const stage = (lastRow: string | undefined) =>
+        createStage({
+          resource: surveys,
+          lacking: six,
+          ...(lastRow === undefined ? {} : { lastRow }),
+          row: (id) => {
+            asked.push(id);
+            return id <= 3n ? Promise.reject(refusal(500)) : Promise.resolve(survey(Number(id)));
+          },
+        });
+      const before = stage(undefined);
+      await before.run();
+      expect(before.told.memory).toEqual([{ ...learned, lastRow: '3' }]);
+      const after = stage('3');
+      await after.run();
+      expect(asked).toEqual([1n, 2n, 3n, 4n, 5n, 6n, 1n, 2n, 3n]);
+      expect(after.told.memory).toEqual([{ ...learned, lastRow: '3' }]);
+    });
+
     it('ends where the credentials are refused', async () => {
       const { run, told } = createStage({
         resource: surveys,
@@ -249,6 +283,27 @@ describe('refresh', () => {
       await createStage({ resource: surveys, digests: ['a'], resting, lacking, row }).run();
       await createStage({ lacking, row }).run();
     });
+  });
+
+  it('leaves out what says that it is of another team, and keeps it on record', async () => {
+    const { of, mirror, told, notes } = createStage({ resource: inboxes });
+    const added: unknown[] = [];
+    const gathered = mirror.gatherListing;
+    const stage = {
+      ...mirror,
+      gatherListing: () => ({ ...gathered(), add: (rows: readonly unknown[]) => added.push(...rows) }),
+    } as unknown as typeof mirror;
+    const inbox = (id: bigint, team: bigint | null) => ({ id, team, raw: {} });
+    const rows = [inbox(1n, 41n), inbox(2n, 42n), inbox(3n, null)];
+    const list: Refreshable['list'] = (options) => {
+      options.sink?.add(rows);
+      options.sink?.replace(inbox(1n, 42n));
+      return of.list(options);
+    };
+    await refresh({ ...of, list }, stage, settings, notes);
+    expect(added).toEqual([rows[0], rows[2]]);
+    expect(told).toMatchObject({ rejected: 2, replaced: [], learned: [] });
+    expect(notes.warnings).toEqual(['inboxes: 2 rows of another team were left out']);
   });
 
   it('proves nothing by a listing that is not complete', async () => {

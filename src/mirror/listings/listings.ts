@@ -163,12 +163,13 @@ export async function publishListing(
   return resultOf(compared, known);
 }
 
-/** The staged rows that lack what is read row by row, if the mirror lacks it too, or has the row otherwise. */
+/** The staged rows that lack what is read row by row, if the mirror lacks it too, or has the row otherwise; from an id on. */
 export async function readLackingRows(
   db: Database,
   teamId: Id,
   spool: ListingSpool,
   most: number,
+  after: Id,
 ): Promise<readonly ListedRow[]> {
   const { shape } = spool;
   const columns = namesOf(shape).map((column) => sql`${writable('s', column)} as ${sql.ref(column)}`);
@@ -182,7 +183,7 @@ export async function readLackingRows(
       select ${sql.join(columns)} from ${staged}
       left join ${sql.table(`mirror.${shape.name}`)} t on t.team_id = ${teamId} and t.id = s.id
       where (${lacks('s')}) and (t.id is null or t.gone_at is not null or ${lacks('t')} or ${isMoved(shape)})
-      order by s.id limit ${most}`.execute(one),
+      order by s.id <= ${after}, s.id limit ${most}`.execute(one),
   );
   return rows;
 }
