@@ -136,7 +136,7 @@ describe('musterd check', () => {
     it.each([
       [{}, { local_ids: 'unique', grid_minutes: 15 }, 'ok', 'makes none twice'],
       [{ 'local-id': 'ignored' }, { local_ids: 'ignored', grid_minutes: 15 }, 'note', 'does not look at'],
-      [{ 'schedule-rules': 'off' }, { local_ids: 'unique', grid_minutes: 1 }, 'ok', 'due on full 1 minutes'],
+      [{ 'schedule-grid': 'none' }, { local_ids: 'unique', grid_minutes: 1 }, 'ok', 'due on full 1 minutes'],
     ] as const)(
       'with %j is found out, and nothing of it is left',
       async (variants, learned, verdict, words) => {

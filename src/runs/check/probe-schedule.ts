@@ -12,8 +12,8 @@ import type { Id } from '../../model/id.ts';
 import { plural } from '../../model/in-words.ts';
 import { momentMs } from '../../model/moment.ts';
 import { type Scheduling, sayScheduling, schedulingTopic } from '../../model/request.ts';
-import type { Client } from '../../service/client.ts';
-import type { ScheduleRequest } from '../../service/messages/schedule-request.ts';
+import type { ServiceClient } from '../../service/client.ts';
+import type { ScheduleRequest } from '../../model/schedule-request.ts';
 import { checkInWords, type Report } from './check-report.ts';
 
 const hourMs = 3_600_000;
@@ -29,7 +29,7 @@ interface Made {
 }
 
 interface Probe {
-  readonly service: Client;
+  readonly service: ServiceClient;
   readonly request: Omit<ScheduleRequest, 'executeAt'>;
   readonly made: Made[];
 }
@@ -41,7 +41,7 @@ const isRefused = (error: unknown): boolean =>
 async function create({ service, request, made }: Probe, atMs: number, localId: string): Promise<Id | null> {
   const executeAt = new Date(atMs).toISOString().replace('.000Z', 'Z');
   try {
-    const { id } = await service.createSchedule({ ...request, executeAt, localId }, anyTime);
+    const { id } = await service.createSchedule({ ...request, executeAt, localId }, { times: anyTime });
     made.push({ id, executeAt });
     return id;
   } catch (error) {
@@ -71,7 +71,7 @@ async function probeGrid(probe: Probe, fullHourMs: number): Promise<number> {
 }
 
 /** @returns what is left of it, for a person to look at; `null` if it is gone */
-async function cancel(service: Client, { id, executeAt }: Made): Promise<string | null> {
+async function cancel(service: ServiceClient, { id, executeAt }: Made): Promise<string | null> {
   const which = `message ${id ?? 'without a known id'}, due ${executeAt}`;
   if (id === null) return `${which}: no answer came, so it may be there`;
   try {
@@ -102,7 +102,7 @@ async function cancelAll({ service, made }: Probe, inbox: Id, report: Report): P
 }
 
 export async function probeSchedule(
-  service: Client,
+  service: ServiceClient,
   teamId: Id,
   db: Database,
   report: Report,
