@@ -86,7 +86,7 @@ revoke execute on function mirror.note_request() from public;
 create or replace function mirror.require_write(of_team bigint, what text) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  writes constant jsonb := (select t.writes from sync.teams t where t.team_id = of_team);
+  writes constant jsonb := (select t.writes from sync.teams t where t.team_id = of_team and sync.session_sees(of_team));
 begin
   if writes is null then
     raise exception 'No run has seen team % yet', of_team using errcode = 'foreign_key_violation', hint = 'mirror.teams has the teams that are known.';
@@ -244,9 +244,6 @@ begin
   for one in select * from deleted loop
     if one.state in ('past', 'cancelled') then
       raise exception 'This message is % already', one.state using errcode = 'object_not_in_prerequisite_state', hint = 'It is removed once it is old (retention).';
-    end if;
-    if one.id is not null then
-      perform mirror.require_write(one.team_id, 'schedule');
     end if;
     is_sent := one.id is not null or exists (
       select from sync.changes c where c.team_id = one.team_id and c.local_id = one.local_id and c.state = 'open');

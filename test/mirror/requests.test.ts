@@ -409,6 +409,14 @@ describe('what is taken back', () => {
     expect(await query('select wanted from sync.requests')).toEqual([{ wanted: null }]);
   });
 
+  it('a cancel needs no setting: it keeps something from being sent', async () => {
+    await query(insert());
+    await settle();
+    await force(`update sync.teams set writes = '{}'`);
+    await query('delete from mirror.scheduled_messages');
+    expect(await state()).toMatchObject({ state: 'waiting', cancels: true });
+  });
+
   it('one that is being sent is cancelled after it', async () => {
     await query(insert());
     await open();
@@ -730,6 +738,20 @@ describe('sync.settled()', () => {
     );
     expect(await settled()).toMatchObject([{ field: 'tag', state: 'confirmed', id: 77n }]);
   });
+});
+
+it('a role that does not see a team learns nothing of it', async () => {
+  await query(`create role outsider; grant musterd_messenger to outsider; insert into mirror.team_roles (role_name, team_id) values ('outsider', 42);
+    delete from mirror.team_roles where role_name = 'public'`);
+  try {
+    const words = await said(`set session authorization outsider; ${insert()}`);
+    expect(words).toBe('No run has seen team 41 yet');
+    expect(await said(`set session authorization outsider; ${insert({ inbox_id: '9' })}`)).toBe(words);
+  } finally {
+    await query('reset session authorization');
+    await query(`insert into mirror.team_roles (role_name, all_teams) values ('public', true); delete from mirror.team_roles where role_name = 'outsider';
+      drop role outsider`);
+  }
 });
 
 it('who may do what', async () => {
