@@ -32,7 +32,7 @@ begin
       'has_requests', exists (select from sync.edits e where e.team_id = t.team_id and e.local_id is not null and e.ended_at is null)
         or exists (select from sync.changes c where c.team_id = t.team_id and c.local_id is not null and c.state = 'open')
         or exists (select from mirror.scheduled_messages m where m.team_id = t.team_id and m.state in ('scheduled', 'held', 'waiting')),
-      'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open'),
+      'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open' and c.user_id is not null),
       'may_lack_roles', coalesce((select r.outcome <> 'complete' or r.run_id <= coalesce((
           select c.run_id from sync.changes c
           where c.team_id = r.team_id and c.kind <> 'adopt' and c.new ?| '{role_id,role}'::text[]

@@ -1,5 +1,7 @@
 import { MusterdError } from '../errors.ts';
 import { plural } from '../model/in-words.ts';
+import { isRequestKind } from '../model/request.ts';
+import { sizeInWords } from '../model/waiting.ts';
 import { approve, type DecidedBatch, type DecidedRows, reject } from '../runs/approve-batch.ts';
 import { confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -102,14 +104,20 @@ function showBatch(
   revert = false,
 ): ExitCode {
   const withOutcome = (outcome: string) => fields.filter((one) => one.outcome === outcome);
-  const usersOf = (outcome: string) =>
-    new Set(withOutcome(outcome).flatMap(({ user_id }) => (user_id === null ? [] : [user_id]))).size;
-  const lacking = withOutcome('approved').flatMap(({ user_id, field }) => (user_id === null ? [field] : []));
-  const [approved, rejected] = [usersOf('approved'), usersOf('rejected')];
+  const sizeOf = (outcome: string) => ({
+    users: new Set(withOutcome(outcome).flatMap(({ user_id }) => user_id ?? [])).size,
+    requests: withOutcome(outcome).filter(({ field }) => isRequestKind(field)).length,
+  });
+  const lacking = withOutcome('approved').flatMap(({ user_id, field }) =>
+    user_id === null && !isRequestKind(field) ? [field] : [],
+  );
+  const sizes = { approved: sizeOf('approved'), rejected: sizeOf('rejected') };
+  const approved = sizes.approved.users + sizes.approved.requests;
+  const rejected = sizes.rejected.users + sizes.rejected.requests;
   const left = fields.filter(({ outcome }) => outcome in staying);
   const code = fields.some((one) => isWaiting(one, verb)) ? exitCode.waiting : exitCode.ok;
   if (context.json) {
-    const batches = now.map(({ hash, users }) => ({ batch: hash, users }));
+    const batches = now.map(({ hash, users, requests }) => ({ batch: hash, users, requests }));
     const held = withOutcome('asked').length;
     printJson(context, {
       decision_id: decision,
@@ -124,7 +132,7 @@ function showBatch(
     return code;
   }
   const done =
-    verb === 'reject' ? `${plural(rejected, 'user')} rejected` : `${plural(approved, 'user')} approved`;
+    verb === 'reject' ? `${sizeInWords(sizes.rejected)} rejected` : `${sizeInWords(sizes.approved)} approved`;
   printLine(context.out, `${done}, ${waiting} wait on${numbered(decision)}`);
   for (const [outcome, words] of Object.entries(staying)) {
     const count = withOutcome(outcome).length;
@@ -152,7 +160,7 @@ function showBatch(
       context.out,
       now.length === 0
         ? 'No batch waits now: "musterd held" shows what does.'
-        : `What waits now: ${now.map(({ hash, users }) => `${plural(users, 'user')} in ${hash}`).join(', ')}.`,
+        : `What waits now: ${now.map((one) => `${sizeInWords(one)} in ${one.hash}`).join(', ')}.`,
     );
   return code;
 }

@@ -60,7 +60,7 @@ function printHeld(context: Context, rows: readonly HeldRow[]): void {
     context,
     heldHead,
     rows.map((row) => [
-      row.user_id,
+      row.user_id ?? row.local_id,
       row.name,
       row.field,
       showValue(row.mirror_value),

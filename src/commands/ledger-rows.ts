@@ -20,6 +20,7 @@ export const ledgerHead: readonly string[] = [
 export function ledgerCells(row: LedgerRow): readonly (string | bigint | null)[] {
   const {
     user_id,
+    local_id,
     run_id,
     name,
     kind,
@@ -33,5 +34,17 @@ export function ledgerCells(row: LedgerRow): readonly (string | bigint | null)[]
   } = row;
   const values = field === null ? ['', ''] : [showValue(old_value), showValue(new_value)];
   const when = showTime(row.closed_at ?? row.opened_at);
-  return [when, run_id, user_id, name, kind, field, ...values, outcome, request_id, edited_by, decided_by];
+  return [
+    when,
+    run_id,
+    user_id ?? local_id,
+    name,
+    kind,
+    field,
+    ...values,
+    outcome,
+    request_id,
+    edited_by,
+    decided_by,
+  ];
 }

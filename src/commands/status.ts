@@ -4,7 +4,7 @@ import type { ShownConnection } from '../runs/open.ts';
 import { readStatusOf, type TeamStatus } from '../runs/status-of-teams.ts';
 import { sayScheduling } from '../model/request.ts';
 import { sayWhatSlows } from '../model/slowdowns.ts';
-import type { HeldBatch } from '../model/waiting.ts';
+import { batchInWords, type HeldBatch } from '../model/waiting.ts';
 import { placeInJson } from './adopt.ts';
 import { inPlural } from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
@@ -38,10 +38,11 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
   });
 }
 
-const batchInJson = ({ hash, reasons, users, since }: HeldBatch) => ({
+const batchInJson = ({ hash, reasons, users, requests, since }: HeldBatch) => ({
   hash,
   reasons,
   users,
+  requests,
   made_at: since,
 });
 
@@ -68,8 +69,11 @@ const withheldLine = ({ resource, reason, hash }: TeamStatus['withheld'][number]
   `${resource.replace('_', ' ')}: ${reason}; musterd approve ${hash} --reason …`;
 
 /** Says what the guard stopped, and what to do about it. */
-function batchLines({ hash, reasons, users, since }: HeldBatch): readonly string[] {
-  const what = users === 0 ? 'this waits' : `pushes to ${plural(users, 'user')} wait`;
+function batchLines({ hash, reasons, users, requests, since }: HeldBatch): readonly string[] {
+  const what =
+    users + requests === 0
+      ? 'this waits'
+      : `${batchInWords({ users, requests })} ${users === 0 && requests === 1 ? 'waits' : 'wait'}`;
   return [`${what} since ${when(since)}; musterd approve ${hash} --reason …`, ...reasons];
 }
 

@@ -204,8 +204,18 @@ const longestText = 2_900;
 const escaped = (text: string) =>
   printable(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-const detailLine = ({ user_id: id, name, field, reason, mirror_value, service_value }: HeldDetail) =>
-  `• ${id === null ? 'all users' : `${name ?? ''} (${id})`}, ${field}: mirror ${showValue(mirror_value)}, service ${showValue(service_value)} (${reason})`;
+function detailLine({
+  user_id: id,
+  name,
+  field,
+  reason,
+  mirror_value,
+  service_value,
+  local_id: localId,
+}: HeldDetail): string {
+  if (localId !== null) return `• ${field} ${localId}: ${showValue(mirror_value)} (${reason})`;
+  return `• ${id === null ? 'all users' : `${name ?? ''} (${id})`}, ${field}: mirror ${showValue(mirror_value)}, service ${showValue(service_value)} (${reason})`;
+}
 
 function slackText({ text, command, details }: NoticeFields): string {
   const lines = [

@@ -8,6 +8,10 @@ import type { ScheduleTimes } from './schedule-request.ts';
 export const requestKinds = ['tag', 'message', 'conversation_read'] as const;
 export type RequestKind = (typeof requestKinds)[number];
 
+/** Whether a field of the ledger is that of a request, and not of a user. */
+export const isRequestKind = (field: string | null): field is RequestKind =>
+  requestKinds.some((kind) => kind === field);
+
 /** The states of a message that is not over. */
 export const openStates = ['waiting', 'held', 'scheduled', 'refused', 'unknown'] as const;
 

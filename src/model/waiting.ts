@@ -1,6 +1,7 @@
 /** Fields that wait for a person in batches, and people's decisions about them. */
 import type { Field } from './fields.ts';
 import type { Id } from './id.ts';
+import { plural } from './in-words.ts';
 import type { ServiceUser } from './user.ts';
 import type { Hold } from './user-plan.ts';
 
@@ -29,10 +30,25 @@ export interface HeldBatch {
   readonly reasons: readonly string[];
   /** The number of users that wait in it. */
   readonly users: number;
+  /** The number of tags, messages and read conversations that wait in it. */
+  readonly requests: number;
   /** Fields that many users no longer have. */
   readonly lacking: readonly Field[];
   readonly since: Date;
 }
+
+type BatchSize = Pick<HeldBatch, 'users' | 'requests'>;
+
+/** For example "2 users and 1 request". */
+export function sizeInWords({ users, requests }: BatchSize): string {
+  if (requests === 0) return plural(users, 'user');
+  const parts = users === 0 ? [] : [plural(users, 'user')];
+  return [...parts, plural(requests, 'request')].join(' and ');
+}
+
+/** What waits in a batch, for a sentence. */
+export const batchInWords = (size: BatchSize): string =>
+  size.users === 0 ? sizeInWords(size) : `pushes to ${sizeInWords(size)}`;
 
 /** What earlier runs and people have recorded that matters for the pushes of this run. */
 export interface GuardHistory {

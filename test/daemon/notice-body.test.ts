@@ -122,7 +122,13 @@ describe('what is posted', () => {
     expect(of('fields-held', {}, { team: `o'hara & co` }).command).toBe(
       String.raw`musterd --team 'o'\''hara & co' held`,
     );
-    const tags = { team: 'north', hash: 'a', unit: 'contact_fields', count: 3, sinceMs } as const;
+    const tags = {
+      team: 'north',
+      hash: 'a',
+      unit: 'contact_fields',
+      count: 3,
+      sinceMs,
+    } as const;
     expect(of('batch-waits', {}, { batches: [tags, ...facts.batches] })).toMatchObject({
       text: expect.stringContaining('3 missing contact fields, pushes to 40 users wait') as string,
       command: `musterd --team north approve a --reason '…'`,
@@ -147,10 +153,19 @@ describe('what is posted', () => {
 
   it('has persons in its details alone, and fits into a message', () => {
     const field = { user_id: 1n, name: 'Ro\u0007bin <!here>', field: 'email', reason: 'conflict' };
-    const values = { mirror_value: 'a@example.com', service_value: null };
+    const values = { mirror_value: 'a@example.com', service_value: null, local_id: null };
     const fields = [
       { ...field, ...values },
       { ...field, ...values, user_id: null },
+      {
+        ...field,
+        ...values,
+        user_id: null,
+        name: null,
+        field: 'tag',
+        mirror_value: { tag: 'VIP' },
+        local_id: 'f00d',
+      },
     ];
     const notice = describeNotice('fields-held', standing, facts, { fields, reasons: ['it & that'] });
     expect(JSON.parse(writeBody('json', notice))).toMatchObject({ details: { reasons: ['it & that'] } });
@@ -160,6 +175,7 @@ describe('what is posted', () => {
       '• it &amp; that',
       '• Ro bin &lt;!here&gt; (1), email: mirror a@example.com, service – (conflict)',
       '• all users, email: mirror a@example.com, service – (conflict)',
+      '• tag f00d: VIP (conflict)',
       '`musterd --team north held`',
     ]);
     const long = describeNotice('fields-held', standing, facts, { reasons: ['x'.repeat(5_000)] });

@@ -172,6 +172,7 @@ describe('one person', () => {
       decided_why: null,
       asked_by: null,
       held_before: null,
+      local_id: null,
     },
   ] as const;
   const state = {

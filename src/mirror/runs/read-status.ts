@@ -54,7 +54,7 @@ const mostCompared = 20_000;
 async function readListed(db: Queryable, teamId: Id) {
   const counts = listedResources.map(
     ({ name }) =>
-      sql`(select count(*)::int from ${sql.table(`mirror.${name}`)} where team_id = ${teamId} and gone_at is null) as ${sql.ref(name)},`,
+      sql`(select count(*)::int from ${sql.table(`mirror.${name}`)} where team_id = ${teamId} and id is not null and gone_at is null) as ${sql.ref(name)},`,
   );
   const { rows } = await sql<Readonly<Record<string, number>> & { openPushes: number }>`
     select ${sql.join(counts, sql` `)}
@@ -135,7 +135,7 @@ async function readStatusIn(db: Queryable, team: string, most: number): Promise<
       db,
       sql`
         select state as word, count(*)::int as count
-        from ${isNotedOnly ? pendingOf(id, idsOfSuspects(id)) : sql`report.pending p where p.team_id = ${id}`}
+        from (${isNotedOnly ? sql`select p.state from ${pendingOf(id, idsOfSuspects(id))} union all select state from report.pending where team_id = ${id} and local_id is not null` : sql`select state from report.pending where team_id = ${id}`}) p
         group by state`,
     ),
     isNotedOnly,

@@ -172,6 +172,8 @@ export interface HeldDetail {
   readonly reason: string;
   readonly mirror_value: unknown;
   readonly service_value: unknown;
+  /** Of a request. */
+  readonly local_id: string | null;
 }
 
 const detailsAtMost = 20;
@@ -183,7 +185,7 @@ export async function readHeldDetails(
   inBatches: boolean,
 ): Promise<readonly HeldDetail[]> {
   const { rows } = await sql<HeldDetail>`
-    select h.user_id, u.name, h.field, ${heldBecause} as reason, h.mirror_value, h.shown_value as service_value
+    select h.user_id, u.name, h.field, ${heldBecause} as reason, h.mirror_value, h.shown_value as service_value, h.local_id
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id

@@ -48,6 +48,6 @@ export async function readPushed(db: Queryable, runId: bigint): Promise<Readonly
   const { rows } = await sql<{ user_id: Id; field: string; outcome: string }>`
     select c.user_id, f.field, case when c.state = 'open' then 'unknown' else f.outcome end as outcome
     from sync.changes c cross join lateral jsonb_each_text(c.outcome) as f (field, outcome)
-    where c.run_id = ${runId} and c.kind = 'push' order by c.change_id`.execute(db);
+    where c.run_id = ${runId} and c.kind = 'push' and c.user_id is not null order by c.change_id`.execute(db);
   return new Map(rows.map(({ user_id, field, outcome }) => [`${user_id} ${fieldOf(field)}`, outcome]));
 }

@@ -10,7 +10,7 @@ import { heldBefore, isAskedFor, isLetPass, valuesToHold } from './holds.ts';
 
 /** A row of `report.held`. */
 export interface HeldRow {
-  /** `null` stands for the field of all users. */
+  /** `null` stands for a request, or for the field of all users. */
   readonly user_id: Id | null;
   readonly name: string | null;
   readonly field: string;
@@ -36,6 +36,8 @@ export interface HeldRow {
   /** If a person asked for the hold: who that was, and why the field was held before. */
   readonly asked_by: string | null;
   readonly held_before: HoldReason | null;
+  /** Of a request: our own id of it. */
+  readonly local_id: string | null;
 }
 
 /** Reads the held fields of a team or of one user, the oldest first. */
@@ -46,10 +48,10 @@ export async function readHeldFields(
 ): Promise<readonly HeldRow[]> {
   const { rows } = await sql<HeldRow>`
     select user_id, name, field, reason, base_value, mirror_value, service_value, detail, since, until, run_id,
-           mirror_value_then, service_value_then, edit_id, batch, decided_at, decided_by, decided_why, asked_by, held_before
+           mirror_value_then, service_value_then, edit_id, batch, decided_at, decided_by, decided_why, asked_by, held_before, local_id
     from report.held
     where team_id = ${teamId} and (${userId}::bigint is null or user_id = ${userId})
-    order by since, user_id, field`.execute(db);
+    order by since, user_id, field, local_id`.execute(db);
   return rows;
 }
 

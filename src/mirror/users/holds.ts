@@ -182,7 +182,7 @@ export async function readWaitingFields(
   const { rows } = await sql<{ user_id: Id; field: string }>`
     select h.user_id, h.field from sync.held_fields h
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where h.team_id = ${teamId} and u.gone_at is null and ${waitsAlone}`.execute(db);
+    where h.team_id = ${teamId} and h.local_id is null and u.gone_at is null and ${waitsAlone}`.execute(db);
   return rows.map(({ user_id, field }) => ({ userId: user_id, field: fieldOf(field) }));
 }
 
@@ -193,13 +193,14 @@ export interface Waiting {
 }
 
 /**
- * Counts single fields, and users with fields in batches; at least 1 if a field that many users lack
+ * Counts single fields, and users with fields in batches and requests; at least 1 if a field that many users lack
  * waits. Without users that have left, without holds that a person asked for, and without what a person rejected.
  */
 export const waitingOf = (teamId: Id) => sql<Waiting>`
     select count(*) filter (where ${waitsAlone})::int as held,
-      greatest(count(distinct h.user_id) filter (where ${isInBatch}),
-        (count(*) filter (where ${isInBatch} and h.user_id is null) > 0)::int)::int as "inBatches"
+      (greatest(count(distinct h.user_id) filter (where ${isInBatch}),
+        (count(*) filter (where ${isInBatch} and h.user_id is null and h.local_id is null) > 0)::int)
+        + count(h.local_id) filter (where ${isInBatch}))::int as "inBatches"
     from sync.held_fields h
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
     where h.team_id = ${teamId} and u.gone_at is null`;

@@ -70,7 +70,9 @@ export async function readIntents(db: Queryable, teamId: Id): Promise<readonly I
     select ${intentColumns(teamId, spentBy)} from sync.changes c
     left join sync.user_base b on b.team_id = c.team_id and b.id = c.user_id
     left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
-    where c.team_id = ${teamId} and c.state = 'open' order by c.change_id`.execute(db);
+    where c.team_id = ${teamId} and c.state = 'open' and c.user_id is not null order by c.change_id`.execute(
+    db,
+  );
   return rows.map(toIntent);
 }
 

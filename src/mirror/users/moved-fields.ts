@@ -100,7 +100,7 @@ export async function readMovedFields(
         (array_agg(case c.kind when 'reject' then c.base else c.new end -> f.field order by c.change_id desc))[1] as new
       from sync.changes c
       cross join lateral jsonb_object_keys(c.old) as f (field)
-      where c.team_id = ${teamId} and ${isMeant} and f.field <> 'role'
+      where c.team_id = ${teamId} and c.user_id is not null and ${isMeant} and f.field <> 'role'
         and (c.kind in ('return', 'pull', 'settle') or c.kind = 'push' and c.outcome ->> f.field = 'confirmed'
           or c.kind = 'reject' and c.outcome ->> f.field = 'withdrawn')
       group by c.user_id, f.field

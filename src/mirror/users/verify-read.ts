@@ -72,7 +72,7 @@ async function readListed(
   const { rows } = await sql<RowInSql>`
     select t.id, t.gone_at, a.missing_since, ${isFound} as found, ${columns} from ${sql.table(`mirror.${resource.name}`)} t
     left join lateral ${absenceByKey(resource.name, teamId, sql`t.id`)} a on true
-    where t.team_id = ${teamId} order by t.id`.execute(tx);
+    where t.team_id = ${teamId} and t.id is not null order by t.id`.execute(tx);
   return rows.map(toRow);
 }
 
@@ -125,7 +125,7 @@ export async function readKnownAddresses(db: Queryable, teamId: Id): Promise<rea
     from sync.held_fields h where h.team_id = ${teamId} and h.field in ('email', 'phone')
     union
     select c.user_id, c.new ->> 'email', c.new ->> 'phone' from sync.changes c
-    where c.team_id = ${teamId} and c.state = 'open'
+    where c.team_id = ${teamId} and c.state = 'open' and c.user_id is not null
     union
     select null, email, phone from mirror.user_lookups where team_id = ${teamId}`.execute(db);
   return rows;

@@ -113,7 +113,7 @@ async function readOpenRun({ db, teams }: PageReader, runId: bigint): Promise<Op
   if (run === undefined) return null;
   const { rows: moves } = await sql<RunMove>`
     select user_id as "userId", name, kind, field, old_text as old, new_text as new, outcome, edited_by as by
-    from report.changes where run_id = ${runId} and team_id = ${run.teamId}
+    from report.changes where run_id = ${runId} and team_id = ${run.teamId} and local_id is null
     order by change_id, field limit ${movesShown}`.execute(db);
   return { ...run, moves };
 }
