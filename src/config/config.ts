@@ -184,7 +184,9 @@ export const configSchema = z.strictObject({
       .describe('How long the record of runs is kept: a number of days, or forever.'),
     changes: days
       .default('forever')
-      .describe('How long the ledger of users and their edits is kept, likewise.'),
+      .describe(
+        'How long the ledger of users and their edits is kept, likewise; so are messages and conversations that are over.',
+      ),
   }),
   log: section({
     level: oneOf('debug', 'info', 'warn', 'error', 'silent')

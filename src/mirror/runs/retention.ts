@@ -19,10 +19,10 @@ interface Target {
   readonly days: number;
 }
 
-/** `batch`: the next rows after the cursor, in order, as n, cursor and is_over; `remove` deletes those with is_over. */
+/** `batch`: the next rows after the cursor, in order, as n, cursor and is_over; `remove` deletes those with is_over, and what belongs to them. */
 interface PrunePart {
   readonly batch: RawBuilder<unknown>;
-  readonly remove: RawBuilder<unknown>;
+  readonly remove: readonly RawBuilder<unknown>[];
 }
 
 const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * interval '1 day')`;
@@ -30,7 +30,8 @@ const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * i
 /**
  * A change is needed if it was the last move of its field, or its last confirmed push; so are later pushes, which count
  * as attempts of their value. Role names need the pushes since the last complete run of the users. Applied plans are
- * kept, because a plan may be applied only once. A rejection is kept as long as it stands.
+ * kept, because a plan may be applied only once. A rejection is kept as long as it stands, and whatever became of a request
+ * as long as that is not over.
  */
 function changesOf(target: Target, cursor: string): PrunePart {
   const { team, teamId } = target;
@@ -46,7 +47,8 @@ function changesOf(target: Target, cursor: string): PrunePart {
         and not (b.kind = 'push' and b.new ? 'role_id' and b.opened_at >= coalesce((
           select max(r.started_at) from sync.runs r
           where r.team = ${team} and r.outcome = 'complete' and 'users' = any (r.groups)), 'infinity'))
-        and not ((b.kind = 'push' or ${moves('b')}) and exists (
+        and not exists (select from sync.requests r where r.team_id = ${teamId} and r.local_id = b.local_id)
+        and not (b.local_id is null and (b.kind = 'push' or ${moves('b')}) and exists (
           select from jsonb_object_keys(b.new) f (field)
           where not exists (
             select from sync.changes k
@@ -58,7 +60,7 @@ function changesOf(target: Target, cursor: string): PrunePart {
         select * from sync.changes where team_id = ${teamId} and change_id > ${cursor === '' ? '0' : cursor}::bigint
         order by change_id limit ${rowsPerBatch}
       ) b`,
-    remove: sql`delete from sync.changes c using batch b where b.is_over and c.change_id = b.change_id`,
+    remove: [sql`delete from sync.changes c using batch b where b.is_over and c.change_id = b.change_id`],
   };
 }
 
@@ -75,9 +77,11 @@ function editsOf(target: Target, cursor: string): PrunePart {
         where team_id = ${teamId} and ended_at is not null and edit_id > ${cursor === '' ? '0' : cursor}::bigint
         order by edit_id limit ${rowsPerBatch}
       ) b`,
-    remove: sql`
+    remove: [
+      sql`
       delete from sync.edits e using batch b
       where b.is_over and e.team_id = ${teamId} and e.ended_at is not null and e.edit_id = b.edit_id`,
+    ],
   };
 }
 
@@ -106,7 +110,7 @@ function runsOf(target: Target, cursor: string): PrunePart {
         select *, outcome = 'complete' and 'listings' = any (groups) as is_look from sync.runs
         where team = ${team} and run_id > ${cursor === '' ? '0' : cursor}::bigint order by run_id limit ${rowsPerBatch}
       ) b`,
-    remove: sql`delete from sync.runs r using batch b where b.is_over and r.run_id = b.run_id`,
+    remove: [sql`delete from sync.runs r using batch b where b.is_over and r.run_id = b.run_id`],
   };
 }
 
@@ -129,14 +133,45 @@ function countsOf(target: Target, cursor: string): PrunePart {
       cross join lateral (
         select ((b.counted_at at time zone 'UTC')::date + 1)::timestamp at time zone 'UTC'
       ) d (ends_at)`,
-    remove: sql`
+    remove: [
+      sql`
       delete from mirror.contact_counts c using batch b
       where b.is_over and c.team_id = ${teamId} and c.segment = b.segment and c.counted_at = b.counted_at`,
+    ],
   };
 }
 
-/** Changes first, because a run is kept as long as one refers to it. */
+/** A message is over once its time is past or nobody gets it, and a conversation that was read once it was answered. */
+function requestsOf(target: Target, cursor: string): PrunePart {
+  const { teamId } = target;
+  const rowsOf = (table: string, at: RawBuilder<unknown>, states: readonly string[]) => sql`
+    select local_id, ${at} as at from ${sql.table(table)}
+    where team_id = ${teamId} and state = any (${states}::text[]) and (${cursor} = '' or local_id > nullif(${cursor}, '')::uuid)`;
+  const ofBatch = (row: string) =>
+    sql`${sql.ref(`${row}.team_id`)} = ${teamId} and ${sql.ref(`${row}.local_id`)} = b.local_id and b.is_over`;
+  return {
+    batch: sql`
+      select b.local_id, b.local_id::text as cursor, row_number() over (order by b.local_id) as n, b.at < ${agoOf(target)} as is_over
+      from (
+        ${rowsOf('mirror.scheduled_messages', sql`greatest(execute_at, edited_at)`, ['past', 'cancelled'])}
+        union all
+        ${rowsOf('mirror.conversation_reads', sql`coalesce(sent_at, created_at)`, ['sent', 'refused'])}
+        order by local_id limit ${rowsPerBatch}
+      ) b`,
+    remove: [
+      sql`delete from mirror.scheduled_messages m using batch b where ${ofBatch('m')}`,
+      sql`delete from mirror.conversation_reads c using batch b where ${ofBatch('c')}`,
+      sql`delete from sync.held_fields h using batch b where ${ofBatch('h')}`,
+      sql`
+        update sync.edits e set ended_at = clock_timestamp(), ended_how = 'forgotten' from batch b
+        where ${ofBatch('e')} and e.ended_at is null`,
+    ],
+  };
+}
+
+/** Requests and changes first, because what became of a request is kept as long as it is, and a run as long as a change refers to it. */
 const partOf: Readonly<Record<Prunable, (target: Target, cursor: string) => PrunePart>> = {
+  requests: requestsOf,
   changes: changesOf,
   edits: editsOf,
   runs: runsOf,
@@ -158,10 +193,10 @@ async function pruneBatch(
 ): Promise<BatchEnd> {
   await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
   if (!isDry) await sql`select from sync.teams where team_id = ${teamId} for no key update`.execute(tx);
-  const removed = isDry ? sql`select from batch where is_over` : sql`${remove} returning 1`;
+  const removed = isDry ? [] : remove.map((one, nth) => sql`, ${sql.ref(`removed_${nth}`)} as (${one})`);
   const { rows } = await sql<BatchEnd>`
-    with batch as materialized (${batch}), removed as (${removed})
-    select count(*)::int as looked, (select count(*)::int from removed) as removed,
+    with batch as materialized (${batch}) ${sql.join(removed, sql` `)}
+    select count(*)::int as looked, count(*) filter (where is_over)::int as removed,
       (array_agg(cursor order by n desc))[1] as cursor
     from batch`.execute(tx);
   return rows[0] ?? { looked: 0, removed: 0, cursor: null };
@@ -180,7 +215,7 @@ export async function prune(
   ages: Ages,
   { isDry = false, goesOn = () => Promise.resolve(true) }: PruneOptions = {},
 ): Promise<Pruned> {
-  const pruned = { changes: 0, edits: 0, runs: 0, counts: 0 };
+  const pruned = { requests: 0, changes: 0, edits: 0, runs: 0, counts: 0 };
   const teamId = await readTeamId(db.kysely, team);
   if (teamId === null) return pruned;
   for (const part of prunable) {

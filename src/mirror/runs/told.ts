@@ -1,6 +1,5 @@
 /** The state of the teams for notices, and the notices already sent, in one snapshot. */
 import { sql } from 'kysely';
-import type { MirroredResource } from '../../model/absence.ts';
 import { toJson } from '../../model/json.ts';
 import type { Notice, Backlog, TeamEvent } from '../../model/notices.ts';
 import type { Placing } from '../../model/place.ts';
@@ -22,8 +21,8 @@ const runsLookedAt = 200;
 export interface WaitingBatch extends Backlog {
   readonly team: string;
   readonly hash: string;
-  /** The unit of `count`. */
-  readonly unit: MirroredResource | 'requests';
+  /** The unit of `count`: `users`, another resource, or `requests`. */
+  readonly unit: string;
 }
 
 export interface RefusedCredentials {
