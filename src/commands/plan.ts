@@ -15,7 +15,7 @@ import { type Context, type ExitCode, exitCode } from './context.ts';
 import { watched } from './progress.ts';
 import { inMarkdown, printJson, printLine } from './output.ts';
 import { needsService, withMirror } from './setup.ts';
-import { printRequests, printRequestsInMarkdown, waitsForPerson } from './show-requests.ts';
+import { printRequests, printRequestsInMarkdown, needsPerson } from './show-requests.ts';
 import { printChangesInMarkdown, printUserChanges } from './show-user-changes.ts';
 
 /** Shows what a run would do now, and writes nothing on either side. */
@@ -49,7 +49,7 @@ export async function planCommand(
         requests.some(({ state }) => state === 'waiting') ||
         report.listings.some(({ added, changed }) => added + changed > 0);
       if (options.exitCode === true && differs) return exitCode.changes;
-      return report.held > 0 || requests.some(waitsForPerson) ? exitCode.waiting : exitCode.ok;
+      return report.held > 0 || requests.some(needsPerson) ? exitCode.waiting : exitCode.ok;
     },
     needsService,
   );

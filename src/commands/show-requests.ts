@@ -43,7 +43,7 @@ const cellsOf = (request: ShownRequest) => [
 ];
 
 /** A person has to decide about it, or to find out what became of it. */
-export const waitsForPerson = ({ state, reason, needs_approval }: ShownRequest): boolean =>
+export const needsPerson = ({ state, reason, needs_approval }: ShownRequest): boolean =>
   state === 'unknown' || needs_approval || (state === 'held' && reason !== 'rejected' && reason !== 'asked');
 
 /** What a person has to do now; several requests can wait for the same. */

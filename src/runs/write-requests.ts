@@ -5,7 +5,7 @@ import {
   findInboxes,
   readLocalTime,
   readRequestMoves,
-  readRequests,
+  readShownRequests,
   type RequestMove,
   type ShownRequest,
 } from '../mirror/requests/shown-requests.ts';
@@ -52,7 +52,7 @@ export async function writeRequests(
   const { waitMs, signal } = how;
   const settled = waitMs === undefined ? null : await readSettled(mirror.db, xid, { waitMs, signal });
   return {
-    requests: await readRequests(mirror.db.kysely, teamId, ids),
+    requests: await readShownRequests(mirror.db.kysely, teamId, ids),
     states: settled?.map(({ state }) => state) ?? null,
   };
 }
@@ -67,7 +67,7 @@ export async function readPendingRequests(
   { mirror }: Pick<Setup, 'mirror'>,
   teamId: Id,
 ): Promise<readonly ShownRequest[]> {
-  const open = await readRequests(mirror.db.kysely, teamId, 'open');
+  const open = await readShownRequests(mirror.db.kysely, teamId, 'open');
   return open.filter(({ state }) => state !== 'scheduled');
 }
 
@@ -76,7 +76,7 @@ export async function listRequests(
   field: ShownRequest['field'] | null,
   which: 'open' | 'all' = 'open',
 ): Promise<readonly ShownRequest[]> {
-  const rows = await readRequests(setup.mirror.db.kysely, await requireTeamId(setup), which);
+  const rows = await readShownRequests(setup.mirror.db.kysely, await requireTeamId(setup), which);
   return rows.filter((row) => field === null || row.field === field);
 }
 
@@ -89,7 +89,7 @@ export async function explainRequest(
 ): Promise<{ readonly request: ShownRequest; readonly moves: readonly RequestMove[] }> {
   const teamId = await requireTeamId(setup);
   const { kysely } = setup.mirror.db;
-  const [request] = isLocalId(localId) ? await readRequests(kysely, teamId, [localId]) : [];
+  const [request] = isLocalId(localId) ? await readShownRequests(kysely, teamId, [localId]) : [];
   if (request === undefined)
     throw new MusterdError('usage', `There is no message, tag or conversation "${printable(localId)}"`, {
       hint: '"musterd schedule list" and "musterd conversations" have their local_ids.',

@@ -44,7 +44,7 @@ const zoneOf = (teamId: Id) => sql<string>`coalesce(
   (select t.writes ->> 'timezone' from sync.teams t where t.team_id = ${teamId}), 'UTC')`;
 
 /** @param which those that are not over, all of them, or those of these ids */
-export async function readRequests(
+export async function readShownRequests(
   db: Queryable,
   teamId: Id,
   which: 'open' | 'all' | readonly string[],
