@@ -73,7 +73,15 @@ describe('every block of SQL and shell, beside a daemon', () => {
       await db.close();
       await server.close();
     };
-    live = await startLiveSystem({ MUSTERD__absence__confirmAfterMs: '1' }, { url, db, close });
+    live = await startLiveSystem(
+      {
+        MUSTERD__absence__confirmAfterMs: '1',
+        MUSTERD__write__tags: 'true',
+        MUSTERD__write__schedule: 'true',
+        MUSTERD__write__conversations: 'true',
+      },
+      { url, db, close },
+    );
     people = (await live.people()).filter(
       ({ id, first, last, email, phone }) =>
         id > 41_000_050 && email !== null && phone !== null && /^\S+$/.test(first) && /^\S+$/.test(last),
@@ -256,6 +264,20 @@ describe('every block of SQL and shell, beside a daemon', () => {
         },
       ],
       'Take back what a run has sent': [() => editOne(personAt(0)), () => isBack(personAt(0))],
+      'Make tags': [
+        () => undefined,
+        () => becomes(2, `mirror.tags where tag in ('Spring campaign', 'Moved away') and id is not null`),
+      ],
+      'Schedule a message': [() => undefined, () => becomes(1, `report.schedule where state = 'held'`)],
+      'Approve a message': [() => undefined, () => becomes(1, `report.schedule where state = 'scheduled'`)],
+      'Replace a message, or cancel it': [
+        () => undefined,
+        () => becomes(1, `report.schedule where state = 'cancelled' and is_on_service`),
+      ],
+      'Mark a conversation as read': [
+        () => undefined,
+        () => becomes(1, `mirror.conversation_reads where state = 'sent'`),
+      ],
       'Agree with the service': [
         async () => {
           await makeConflict(personAt(1), `email = 'mine@example.com'`, { email: 'web@example.com' });
