@@ -42,17 +42,24 @@ const cellsOf = (request: ShownRequest) => [
   becauseOf(request),
 ];
 
+/** Only a person can find out what became of a message. A conversation that got no answer is over. */
+const isUnknown = ({ field, state }: ShownRequest) => field === 'message' && state === 'unknown';
+
 /** A person has to decide about it, or to find out what became of it. */
-export const needsPerson = ({ state, reason, needs_approval }: ShownRequest): boolean =>
-  state === 'unknown' || needs_approval || (state === 'held' && reason !== 'rejected' && reason !== 'asked');
+export const needsPerson = (request: ShownRequest): boolean => {
+  const { state, reason, needs_approval } = request;
+  const isHeld = state === 'held' && reason !== 'rejected' && reason !== 'asked';
+  return isHeld || needs_approval || isUnknown(request);
+};
 
 /** What a person has to do now; several requests can wait for the same. */
-function askedOf({ state, batch, local_id }: ShownRequest): string | null {
-  if (state === 'unknown')
+function askedOf(request: ShownRequest): string | null {
+  const { field, state, batch, local_id } = request;
+  if (isUnknown(request))
     return `Nobody knows whether the service has ${local_id}: look there, then musterd schedule resolve ${local_id} --is <id>, or --was-not-sent`;
-  return state === 'held' && batch !== null
-    ? `Waits for somebody who did not write it: musterd approve ${batch} --reason …`
-    : null;
+  if (state !== 'held' || batch === null) return null;
+  const who = field === 'message' ? 'somebody who did not write it' : 'an approval';
+  return `Waits for ${who}: musterd approve ${batch} --reason …`;
 }
 
 function nextOf(request: ShownRequest): string {
@@ -67,6 +74,8 @@ function nextOf(request: ShownRequest): string {
       return 'Nothing: the service does not take it like this.';
     case 'scheduled':
       return `The service sends it at ${dueOf(request)}.`;
+    case 'unknown':
+      return 'Nothing: no answer came, and it is not sent again.';
     default:
       return 'Nothing: it is over.';
   }

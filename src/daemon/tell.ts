@@ -105,7 +105,9 @@ export function factsOf(read: TeamsNow, { team, groups }: TeamFreshness): TeamFa
     refused: read.refused.find(isOurs),
     batches: read.batches.filter(isOurs),
     held: read.held.filter(isOurs).filter(waitsForPerson),
-    unknown: read.requests.filter(isOurs).filter(({ state }) => state === 'unknown'),
+    unknown: read.requests
+      .filter(isOurs)
+      .filter(({ field, state }) => field === 'message' && state === 'unknown'),
     placing: read.placing,
   };
 }

@@ -68,7 +68,9 @@ export async function readPendingRequests(
   teamId: Id,
 ): Promise<readonly ShownRequest[]> {
   const open = await readShownRequests(mirror.db.kysely, teamId, 'open');
-  return open.filter(({ state }) => state !== 'scheduled');
+  const isLasting = ({ field, state }: ShownRequest) =>
+    state === 'waiting' || state === 'held' || (field === 'message' && state !== 'scheduled');
+  return open.filter(isLasting);
 }
 
 export async function listRequests(

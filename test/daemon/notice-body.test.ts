@@ -213,6 +213,7 @@ describe('what is told of what was read', () => {
       { team: 'south', field: 'message', state: 'unknown', count: 1, sinceMs: 7 },
       { team: 'south', field: 'message', state: 'held', count: 1, sinceMs: 7 },
       { team: 'north', field: 'tag', state: 'waiting', count: 1, sinceMs: 7 },
+      { team: 'north', field: 'conversation_read', state: 'unknown', count: 1, sinceMs: 7 },
     ],
     told: [{ team: 'south', event: 'batch-waits', notice: { ...standing, count: 2, doneAtMs: sinceMs } }],
     placing,

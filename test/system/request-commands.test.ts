@@ -253,9 +253,7 @@ describe('commands that ask for tags, messages and read conversations', () => {
       select e.team_id, e.local_id, e.field, 'limit', 'dddddddddddd', e.edit_id from sync.edits e where e.field = 'tag'`);
     const held = await waiting;
     expect(held.code).toBe(3);
-    expect(held.stderr).toBe(
-      'Waits for somebody who did not write it: musterd approve dddddddddddd --reason …\n',
-    );
+    expect(held.stderr).toBe('Waits for an approval: musterd approve dddddddddddd --reason …\n');
   });
 
   it('lists, shows, explains and cancels', async () => {
@@ -396,6 +394,14 @@ describe('commands that ask for tags, messages and read conversations', () => {
       { text: 'VIP' },
       { text: 'Moved away' },
     ]);
+  });
+
+  it('a conversation that got no answer is over, and nobody is asked about it', async () => {
+    const [read] = await json('conversations', 'read', '--inbox', '7', '--user', '1', '--target', 'a');
+    await force(`update mirror.conversation_reads set state = 'unknown', detail = 'no answer came'`);
+    const { stdout } = await musterd('why', read?.local_id ?? '');
+    expect(stdout).toMatch(/^next {14}Nothing: no answer came, and it is not sent again\.$/m);
+    expect((await musterd('conversations')).stdout).not.toContain('schedule resolve');
   });
 
   it('shows inboxes and surveys', async () => {
