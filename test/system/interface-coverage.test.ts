@@ -2,8 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { variantNames } from '../../src/emulator/variants.ts';
 import { checks } from '../emulator/conformance.ts';
+import { inMirror, isOfData, strayNames } from '../support/interface-mirror.ts';
 import { noPath, type Proof, type Row, type Source } from '../support/interface-row.ts';
 import { rows, sections } from '../support/interface-rows.ts';
+import { everyCommand } from './every-command.ts';
 
 const root = new URL('../../', import.meta.url);
 const document = new URL('docs/interface-coverage.md', root);
@@ -211,17 +213,25 @@ function line(row: Row): string {
   const emulator = sourceCell(row.emulator) + (played === '' ? '' : `; variants: ${played}`);
   const type = row.field === undefined || row.field.path === '' ? '' : `: ${row.field.type}`;
   const name = row.field?.path === row.name ? `${code(row.name)}${type}` : row.name;
-  const cells = [name, sourceCell(row.client), emulator, proofCell(row.tests)];
+  const cells = [name, inMirror(row) ?? '–', sourceCell(row.client), emulator, proofCell(row.tests)];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
-/** Rows to which there is no path stand in one line each heading. */
+/** Rows to which there is no path stand in one line for each place in the mirror. */
 function tableOf(section: string): string {
   const mine = rows.filter((row) => row.section === section);
-  const without = mine.filter((row) => row.client === noPath).map((row) => row.name);
-  const lines = mine.filter((row) => row.client !== noPath).map(line);
-  if (without.length > 0) lines.push(`| ${without.join('; ')} | ${noPath} | ${noPath} | ${noPath} |`);
-  const head = '| The interface | Client | Emulator | Proved by |\n|---|---|---|---|';
+  const without = Map.groupBy(
+    mine.filter((row) => row.client === noPath),
+    (row) => inMirror(row) ?? '',
+  );
+  const lines = [
+    ...mine.filter((row) => row.client !== noPath).map(line),
+    ...[...without].map(
+      ([where, all]) =>
+        `| ${all.map(({ name }) => name).join('; ')} | ${where} | ${noPath} | ${noPath} | ${noPath} |`,
+    ),
+  ];
+  const head = '| The interface | In the mirror | Client | Emulator | Proved by |\n|---|---|---|---|---|';
   return `## ${section}\n\n${head}\n${lines.join('\n')}\n`;
 }
 
@@ -235,12 +245,45 @@ Made by \`UPDATE_COVERAGE=1 npx vitest run test/system/interface-coverage.test.t
 [openapi.json](openapi.json). Files are below \`src/\`, those of tests below \`test/\`; a title with \`%s\` is
 that of a test with many cases. The words are ours; the headings and numbers are those of the interface.
 
+Where each field and each endpoint is in the mirror, or why it is nowhere, says the second column; it is made from
+\`test/support/interface-mirror.ts\`, and held against the schema and the commands.
+
 ${rows.length} rows, ${fields} of them fields; for ${without} the interface shows no path. "Not shown" is what
 it says that it leaves open: there the client's column says what is done instead, and the emulator's which
 variants play it.
 
 ${sections.map(tableOf).join('\n')}`;
 }
+
+describe('the mirror', () => {
+  const schema = read('src/mirror/db/schema.ts');
+  const columnsOf = (table: string) =>
+    new RegExp(`^  '${escaped(table)}': \\{\\n([^}]*)`, 'm').exec(schema)?.[1];
+  const isThere = (place: string): boolean => {
+    const [, table = '', column] = /^(mirror\.\w+)(?:\.(\w+))?$/.exec(place) ?? [];
+    const columns = columnsOf(table);
+    return (
+      columns !== undefined && (column === undefined || new RegExp(`^    ${column}:`, 'm').test(columns))
+    );
+  };
+  const data = rows
+    .filter(isOfData)
+    .map((row) => [`${row.section}: ${row.name}`, inMirror(row) ?? ''] as const);
+
+  it.each(data)('has %s, or says why not', (_, where) => {
+    const named = [...where.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
+    expect(named.filter((name) => name.startsWith('mirror.') && !isThere(name))).toEqual([]);
+    const commands = named.flatMap((name) => (name.startsWith('musterd ') ? [name.slice(8)] : []));
+    expect(commands.filter((name) => everyCommand.every((one) => one.name !== name))).toEqual([]);
+    if (named.length === 0) expect(where).toMatch(/^nowhere: \S/);
+  });
+
+  it('is named for rows alone that are there', () => {
+    expect(strayNames(rows)).toEqual([]);
+    expect(isThere('mirror.tags.colour')).toBe(false);
+    expect(isThere('mirror.contacts')).toBe(false);
+  });
+});
 
 describe('docs/interface-coverage.md', () => {
   it('is what the rows say (UPDATE_COVERAGE=1 writes it)', () => {
