@@ -27,7 +27,7 @@ async function visit({ user = 'kim' as string | null, details = true } = {}) {
   const status = { token, details, decide: true, ...(user === null ? {} : { user }) };
   const page = createPage({
     db: database.db,
-    configs: () => [configSchema.parse({ status })],
+    configs: () => [configSchema.parse({ status, write: { schedule: true, timezone: 'Europe/Zurich' } })],
     version: '0',
     decide: { mirror: { db: database.db } as Setup['mirror'], log },
   });
@@ -179,6 +179,8 @@ describe('the view of messages', () => {
       'If it was there, it went out.',
     ])
       expect(text).toContain(part);
+    expect([await formOf(2, 'Approve'), await formOf(4, 'Approve')]).toEqual([undefined, undefined]);
+    expect(await formOf(2, 'Reject')).toBeDefined();
   });
 });
 

@@ -129,6 +129,12 @@ describe('the receipt', () => {
     ],
     [
       'dashed',
+      { rows: 1, fates: { asked: 1 }, fields: ['message'] },
+      '1 approved by you at 14:33:02. The answer was lost. A run finds out what became of it, or else somebody has to say; it is not sent again before.',
+      ['The one without an answer', 'Close'],
+    ],
+    [
+      'dashed',
       { rows: 1, fates: { asked: 1 } },
       '1 approved by you at 14:33:02. The answer was lost. The next run, at 14:35, looks whether it arrived, and sends it again only if not.',
       ['The one without an answer', 'Close'],

@@ -34,7 +34,12 @@ beforeAll(async () => {
   const log = { warn: () => {}, info: () => {}, debug: () => {}, error: () => {} } as unknown as Setup['log'];
   const page = createPage({
     db: database.db,
-    configs: () => [configSchema.parse({ status: { token, user: 'kim', details: true, decide: true } })],
+    configs: () => [
+      configSchema.parse({
+        write: { schedule: true, timezone: 'Europe/Zurich' },
+        status: { token, user: 'kim', details: true, decide: true },
+      }),
+    ],
     version: '0',
     decide: { mirror: { db: database.db } as Setup['mirror'], log },
   });

@@ -142,7 +142,7 @@ export async function readDecided(
     ), numbered as materialized (
       select n.*, case when n.is_undo then 'undo' else ${deedOf(sql`n`)} end as what from named n where n.counts
     ), followed as materialized (${followed}),
-    counted as (select decision_id, fate, count(*)::int as rows, count(distinct user_id)::int as users from followed group by 1, 2)
+    counted as (select decision_id, fate, count(*)::int as rows, count(distinct coalesce(user_id::text, local_id::text))::int as users from followed group by 1, 2)
     select f.decision_id as number, f.team_id as "teamId", min(f.decided_at) as at, mode() within group (order by f.what) as decision,
       max(f.decided_by) as by, max(f.decided_why) as why, count(*)::int as rows, bool_or(f.is_more) as "isMore",
       (select jsonb_object_agg(c.fate, c.rows) from counted c where c.decision_id = f.decision_id) as fates,

@@ -64,21 +64,28 @@ export function unknownCard(standing: MessageOnPage): Html {
   return card(standing, head, isCopy(context) ? none : ways);
 }
 
+/** Until when the service takes it. */
+const lastMoment = ({ message, terms }: MessageOnPage): Date =>
+  new Date(message.executeAt.getTime() - terms.marginMinutes * minuteMs);
+
+/** Whether no approval helps any more. A cancel may come until the message goes out. */
+const isLate = (standing: MessageOnPage): boolean =>
+  (standing.message.cancels ? standing.message.executeAt : lastMoment(standing)) <= standing.context.now;
+
 /** When it goes out, and until when that can be decided. */
 function inTime(standing: MessageOnPage): Html {
   const { context, message, terms } = standing;
   const { executeAt, cancels } = message;
   const left = executeAt.getTime() - context.now.getTime();
-  const last = new Date(executeAt.getTime() - terms.marginMinutes * minuteMs);
   if (left <= 0)
     return cancels
       ? html`Its time has passed while it waited to be cancelled. It went out.`
       : html`Its time has passed while it waited. It was not sent.`;
   if (cancels)
     return html`Somebody deleted it. It goes out ${span(left)} from now, unless cancelling it is approved before.`;
-  return last <= context.now
+  return isLate(standing)
     ? html`It is due in ${span(left)}, and the service takes nothing later than ${many(terms.marginMinutes, 'minute')} before. It is not sent any more.`
-    : html`It goes out ${span(left)} from now, if it is approved before ${teamTime(standing, last)}.`;
+    : html`It goes out ${span(left)} from now, if it is approved before ${teamTime(standing, lastMoment(standing))}.`;
 }
 
 export const isForApproval = ({ batch, reason }: PageMessage): boolean =>
@@ -100,7 +107,7 @@ function decideBar(standing: MessageOnPage): Html {
       : html`You did not write it, so you may decide.`;
   const buttons = isOwn
     ? button(standing, 'Withdraw', 'Withdraw')
-    : html`${button(standing, 'Reject', 'Reject')}${button(standing, 'Approve', approveWords(message))}`;
+    : html`${button(standing, 'Reject', 'Reject')}${isLate(standing) ? none : button(standing, 'Approve', approveWords(message))}`;
   return html`<div class="part row decides"><span class="note">${words}</span><span class="push"></span><div class="row buttons">${buttons}</div></div>`;
 }
 

@@ -14,10 +14,11 @@ import { count, many } from './words.ts';
 
 function leadOf(context: PageContext): Html {
   const [only, ...others] = context.messageTerms;
+  const offset = offsetName(only?.timezone ?? 'UTC', context.now);
   const zone =
     only === undefined || others.length > 0
       ? 'Times are those of each team.'
-      : `Times are those of the team, ${only.timezone} (${offsetName(only.timezone, context.now)}).`;
+      : `Times are those of the team, ${only.timezone}${offset === only.timezone ? '' : ` (${offset})`}.`;
   if (isCopy(context)) return html`${zone} ${nothingDecided}`;
   const isUnattended = context.messageTerms.some(({ schedule }) => schedule === 'unattended');
   const rule = isUnattended

@@ -1,6 +1,7 @@
 /** What became of a decision, in words. */
 import type { FollowedDecision } from '../read/page-decided.ts';
 import type { Sending } from '../read/page-waiting-view.ts';
+import { requestKinds } from '../../model/request.ts';
 import { type Deed, type Fate, fates, perRequest } from '../../model/waiting-page.ts';
 import { fieldTitle, fieldWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
@@ -24,6 +25,10 @@ const pastOf: Readonly<Record<Deed, string>> = {
 /** Whether nothing had been sent, and it waits again. */
 const isTakenBack = ({ decision, fates: of, rows }: FollowedDecision): boolean =>
   decision === 'undo' && of.undecided === rows;
+/** What was asked for besides edits of users: it is taken back by the command. */
+export const isOfRequests = ({ fields: of }: FollowedDecision): boolean =>
+  of.some((field) => requestKinds.some((one) => one === field));
+
 const undoneWord = (decided: FollowedDecision): string => (isTakenBack(decided) ? 'taken back' : pastOf.undo);
 
 /** `58 approved`, `37 of the service’s phone numbers taken`, `Email of Ada Berg set to ada@example.com` */
@@ -176,7 +181,9 @@ function afterParts(context: PageContext, decided: FollowedDecision, { nextRun }
   const look =
     fates.asked === undefined
       ? none
-      : html` The next run${run} looks whether ${they} arrived, and sends ${them} again only if not.`;
+      : isOfRequests(decided)
+        ? ' A run finds out what became of it, or else somebody has to say; it is not sent again before.'
+        : html` The next run${run} looks whether ${they} arrived, and sends ${them} again only if not.`;
   const unsent = fates.kept !== undefined || isTakenBack(decided) ? ' Nothing was sent.' : '';
   const history =
     decided.decision !== 'undo' || otherAt === null || otherDeed === null

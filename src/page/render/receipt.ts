@@ -1,7 +1,6 @@
 /** The receipts of decisions: one above the list right after it was made, and the last ones in a table below. */
 import type { FollowedDecision } from '../read/page-decided.ts';
 import type { PageWaiting } from '../read/page-waiting-view.ts';
-import { requestKinds } from '../../model/request.ts';
 import { hasNotLeft, undoable } from '../../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
 import { meter, section, table, teamCells, teamColumns } from './components.ts';
@@ -10,7 +9,7 @@ import { byWhom } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { href, to } from './links.ts';
 import { type IconShape, icon } from './pills.ts';
-import { deedOf, isUnderWay, partsOf, statusOf } from './receipt-words.ts';
+import { deedOf, isOfRequests, isUnderWay, partsOf, statusOf } from './receipt-words.ts';
 import { type PageContext, teamOf } from './view.ts';
 import { at, clockTime, count, named } from './words.ts';
 
@@ -36,10 +35,6 @@ function undoButton(context: PageContext, decided: FollowedDecision, words: Html
   const values = { token: decide.token('/waiting'), team, verb: 'Undo', decision: String(decided.number) };
   return html`<form method="post" action="/waiting">${Object.entries(values).map(([name, one]) => hidden(name, one))}<button class="linked">${words}</button></form>`;
 }
-
-/** What was asked for besides edits of users is taken back by the command. */
-const isOfRequests = ({ fields }: FollowedDecision): boolean =>
-  fields.some((field) => requestKinds.some((one) => one === field));
 
 function undoWords(decided: FollowedDecision): Html {
   const n = undoable(decided);
@@ -104,7 +99,7 @@ export function receiptCard(
     html`<a href="${href(context, { done: null })}">Close</a>`,
   ];
   const command =
-    context.decide === null && !isCopy(context) && undoable(decided) > 0
+    (context.decide === null || isOfRequests(decided)) && !isCopy(context) && undoable(decided) > 0
       ? html`<p class="note"><code>musterd undo --decision ${String(number)}</code> shows what can be taken back of it.</p>`
       : none;
   return html`<div class="notice receipt" role="status" id="receipt"${isFollowed ? html` data-live` : none}>${icon(shape, tone, 20)}<div><p><b>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(decided.at, context.now, true)}.</b> ${statusOf(context, decided, sending)}</p>${reason}${command}<div class="row ways">${ways}</div></div></div>`;
