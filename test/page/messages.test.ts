@@ -93,6 +93,7 @@ describe('the view of messages', () => {
       '214 recipients, 1555010100, 1555010101, 1555010102and 211 more',
       'Grüezi first_name, ',
       'In frames: what the service fills in for each recipient.',
+      'Limit214 of 500 recipients that day, with this one',
       'You did not write it, so you may decide.Reject…Approve for 214…',
       'You wrote it, so somebody else has to approve it.Withdraw…',
       'unless cancelling it is approved before',

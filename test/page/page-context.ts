@@ -34,6 +34,7 @@ export const contextOf = (path: string, search = '', details = true): PageContex
     explain: () => null,
     saySeen: (row) => saySeen(seenOf(row)),
     perMinute: () => null,
+    recipientLimit: () => null,
   };
 };
 

@@ -36,6 +36,7 @@ const context: PageContext = {
   explain: () => null,
   saySeen: () => '',
   perMinute: () => null,
+  recipientLimit: () => null,
 };
 const approved: FollowedDecision = {
   number: 12n,

@@ -131,7 +131,7 @@ function lineRows(read: PageMessages, context: PageContext, teamId: bigint): rea
     dayOf,
   );
   return [...days].flatMap(([day, of]) => {
-    const rows = of.map((message) => lineRow({ context, message, terms, isOwn: false }));
+    const rows = of.map((message) => lineRow({ context, message, terms, isOwn: false, ofDay: null }));
     const past = of.filter(({ executeAt }) => executeAt <= context.now).length;
     const isToday = day === now.toISOString().slice(0, 10);
     const begin = `${dayBand(new Date(`${day}T00:00:00Z`), now)} · ${dayWords(sums.get(day) ?? [])}`;

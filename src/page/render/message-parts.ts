@@ -16,6 +16,8 @@ export interface MessageOnPage {
   readonly message: PageMessage;
   readonly terms: MessageTerms;
   readonly isOwn: boolean;
+  /** How many people get a message on that day, as far as it is known; `null`: it does not matter. */
+  readonly ofDay: number | null;
 }
 
 /** What holds of a team of which nothing is known. */
@@ -92,7 +94,8 @@ export const inboxOf = ({ inbox, inboxId }: PageMessage): Html => named(inbox ??
 
 /** Who gets it, from whom, and who wrote it. */
 export function messageFacts(standing: MessageOnPage): Html {
-  const { context, message } = standing;
+  const { context, message, ofDay } = standing;
+  const limit = context.recipientLimit(teamOf(context, message.team_id).team);
   const { files, inboxPhone, editedBy, editedAt } = message;
   const phone = inboxPhone === null ? none : html` <span class="mono">${visible(inboxPhone)}</span>`;
   const pairs: readonly (readonly [string, Html])[] = [
@@ -107,6 +110,9 @@ export function messageFacts(standing: MessageOnPage): Html {
             html`<ul>${files.map((one) => html`<li class="value">${visible(one)}</li>`)}</ul>`,
           ] as const,
         ]),
+    ...(ofDay === null || limit === null || message.cancels
+      ? []
+      : [['Limit', html`${count(ofDay)} of ${many(limit, 'recipient')} that day, with this one`] as const]),
   ];
   return html`<dl class="pairs">${pairs.map(([term, what]) => html`<dt>${term}</dt><dd>${what}</dd>`)}</dl>`;
 }

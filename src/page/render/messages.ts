@@ -1,7 +1,7 @@
 /** Messages: what somebody has to say or to decide about scheduled messages, and all of them by day in the team's zone. */
 import type { PageMessage, PageMessages } from '../read/page-messages.ts';
 import { hasBanner, isCopy, nothingDecided } from './banner.ts';
-import { offsetName } from './clocks-of.ts';
+import { clocksOf, offsetName } from './clocks-of.ts';
 import { empty, heading, section } from './components.ts';
 import { waits } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
@@ -72,6 +72,17 @@ const openCards = (open: readonly PageMessage[]): readonly OpenCards[] => [
   },
 ];
 
+/** By the clocks of the team; what was cancelled or refused reaches nobody. */
+function recipientsOfDay({ sums }: PageMessages, context: PageContext, message: PageMessage): number {
+  const { teamId, timezone } = termsOf(context, message.team_id);
+  const dayOf = (when: Date) => clocksOf(timezone)(when).toISOString().slice(0, 10);
+  const day = dayOf(message.executeAt);
+  return sums
+    .filter(({ state }) => state !== 'cancelled' && state !== 'refused' && state !== 'rejected')
+    .filter((one) => one.teamId === teamId && dayOf(one.executeAt) === day)
+    .reduce((all, { recipients }) => all + recipients, 0);
+}
+
 /** The messages of `?note=`. */
 const notes: Readonly<Record<string, string>> = {
   there: 'The next run reads it there and goes on with it.',
@@ -92,6 +103,7 @@ export function messages(read: PageMessages, context: PageContext, refusal?: str
     message,
     terms: termsOf(context, message.team_id),
     isOwn: own.has(message.local_id),
+    ofDay: isForApproval(message) ? recipientsOfDay(read, context, message) : null,
   });
   const cards = openCards(open);
   const title = titleOf(read, context, cards);

@@ -57,6 +57,8 @@ export interface PageContext extends ViewRequest {
   readonly saySeen: (row: Pick<HeldRow, 'field' | 'edit_id' | 'mirror_value' | 'service_value'>) => string;
   /** The number of requests that a team may send in a minute, if it is known. */
   readonly perMinute: (team: string) => number | null;
+  /** The number of people who may get a message of a team on one day, if it is known. */
+  readonly recipientLimit: (team: string) => number | null;
 }
 
 /** What becomes of a person's fields, in words. */

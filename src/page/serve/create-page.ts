@@ -103,6 +103,7 @@ function contextOf(
     waitingEdits,
     version,
     saySeen: (row) => saySeen(seenOf(row)),
+    recipientLimit: (team) => byTeam.get(team)?.guard.maxRecipients ?? null,
     perMinute: (team) => {
       const rate = byTeam.get(team)?.rate;
       return rate === undefined ? null : Math.floor(rate.perMinute * rate.share);

@@ -53,7 +53,11 @@ const prepare: FormHandler['prepare'] = async (options, { question }, frame, con
         hint: 'With status.user it does; the command says so with --as.',
       });
     if (form.get('confirmed') === null)
-      return messageQuestion({ context, message, terms, isOwn: read.own.has(message.local_id) }, verb, read);
+      return messageQuestion(
+        { context, message, terms, isOwn: read.own.has(message.local_id), ofDay: null },
+        verb,
+        read,
+      );
     const why = readReason(form);
     const actor = context.decide?.actor;
     const { setup, leased } = setupOf(options, { question, form, config });
