@@ -288,6 +288,14 @@ describe('where a person sees each push first', () => {
     });
   });
 
+  it('an earlier batch is counted apart from what waits for a person, and nobody is told again', () => {
+    const held = { 2: [holdOf(2n, email(2).email)] };
+    const verdict = reviewed({ edits: { 2: email(2), ...many(20) }, held, shows: { 2: null } });
+    expect(verdict.refused).toEqual(['1 users of an earlier batch wait for a decision']);
+    expect(verdict.reviewed).toEqual(['20 users wait for a person to see it first (push.approve)']);
+    expect(verdict).toMatchObject({ stopped: false, isNews: false });
+  });
+
   it('a field that many users no longer have is refused as ever', () => {
     const view = viewOf({ edits: { 2: email(2) } });
     const states = view.states.map((state): UserState => {
@@ -471,7 +479,10 @@ describe('a batch', () => {
     );
     const shared = Object.fromEntries(Object.keys(many(9)).map((id) => [id, { email: emailOf(3n) }]));
     const { batches, stopped, writes } = judge({ edits: shared });
-    expect([batches, stopped, writes.holds.length]).toEqual([[], true, 9]);
+    expect([batches, stopped]).toEqual([[], true]);
+    expect(writes.holds.map(({ id, hold }) => [id, hold.field, hold.batch])).toEqual(
+      Object.keys(shared).map((id) => [BigInt(id), 'email', undefined]),
+    );
     const later = judge({ edits: many(8), held: heldBy(first) });
     expect(later).toMatchObject({
       stopped: false,
@@ -544,6 +555,27 @@ describe('a batch', () => {
     expect(after.filter(({ held }) => held.includes('email')).length).toBe(9);
   });
 
+  it('leaves a field that is held alone to be written down like any other', () => {
+    const edits = { 2: { email: 'new@example.com' }, ...many(9) };
+    const { plans } = guard(viewOf({ edits, shows: { 2: { email: 'web@example.com' } } }), settings);
+    const after = afterBatch(plans).map(inLists);
+    expect(after.flatMap(({ id, holds }) => holds.map(({ reason }) => [id, reason]))).toEqual([
+      [2n, 'conflict'],
+    ]);
+  });
+
+  it('of another day tells of how many of it still wait, and of a few more nobody is told', () => {
+    const first = judge({ edits: many(9) });
+    const pushedToday = new Set(Array.from({ length: 19 }, (_, at) => BigInt(at + 20)));
+    const fresh = { 2: { email: 'a@example.com' }, 3: { email: 'b@example.com' } };
+    const later = judge({ edits: { ...many(9), ...fresh }, held: heldBy(first), history: { pushedToday } });
+    expect(later).toMatchObject({ stopped: false, isNews: false });
+    expect(later.refused).toEqual([
+      '21 of 40 users would have been pushed within a day, more than 50 %',
+      '9 users of an earlier batch wait for a decision',
+    ]);
+  });
+
   it.each([
     [1, 1, false],
     [2, 2, false],
@@ -561,6 +593,8 @@ describe('a batch', () => {
     const edits = { 2: { email: 'new@example.com' } };
     const web = { name: 'Anne Berg', email: 'moved@example.com' };
     const hold = holdOf(2n, 'new@example.com', approved);
+    const plain = judge({ edits: many(9) }).waiting.map(({ hold: { detail } }) => detail);
+    expect(new Set(plain)).toEqual(new Set(['9 of 40 users would be pushed, more than the limit of 8']));
     const verdict = judge({ edits, shows: { 2: web }, held: { 2: [hold] }, policy: mirrorWins });
     expect(verdict.waiting).toMatchObject([
       {
