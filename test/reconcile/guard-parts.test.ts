@@ -69,6 +69,12 @@ describe('a limit', () => {
     expect(massLimit(population, settings)).toBe(limit);
   });
 
+  it('has no share below the least population', () => {
+    expect([19, 20].map((population) => massLimit(population, { ...settings, maxShare: 0.5 }))).toEqual([
+      5, 10,
+    ]);
+  });
+
   const ids = (count: number, from = 1) => Array.from({ length: count }, (_, at) => BigInt(from + at));
   it.each([
     ['within the limits', 40, 12, [], []],

@@ -564,6 +564,19 @@ describe('a batch', () => {
     ]);
   });
 
+  it('is counted as it was, though a part of it is planned again and more would be pushed', () => {
+    const held = heldBy(judge({ edits: many(9) }));
+    const more = Object.fromEntries(
+      Object.keys(many(9)).map((id) => [Number(id) + 10, { email: `more${id}@example.com` }]),
+    );
+    const web = { 11: { email: 'web@example.com' } };
+    const later = judge({ edits: { ...many(9), ...more }, shows: web, held, policy: mirrorWins });
+    expect(later.refused).toEqual([
+      '9 of 40 users would be pushed, more than the limit of 8',
+      '9 users of an earlier batch wait for a decision',
+    ]);
+  });
+
   it('of another day tells of how many of it still wait, and of a few more nobody is told', () => {
     const first = judge({ edits: many(9) });
     const pushedToday = new Set(Array.from({ length: 19 }, (_, at) => BigInt(at + 20)));
