@@ -316,7 +316,7 @@ export const guards: readonly Guard[] = [
     prepare,
     'isVoid(plan, state, places) ?',
     'false ?',
-    byTest('reconcile/push', 'nothing is sent of a user of whom an approval has become void'),
+    byTest('reconcile/push', 'nothing is sent of a user of whom an approval has become void: %s'),
   ),
   guard(
     'read again before a push',
