@@ -1,6 +1,6 @@
 import { MusterdError } from '../errors.ts';
 import { plural } from '../model/in-words.ts';
-import { isRequestKind } from '../model/request.ts';
+import { isRequestKind } from '../model/requests.ts';
 import { sizeInWords } from '../model/waiting.ts';
 import { approve, type DecidedBatch, type DecidedRows, reject } from '../runs/approve-batch.ts';
 import { confirmationOf } from './confirmation.ts';

@@ -1,7 +1,7 @@
 import { MusterdError } from '../errors.ts';
 import { insertRequest, listRequests, requireInbox } from '../runs/write-requests.ts';
 import type { Context } from './context.ts';
-import { userOf, write } from './schedule.ts';
+import { userOf, write } from './schedule-commands.ts';
 import { withMirror } from './setup.ts';
 import { showList } from './show-requests.ts';
 

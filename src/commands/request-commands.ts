@@ -34,7 +34,7 @@ function withColumns<C extends WithOptions<C>>(command: C): C {
 }
 
 function addSchedule<C extends WithOptions<C>>({ json, family }: Families<C>): void {
-  const module = () => import('./schedule.ts');
+  const module = () => import('./schedule-commands.ts');
   const add = family('schedule', 'schedule messages, replace and cancel them');
   const writes = (command: C) =>
     json(command)

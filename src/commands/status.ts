@@ -2,7 +2,7 @@ import { adviceOn, placeInWords, type Placing } from '../model/place.ts';
 import { namesInWords } from '../model/intent.ts';
 import type { ShownConnection } from '../runs/open.ts';
 import { readStatusOf, type TeamStatus } from '../runs/status-of-teams.ts';
-import { sayScheduling } from '../model/request.ts';
+import { sayScheduling } from '../model/requests.ts';
 import { sayWhatSlows } from '../model/slowdowns.ts';
 import { batchInWords, type HeldBatch } from '../model/waiting.ts';
 import { placeInJson } from './adopt.ts';

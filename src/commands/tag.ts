@@ -1,6 +1,6 @@
 import { insertRequest } from '../runs/write-requests.ts';
 import type { Context } from './context.ts';
-import { write } from './schedule.ts';
+import { write } from './schedule-commands.ts';
 
 /** Asks for tags. */
 export const tagCreate = (

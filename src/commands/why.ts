@@ -9,7 +9,7 @@ import { showExplanation } from './show-explanation.ts';
 
 /** Explains the state of a user, or of what has a local_id, and writes nothing on either side. */
 export async function whyCommand(context: Context, userText: string): Promise<ExitCode> {
-  if (isLocalId(userText)) return (await import('./schedule.ts')).showOne(context, userText);
+  if (isLocalId(userText)) return (await import('./schedule-commands.ts')).showOne(context, userText);
   return withMirror(
     context,
     async (setup) => {

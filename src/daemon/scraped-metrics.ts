@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import type { GroupStatus } from '../model/run-group.ts';
 import type { PlaceVerdict } from '../model/place.ts';
-import { type RequestCount, type RequestKind, openStates } from '../model/request.ts';
+import { type RequestCount, type RequestKind, openStates } from '../model/requests.ts';
 import type { HoldReason } from '../model/user-plan.ts';
 import { createStandings } from './group-status.ts';
 import type { Meters } from './prometheus.ts';

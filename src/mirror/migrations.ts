@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Database, Transaction } from './db/database.ts';
 import { sqlState } from './db/database-errors.ts';
-import { isOfNumbers, isThere, missingOf, readApplied } from './migrations/applied.ts';
+import { isOfNumbers, isThere, missingOf, readApplied, requireLastNumber } from './migrations/applied.ts';
 import {
   applyNumbered,
   applyRepeatable,
@@ -87,11 +87,26 @@ export async function makeSchemaOf(
   await runFiles(tx, repeatable);
 }
 
+/** The rows of a mirror from before the baseline are in its tables now: the baseline counts as applied in place of the earlier files. */
+export async function replaceNumbers(tx: Transaction): Promise<void> {
+  const [baseline] = readMigrations(FOLDER).numbered;
+  if (baseline === undefined || !isOfNumbers(await readApplied(tx))) return;
+  // The history of the users goes back to the file that began it: `export --as-of` asks.
+  await sql`
+    with earlier as (delete from sync.migrations returning name, timestamp)
+    insert into sync.migrations (name, checksum, timestamp)
+    select ${baseline.name}, ${baseline.checksum}, coalesce(min(timestamp) filter (where name = '0032_periods'), ${new Date().toISOString()})
+    from earlier`.execute(tx);
+}
+
 /** The files that made the schema of a database with these migrations: the repeatable ones belong to the newest alone. */
 function madeBy(files: MigrationFiles, checksums: ReadonlyMap<string, string | null>): MigrationFiles {
   const applied = { numbered: checksums, repeatable: new Map() };
+  if (isOfNumbers(applied)) {
+    requireLastNumber(applied);
+    return { numbered: files.numbered.slice(0, 1), repeatable: [] };
+  }
   const missing = missingOf(files, applied);
-  if (isOfNumbers(applied)) return { ...files, numbered: files.numbered.slice(0, 1) };
   const numbered = files.numbered.filter(({ name }) => !missing.includes(name));
   return { numbered, repeatable: numbered.length === files.numbered.length ? files.repeatable : [] };
 }

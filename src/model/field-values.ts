@@ -1,6 +1,6 @@
 /** Shows the value of a field to a person. */
 import type { NamePair } from './name.ts';
-import { wantedInWords } from './request.ts';
+import { wantedInWords } from './requests.ts';
 
 /** A bar separates the two halves of a name; a request is told in short. A dash stands for no value and for an empty text. */
 export function showValue(value: unknown): string {

@@ -26,13 +26,13 @@ import type { GatheredRows, Listing, ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type {
   OpenRequest,
-  RequestResult,
+  AnsweredRequest,
   Requests,
   RequestState,
   RequestToHold,
   ShownMessage,
-} from '../model/request.ts';
-import type { ConversationRead, ScheduleOptions, ScheduleRequest } from '../model/schedule-request.ts';
+} from '../model/requests.ts';
+import type { ConversationRead, ScheduleOptions, ScheduleRequest } from '../model/message-request.ts';
 import type {
   ListingOptions,
   SendOptions,
@@ -148,7 +148,7 @@ export interface RequestMirror {
   markSent(request: RequestState, open: OpenRequest): Promise<boolean>;
   /** The same for what may have left before. */
   markSentAgain(open: OpenRequest): Promise<void>;
-  apply(result: RequestResult): Promise<void>;
+  apply(result: AnsweredRequest): Promise<void>;
 }
 
 /** The writing half. A plan never gets it. */

@@ -23,7 +23,7 @@ export {
   type RequestValues,
   resolveMessage,
   updateMessage,
-} from '../mirror/requests/write-requests.ts';
+} from '../mirror/requests/asked-requests.ts';
 export type { RequestMove, ShownRequest } from '../mirror/requests/shown-requests.ts';
 
 export interface WrittenRequests {

@@ -1,6 +1,6 @@
 /** What a run writes of requests: what is written down before it is sent, and what each outcome leaves in each table. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
-import type { OpenRequest, RequestOutcome, RequestState } from '../../src/model/request.ts';
+import type { OpenRequest, RequestOutcome, RequestState } from '../../src/model/requests.ts';
 import { createRequestWorld, type RequestWorld } from '../support/request-world.ts';
 
 let world: RequestWorld;

@@ -8,7 +8,7 @@ import { nothingLearned } from '../../src/model/listing.ts';
 import type { ServicePort } from '../../src/reconcile/ports.ts';
 import { createSecret } from '../../src/secret.ts';
 import { checkBaseUrl } from '../../src/service/base-url.ts';
-import type { ScheduleRequest } from '../../src/model/schedule-request.ts';
+import type { ScheduleRequest } from '../../src/model/message-request.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { findOperation, listOperation, operations, rowOperation } from '../../src/service/operation.ts';
 import { closeAfterEach, openClient, openPair, secretId, secretKey } from './client-fixture.ts';

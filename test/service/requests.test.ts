@@ -11,7 +11,7 @@ import surveys from '../../src/model/listed/surveys.ts';
 import tags from '../../src/model/listed/tags.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
-import type { ScheduleRequest } from '../../src/model/schedule-request.ts';
+import type { ScheduleRequest } from '../../src/model/message-request.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { call } from '../emulator/call.ts';
 import { bodies } from '../support/interface-bodies.ts';

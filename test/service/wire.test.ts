@@ -400,7 +400,11 @@ describe('tags, contact fields and the rest', () => {
   });
 
   test('write results: whole, or an id alone', () => {
-    expect(decodeWriteResult(reply('{"id":1,"rev":2,"uuid":"u"}'))).toMatchObject({ id: 1n, rev: 2n, uuid: 'u' });
+    expect(decodeWriteResult(reply('{"id":1,"rev":2,"uuid":"u"}'))).toMatchObject({
+      id: 1n,
+      rev: 2n,
+      uuid: 'u',
+    });
     expect(decodeWriteResult(reply('{"id":1}'))).toMatchObject({ id: 1n, rev: null, uuid: null });
     expect(() => decodeWriteResult(reply('{"rev":1}'))).toThrow('a write result with an id');
     expect(decodeString(reply('"done"'))).toBe('done');

@@ -21,7 +21,7 @@ const scheduleRequest: Shape = {
       contentOf(
         place(sentSchedule, 'encodeContent'),
         place(sentSchedule, 'encodeContent'),
-        place('model/schedule-request.ts', 'ScheduleContent'),
+        place('model/message-request.ts', 'ScheduleContent'),
       ),
     ),
     conversation_id: 'integer',

@@ -40,7 +40,7 @@ const general: readonly Row[] = [
     ],
   }),
   rule('General rules', '4. schedules and conversations need an `inbox_id`', {
-    client: ['model/schedule-request.ts', 'ScheduleRequest.inboxId', 'does not compile without one'],
+    client: ['model/message-request.ts', 'ScheduleRequest.inboxId', 'does not compile without one'],
     emulator: ['emulator/schedule-endpoints.ts', 'scheduleProblem.inbox_id'],
     tests: [
       ['service/client.test.ts', '%s: what it sends as its body'],

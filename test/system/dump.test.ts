@@ -282,6 +282,7 @@ describe('musterd restore', () => {
     cpSync('migrations', baseline.path, { recursive: true });
     for (const name of readdirSync(baseline.path))
       if (/^(?!0001)\d/.test(name)) rmSync(join(baseline.path, name));
+    rmSync(join(baseline.path, 'repeatable'), { recursive: true });
     await migrate(before.db, { folder: baseline.path });
     const chunks: Buffer[] = [];
     for await (const chunk of writeDump({ url: before.url, version: '0', onRows: () => {} }))
@@ -303,7 +304,7 @@ describe('musterd restore', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(await dumpSchema(database.db)).toEqual(await dumpSchema(stage.db));
     const { rows } = await runSqlText(database.db, 'select name from sync.migrations');
-    expect(rows).toEqual([['0001_baseline'], ['0002_listings']]);
+    expect(rows).toEqual([['0001_baseline'], ['0002_listings'], ['0003_requests']]);
     writeFileSync(part, gzipSync(numbered.replaceAll(last, '0069_receipts')));
     const older = await musterd((await createEmpty()).url, 'restore', part);
     expect([older.code, older.stderr]).toEqual([1, expect.stringContaining('of an earlier musterd')]);

@@ -11,8 +11,21 @@ export interface AppliedFiles {
   readonly repeatable: ReadonlyMap<string, { readonly now: string; readonly ever: ReadonlySet<string> }>;
 }
 
-/** Whether it was made by the numbered files that were there before the baseline. */
-export const isOfNumbers = (applied: Pick<AppliedFiles, 'numbered'>) => applied.numbered.has('0001_mirror');
+/** The first and the last of the numbered files that were there before the baseline, which makes the same tables. */
+const [firstNumber, lastNumber] = ['0001_mirror', '0070_known_rows'];
+export const isOfNumbers = (applied: Pick<AppliedFiles, 'numbered'>) => applied.numbered.has(firstNumber);
+
+/** @throws MusterdError if a dump is of tables that are not those of the baseline */
+export function requireLastNumber(applied: Pick<AppliedFiles, 'numbered'>): void {
+  if (applied.numbered.has(lastNumber)) return;
+  throw new MusterdError(
+    'mirror',
+    `The dump is of an earlier musterd: its last migration is ${[...applied.numbered.keys()].at(-1)}.`,
+    {
+      hint: `Nothing was restored. Run "musterd migrate" of the last version that has migrations/${lastNumber}.sql, and dump the mirror again.`,
+    },
+  );
+}
 
 export function missingOf(files: MigrationFiles, applied: AppliedFiles): string[] {
   requireKnown(files, applied);

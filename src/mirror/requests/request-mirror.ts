@@ -1,18 +1,17 @@
 /** The requests of one team, as declared in `reconcile/ports.ts`. */
 import type {
   OpenRequest,
-  RequestResult,
+  AnsweredRequest,
   RequestState,
   RequestToHold,
   ShownMessage,
-} from '../../model/request.ts';
+} from '../../model/requests.ts';
 import type { Database } from '../db/database.ts';
 import type { LeasedWork } from '../team/lease.ts';
 import type { RunOf } from '../users/users-write.ts';
 import { readDueMessages, readRequests } from './requests-read.ts';
+import { applyRequestResult, applyShown } from './apply-request.ts';
 import {
-  applyRequestResult,
-  applyShown,
   giveUpRequest,
   holdRequest,
   markRequestSent,
@@ -42,6 +41,6 @@ export function createRequests(
     markSent: (request: RequestState, open: OpenRequest) =>
       write((tx) => markRequestSent(tx, teamId, request.localId, open)),
     markSentAgain: (open: OpenRequest) => write((tx) => markSentAgain(tx, open)),
-    apply: (result: RequestResult) => write((tx) => applyRequestResult(tx, run, result)),
+    apply: (result: AnsweredRequest) => write((tx) => applyRequestResult(tx, run, result)),
   };
 }

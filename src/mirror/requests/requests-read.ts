@@ -1,8 +1,8 @@
 /** Reads what is asked of the service besides edits of users. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
-import type { RequestKind, RequestReason, Requests, RequestState, Wanted } from '../../model/request.ts';
-import { usualTimes } from '../../model/schedule-request.ts';
+import type { RequestKind, RequestReason, Requests, RequestState, Wanted } from '../../model/requests.ts';
+import { usualTimes } from '../../model/message-request.ts';
 import type { Queryable } from '../db/database.ts';
 
 interface RequestRow {

@@ -1,7 +1,7 @@
 /** Tags, messages and read conversations that people ask for in SQL, as they are shown to people. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
-import type { RequestCount, RequestKind } from '../../model/request.ts';
+import type { RequestCount, RequestKind } from '../../model/requests.ts';
 import type { Queryable, Row } from '../db/database.ts';
 
 /** One request. Of a tag or a conversation, `null` where only a message has such a thing. */

@@ -1,9 +1,9 @@
 /** What a run sent of requests, or a decision let pass, and how it can be taken back. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
-import type { RequestKind, Wanted } from '../../model/request.ts';
+import type { RequestKind, Wanted } from '../../model/requests.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
-import { cancelMessage, updateMessage } from './write-requests.ts';
+import { cancelMessage, updateMessage } from './asked-requests.ts';
 
 export interface UndoneRequest {
   readonly local_id: string;

@@ -6,7 +6,7 @@ import { readWaitingAbsences, type WaitingAbsence } from '../users/absences.ts';
 import type { HeldBatch } from '../../model/waiting.ts';
 import { listedResources } from '../../model/listed-resources.ts';
 import type { Slowdowns } from '../../model/slowdowns.ts';
-import type { RequestKind, Scheduling } from '../../model/request.ts';
+import type { RequestKind, Scheduling } from '../../model/requests.ts';
 import { tallyRequests } from '../requests/shown-requests.ts';
 import { readBatches } from '../users/held-batches.ts';
 import { type Database, databaseTime, type Queryable, type Row } from '../db/database.ts';

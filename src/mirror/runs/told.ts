@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { toJson } from '../../model/json.ts';
 import type { Notice, Backlog, TeamEvent } from '../../model/notices.ts';
 import type { Placing } from '../../model/place.ts';
-import type { RequestCount } from '../../model/request.ts';
+import type { RequestCount } from '../../model/requests.ts';
 import type { GroupStatus } from '../../model/run-group.ts';
 import type { Database, Queryable } from '../db/database.ts';
 import { tallyRequests } from '../requests/shown-requests.ts';

@@ -1,5 +1,5 @@
 import type { Id } from '../../model/id.ts';
-import { type Scheduling, schedulingTopic } from '../../model/request.ts';
+import { type Scheduling, schedulingTopic } from '../../model/requests.ts';
 import type { Queryable } from '../db/database.ts';
 import { readLearned } from './learned.ts';
 

@@ -21,7 +21,7 @@ import {
   rowsLine,
 } from './dump-tables.ts';
 import { noteRestored } from '../team/known-place.ts';
-import { makeSchemaOf, migrateWithin, unlessOvertaken } from '../migrations.ts';
+import { makeSchemaOf, migrateWithin, replaceNumbers, unlessOvertaken } from '../migrations.ts';
 
 export interface RestoreOptions {
   /** Opens the file from its beginning, because the transaction may be repeated. */
@@ -90,6 +90,7 @@ async function restoreFrom(
   for (const statement of openTables(tables)) await run(statement);
   const restored = await readRows(tx, reader, ask, onRows);
   for (const statement of closeTables(tables)) await run(statement);
+  await replaceNumbers(tx);
   await migrateWithin(tx);
   await noteRestored(tx);
   // A migration may have put a table in the place of another.

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { columnOf, type Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import type { RequestKind } from '../../model/request.ts';
+import type { RequestKind } from '../../model/requests.ts';
 import { toJson } from '../../model/json.ts';
 import { byKey } from '../db/by-key.ts';
 import type { Queryable, Transaction } from '../db/database.ts';

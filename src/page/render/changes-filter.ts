@@ -1,7 +1,7 @@
 /** The filter of the ledger, from a link and as SQL. */
 import type { ChangesFilter } from '../read/page-changes.ts';
 import { fieldColumns } from '../../model/fields.ts';
-import { requestKinds } from '../../model/request.ts';
+import { requestKinds } from '../../model/requests.ts';
 import { directions, kindsOf } from '../../model/ledger-words.ts';
 import type { ViewRequest, PageContext } from './view.ts';
 

@@ -1,7 +1,7 @@
 /** Changes: the ledger by day, filtered, with the values before and after. */
 import type { ChangeRow, ChangesRead } from '../read/page-changes.ts';
 import { fieldColumns } from '../../model/fields.ts';
-import { requestKinds } from '../../model/request.ts';
+import { requestKinds } from '../../model/requests.ts';
 import { directions } from '../../model/ledger-words.ts';
 import {
   commandBox,

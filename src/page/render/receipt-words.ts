@@ -1,7 +1,7 @@
 /** What became of a decision, in words. */
 import type { FollowedDecision } from '../read/page-decided.ts';
 import type { Sending } from '../read/page-waiting-view.ts';
-import { requestKinds } from '../../model/request.ts';
+import { requestKinds } from '../../model/requests.ts';
 import { type Deed, type Fate, fates, perRequest } from '../../model/waiting-page.ts';
 import { fieldTitle, fieldWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';

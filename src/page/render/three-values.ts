@@ -4,7 +4,7 @@ import { type Html, html, none } from './html.ts';
 import { sides } from './pills.ts';
 import type { Id } from '../../model/id.ts';
 import { withRoleName } from '../../model/named-roles.ts';
-import { type Wanted, wantedInWords } from '../../model/request.ts';
+import { type Wanted, wantedInWords } from '../../model/requests.ts';
 import type { PageContext } from './view.ts';
 import { visible } from './words.ts';
 

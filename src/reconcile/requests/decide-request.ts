@@ -20,7 +20,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { WriteSettings } from '../reconcile-settings.ts';
-import type { MessageState, RequestReason, RequestState, Requests } from '../../model/request.ts';
+import type { MessageState, RequestReason, RequestState, Requests } from '../../model/requests.ts';
 
 export interface RequestSettings extends Omit<WriteSettings, 'timezone'> {
   /** Whether a person reviews everything first. */

@@ -1,7 +1,8 @@
 /** Messages between the columns of the mirror and the requests of the service. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Id } from '../../model/id.ts';
-import type { ScheduleContent, ScheduleRequest } from '../../model/schedule-request.ts';
-import type { Wanted } from '../../model/request.ts';
+import type { ScheduleContent, ScheduleRequest } from '../../model/message-request.ts';
+import type { Wanted } from '../../model/requests.ts';
 
 const idOf = (value: unknown): Id | undefined =>
   typeof value === 'number' || typeof value === 'bigint' ? BigInt(value) : undefined;
@@ -54,4 +55,4 @@ export const toConversationRead = (wanted: Wanted) =>
 
 /** Whether the service shows the message as it was sent, by the columns that it tells of. */
 export const isAsSent = (shown: Wanted, sent: Wanted): boolean =>
-  Object.entries(shown).every(([column, value]) => String(sent[column] ?? '') === String(value ?? ''));
+  Object.entries(shown).every(([column, value]) => isDeepStrictEqual(sent[column] ?? null, value ?? null));

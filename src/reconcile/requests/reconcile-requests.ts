@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { toJson } from '../../model/json.ts';
-import type { OpenRequest, RequestState, Requests } from '../../model/request.ts';
+import type { OpenRequest, RequestState, Requests } from '../../model/requests.ts';
 import type { WritingContext } from '../apply-users.ts';
 import { LateError } from '../push/send-guard.ts';
 import { attempt } from '../run-notes.ts';
@@ -21,7 +21,7 @@ import {
   findTag,
   readBackMessage,
   readTags,
-  sendRequest,
+  sendOpenRequest,
   type TagsByName,
   unknownOf,
 } from './send-request.ts';
@@ -65,7 +65,7 @@ async function record(
 /** Sends what was written down. @param open it */
 async function send(context: RequestContext, request: RequestState, open: OpenRequest): Promise<void> {
   const { service, mirror, now } = context;
-  const answered = await sendRequest(service, request, open, now, {
+  const answered = await sendOpenRequest(service, request, open, now, {
     beforeSend: async () => {
       if (!(await mirror.requests.markSent(request, open)))
         throw new LateError(`${nameOf(request)} was edited, rejected or taken back meanwhile`);
@@ -83,7 +83,7 @@ async function send(context: RequestContext, request: RequestState, open: OpenRe
  */
 async function sendAgain(context: RequestContext, request: RequestState, open: OpenRequest): Promise<void> {
   const { service, mirror, now } = context;
-  const answered = await sendRequest(service, request, open, now, {
+  const answered = await sendOpenRequest(service, request, open, now, {
     beforeSend: () => mirror.requests.markSentAgain(open),
     atStart: () => mirror.requireLease(),
   });

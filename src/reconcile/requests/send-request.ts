@@ -3,7 +3,7 @@ import { MusterdError, ServiceError } from '../../errors.ts';
 import type { ListedRow } from '../../model/listed-resource.ts';
 import { listedResources } from '../../model/listed-resources.ts';
 import { nothingLearned } from '../../model/listing.ts';
-import type { OpenRequest, RequestOutcome, RequestState, Requests, Wanted } from '../../model/request.ts';
+import type { OpenRequest, RequestOutcome, RequestState, Requests, Wanted } from '../../model/requests.ts';
 import type { SendOptions } from '../../model/service-request.ts';
 import type { ServicePort } from '../ports.ts';
 import { isRefusal } from '../read/ask.ts';
@@ -20,6 +20,8 @@ export interface Answered {
 export const canonicalTag = (name: string): string =>
   name.normalize('NFC').trim().replaceAll(/\s+/g, ' ').toLowerCase();
 
+const nameIn = (row: Wanted | null): string => (typeof row?.['tag'] === 'string' ? row['tag'] : '');
+
 export type TagsByName = ReadonlyMap<string, readonly ListedRow[]>;
 
 /** Reads the listing of the tags to its end, unfiltered. `null`: it is not known what all there is. */
@@ -28,7 +30,7 @@ export async function readTags(service: ServicePort): Promise<TagsByName | null>
   if (tags === undefined) throw new Error('tags are not listed');
   const listing = await service.list(tags, { memory: nothingLearned });
   if (listing.status === 'incomplete' || !listing.isOffered || listing.rejected.length > 0) return null;
-  return Map.groupBy(listing.rows, (row) => canonicalTag(String(row['tag'] ?? '')));
+  return Map.groupBy(listing.rows, (row) => canonicalTag(nameIn(row)));
 }
 
 /**
@@ -36,7 +38,7 @@ export async function readTags(service: ServicePort): Promise<TagsByName | null>
  * service has several such, it tells them apart, and so do we.
  */
 export function findTag(tags: TagsByName, wanted: Wanted | null): ListedRow | undefined {
-  const name = String(wanted?.['tag'] ?? '');
+  const name = nameIn(wanted);
   const alike = tags.get(canonicalTag(name)) ?? [];
   const names = new Set(alike.map((row) => row['tag']));
   return alike.find((row) => row['tag'] === name) ?? (names.size === 1 ? alike[0] : undefined);
@@ -86,7 +88,7 @@ const say = ({ status, label, message }: ServiceError): string =>
 const refuses = (error: ServiceError): boolean => error.status === 403 || isRefusal(error);
 
 /** Sends it once. An error that concerns the whole run is in the answer, to be thrown once the outcome is recorded. */
-export async function sendRequest(
+export async function sendOpenRequest(
   service: ServicePort,
   request: RequestState,
   open: OpenRequest,

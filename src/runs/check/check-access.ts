@@ -7,7 +7,7 @@ import { readScheduling } from '../../mirror/team/scheduling.ts';
 import { readNameSafety } from '../../mirror/team/name-safety.ts';
 import { readSlowdowns } from '../../mirror/runs/read-status.ts';
 import { namesInWords } from '../../model/intent.ts';
-import { sayScheduling } from '../../model/request.ts';
+import { sayScheduling } from '../../model/requests.ts';
 import { sayWhatSlows } from '../../model/slowdowns.ts';
 import type { Team } from '../../model/team.ts';
 import { credentialUses, fingerprintsOf } from '../open-service.ts';

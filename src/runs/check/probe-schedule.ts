@@ -11,9 +11,9 @@ import { readScheduling } from '../../mirror/team/scheduling.ts';
 import type { Id } from '../../model/id.ts';
 import { plural } from '../../model/in-words.ts';
 import { momentMs } from '../../model/moment.ts';
-import { type Scheduling, sayScheduling, schedulingTopic } from '../../model/request.ts';
+import { type Scheduling, sayScheduling, schedulingTopic } from '../../model/requests.ts';
 import type { ServiceClient } from '../../service/client.ts';
-import type { ScheduleRequest } from '../../model/schedule-request.ts';
+import type { ScheduleRequest } from '../../model/message-request.ts';
 import { checkInWords, type Report } from './check-report.ts';
 
 const hourMs = 3_600_000;

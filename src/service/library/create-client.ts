@@ -8,7 +8,7 @@ import surveys from '../../model/listed/surveys.ts';
 import tags from '../../model/listed/tags.ts';
 import type { ListedResource, ListedRow } from '../../model/listed-resource.ts';
 import { type ListingFilter, type ListingMemory, nothingLearned } from '../../model/listing.ts';
-import type { ConversationRead, ScheduleRequest } from '../../model/schedule-request.ts';
+import type { ConversationRead, ScheduleRequest } from '../../model/message-request.ts';
 import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
 import type { Team } from '../../model/team.ts';
 import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts';
@@ -34,7 +34,7 @@ export type {
   GalleryEntry,
   ScheduleContent,
   ScheduleRequest,
-} from '../../model/schedule-request.ts';
+} from '../../model/message-request.ts';
 export type { UserFilter } from '../../model/service-request.ts';
 export type { Team, TeamHead } from '../../model/team.ts';
 export type { TeamMember } from '../../model/team-member.ts';

@@ -9,7 +9,7 @@ import {
   type ScheduleRequest,
   type ScheduleTimes,
   usualTimes,
-} from '../../model/schedule-request.ts';
+} from '../../model/message-request.ts';
 import type { JsonObject } from '../json-object.ts';
 
 const minuteMs = 60_000;

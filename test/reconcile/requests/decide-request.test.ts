@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import type { MessageState, RequestHold, RequestState, Requests } from '../../../src/model/request.ts';
+import type { MessageState, RequestHold, RequestState, Requests } from '../../../src/model/requests.ts';
 import {
   decideRequest,
   type RequestSettings,

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../../src/errors.ts';
 import type { Id } from '../../../src/model/id.ts';
 import type { ListedRow } from '../../../src/model/listed-resource.ts';
-import type { ScheduleRequest } from '../../../src/model/schedule-request.ts';
+import type { ScheduleRequest } from '../../../src/model/message-request.ts';
 import type { SendOptions } from '../../../src/model/service-request.ts';
 import type { ServicePort } from '../../../src/reconcile/ports.ts';
 import { canonicalTag } from '../../../src/reconcile/requests/send-request.ts';

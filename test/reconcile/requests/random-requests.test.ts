@@ -52,7 +52,8 @@ async function approve(): Promise<void> {
 
 /** Plays one seed. @returns what is wrong in the end, and what happened */
 async function play(seed: number, variants: PlayedVariants, isKnown: boolean) {
-  const { fraction: random, pick } = createRandom(seed);
+  const source = createRandom(seed);
+  const random = () => source.fraction();
   const trace: string[] = [];
   let isCalm = false;
   // What something on the way doubles is two where the service tells nothing apart: nobody here can prevent that.
@@ -60,7 +61,7 @@ async function play(seed: number, variants: PlayedVariants, isKnown: boolean) {
     (fault) => fault !== 'doubled' || (variants.localIds === 'unique' && variants.sameTag !== 'another'),
   );
   const played = createPlayedService(variants, (write) => {
-    const fault = isCalm || random() < 0.4 ? 'none' : pick(usual);
+    const fault = isCalm || random() < 0.4 ? 'none' : source.pick(usual);
     const is =
       write || fault === 'none' || fault.startsWith('killed') || fault === 'lost before' ? fault : 'none';
     trace.push(is);

@@ -3,7 +3,7 @@
  * cancelled, a conversation to be marked as read. Each is a row of the mirror with an id of its own.
  */
 import type { Id } from './id.ts';
-import type { ScheduleTimes } from './schedule-request.ts';
+import type { ScheduleTimes } from './message-request.ts';
 
 export const requestKinds = ['tag', 'message', 'conversation_read'] as const;
 export type RequestKind = (typeof requestKinds)[number];
@@ -112,7 +112,7 @@ export type RequestOutcome =
   /** Nobody knows. @property isForGood whether no run can find out */
   | { readonly kind: 'unknown'; readonly isForGood: boolean; readonly detail: string };
 
-export interface RequestResult {
+export interface AnsweredRequest {
   readonly request: RequestState;
   readonly open: OpenRequest;
   readonly outcome: RequestOutcome;
