@@ -11,7 +11,7 @@ import { createStandings } from './group-status.ts';
 import { createTeller, targetsOf } from './tell.ts';
 import { createSystemd } from './systemd.ts';
 import type { Log } from '../log.ts';
-import { ping } from '../mirror/db/database.ts';
+import { type Database, ping } from '../mirror/db/database.ts';
 import { readStandings } from '../mirror/team/due.ts';
 import { readPlacing } from '../mirror/team/known-place.ts';
 import { pendingMigrations } from '../mirror/migrations.ts';
@@ -61,6 +61,15 @@ function settingsOf(configs: readonly Config[], log: Log) {
 const { team, users, updateUsers, contactCount } = operations;
 const operationsOfRuns = [team, users, updateUsers, ...listedOperations, contactCount];
 
+/** What each scrape reads, for the teams that there are then. */
+const readsOf = (db: Database, now: () => ReturnType<typeof settingsOf>) => ({
+  readHeld: () => readHeldByReason(db.kysely, now().teams),
+  readRefused: () => readUsersInBatches(db.kysely, now().teams),
+  readRequests: () => tallyRequests(db.kysely, now().teams),
+  readRate: () => readTokensLeft(db.kysely, now().paces),
+  readPlace: async () => (await readPlacing(db)).verdict,
+});
+
 /** @returns whether there are any teams */
 async function hintEach(teams: readonly string[], hint: (team: string) => Promise<void>): Promise<boolean> {
   for (const team of teams) await hint(team);
@@ -81,11 +90,7 @@ export async function createMonitoring({ mirror, configs, log, env, version }: M
   const metrics = createMetrics({
     readStandings: read,
     judge,
-    readHeld: () => readHeldByReason(db.kysely, now.teams),
-    readRefused: () => readUsersInBatches(db.kysely, now.teams),
-    readRequests: () => tallyRequests(db.kysely, now.teams),
-    readRate: () => readTokensLeft(db.kysely, now.paces),
-    readPlace: async () => (await readPlacing(db)).verdict,
+    ...readsOf(db, () => now),
     operations: operationsOfRuns.map(nameOperation),
     version,
   });

@@ -16,46 +16,11 @@ const misnamed = [
   'nodejs_active_resources_total',
 ];
 
-export function createMeters() {
-  const registry = new Registry();
-  const registers = [registry];
-  const counter = <T extends string>(name: string, help: string, ...labelNames: T[]) =>
-    new Counter({ name: `${prefix}${name}`, help, labelNames, registers });
+/** What is as it is now, read at each scrape. */
+function createGauges(registry: Registry) {
   const gauge = <T extends string>(name: string, help: string, ...labelNames: T[]) =>
-    new Gauge({ name: `${prefix}${name}`, help, labelNames, registers });
-  const histogram = <T extends string>(name: string, help: string, buckets: number[], ...labelNames: T[]) =>
-    new Histogram({ name: `${prefix}${name}`, help, buckets, labelNames, registers });
-  collectDefaultMetrics({ register: registry, prefix });
-  for (const name of misnamed) registry.removeSingleMetric(`${prefix}${name}`);
+    new Gauge({ name: `${prefix}${name}`, help, labelNames, registers: [registry] });
   return {
-    registry,
-    runs: counter('runs_total', 'Runs that ended, by what they did and how.', 'team', 'groups', 'outcome'),
-    runDuration: histogram('run_duration_seconds', 'How long runs took.', runs, 'team'),
-    changes: counter('changes_total', 'What runs did, by kind.', 'team', 'kind'),
-    requests: counter(
-      'requests_total',
-      'Requests to the service, by status; not-sent and no-answer where there is none.',
-      'team',
-      'operation',
-      'status',
-    ),
-    throttled: counter('throttled_total', 'Pauses after the service said 429.', 'team'),
-    reads: counter(
-      'reads_total',
-      'Answers for all users or for a listing, by how much of them was read: nothing or some where they are as before.',
-      'team',
-      'resource',
-      'read',
-    ),
-    notices: counter('notices_total', 'Posts to notify.url, by what became of them.', 'team', 'outcome'),
-    limiterWait: histogram('limiter_wait_seconds', 'What calls waited for the rate limit.', waits),
-    requestDuration: histogram('request_duration_seconds', 'How long requests took.', waits, 'operation'),
-    pushWindow: histogram(
-      'push_window_seconds',
-      'From reading users again to the answer of their update: so long could an edit elsewhere be overwritten.',
-      waits,
-    ),
-    query: histogram('database_seconds', 'How long statements took.', briefly),
     lastAttempt: gauge(
       'last_attempt_timestamp_seconds',
       'When the last run of this group began, by any process.',
@@ -97,6 +62,48 @@ export function createMeters() {
     place: gauge('place', '1: this is the state of the mirror where it is now.', 'state'),
     databaseUp: gauge('database_up', '1: the database answered this scrape.'),
     build: gauge('build_info', 'Always 1.', 'version', 'node'),
+  };
+}
+
+export function createMeters() {
+  const registry = new Registry();
+  const registers = [registry];
+  const counter = <T extends string>(name: string, help: string, ...labelNames: T[]) =>
+    new Counter({ name: `${prefix}${name}`, help, labelNames, registers });
+  const histogram = <T extends string>(name: string, help: string, buckets: number[], ...labelNames: T[]) =>
+    new Histogram({ name: `${prefix}${name}`, help, buckets, labelNames, registers });
+  collectDefaultMetrics({ register: registry, prefix });
+  for (const name of misnamed) registry.removeSingleMetric(`${prefix}${name}`);
+  return {
+    registry,
+    runs: counter('runs_total', 'Runs that ended, by what they did and how.', 'team', 'groups', 'outcome'),
+    runDuration: histogram('run_duration_seconds', 'How long runs took.', runs, 'team'),
+    changes: counter('changes_total', 'What runs did, by kind.', 'team', 'kind'),
+    requests: counter(
+      'requests_total',
+      'Requests to the service, by status; not-sent and no-answer where there is none.',
+      'team',
+      'operation',
+      'status',
+    ),
+    throttled: counter('throttled_total', 'Pauses after the service said 429.', 'team'),
+    reads: counter(
+      'reads_total',
+      'Answers for all users or for a listing, by how much of them was read: nothing or some where they are as before.',
+      'team',
+      'resource',
+      'read',
+    ),
+    notices: counter('notices_total', 'Posts to notify.url, by what became of them.', 'team', 'outcome'),
+    limiterWait: histogram('limiter_wait_seconds', 'What calls waited for the rate limit.', waits),
+    requestDuration: histogram('request_duration_seconds', 'How long requests took.', waits, 'operation'),
+    pushWindow: histogram(
+      'push_window_seconds',
+      'From reading users again to the answer of their update: so long could an edit elsewhere be overwritten.',
+      waits,
+    ),
+    query: histogram('database_seconds', 'How long statements took.', briefly),
+    ...createGauges(registry),
   };
 }
 
