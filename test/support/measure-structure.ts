@@ -102,12 +102,12 @@ export function measureStructure(root = here): readonly Figure[] {
   const onOneLevel = files.filter(({ path }) => /^mirror\/[^/]+$/.test(path));
   const figure = (what: string, value: number, limit: number | null): Figure => ({ what, value, limit });
   return [
-    figure('src: files', files.length, 590),
-    figure('src: lines', countLines(src), 59_500),
+    figure('src: files', files.length, 600),
+    figure('src: lines', countLines(src), 62_500),
     figure('tests: lines', countLines(tests), null),
     figure('of them support', countLines(textsIn(root, 'test/support', '.ts')), null),
     figure('migrations: files', migrations.length, 20),
-    figure('migrations: lines', countLines(migrations), 4_000),
+    figure('migrations: lines', countLines(migrations), 4_300),
     figure(
       'functions and views stated again by a later migration',
       repeated(migrations.flatMap(statedIn)).length,
@@ -116,7 +116,7 @@ export function measureStructure(root = here): readonly Figure[] {
     figure('closure of plan-user.ts: files', merge.length, 20),
     figure('closure of plan-user.ts: lines', countLines(merge.map(({ text }) => text)), 1_500),
     ...ports.map((port) => figure(`methods of ${port}`, methodsOf(nodes, port), 25)),
-    figure('optional members of types', nodes.filter(isOptional).length, 450),
+    figure('optional members of types', nodes.filter(isOptional).length, 520),
     figure('spreads of an object or nothing', nodes.filter(isSpreadOrNothing).length, 50),
     figure('branches of one function, most', most, 20),
     figure('files on one level of mirror/', onOneLevel.length, 5),

@@ -64,12 +64,12 @@ it('one is approved without a script, and no look of any page has a fault', asyn
   await page.goto(`${origin}/waiting`);
   await page.locator('nav.tabs a', { hasText: 'Messages' }).click();
   const card = page.locator(`#m-${keyOf(2)}`);
-  expect(await page.locator('h1').textContent()).toContain('3 wait for an approval');
-  expect(await page.locator('img[src="x"]').count()).toBe(0);
+  await expect.poll(() => page.locator('h1').textContent()).toContain('3 wait for an approval');
+  await expect.poll(() => page.locator('img[src="x"]').count()).toBe(0);
   await card.locator('button', { hasText: 'Approve for 214' }).click();
   await page.locator('textarea').fill('looked at it');
   await page.locator('main button', { hasText: 'Approve for 214' }).click();
-  expect(await page.locator('#receipt').textContent()).toContain('1 approved by you');
+  await expect.poll(() => page.locator('#receipt').textContent()).toContain('1 approved by you');
   await context.close();
 
   const seen = await openPage(own, origin, 'light', { httpCredentials });
