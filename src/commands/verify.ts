@@ -59,8 +59,9 @@ function print(context: Context, comparison: Comparison): void {
     comparison;
   const line = (text: string) => printLine(context.out, printable(text));
   const listed = listedResources.map((one) => plural(compared[one.name] ?? 0, one.noun, inPlural(one)));
+  const messages = compared['messages'] ?? 0;
   line(
-    `Team ${team.id}${team.name === null ? '' : ` "${team.name}"`}: compared ${[plural(compared['users'] ?? 0, 'user'), ...listed].join(', ')}`,
+    `Team ${team.id}${team.name === null ? '' : ` "${team.name}"`}: compared ${[plural(compared['users'] ?? 0, 'user'), ...listed, ...(messages === 0 ? [] : [plural(messages, 'scheduled message')])].join(', ')}`,
   );
   const rows = [
     ...differences.map(({ resource, id, name, field, mirror, service, judgement, because }) => [

@@ -26,6 +26,7 @@ export interface Mirrored {
   readonly users: readonly MirroredUser[];
   /** By resource. */
   readonly listed: ReadonlyMap<string, readonly ComparedRow[]>;
+  readonly messages: readonly ComparedRow[];
   readonly isRunning: boolean;
 }
 
@@ -56,6 +57,19 @@ function compareListed(mirrored: Mirrored, { listed, complete }: ServiceSnapshot
   return rows === undefined
     ? { differences: [], oneSided: [] }
     : compareRows(name, mirrored.listed.get(name) ?? [], rows, complete.has(name));
+}
+
+/** Messages are asked for one by one: those that were not are not compared. */
+function compareMessages({ messages }: Mirrored, { messages: asked }: ServiceSnapshot) {
+  const there = [...asked].flatMap(([id, columns]) => (columns === null ? [] : [{ id, columns }]));
+  const compared = messages.filter(({ id }) => asked.has(id));
+  const known = new Set(compared.map(({ id }) => id));
+  return compareRows(
+    'messages',
+    compared,
+    there.filter(({ id }) => known.has(id)),
+    true,
+  );
 }
 
 function compareTeam(mirrored: Mirrored, { id, name, listSize, members }: Team) {
@@ -113,6 +127,7 @@ export function compare(mirrored: Mirrored, service: ServiceSnapshot): Compariso
     compareTeam(mirrored, team),
     ofUsers,
     ...listedResources.map((resource) => compareListed(mirrored, service, resource)),
+    compareMessages(mirrored, service),
   ];
   const differences = parts.flatMap((part) => part.differences);
   const oneSided = parts.flatMap((part) => part.oneSided);
@@ -123,6 +138,7 @@ export function compare(mirrored: Mirrored, service: ServiceSnapshot): Compariso
     compared: {
       users: users?.size ?? 0,
       ...Object.fromEntries(listedResources.map(({ name }) => [name, listed.get(name)?.length ?? 0])),
+      messages: service.messages.size,
     },
     unresolved: users === null ? 0 : team.members.filter(({ id }) => !users.has(id)).length,
     differences,

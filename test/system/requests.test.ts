@@ -1,6 +1,9 @@
 /** Tags, scheduled messages and read conversations from SQL to the service and back. */
 import { sql } from 'kysely';
 import { afterAll, afterEach, describe, expect, it, test } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import type { Setup } from '../../src/runs/open.ts';
+import { verifyTeam } from '../../src/runs/verify-team.ts';
 import { call } from '../emulator/call.ts';
 import { createStages, type Stage, type StageOptions } from './stage.ts';
 
@@ -145,6 +148,35 @@ describe('a message', () => {
     await stage.run();
     expect((await row())?.slice(0, 2)).toEqual(['cancelled', 'somebody has cancelled it on the service']);
   });
+});
+
+it('verify compares what the service has of a message, whatever waits to be sent of it', async () => {
+  await open({}, true);
+  await as('anna', insert());
+  await stage.run();
+  const log = createLog({ level: 'silent' });
+  const setup = { config: stage.config, log, mirror: { db: stage.db } };
+  const verify = () => verifyTeam(setup as Setup, new AbortController().signal);
+  expect(await verify()).toMatchObject({ equal: true, compared: { messages: 1 } });
+  const id = there()[0]?.id ?? 0;
+  await stage.sql(`update mirror.scheduled_messages set text = 'Not yet'`);
+  expect(await verify()).toMatchObject({ equal: true });
+  const request = { ...there()[0]?.request, content: { text: 'Theirs' } };
+  await call(stage.emulator, `PUT /v1/schedule/${id}`, request);
+  expect((await verify()).differences).toMatchObject([
+    {
+      resource: 'messages',
+      id: BigInt(id),
+      field: 'text',
+      mirror: 'Hello',
+      service: 'Theirs',
+      judgement: 'drift',
+    },
+  ]);
+  await call(stage.emulator, `DELETE /v1/schedule/${id}`);
+  expect((await verify()).oneSided).toMatchObject([
+    { resource: 'messages', side: 'mirror', judgement: 'drift' },
+  ]);
 });
 
 describe('an answer that is lost', () => {

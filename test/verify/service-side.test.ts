@@ -30,6 +30,7 @@ function serviceOf(most: number, known: (id: bigint) => boolean) {
   const asked: number[] = [];
   const service: ReadableService = {
     team: () => Promise.resolve(team),
+    shownSchedule: () => Promise.resolve(null),
     users: ({ emails }) => {
       asked.push(emails.length);
       const users = emails.slice(0, most).flatMap((email) => {
@@ -40,7 +41,8 @@ function serviceOf(most: number, known: (id: bigint) => boolean) {
     },
     list: () => Promise.resolve(none),
   };
-  const read = () => readService(service, team, addresses, { pages: { size: 100 }, filters: {} });
+  const read = () =>
+    readService(service, team, addresses, { messages: [], pages: { size: 100 }, filters: {} });
   return { asked, read };
 }
 

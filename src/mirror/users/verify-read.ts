@@ -23,6 +23,8 @@ export interface MirrorSnapshot {
   readonly users: readonly MirroredUser[];
   /** By resource. */
   readonly listed: ReadonlyMap<string, readonly MirroredRow[]>;
+  /** Scheduled messages to come, as the service has them as far as is known. */
+  readonly messages: readonly MirroredRow[];
   /** Whether a run is in progress, whose current changes may show as differences. */
   readonly isRunning: boolean;
 }
@@ -76,6 +78,25 @@ async function readListed(
   return rows.map(toRow);
 }
 
+/** Most messages that are compared, those due soonest first: each takes a request. */
+const mostMessages = 100;
+
+/** Scheduled messages to come, by the service's ids. What waits to be sent of one is no part of it. */
+export async function readMessages(db: Queryable, teamId: Id): Promise<readonly MirroredRow[]> {
+  const { rows } = await sql<{ readonly id: Id; readonly base: MirroredRow['columns'] }>`
+    select id, base from mirror.scheduled_messages
+    where team_id = ${teamId} and id is not null and base is not null and state not in ('past', 'cancelled')
+      and (base ->> 'execute_at')::timestamptz > clock_timestamp()
+    order by execute_at, id limit ${mostMessages}`.execute(db);
+  return rows.map(({ id, base }) => ({
+    id,
+    columns: base,
+    gone_at: null,
+    missing_since: null,
+    found: false,
+  }));
+}
+
 /** One snapshot, in a read-only transaction. */
 export async function readSnapshot(db: Database, team: string, teamId: Id): Promise<MirrorSnapshot> {
   return db.transaction(
@@ -99,6 +120,7 @@ export async function readSnapshot(db: Database, team: string, teamId: Id): Prom
         team: mirrored ?? null,
         users: await readUsers(tx, teamId),
         listed,
+        messages: await readMessages(tx, teamId),
         isRunning: lease !== undefined,
       };
     },
