@@ -489,6 +489,20 @@ describe('what is decided', () => {
     ]);
   });
 
+  it('nothing is decided of an edit that was seen and is another one by now', async () => {
+    await as('anna', insert());
+    await hold();
+    const seen = `(select jsonb_agg(jsonb_build_object('local_id', h.local_id, 'field', h.field, 'edit_id', h.edit_id - 1,
+      'base', h.base_value, 'mirror', h.mirror_value)) from sync.held_fields h)`;
+    expect(
+      await as(
+        'ben',
+        `select outcome from sync.decide_requests('approve', 41, ${seen}, '', 'abc123abc123', false, 5)`,
+      ),
+    ).toEqual([{ outcome: 'moved' }]);
+    expect(await query('select decision from sync.held_fields')).toEqual([{ decision: null }]);
+  });
+
   it.each([
     [
       'a message that nobody has sent',

@@ -43,7 +43,8 @@ const statementsOf = (text: string) =>
     .filter(Boolean);
 
 /** The server has these already, or they are of others than the one who tries it. */
-const isThere = /^create role musterd(?:_reader|_editor|_role_editor|_messenger|_approver)? |^create database /;
+const isThere =
+  /^create role musterd(?:_reader|_editor|_role_editor|_messenger|_approver)? |^create database /;
 
 /** Of other machines than this one: a stand-in notes that it is called. */
 const elsewhere = [

@@ -124,7 +124,7 @@ export async function openRequest(
         exists (select from hold h where h.decision = 'approved'), jsonb_build_object(e.field, e.edit_id),
         jsonb_build_object(e.field, sync.named_editor(e.edited_by, e.actor))
       from edit e cross join held
-      where e.edit_id = ${edit} and e.new_value is not distinct from ${wanted === null ? null : toJson(wanted)}::jsonb
+      where e.edit_id = ${edit}
         and held.rows = (select count(*) from hold h where h.edit_id = e.edit_id and h.decision = 'approved')
       on conflict (team_id, local_id) where state = 'open' and local_id is not null do nothing
       returning change_id

@@ -18,6 +18,7 @@ export const faults = [
   'doubled',
   'partial answer',
   'throttled',
+  'refused',
   'server error',
   'killed before',
   'killed after',
@@ -76,6 +77,8 @@ export function createPlayedService(variants: PlayedVariants, nextFault: (write:
     switch (fault) {
       case 'lost before':
         throw failure(operation, 'sent');
+      case 'refused':
+        throw failure(operation, 'answered', 400);
       case 'throttled':
         throw failure(operation, 'answered', 429);
       case 'late':

@@ -58,7 +58,9 @@ async function play(seed: number, variants: PlayedVariants, isKnown: boolean) {
   let isCalm = false;
   // What something on the way doubles is two where the service tells nothing apart: nobody here can prevent that.
   const usual: readonly PlayedFault[] = faults.filter(
-    (fault) => fault !== 'doubled' || (variants.localIds === 'unique' && variants.sameTag !== 'another'),
+    (fault) =>
+      fault !== 'refused' &&
+      (fault !== 'doubled' || (variants.localIds === 'unique' && variants.sameTag !== 'another')),
   );
   const played = createPlayedService(variants, (write) => {
     const fault = isCalm || random() < 0.4 ? 'none' : source.pick(usual);

@@ -1,0 +1,122 @@
+/** One fault at a time: what the next run makes of it. */
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { reconcileRequests } from '../../../src/reconcile/requests/reconcile-requests.ts';
+import { createRunNotes } from '../../../src/reconcile/run-notes.ts';
+import { createRequestWorld, type RequestWorld } from '../../support/request-world.ts';
+import { createPlayedService, Killed, type PlayedFault } from './played-service.ts';
+
+const key = '11111111-1111-4111-8111-111111111111';
+const write = {
+  tags: true,
+  schedule: 'unattended',
+  conversations: true,
+  maxNewTags: 9,
+  maxMessages: 9,
+  maxRecipients: 9,
+  isReviewed: false,
+} as const;
+
+let world: RequestWorld;
+let faults: PlayedFault[] = [];
+let played: ReturnType<typeof createPlayedService>;
+beforeAll(async () => {
+  world = await createRequestWorld();
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  await world.clear();
+  faults = [];
+  played = createPlayedService({ localIds: 'unique', sameTag: 'another' }, (isWrite) =>
+    isWrite ? (faults.shift() ?? 'none') : 'none',
+  );
+});
+
+const insert = `insert into mirror.scheduled_messages (team_id, local_id, inbox_id, user_id, text, phone_number, execute_at)
+  values (41, '${key}', 7, 1, 'Hello', '15550100', date_trunc('hour', now()) + interval '1 day')`;
+/** One run, in which the next writes go so. @returns why it is partial */
+async function run(next: readonly PlayedFault[] = [], still?: 'copy'): Promise<readonly string[]> {
+  faults = [...next];
+  const notes = createRunNotes();
+  const mirror = { requests: world.requests, requireLease: () => undefined };
+  const places = { runId: 7n, service: played.service, mirror, notes, still };
+  await reconcileRequests(places as never, write, 600_000, false).catch((error: unknown) => {
+    if (!(error instanceof Killed)) throw error;
+  });
+  return notes.reasons;
+}
+const age = () =>
+  world.force(`update sync.changes set sent_at = sent_at - interval '1 hour' where state = 'open'`);
+const learn = (localIds: string) =>
+  world.force(
+    `insert into sync.learned (team, topic, value) values ('north', 'schedule', '{"local_ids": "${localIds}"}')`,
+  );
+const state = async () => (await world.query('select state from mirror.scheduled_messages'))[0]?.['state'];
+const texts = () => [...played.messages.values()].map(({ request }) => request.content.text);
+
+it('in a copy nothing of it happens', async () => {
+  await world.as('anna', insert);
+  expect(await run([], 'copy')).toEqual([]);
+  expect([await state(), texts()]).toEqual(['waiting', []]);
+});
+
+it('what was written down and never left is sent by the next run, without a wait', async () => {
+  await world.as('anna', `insert into mirror.tags (team_id, tag) values (41, 'VIP'); ${insert}`);
+  await run(['killed before']);
+  await run(['killed before']);
+  expect(await run()).toEqual([]);
+  expect([played.tags.length, texts(), await state()]).toEqual([1, ['Hello'], 'scheduled']);
+});
+
+it('a replacement that was lost is sent again once it can no longer arrive late', async () => {
+  await world.as('anna', insert);
+  await run();
+  await world.as('anna', `update mirror.scheduled_messages set text = 'Bye'`);
+  expect(await run(['lost before'])).toHaveLength(1);
+  expect(await run()).toHaveLength(1);
+  expect(texts()).toEqual(['Hello']);
+  await age();
+  expect(await run()).toEqual([]);
+  expect([texts(), await state()]).toEqual([['Bye'], 'scheduled']);
+});
+
+it('a cancel that was lost is sent again at once', async () => {
+  await world.as('anna', insert);
+  await run();
+  await world.as('anna', 'delete from mirror.scheduled_messages');
+  await run(['lost before']);
+  expect(await run()).toEqual([]);
+  expect([await state(), played.messages.values().next().value?.isCancelled]).toEqual(['cancelled', true]);
+});
+
+it('a create that is sent again and refused says nothing about the first: only a person can find out', async () => {
+  await learn('unique');
+  await world.as('anna', insert);
+  await run(['late']);
+  expect(await state()).toBe('waiting');
+  expect(await run(['refused'])).toEqual([expect.stringContaining('musterd schedule resolve')]);
+  expect(await state()).toBe('unknown');
+});
+
+it('a create that is throttled when it is sent again stays open', async () => {
+  await learn('unique');
+  await world.as('anna', insert);
+  await run(['late']);
+  expect(await run(['throttled'])).not.toEqual([]);
+  expect(await state()).toBe('waiting');
+  played.arrive();
+  expect(await run()).toEqual([]);
+  expect([await state(), texts()]).toEqual(['scheduled', ['Hello']]);
+});
+
+it('a message that was taken back while its create got no answer is found and cancelled', async () => {
+  await learn('unique');
+  await world.as('anna', insert);
+  await run(['lost after']);
+  await world.as('anna', 'delete from mirror.scheduled_messages');
+  await run();
+  await run();
+  expect([await state(), [...played.messages.values()].map(({ isCancelled }) => isCancelled)]).toEqual([
+    'cancelled',
+    [true],
+  ]);
+});
