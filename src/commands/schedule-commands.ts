@@ -2,6 +2,7 @@ import { MusterdError } from '../errors.ts';
 import { decodeText } from '../files/decode-text.ts';
 import { readBytes } from '../files/read-table.ts';
 import { maxId } from '../model/id.ts';
+import { printable } from '../model/in-words.ts';
 import { requireTeamId, requireUser } from '../runs/named-user.ts';
 import type { Setup } from '../runs/open.ts';
 import {
@@ -12,6 +13,7 @@ import {
   readDueTime,
   type RequestValues,
   requireInbox,
+  requireLocalId,
   resolveMessage,
   updateMessage,
   writeRequests,
@@ -73,6 +75,17 @@ function parseList(option: string, texts: readonly string[]): readonly unknown[]
   });
 }
 
+/** The service's id that an option names; nothing in it clears the column. */
+function parseId(option: string, text: string | undefined): string | undefined {
+  if (text === undefined || text === '' || (/^\d{1,19}$/.test(text) && BigInt(text) <= maxId)) return text;
+  throw new MusterdError('usage', `--${option} "${printable(text)}" is not an id of the service`);
+}
+
+function parseIsEmail(text: string | undefined): string | undefined {
+  if (text === undefined || ['', 'true', 'false'].includes(text)) return text;
+  throw new MusterdError('usage', `--is-email is true or false, and not "${printable(text)}"`);
+}
+
 const targetColumns = ['phone_number', 'targets', 'list_id', 'conversation_id'] as const;
 
 /** The columns that the options give. An option with nothing in it clears its column. */
@@ -87,17 +100,17 @@ async function valuesOf(context: Context, setup: Setup, options: ColumnOptions):
       textFile === undefined
         ? text
         : decodeText(await readBytes(textFile, context.signal), true).text.replace(/\r?\n$/, ''),
-    template_id: template,
+    template_id: parseId('template', template),
     execute_at: at === undefined ? undefined : await readDueTime(setup, at),
     attachments: attachment && parseList('attachment', attachment),
     gallery: gallery && parseList('gallery', gallery),
-    is_email: isEmail,
+    is_email: parseIsEmail(isEmail),
   };
   const targets = {
     phone_number: options.phone,
     targets: options.to,
-    list_id: options.list,
-    conversation_id: options.conversation,
+    list_id: parseId('list', options.list),
+    conversation_id: parseId('conversation', options.conversation),
   };
   // Another kind of target takes the place of the one before.
   const given = targetColumns.some((name) => targets[name] !== undefined)
@@ -112,6 +125,8 @@ const messages = 'mirror.scheduled_messages';
 export const scheduleCreate = (context: Context, options: ColumnOptions & WritingOptions) =>
   write(context, options, async (setup) => {
     const values = await valuesOf(context, setup, options);
+    if (options.inbox === undefined || options.at === undefined)
+      throw new MusterdError('usage', 'Say which inbox it is sent from and when: --inbox and --at');
     return async (tx, teamId) => [await insertRequest(tx, messages, teamId, values)];
   });
 
@@ -120,13 +135,13 @@ export const scheduleUpdate = (context: Context, options: ColumnOptions & Writin
     const values = await valuesOf(context, setup, options);
     if (Object.keys(values).length === 0)
       throw new MusterdError('usage', 'Say what is to change', { hint: 'Such as --text or --at.' });
-    return async (tx, teamId) => [await updateMessage(tx, teamId, localId, values)];
+    return async (tx, teamId) => [await updateMessage(tx, teamId, requireLocalId(localId), values)];
   });
 
 export const scheduleCancel = (context: Context, options: WritingOptions, localIds: readonly string[]) =>
   write(context, options, async () => async (tx, teamId) => {
     const cancelled: (string | null)[] = [];
-    for (const localId of localIds) cancelled.push(await cancelMessage(tx, teamId, localId));
+    for (const localId of localIds) cancelled.push(await cancelMessage(tx, teamId, requireLocalId(localId)));
     return cancelled;
   });
 
@@ -143,7 +158,7 @@ export async function scheduleResolve(
     throw new MusterdError('usage', `"${is}" is not an id of the service`);
   const { why = 'musterd schedule resolve' } = confirmationOf(context, options);
   return write(context, options, async () => async (tx, teamId) => [
-    await resolveMessage(tx, teamId, localId, { id, why }),
+    await resolveMessage(tx, teamId, requireLocalId(localId), { id, why }),
   ]);
 }
 

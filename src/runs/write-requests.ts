@@ -84,6 +84,9 @@ export async function listRequests(
 
 export const isLocalId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 
+/** @throws MusterdError `usage` if no message can be called so */
+export const requireLocalId = (text: string): string => requireFound(isLocalId(text) ? text : null);
+
 /** One request, and what the ledger has of it. @throws MusterdError `usage` if there is none */
 export async function explainRequest(
   setup: Setup,
