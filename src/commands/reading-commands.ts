@@ -8,7 +8,7 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
   json(
     add(
       'why <user>',
-      'explain the state of a user (id, email, phone or name), and what happens next',
+      'explain the state of a user (id, email, phone or name), or of a message, a tag or a conversation (local_id)',
       async (context, _, [who = '']) => (await import('./why.ts')).whyCommand(context, who),
     ),
   );
