@@ -271,6 +271,10 @@ describe('commands that ask for tags, messages and read conversations', () => {
   it('lists, shows, explains and cancels', async () => {
     const { local_id: id } = await create('--phone', '15550100', '--text', 'Hello');
     await hold();
+    const { stdout: status } = await musterd('status');
+    expect(status).toMatch(
+      /^held in a batch {3}1 request waits .*; musterd approve abc123abc123 --reason …\nnames/m,
+    );
     const [listed] = await json('schedule', 'list');
     expect(listed).toMatchObject({
       local_id: id,

@@ -93,7 +93,7 @@ export async function writeStopped(
 export async function readBatches(db: Queryable, teamId: Id): Promise<readonly HeldBatch[]> {
   const { rows } = await sql<Omit<HeldBatch, 'lacking'> & { lacking: readonly string[] }>`
     select h.batch as hash, min(h.since) as since, count(distinct h.user_id)::int as users,
-      array_agg(distinct h.detail) as reasons,
+      coalesce(array_agg(distinct h.detail) filter (where h.detail <> ''), '{}') as reasons,
       count(h.local_id)::int as requests, coalesce(array_agg(h.field) filter (where h.user_id is null and h.local_id is null), '{}') as lacking
     from sync.held_fields h
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
