@@ -112,6 +112,12 @@ it('names the roles of those that moved last', () => {
   ).toContain('4 member → 1 admin');
 });
 
+it('counts the messages that wait for a person with whatever else waits', () => {
+  const read: Glance = { ...young, messages: [{ teamId: 41n, held: 2, unknown: 1 }] };
+  expect(textOfGlance(read)).toMatch(/Waits for a person\s*3 things\s*look, and decide/);
+  expect(textOfGlance(young)).toMatch(/Waits for a person\s*0 fields\s*nothing waits/);
+});
+
 describe('the first view of a first day', () => {
   it('says what its first run took, and nothing of a whole day', () => {
     const text = textOfGlance(young);
