@@ -10,6 +10,7 @@ import { pushOutcomes } from '../model/intent.ts';
 import { ledgerKinds } from '../model/ledger-words.ts';
 import { exportNameOf } from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
+import { requestKinds } from '../model/requests.ts';
 import { shells } from './help.ts';
 import type { WaitingNames } from '../runs/waiting-names.ts';
 
@@ -17,7 +18,7 @@ import type { WaitingNames } from '../runs/waiting-names.ts';
 export const knownValues: Readonly<Record<string, readonly string[]>> = {
   '--format': formats,
   'sql --format': answerFormats,
-  '--field': fieldColumns,
+  '--field': [...fieldColumns, ...requestKinds],
   '--only': fieldColumns,
   '--kind': ledgerKinds,
   '--outcome': pushOutcomes,

@@ -19,7 +19,7 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
   )
     .option('--user <user>', 'of this user: id, email, phone or name')
     .option('--run <n>', 'of this run')
-    .option('--field <field>', 'name, email, phone or role_id')
+    .option('--field <field>', 'name, email, phone, role_id, tag, message or conversation_read')
     .option(
       '--kind <kind>',
       'adopt, return, pull, push, settle, hold, tombstone, forget, approve, reject, resolve, undo or place',

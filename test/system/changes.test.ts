@@ -35,6 +35,7 @@ describe('the filters of musterd changes', () => {
     [{ limit: '0' }],
     [{ limit: '1.5' }],
     [{ field: 'roleId' }],
+    [{ field: 'messages' }],
     [{ kind: 'undone' }],
     [{ outcome: 'fine' }],
     [{ kind: "push' or true --" }],

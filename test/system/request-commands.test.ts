@@ -308,6 +308,8 @@ describe('commands that ask for tags, messages and read conversations', () => {
     const { stdout } = await musterd('schedule', 'list');
     expect(stdout).toContain(`musterd schedule resolve ${id} --is <id>, or --was-not-sent`);
     expect(await json('schedule', 'resolve', id, ...found)).toMatchObject([after]);
+    expect((await musterd('changes', '--field', 'message')).stdout).toContain(`\t${id}\t`);
+    expect((await musterd('changes', '--field', 'tag')).stdout).toBe('');
     const { stdout: why } = await musterd('why', id);
     expect(why).toContain(`\tresolve\t`);
     expect(why).toContain(
