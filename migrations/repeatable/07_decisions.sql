@@ -73,7 +73,7 @@ begin
   if decide.approves and exists (
     select from sync.decide_requests(verb, teams[1], asked, decide.reason, hash, false, null) d where d.outcome = 'own') then
     raise exception '% wrote what is to be approved, or may have', sync.decider()
-      using errcode = 'invalid_parameter_value', hint = 'Somebody else has to approve it: what goes out to people is seen by two.';
+      using errcode = 'invalid_parameter_value', hint = 'Somebody else has to approve it: what goes out to people is seen by two. On the command line, --as says who that is.';
   end if;
   return query select * from sync.decide_edits(verb, teams[1], seen, decide.reason, hash, decide.revert, number => number);
   return query select * from sync.decide_requests(verb, teams[1], asked, decide.reason, hash, decide.revert, number);
