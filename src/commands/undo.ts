@@ -127,11 +127,14 @@ function printPlan(
     ...requests.map(({ local_id, field, undo, reason }) => ['', local_id, undo, field, '', '', reason]),
   ];
   const back = plural(changes.length, 'field');
+  const takenBack = requests.filter(isTakenBack).length;
+  const asked = takenBack === 0 ? '' : `${plural(takenBack, 'request')} to take back, `;
+  const stays = left.length + requests.length - takenBack;
   const again = kind === 'run' ? '' : `${plural(undecided.length, 'field')} undecided again, `;
   const what = kind === 'run' ? 'Run' : 'Decision';
   printLine(
     context.err,
-    `${what} ${number}: ${again}${back} to set back, ${left.length} left as they are${numbered(plan.number)}`,
+    `${what} ${number}: ${again}${back} to set back, ${asked}${stays} left as they are${numbered(plan.number)}`,
   );
   if (rows.length > 0) printTable(context, ['user', 'name', 'undo', 'field', 'from', 'to', 'why'], rows);
   const offers = left.flatMap(({ offer }) => offer ?? []);
@@ -141,7 +144,6 @@ function printPlan(
       'To set back what is left all the same, look at it and do this with "musterd sql --write":',
     );
   for (const offer of offers) printLine(context.err, offer);
-  const takenBack = requests.filter(isTakenBack).length;
   if (changes.length + takenBack === 0 && (applied || undecided.length === 0)) return;
   printLine(
     context.err,

@@ -350,6 +350,9 @@ describe('commands that ask for tags, messages and read conversations', () => {
     const second = await approve();
     await arrive();
     expect(await undo(second)).toMatchObject({ requests: [{ undo: 'cancel' }] });
+    expect((await musterd('undo', '--decision', second)).stderr).toContain(
+      'undecided again, 0 fields to set back, 1 request to take back, 0 left as they are\n',
+    );
     const sent = await row();
 
     await json('schedule', 'update', id, '--text', 'Bye', '--list', '5', '--template', '12', '--user', '');
@@ -369,7 +372,8 @@ describe('commands that ask for tags, messages and read conversations', () => {
     expect(await undo(second, '--apply')).toMatchObject({ requests: [{ undo: 'cancel' }] });
     expect(await row()).toMatchObject({ cancels: true, state: 'waiting' });
     expect(await sql(`select actor from sync.edits where ended_at is null`)).toEqual([['anna']]);
-    const { stdout } = await musterd('undo', '--decision', third);
+    const { stdout, stderr } = await musterd('undo', '--decision', third);
+    expect(stderr).toContain('undecided again, 0 fields to set back, 1 left as they are\n');
     expect(stdout).toContain(`\t${id}\tleft\tmessage\t\t\tit was edited since\n`);
   });
 
