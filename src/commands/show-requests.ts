@@ -102,6 +102,9 @@ export function printRequestsInMarkdown({ out }: Context, requests: readonly Sho
 /** What was written and what becomes of it. @returns 3 if it is known that a person has to decide */
 export function showWritten(context: Context, { requests, states }: WrittenRequests): ExitCode {
   if (context.json) printJson(context, { requests });
+  else if (requests.length === 0)
+    // The row of a new tag goes if an earlier request has made the tag.
+    printLine(context.err, 'It is there already: an earlier request has made it.');
   else {
     printTable(context, head, requests.map(cellsOf));
     for (const line of new Set(requests.map(nextOf))) printLine(context.err, printable(line));

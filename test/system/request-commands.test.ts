@@ -268,6 +268,19 @@ describe('commands that ask for tags, messages and read conversations', () => {
     expect(held.stderr).toBe('Waits for an approval: musterd approve dddddddddddd --reason …\n');
   });
 
+  it('says that a tag which an earlier request has made is there already', async () => {
+    const waiting = musterd('tag', 'create', 'VIP', '--wait', '60');
+    await eventually('it is asked for', async () => (await sql('select from mirror.tags')).length === 1);
+    await force(
+      `update sync.edits set ended_at = now(), ended_how = 'agreed' where field = 'tag'; delete from mirror.tags`,
+    );
+    expect(await waiting).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'It is there already: an earlier request has made it.\n',
+    });
+  });
+
   it('lists, shows, explains and cancels', async () => {
     const { local_id: id } = await create('--phone', '15550100', '--text', 'Hello');
     await hold();
