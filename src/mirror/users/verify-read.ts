@@ -82,7 +82,7 @@ async function readListed(
 const mostMessages = 100;
 
 /** Scheduled messages to come, by the service's ids. What waits to be sent of one is no part of it. */
-export async function readMessages(db: Queryable, teamId: Id): Promise<readonly MirroredRow[]> {
+export async function readSentMessages(db: Queryable, teamId: Id): Promise<readonly MirroredRow[]> {
   const { rows } = await sql<{ readonly id: Id; readonly base: MirroredRow['columns'] }>`
     select id, base from mirror.scheduled_messages
     where team_id = ${teamId} and id is not null and base is not null and state not in ('past', 'cancelled')
@@ -120,7 +120,7 @@ export async function readSnapshot(db: Database, team: string, teamId: Id): Prom
         team: mirrored ?? null,
         users: await readUsers(tx, teamId),
         listed,
-        messages: await readMessages(tx, teamId),
+        messages: await readSentMessages(tx, teamId),
         isRunning: lease !== undefined,
       };
     },
