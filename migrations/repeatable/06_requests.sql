@@ -152,6 +152,7 @@ declare
   margin integer;
   given  integer;
   token  text;
+  stranger text;
   follows constant text[] := sync.wanted_columns('message') || 'recipients'::text;
 begin
   if tg_op = 'UPDATE' then
@@ -191,7 +192,11 @@ begin
   if new.targets is not null and (cardinality(new.targets) = 0 or array_position(new.targets, null) is not null or '' = any (new.targets)) then
     raise exception 'targets is empty, or one of them is' using errcode = 'check_violation';
   end if;
-  if cardinality(new.targets) > (select count(distinct t) from unnest(new.targets) t) then
+  select t into stranger from unnest(new.targets) t where t !~ '^\+?[1-9][0-9]{1,14}$' limit 1;
+  if found then
+    raise exception 'The target "%" is not a phone number in E.164 form', left(stranger, 100) using errcode = 'check_violation', hint = 'Write the country code and the number as digits alone, such as 15550100.';
+  end if;
+  if cardinality(new.targets) > (select count(distinct ltrim(t, '+')) from unnest(new.targets) t) then
     raise exception 'One of the targets is given twice' using errcode = 'check_violation', hint = 'Each gets the message once.';
   end if;
   if btrim(coalesce(new.text, '')) = '' and new.template_id is null and coalesce(new.attachments, '[]') = '[]' and coalesce(new.gallery, '[]') = '[]' then
@@ -199,6 +204,21 @@ begin
   end if;
   if jsonb_typeof(new.attachments) <> 'array' or jsonb_typeof(new.gallery) <> 'array' then
     raise exception 'attachments and gallery are lists' using errcode = 'check_violation';
+  end if;
+  -- Whatever else is in them would be approved, and not be sent.
+  select l.name into stranger
+  from (values ('attachments', new.attachments, array['name', 'type', 'url']),
+    ('gallery', new.gallery, array['annotation_position', 'annotation_text', 'original_url', 'url'])) l (name, entries, keys)
+  cross join lateral jsonb_array_elements(l.entries) e (entry)
+  where jsonb_typeof(e.entry) <> 'object' or exists (
+    select from jsonb_each(case jsonb_typeof(e.entry) when 'object' then e.entry end) v
+    where v.key <> all (l.keys) or jsonb_typeof(v.value) <> 'string')
+  limit 1;
+  if found then
+    raise exception 'An entry of % has something else than texts under the keys that the service takes', stranger using errcode = 'check_violation', hint = 'An attachment has name, type and url, an entry of the gallery annotation_position, annotation_text, original_url and url.';
+  end if;
+  if octet_length(sync.wanted('message', to_jsonb(new))::text) > 10000000 then
+    raise exception 'The message is larger than 10 MB' using errcode = 'check_violation';
   end if;
   for token in select m[1] from regexp_matches(coalesce(new.text, ''), '\{\{\s*([^{}]*?)\s*\}\}', 'g') m loop
     perform from mirror.contact_fields f
@@ -213,6 +233,9 @@ begin
   margin := coalesce((known ->> 'margin_minutes')::integer, 15);
   if not isfinite(new.execute_at) or extract(epoch from new.execute_at)::numeric % (grid * 60) <> 0 then
     raise exception 'execute_at is not on a full % minutes', grid using errcode = 'check_violation', hint = 'The service sends messages at these times alone.';
+  end if;
+  if new.execute_at >= '10000-01-01T00:00Z' then
+    raise exception 'execute_at is beyond the year 9999' using errcode = 'check_violation';
   end if;
   if new.execute_at < clock_timestamp() + make_interval(mins => margin) then
     raise exception 'execute_at is less than % minutes ahead', margin using errcode = 'check_violation', hint = 'The service takes no message that is due earlier.';
@@ -281,6 +304,9 @@ begin
   end if;
   if num_nonnulls(new.target, new.targets) <> 1 or new.target = '' or cardinality(new.targets) = 0 or array_position(new.targets, null) is not null then
     raise exception 'Either target or targets is to be given' using errcode = 'check_violation', hint = 'It says whose conversation was read, such as a phone number.';
+  end if;
+  if octet_length(sync.wanted('conversation_read', to_jsonb(new))::text) > 10000000 then
+    raise exception 'The targets are larger than 10 MB' using errcode = 'check_violation';
   end if;
   new.edited_by := session_user;
   return new;
