@@ -147,7 +147,7 @@ export interface RequestMirror {
   /** Called right before each write. @returns whether it may leave */
   markSent(request: RequestState, open: OpenRequest): Promise<boolean>;
   /** The same for what may have left before. */
-  markSentAgain(open: OpenRequest): Promise<void>;
+  markSentAgain(open: OpenRequest): Promise<boolean>;
   apply(result: AnsweredRequest): Promise<void>;
 }
 

@@ -321,6 +321,72 @@ describe('what a message becomes', () => {
     expect(await edits()).toEqual(['agreed', 'agreed']);
   });
 
+  describe('that it was cancelled in time is not said of a message whose time has come by then', () => {
+    const past = { execute_at: '2020-01-01T00:00:00Z' };
+    const came = { state: 'past', detail: 'its time came meanwhile: people may have got it' };
+    beforeEach(async () => {
+      await world.as('anna', insert());
+      await confirm();
+    });
+
+    it.each([
+      { kind: 'confirmed', id: 900n, answer: null },
+      { kind: 'gone', detail: 'gone' },
+    ] as const)('while it was cancelled: $kind', async (outcome) => {
+      await world.as('anna', 'delete from mirror.scheduled_messages');
+      await world.force(`update mirror.scheduled_messages set base = base || '${JSON.stringify(past)}'`);
+      await end(outcome);
+      expect(await message()).toMatchObject({ id: 900n, ...came });
+      expect((await ledger()).at(-1)).toMatchObject({ outcome: { message: 'ineffective' } });
+      expect([(await edits()).at(-1), await holds()]).toEqual(['overruled', []]);
+    });
+
+    it('that of a replacement, of which no answer came', async () => {
+      await world.as('anna', `update mirror.scheduled_messages set text = 'Bye'`);
+      const { request, open } = await sent();
+      const late = { ...open, sent: { ...open.sent, ...past } };
+      await world.requests.apply({
+        request,
+        open: late,
+        outcome: { kind: 'gone', detail: 'gone' },
+        requestId: null,
+      });
+      expect(await message()).toMatchObject(came);
+    });
+  });
+
+  it.each([
+    ['unknown', { kind: 'unknown', isForGood: true, detail: 'no answer' }],
+    ['unsent', { kind: 'unsent' }],
+  ] as const)('what a person has resolved meanwhile stays so: %s', async (_, outcome) => {
+    await world.as('anna', insert());
+    const { request, open } = await sent();
+    await world.requests.apply({
+      request,
+      open,
+      outcome: { kind: 'unknown', isForGood: true, detail: 'no answer' },
+      requestId: null,
+    });
+    await world.as('ben', `select sync.resolve_message(41, '${key}', 900, null)`);
+    await world.requests.apply({ request, open, outcome, requestId: null });
+    expect(await message()).toMatchObject({ id: 900n, state: 'scheduled', detail: null });
+    expect((await ledger())[0]).toMatchObject({ state: 'closed', outcome: { message: 'confirmed' } });
+  });
+
+  it('what a person has resolved meanwhile is not sent again', async () => {
+    await world.as('anna', insert());
+    const { request, open } = await sent();
+    expect(await world.requests.markSentAgain(open)).toBe(true);
+    await world.requests.apply({
+      request,
+      open,
+      outcome: { kind: 'unknown', isForGood: true, detail: 'no answer' },
+      requestId: null,
+    });
+    await world.as('ben', `select sync.resolve_message(41, '${key}', null, null)`);
+    expect(await world.requests.markSentAgain(open)).toBe(false);
+  });
+
   it('once it is refused: it waits, and neither is sent again nor loses its name', async () => {
     await world.as('anna', insert());
     await end({ kind: 'refused', detail: 'the service answered 400' });

@@ -108,11 +108,39 @@ async function giveBack(tx: Transaction, run: RunOf, request: RequestState): Pro
   if (rows.length > 0) await endEdit(tx, run, request.localId, 'withdrawn');
 }
 
+/** Whether the time of a message has come, by what the service had of it or may have got. */
+async function isOver(
+  tx: Transaction,
+  { teamId }: RunOf,
+  { request, open }: AnsweredRequest,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from mirror.scheduled_messages m
+    where m.team_id = ${teamId} and m.local_id = ${request.localId} and clock_timestamp() >=
+      least((m.base ->> 'execute_at')::timestamptz, (${toJson(open.sent)}::jsonb ->> 'execute_at')::timestamptz)`.execute(
+    tx,
+  );
+  return rows.length > 0;
+}
+
+/** That nobody gets a message can be said only as long as its time has not come. */
+async function judgedByTime(tx: Transaction, run: RunOf, result: AnsweredRequest): Promise<AnsweredRequest> {
+  const { request, open, outcome } = result;
+  const isGone =
+    request.kind === 'message' &&
+    (outcome.kind === 'gone' || (outcome.kind === 'confirmed' && open.sent === null));
+  return isGone && (await isOver(tx, run, result))
+    ? { ...result, outcome: { kind: 'late', detail: 'its time came meanwhile: people may have got it' } }
+    : result;
+}
+
+/** Of what a person has resolved meanwhile only an answer of the service is news. */
 export async function applyRequestResult(
   tx: Transaction,
   run: RunOf,
-  result: AnsweredRequest,
+  answered: AnsweredRequest,
 ): Promise<void> {
+  const result = await judgedByTime(tx, run, answered);
   const { request, open, outcome, requestId } = result;
   const isOpen = outcome.kind === 'unknown';
   const word =
@@ -121,11 +149,13 @@ export async function applyRequestResult(
       : outcome.kind === 'conflict'
         ? 'changed'
         : outcome.kind;
-  await sql`
+  const { rows } = await sql`
     update sync.changes set outcome = ${toJson({ [request.kind]: word })}::jsonb, request_id = coalesce(${requestId}, request_id),
       state = ${isOpen ? 'open' : 'closed'}, closed_at = ${isOpen ? sql`null` : sql`clock_timestamp()`}
-    where change_id = ${open.changeId}`.execute(tx);
-  await applyOutcome(tx, run, result);
+    where change_id = ${open.changeId} and (state = 'open' or ${outcome.kind === 'confirmed'}) returning 1`.execute(
+    tx,
+  );
+  if (rows.length > 0) await applyOutcome(tx, run, result);
 }
 
 /** Takes what the service has of a message; an edit that waits is in conflict with it. */

@@ -156,6 +156,11 @@ export async function markRequestSent(
   return rows.length > 0;
 }
 
-export async function markSentAgain(tx: Transaction, { changeId }: OpenRequest): Promise<void> {
-  await sql`update sync.changes set sent_at = clock_timestamp() where change_id = ${changeId}`.execute(tx);
+/** @returns false if a person has resolved it meanwhile */
+export async function markSentAgain(tx: Transaction, { changeId }: OpenRequest): Promise<boolean> {
+  const { rows } = await sql`
+    update sync.changes set sent_at = clock_timestamp() where change_id = ${changeId} and state = 'open' returning 1`.execute(
+    tx,
+  );
+  return rows.length > 0;
 }

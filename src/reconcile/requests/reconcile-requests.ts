@@ -84,7 +84,10 @@ async function send(context: RequestContext, request: RequestState, open: OpenRe
 async function sendAgain(context: RequestContext, request: RequestState, open: OpenRequest): Promise<void> {
   const { service, mirror, now } = context;
   const answered = await sendOpenRequest(service, request, open, now, {
-    beforeSend: () => mirror.requests.markSentAgain(open),
+    beforeSend: async () => {
+      if (!(await mirror.requests.markSentAgain(open)))
+        throw new LateError(`${nameOf(request)} was resolved meanwhile`);
+    },
     atStart: () => mirror.requireLease(),
   });
   const { kind } = answered.outcome;
@@ -92,7 +95,7 @@ async function sendAgain(context: RequestContext, request: RequestState, open: O
     kind === 'confirmed' || kind === 'unknown'
       ? answered.outcome
       : { kind: 'unknown', isForGood: kind === 'refused', detail: 'it was sent, and no answer came' };
-  await record(context, request, open, { ...answered, outcome });
+  if (!(answered.error instanceof LateError)) await record(context, request, open, { ...answered, outcome });
 }
 
 /** Finds out what became of a request that was sent, or was to be, by an earlier run. */
