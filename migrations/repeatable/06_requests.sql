@@ -411,6 +411,11 @@ begin
   with found as materialized (
     select c.team_id, c.local_id, f.field, c.batch, c.base, c.old, c.new, c.edits, case
         when c.outcome ->> f.field = 'withdrawn' then 'given back'
+        when exists (
+          select from sync.changes d
+          where d.team_id = c.team_id and d.local_id = c.local_id and d.change_id > c.change_id and d.decision_id is not null
+            and d.kind <> 'undo' and d.edits -> f.field = c.edits -> f.field
+        ) then 'moved'
         when e.edit_id is null then case when c.kind = 'approve' and exists (
             select from sync.changes p where p.team_id = c.team_id and p.local_id = c.local_id and p.kind = 'push'
               and p.edits -> f.field = c.edits -> f.field and p.outcome ->> f.field = 'confirmed') then 'arrived' else 'moved' end

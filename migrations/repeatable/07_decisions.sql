@@ -215,8 +215,9 @@ begin
   if number is not null then
     perform from sync.held_fields h
     where h.team_id = taken.team_id
-      and h.user_id = any (array(select c.user_id from sync.changes c where c.decision_id = undecide.decision))
-    order by h.user_id, h.field for update;
+      and (h.user_id = any (array(select c.user_id from sync.changes c where c.decision_id = undecide.decision))
+        or h.local_id = any (array(select c.local_id from sync.changes c where c.decision_id = undecide.decision)))
+    order by h.user_id, h.field, h.local_id for update;
   end if;
   return query
   with found as materialized (

@@ -1,6 +1,7 @@
 /** What a run writes of requests: what is written down before it is sent, and what each outcome leaves in each table. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import type { OpenRequest, RequestOutcome, RequestState } from '../../src/model/requests.ts';
+import { openRequest } from '../../src/mirror/requests/requests-write.ts';
 import { createRequestWorld, type RequestWorld } from '../support/request-world.ts';
 
 let world: RequestWorld;
@@ -371,6 +372,25 @@ describe('what a message becomes', () => {
     await world.requests.apply({ request, open, outcome, requestId: null });
     expect(await message()).toMatchObject({ id: 900n, state: 'scheduled', detail: null });
     expect((await ledger())[0]).toMatchObject({ state: 'closed', outcome: { message: 'confirmed' } });
+  });
+
+  it('a decision that is taken back while it is being sent is on its way', async () => {
+    await world.as('anna', insert());
+    await hold();
+    await world.as('ben', `select sync.approve('abc123abc123')`);
+    const request = await only();
+    const { undone } = await world.db.transaction(async (tx) => {
+      await openRequest(tx, { teamId: 41n, runId: 7n }, request);
+      const undone = world.as(
+        'ben',
+        'select outcome from sync.undecide((select max(decision_id) from sync.changes))',
+      );
+      const waits = `select from pg_locks where not granted and locktype = 'transactionid'`;
+      while ((await world.query(waits)).length === 0);
+      return { undone };
+    });
+    expect(await undone).toEqual([{ outcome: 'on its way' }]);
+    expect(await holds()).toMatchObject([{ decision: null }]);
   });
 
   it('what a person has resolved meanwhile is not sent again', async () => {

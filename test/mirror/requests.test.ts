@@ -597,6 +597,22 @@ describe('what is decided', () => {
       (await query('select kind from sync.changes order by change_id')).map((row) => row['kind']),
     ).toEqual(['approve', 'undo']);
   });
+
+  it('a decision is not taken back once there was another one', async () => {
+    await as('anna', insert());
+    await hold();
+    await approve('ben');
+    const number = async () =>
+      (await query('select max(decision_id) as number from sync.changes'))[0]?.['number'] as bigint;
+    const first = await number();
+    await query(`select from sync.undecide(${first})`);
+    await approve('carl');
+    expect(await query(`select outcome from sync.undecide(${first})`)).toEqual([{ outcome: 'moved' }]);
+    expect(await query('select decision from sync.held_fields')).toEqual([{ decision: 'approved' }]);
+    expect(await query(`select outcome from sync.undecide(${await number()})`)).toEqual([
+      { outcome: 'undecided' },
+    ]);
+  });
 });
 
 describe('what a person finds out about a message of which no answer came', () => {
