@@ -499,11 +499,12 @@ begin
     where e.edit_id = edit.edit_id;
     delete from sync.held_fields h where h.team_id = of_team and h.local_id = key;
   elsif now_is = 'held' then
-    insert into sync.held_fields as h (team_id, local_id, field, reason, base_value, mirror_value, detail, edit_id)
-    values (of_team, key, 'message', 'review', one.base, wants, words, edit.edit_id)
+    insert into sync.held_fields as h (team_id, local_id, field, reason, base_value, mirror_value, detail, edit_id, batch)
+    values (of_team, key, 'message', 'review', one.base, wants, words, edit.edit_id,
+      substr(encode(sha256(convert_to(format('["resolved","%s",%s]', key, edit.edit_id), 'UTF8')), 'hex'), 1, 12))
     on conflict on constraint held_fields_key do update
       set reason = excluded.reason, base_value = excluded.base_value, mirror_value = excluded.mirror_value, detail = excluded.detail,
-        edit_id = excluded.edit_id, decision = null, since = clock_timestamp();
+        edit_id = excluded.edit_id, batch = excluded.batch, decision = null, since = clock_timestamp();
   end if;
   insert into sync.changes (team_id, local_id, kind, base, old, new, edits, outcome, closed_at, decided_by, decided_role, decided_why, decision_id)
   values (of_team, key, 'resolve', jsonb_build_object('message', one.base), jsonb_build_object('message', one.base),

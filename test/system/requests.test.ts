@@ -199,6 +199,38 @@ describe('an answer that is lost', () => {
   });
 });
 
+describe('what is held though nothing would hold it now', () => {
+  it('a message that a person found was not sent goes once it was approved', async () => {
+    await open({}, true);
+    await as('anna', insert());
+    stage.emulator.addFault({ kind: 'reset-before', path: '/v1/schedule', times: 1 });
+    await stage.run();
+    expect((await row())?.[0]).toBe('unknown');
+    await as(
+      'ben',
+      `select sync.resolve_message(team_id, local_id, null, null) from mirror.scheduled_messages`,
+    );
+    expect((await stage.run()).outcome).toBe('complete');
+    expect((await row())?.[0]).toBe('held');
+    expect(there()).toEqual([]);
+    await approve();
+    await stage.run();
+    expect((await row())?.[0]).toBe('scheduled');
+    expect(there()).toHaveLength(1);
+  });
+
+  it('a tag beyond the limit of a day before waits, and keeps no run from being complete', async () => {
+    await open({ config: { guard: { maxNewTags: 0 } } });
+    await as('anna', `insert into mirror.tags (team_id, tag) select team_id, 'one' from sync.teams`);
+    await stage.run();
+    expect((await stage.run({ write, guard: { maxNewTags: 5 } })).outcome).toBe('complete');
+    expect(await stage.sql('select reason, field from report.held')).toEqual([['limit', 'tag']]);
+    await approve();
+    await stage.run();
+    expect(await stage.sql('select count(*) from mirror.tags where id is null')).toEqual([['0']]);
+  });
+});
+
 describe('a tag', () => {
   const insertTag = (name: string) =>
     `insert into mirror.tags (team_id, tag) select team_id, '${name}' from sync.teams`;

@@ -13,6 +13,7 @@
  * | approved or held over something else                     | is held: conflict               |
  * | beyond a limit, or nobody knows how far                  | is held: limit                  |
  * | a message, unless they go unattended; or all is reviewed | is held: review                 |
+ * | held, and undecided                                      | nothing                         |
  * | anything else                                            | is sent                         |
  *
  * Messages reach people, so each is held until somebody who did not write it approves it, whatever the settings say of
@@ -100,7 +101,8 @@ function guarded(
   if (limit !== undefined) return { kind: 'hold', reason: 'limit', detail: limit };
   if (write.isReviewed || (request.kind === 'message' && write.schedule !== 'unattended'))
     return { kind: 'hold', reason: 'review', detail: '' };
-  return send;
+  // What was held is decided by a person, also once nothing would hold it any more.
+  return request.hold === null ? send : nothing;
 }
 
 export function decideRequest(

@@ -62,6 +62,13 @@ const decided = (request: RequestState, settings = write, known = now, sent = no
 describe('a message', () => {
   test.each<[string, RequestState, RequestSettings, string]>([
     ['is held for a review', message, write, 'review'],
+    ['held before waits, though messages go unattended', { ...message, hold: held() }, unattended, 'nothing'],
+    [
+      'held beyond a limit waits, though it is within it now',
+      { ...message, hold: held({ reason: 'limit' }) },
+      unattended,
+      'nothing',
+    ],
     ['is held only once', { ...message, hold: held() }, write, 'nothing'],
     ['goes once it is approved', { ...message, hold: approved }, write, 'create'],
     ['goes unattended if the settings say so', message, unattended, 'create'],
