@@ -122,6 +122,10 @@ begin
   select t.team_id, 'place', jsonb_build_object('place', moved -> 'from'), jsonb_build_object('place', moved -> 'to'),
     clock_timestamp(), sync.decider(), session_user, moved ->> 'why'
   from sync.teams t where moved is not null order by t.team_id;
+  if moved is not null and now_at ->> 'kind' = 'home' and (was ->> 'kind' is distinct from 'home'
+      or was ->> 'database' is distinct from now_at ->> 'database' or was ->> 'identifier' is distinct from now_at ->> 'identifier') then
+    perform sync.hold_messages('this mirror has moved: it may have been sent from its place before');
+  end if;
   return true;
 end
 $$;

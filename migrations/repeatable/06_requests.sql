@@ -520,6 +520,33 @@ $$;
 comment on function sync.resolve_message(bigint,uuid,bigint,text) is 'Says of a message whose outcome is unknown that the service has it under this id or, without one, that it was not sent. Returns the state that it has now: scheduled, waiting, held or cancelled.';
 revoke execute on function sync.resolve_message(bigint,uuid,bigint,text) from public;
 
+-- A backup has messages as waiting that were sent since.
+create or replace function sync.hold_messages(why text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  writing constant text := coalesce(current_setting('musterd.writing', true), '');
+begin
+  perform set_config('musterd.writing', 'on', true);
+  with held as (
+    insert into sync.held_fields as h (team_id, local_id, field, reason, base_value, mirror_value, detail, edit_id, batch)
+    select r.team_id, r.local_id, r.field, 'review', r.base, r.wanted, why, e.edit_id,
+      substr(encode(sha256(convert_to(format('["moved","%s",%s]', r.local_id, e.edit_id), 'UTF8')), 'hex'), 1, 12)
+    from sync.requests r
+    join sync.edits e on e.team_id = r.team_id and e.local_id = r.local_id and e.ended_at is null
+    where r.field = 'message' and r.wanted is not null
+    on conflict on constraint held_fields_key do update set reason = excluded.reason, detail = excluded.detail, batch = excluded.batch,
+      decision = null, since = clock_timestamp()
+    where h.decision in ('approved', 'spent')
+    returning h.team_id, h.local_id
+  )
+  update mirror.scheduled_messages m set state = 'held', detail = why
+  from held h where m.team_id = h.team_id and m.local_id = h.local_id and m.state = 'waiting';
+  perform set_config('musterd.writing', writing, true);
+end
+$$;
+comment on function sync.hold_messages(text) is 'Holds all messages that would be sent, whatever was decided before, until a person approves them again.';
+revoke execute on function sync.hold_messages(text) from public;
+
 create or replace trigger check_tag before insert or update or delete on mirror.tags
 for each row when (not mirror.is_musterd()) execute function mirror.check_tag();
 create or replace trigger note_request after insert or update on mirror.tags

@@ -615,6 +615,70 @@ describe('what is decided', () => {
   });
 });
 
+describe('a mirror that has moved, as after a backup was restored', () => {
+  const place = (kind: string, database: string) =>
+    `'{"kind": "${kind}", "database": "${database}", "identifier": "1"}'::jsonb`;
+  const move = async (from: string, to: string) => {
+    await force(`insert into sync.learned (team, topic, value) values ('', 'place', ${from})`);
+    expect(
+      await query(`select sync.keep_place(${from}, ${to}, '{"from": "a", "to": "b", "why": "c"}') as kept`),
+    ).toEqual([{ kept: true }]);
+  };
+  const holds = () =>
+    query(
+      'select local_id, reason, decision, detail, batch, base_value, mirror_value, edit_id from sync.held_fields',
+    );
+  const words = 'this mirror has moved: it may have been sent from its place before';
+
+  it.each([
+    ['home', '1'],
+    ['copy', '2'],
+  ])('sends no message under what was decided before (%s %s)', async (kind, database) => {
+    await as('anna', insert());
+    await hold();
+    await as('ben', `select * from sync.approve('abc123abc123')`);
+    await move(place(kind, database), place('home', '2'));
+    expect(await state()).toMatchObject({ state: 'held', detail: words });
+    expect(await holds()).toMatchObject([{ reason: 'review', decision: null, detail: words }]);
+  });
+
+  it('holds what would have gone unattended, and leaves alone what is no message, is cancelled or was rejected', async () => {
+    await query(insert());
+    await query(`insert into mirror.tags (team_id, tag) values (41, 'VIP')`);
+    await move(place('home', '1'), place('home', '2'));
+    const [edit] = await query(`select edit_id, new_value from sync.edits where field = 'message'`);
+    expect(await holds()).toEqual([
+      {
+        local_id: key,
+        reason: 'review',
+        decision: null,
+        detail: words,
+        batch: expect.stringMatching(/^[0-9a-f]{12}$/),
+        base_value: null,
+        mirror_value: edit?.['new_value'],
+        edit_id: edit?.['edit_id'],
+      },
+    ]);
+    await force(`update sync.held_fields set decision = 'rejected', detail = 'no'; delete from sync.learned`);
+    await move(place('home', '2'), place('home', '3'));
+    expect(await holds()).toMatchObject([{ decision: 'rejected', detail: 'no' }]);
+    await settle();
+    await query('delete from mirror.scheduled_messages');
+    await force('delete from sync.held_fields; delete from sync.learned');
+    await move(place('home', '3'), place('home', '4'));
+    expect(await holds()).toEqual([]);
+  });
+
+  it.each([
+    ['home', '1'],
+    ['copy', '2'],
+  ])('holds nothing at the same place, nor in a copy (%s %s)', async (kind, database) => {
+    await query(insert());
+    await move(place('home', '1'), place(kind, database));
+    expect(await holds()).toEqual([]);
+  });
+});
+
 describe('what a person finds out about a message of which no answer came', () => {
   const unknown = async (changes?: Parameters<typeof insert>[0]) => {
     await as('anna', insert(changes));
