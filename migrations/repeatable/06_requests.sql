@@ -58,7 +58,8 @@ begin
   insert into sync.edits (xid, team_id, local_id, field, old_value, new_value, edited_at, edited_by, application, actor, authors, ended_at, ended_how)
   values (pg_current_xact_id(), of_team, key, of_field, case when before.edit_id is null then has else before.new_value end, wants,
     clock_timestamp(), session_user, nullif(current_setting('application_name'), ''), sync.actor(),
-    (select array_agg(distinct a.name) from (select unnest(names || coalesce(before.authors, '{}')) limit 32) a (name)),
+    (select case when count(distinct a.name) > 32 then (names || ''::text || array_agg(distinct a.name))[1:32] else array_agg(distinct a.name) end
+     from unnest(names || coalesce(before.authors, '{}')) a (name)),
     case when is_over then clock_timestamp() end, case when is_over then 'withdrawn' end);
   perform set_config('musterd.last_edit', pg_current_xact_id()::text, false);
   perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = of_team;
@@ -93,7 +94,7 @@ begin
   end if;
   if coalesce(writes ->> what, 'false') = 'false' then
     raise exception 'The settings do not let anybody write %: write.% is off', case what when 'schedule' then 'scheduled messages' when 'tags' then 'tags' else 'read conversations' end, what
-      using errcode = 'insufficient_privilege', hint = format('Set write.%s in the settings (MUSTERD__write__%s) and run musterd once.', what, what);
+      using errcode = 'insufficient_privilege', hint = format('Set write.%s in the settings (MUSTERD__write__%s); it counts from the next run of "musterd reconcile" or the daemon on.', what, what);
   end if;
   return writes;
 end

@@ -33,7 +33,9 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       select c.request_id from sync.changes c
       where c.team_id = e.team_id and (c.user_id = e.user_id or c.local_id = e.local_id) and c.kind = 'push' and (c.edits ->> e.field)::bigint = e.edit_id
       order by c.change_id desc limit 1) end),
-    e.local_id, coalesce(s.id, g.id)
+    e.local_id, coalesce(s.id, g.id, case when e.field = 'tag' and e.ended_how = 'agreed' then (
+      select (c.new #>> '{tag,id}')::bigint from sync.changes c
+      where c.team_id = e.team_id and c.local_id = e.local_id and c.kind = 'push' order by c.change_id desc limit 1) end)
   from (
     select distinct on (s.team_id, s.user_id, s.field, s.local_id) s.*
     from (select t.team_id from sync.teams t where sync.session_sees(t.team_id)) t

@@ -602,6 +602,20 @@ describe('what a tag becomes', () => {
     expect(await tags()).toEqual([{ id: 77n, tag: 'VIP', local_id: key }]);
   });
 
+  it('tells its id to whoever asked for it, also where another request has made it', async () => {
+    await world.query(insertTag());
+    await confirm(77n);
+    const second = key.replaceAll('1', '2');
+    await world.query(insertTag('vip').replace(key, second));
+    await confirm(77n);
+    expect(await tags()).toEqual([{ id: 77n, tag: 'VIP', local_id: key }]);
+    expect(
+      await world.query(
+        `select state, local_id, id from sync.settled(xid => (select xid from sync.edits where local_id = '${second}'))`,
+      ),
+    ).toEqual([{ state: 'confirmed', local_id: second, id: 77n }]);
+  });
+
   it('that is refused waits', async () => {
     await world.query(insertTag());
     await end({ kind: 'refused', detail: 'no' });

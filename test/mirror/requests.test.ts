@@ -290,6 +290,15 @@ describe('what is recorded', () => {
     expect(all[1]?.['authors']).toEqual(expect.arrayContaining(['anna', 'ben']));
   });
 
+  it('of more authors than are kept, it is known that there were others', async () => {
+    await as('anna', insert());
+    for (let n = 0; n < 33; n += 1)
+      await as(`person ${n}`, `update mirror.scheduled_messages set text = 'text ${n}'`);
+    const [last] = (await edits()).slice(-1);
+    expect(last?.['authors']).toEqual(expect.arrayContaining(['', 'person 32']));
+    expect(last?.['authors']).toHaveLength(32);
+  });
+
   it('what is as the service has it again is no edit', async () => {
     await query(insert());
     await settle();

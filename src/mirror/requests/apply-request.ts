@@ -34,7 +34,12 @@ async function applyConfirmed(
   { id, answer }: Extract<RequestOutcome, { kind: 'confirmed' }>,
 ): Promise<void> {
   const { kind, localId } = request;
-  if (kind === 'tag' && id !== null) await takeTag(tx, run, localId, id);
+  if (kind === 'tag' && id !== null) {
+    await takeTag(tx, run, localId, id);
+    await sql`update sync.changes set new = jsonb_set(new, '{tag,id}', to_jsonb(${id}::bigint)) where change_id = ${open.changeId}`.execute(
+      tx,
+    );
+  }
   if (kind === 'conversation_read')
     await sql`
       update mirror.conversation_reads set state = 'sent', detail = null, answer = ${answer}, sent_at = clock_timestamp()
