@@ -89,7 +89,7 @@ function inTime(standing: MessageOnPage): Html {
 }
 
 export const isForApproval = ({ batch, reason }: PageMessage): boolean =>
-  batch !== null && (reason === 'review' || reason === 'limit');
+  batch !== null && (reason === 'review' || reason === 'limit' || reason === 'conflict');
 
 function decideBar(standing: MessageOnPage): Html {
   const { context, message, terms, isOwn } = standing;
@@ -119,9 +119,9 @@ const headOf = ({ context, message }: MessageOnPage, title: Html, text: Html): H
   html`<div class="part head"><h3>${title}${teamNote(context, message.team_id)}</h3><p class="dim">${text}</p></div>`;
 
 export function approvalCard(standing: MessageOnPage): Html {
-  const { reason, why } = standing.message;
-  const limit = reason === 'limit' && why !== null && why !== '' ? html` ${visible(capital(why))}.` : none;
-  const head = headOf(standing, whenDue(standing), html`${inTime(standing)}${limit}`);
+  const { why } = standing.message;
+  const because = why === null || why === '' ? none : html` ${visible(capital(why))}.`;
+  const head = headOf(standing, whenDue(standing), html`${inTime(standing)}${because}`);
   return card(standing, head, decideBar(standing));
 }
 
