@@ -209,6 +209,16 @@ describe('what is written down before it is sent', () => {
     expect(await world.requests.open(request)).toBeNull();
   });
 
+  it('is nothing if the row was changed past the triggers: nobody approved that', async () => {
+    await world.as('anna', insert());
+    await hold();
+    await world.as('ben', `select sync.approve('abc123abc123')`);
+    await world.force(`update mirror.scheduled_messages set text = 'Never seen'`);
+    expect((await only()).wanted).toMatchObject({ text: 'Never seen' });
+    expect(await world.requests.open(await only())).toBeNull();
+    expect(await ledger()).toMatchObject([{ kind: 'approve' }]);
+  });
+
   it('is nothing while it waits undecided, or is open already', async () => {
     await world.as('anna', insert());
     const request = await only();

@@ -110,6 +110,11 @@ const lockedEdit = (teamId: Id, localId: string) => sql`
   ),
   held as (select count(*) as rows from sync.held_fields where team_id = ${teamId} and local_id = ${localId})`;
 
+/**
+ * Writes down what is about to leave. Nothing leaves that is not the edit on record, which is what was approved: a row that
+ * was changed past the triggers waits until somebody edits it.
+ * @returns `null` if somebody has edited or decided it meanwhile, or is about to
+ */
 export async function openRequest(
   tx: Transaction,
   { teamId, runId }: RunOf,
@@ -124,7 +129,7 @@ export async function openRequest(
         exists (select from hold h where h.decision = 'approved'), jsonb_build_object(e.field, e.edit_id),
         jsonb_build_object(e.field, sync.named_editor(e.edited_by, e.actor))
       from edit e cross join held
-      where e.edit_id = ${edit}
+      where e.edit_id = ${edit} and e.new_value is not distinct from ${wanted === null ? null : toJson(wanted)}::jsonb
         and held.rows = (select count(*) from hold h where h.edit_id = e.edit_id and h.decision = 'approved')
       on conflict (team_id, local_id) where state = 'open' and local_id is not null do nothing
       returning change_id
