@@ -44,10 +44,13 @@ export interface SentSoFar {
   readonly messages: ReadonlyMap<string, { readonly messages: number; readonly recipients: number }>;
 }
 
-const isAllowed = ({ kind }: RequestState, write: RequestSettings): boolean =>
-  ({ tag: write.tags, message: write.schedule !== false, conversation_read: write.conversations })[kind];
-
 const settingOf = { tag: 'tags', message: 'schedule', conversation_read: 'conversations' } as const;
+
+/** Why the settings let nobody write such; `undefined`: they do. */
+export const offBy = ({ kind }: RequestState, write: RequestSettings): string | undefined =>
+  ({ tag: write.tags, message: write.schedule !== false, conversation_read: write.conversations })[kind]
+    ? undefined
+    : `write.${settingOf[kind]} is off`;
 
 /** Why a message is beyond the limits of its day; `undefined`: it is not. */
 function limitOfDay(
@@ -117,7 +120,8 @@ export function decideRequest(
   if (hold?.reason === 'refused' && hold.decision === null) return nothing;
   const late = flawOfTime(request);
   if (late !== undefined) return late;
-  if (!isAllowed(request, write)) return { kind: 'wait', why: `write.${settingOf[request.kind]} is off` };
+  const off = offBy(request, write);
+  if (off !== undefined) return { kind: 'wait', why: off };
   const { marginMinutes } = now.times;
   const decision: RequestDecision =
     message !== null && message.dueInMs < marginMinutes * 60_000

@@ -10,6 +10,7 @@ import { LateError } from '../push/send-guard.ts';
 import { attempt } from '../run-notes.ts';
 import {
   decideRequest,
+  offBy,
   type RequestDecision,
   type RequestSettings,
   type SentSoFar,
@@ -31,6 +32,7 @@ const mostReadAgain = 20;
 
 interface RequestContext extends WritingContext {
   readonly now: Requests;
+  readonly settings: RequestSettings;
   readonly quietPeriodMs: number;
   /** Names of tags that were sent, and may be there soon. */
   readonly underWay: ReadonlySet<string | null>;
@@ -62,7 +64,7 @@ async function record(
   if (error !== undefined) throw error;
 }
 
-/** Sends what was written down. @param open it */
+/** Sends what was written down. */
 async function send(context: RequestContext, request: RequestState, open: OpenRequest): Promise<void> {
   const { service, mirror, now } = context;
   const answered = await sendOpenRequest(service, request, open, now, {
@@ -114,6 +116,9 @@ async function settle(context: RequestContext, request: RequestState, open: Open
   if (request.id !== null) return await is(await readBackMessage(service, request, open, quietPeriodMs));
   const unknown = unknownOf(request, now, 'it was sent, and no answer came');
   if (unknown.kind === 'unknown' && unknown.isForGood) return await is(unknown);
+  const off = offBy(request, context.settings);
+  if (off !== undefined)
+    return await is({ kind: 'unknown', isForGood: false, detail: `${off}, so it is not asked again` });
   await sendAgain(context, request, open);
 }
 
@@ -214,6 +219,7 @@ export async function reconcileRequests(
   const context = (now: Requests): RequestContext => ({
     ...places,
     now,
+    settings,
     quietPeriodMs,
     underWay,
     tags: () => (tags ??= readTags(service)),

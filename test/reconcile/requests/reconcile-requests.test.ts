@@ -34,12 +34,16 @@ beforeEach(async () => {
 const insert = `insert into mirror.scheduled_messages (team_id, local_id, inbox_id, user_id, text, phone_number, execute_at)
   values (41, '${key}', 7, 1, 'Hello', '15550100', date_trunc('hour', now()) + interval '1 day')`;
 /** One run, in which the next writes go so. @returns why it is partial */
-async function run(next: readonly PlayedFault[] = [], still?: 'copy'): Promise<readonly string[]> {
+async function run(
+  next: readonly PlayedFault[] = [],
+  still?: 'copy',
+  schedule: 'unattended' | false = 'unattended',
+): Promise<readonly string[]> {
   faults = [...next];
   const notes = createRunNotes();
   const mirror = { requests: world.requests, requireLease: () => undefined };
   const places = { runId: 7n, service: played.service, mirror, notes, still };
-  await reconcileRequests(places as never, write, 600_000, false).catch((error: unknown) => {
+  await reconcileRequests(places as never, { ...write, schedule }, 600_000, false).catch((error: unknown) => {
     if (!(error instanceof Killed)) throw error;
   });
   return notes.reasons;
@@ -95,6 +99,16 @@ it('a create that is sent again and refused says nothing about the first: only a
   expect(await state()).toBe('waiting');
   expect(await run(['refused'])).toEqual([expect.stringContaining('musterd schedule resolve')]);
   expect(await state()).toBe('unknown');
+});
+
+it('a create is not sent again once nobody may schedule messages any more', async () => {
+  await learn('unique');
+  await world.as('anna', insert);
+  await run(['lost before']);
+  expect(await run([], undefined, false)).toEqual([expect.stringContaining('write.schedule is off')]);
+  expect([await state(), texts()]).toEqual(['waiting', []]);
+  expect(await run()).toEqual([]);
+  expect([await state(), texts()]).toEqual(['scheduled', ['Hello']]);
 });
 
 it('a create that is throttled when it is sent again stays open', async () => {
