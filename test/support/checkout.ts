@@ -28,13 +28,13 @@ export function copyCheckout(folder: string): void {
 
 /**
  * The environment of a command that a person types: the Node that runs the tests comes first, settings of
- * ours and of the npm that started the tests are gone, packages come from npm's cache where they are in it, and what this
- * machine trusts it trusts still.
+ * ours and of the npm that started the tests are gone, nothing says that this is CI, packages come from npm's cache where they
+ * are in it, and what this machine trusts it trusts still.
  */
 export function plainEnvironment(more: Readonly<Record<string, string>> = {}): Record<string, string> {
   const kept = Object.entries(process.env).filter(
     ([name]) =>
-      !/^(MUSTERD|DATABASE_URL|npm_(lifecycle|package|command|execpath|node|config_(strict|local|save))|VITEST|NODE_(?!EXTRA_CA_CERTS))/.test(
+      !/^(MUSTERD|DATABASE_URL|CI$|GITHUB_ACTIONS$|npm_(lifecycle|package|command|execpath|node|config_(strict|local|save))|VITEST|NODE_(?!EXTRA_CA_CERTS))/.test(
         name,
       ),
   );

@@ -29,7 +29,10 @@ describe('musterd emulator', () => {
     expect(env.get('MUSTERD_SECRET_KEY')).toBe(key);
     expect(env.get('MUSTERD_BASE_URL')).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(emulator.output().stdout).toMatch(/^(?:export \w+=.*\n)+$/);
-    const page = await (await fetch(/^Its page: (.*)$/m.exec(emulator.output().stderr)?.[1] ?? '')).text();
+    const its = await eventually('it tells its page', () =>
+      /^Its page: (.*)\n/m.exec(emulator.output().stderr),
+    );
+    const page = await (await fetch(its[1] ?? '')).text();
     expect(page).toContain('Harbour Street Clinic');
   });
 
