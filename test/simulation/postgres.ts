@@ -5,6 +5,7 @@
 import { EventEmitter } from 'node:events';
 import type { PGlite } from '@electric-sql/pglite';
 import type { Random } from '../../src/emulator/random.ts';
+import { type Names, nameStatement } from './prepared.ts';
 import { errorIn, greeting, message, messagesIn, rowsIn } from './wire.ts';
 import { asDatabase, type Process, type World } from './world.ts';
 
@@ -29,6 +30,14 @@ export interface Postgres {
   readonly onEnd: ((by: Process | undefined, isTelling: boolean) => void)[];
   /** Called before a unit is sent; what it returns is done instead of sending it at once. */
   onSend: ((by: Process, text: string) => 'send' | 'drop' | 'send and die') | undefined;
+}
+
+/** Postgres for one world, which keeps the plans of statements. */
+export interface PlanningPostgres extends Postgres {
+  /** The statements that the server was sent so far, with their parameters. */
+  readonly sent: readonly Buffer[];
+  /** Plays these statements, each rolled back, so that the server has their plans. @returns those that it knows by then */
+  rehearse(units: readonly Buffer[]): Names;
 }
 
 let server: { connect(socket: VirtualSocket): void } | undefined;
@@ -155,10 +164,11 @@ function tame(unit: Buffer): Buffer {
 
 const isCopy = (unit: Buffer) => /^\s*copy\s.*\sfrom\s+stdin/is.test(textOf(unit)) && unit[0] === 0x51;
 
-export function createPostgres(world: World, pglite: PGlite): Postgres {
+export function createPostgres(world: World, pglite: PGlite, names: Names): PlanningPostgres {
   const random: Random = world.random('database');
   const connections = new Set<Connection>();
   const resting: (() => void)[] = [];
+  const sent: Buffer[] = [];
   let owner: Connection | undefined;
   /** A COPY is given to the server with its data, in one piece. */
   let copying: { readonly of: Connection; readonly head: Buffer } | undefined;
@@ -166,8 +176,10 @@ export function createPostgres(world: World, pglite: PGlite): Postgres {
 
   const exec = (bytes: Uint8Array) => asDatabase(() => pglite.execProtocolRawSync(bytes));
   /** The messages of an answer but those for listeners, who get them. */
-  const execFor = (bytes: Uint8Array) => {
-    const messages = messagesIn(exec(bytes));
+  const execFor = (bytes: Buffer) => {
+    const named = nameStatement(bytes, names);
+    const messages = named.answer(messagesIn(exec(named.unit)));
+    if (named.unit !== bytes) sent.push(bytes);
     for (const { type, body, whole } of messages) {
       if (type !== 'A') continue;
       const channel = body.toString('utf8', 4, body.indexOf(0, 4));
@@ -176,6 +188,20 @@ export function createPostgres(world: World, pglite: PGlite): Postgres {
     return messages.filter(({ type }) => type !== 'A');
   };
   const ask: Postgres['ask'] = (sql) => rowsIn(execFor(message('Q', sql)));
+
+  function rehearse(units: readonly Buffer[]) {
+    const sequences = ask(
+      `select format('setval(%L, %s, %L)', schemaname || '.' || sequencename, coalesce(last_value, start_value), last_value is not null) from pg_sequences`,
+    );
+    ask('begin; set local search_path = pg_catalog, pg_temp');
+    for (const unit of units) {
+      ask('savepoint before');
+      execFor(unit);
+      ask('rollback to before');
+    }
+    ask(`rollback; select ${sequences.join(', ')}`);
+    return names;
+  }
 
   function pump() {
     if (isPumping) return;
@@ -300,8 +326,10 @@ export function createPostgres(world: World, pglite: PGlite): Postgres {
       world.after(0.3 + random.fraction(), () => socket.emit('connect'), process);
     },
   };
-  const made: Postgres = {
+  const made: PlanningPostgres = {
     ask,
+    sent,
+    rehearse,
     atRest: (work) => {
       resting.push(work);
       pump();

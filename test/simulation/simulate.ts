@@ -6,7 +6,7 @@ import { createTeams } from '../../src/emulator/create-teams.ts';
 import { type PlayedTeam, putUser } from '../../src/emulator/played-team.ts';
 import type { RunGroup } from '../../src/model/run-group.ts';
 import { type Commands, createCommands } from './commands.ts';
-import type { prepare } from './ground.ts';
+import type { Ground } from './ground.ts';
 import { createInvariants, type Invariants, Violation } from './invariants.ts';
 import { columns, createPeople, keyOf, type People } from './people.ts';
 import { drawPlan, type Plan } from './plan.ts';
@@ -24,8 +24,6 @@ export interface Played {
   readonly counts: Readonly<Record<'events' | 'runs' | 'requests' | 'pushes' | 'crashes' | 'edits', number>>;
   readonly checked: ReadonlyMap<string, number>;
 }
-
-type Ground = Awaited<ReturnType<typeof prepare>>;
 
 /** A team, and who and what there is around it. */
 interface Side {
