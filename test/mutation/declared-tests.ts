@@ -1,5 +1,22 @@
 /** What `vitest` is to the tests where mutants are played: they are declared here, and its `expect` is its own. */
+import { globSync } from 'node:fs';
+
 export { expect, vi } from 'vitest';
+
+/** They take long, since they look at how long many users take, or need a Postgres. */
+const leftOut = [
+  'turns',
+  'push-pace',
+  'many-users',
+  'requests/reconcile-requests',
+  'requests/random-requests',
+].map((name) => `test/reconcile/${name}.test.ts`);
+
+/** The tests of the decisions and of the nouns, which need nothing but values. */
+export const testFiles = (): readonly string[] =>
+  globSync('test/{reconcile,model}/**/*.test.ts')
+    .filter((file) => !leftOut.includes(file))
+    .toSorted();
 
 export interface DeclaredTest {
   readonly id: string;

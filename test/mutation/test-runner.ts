@@ -3,7 +3,7 @@
  * into one process, and a mutant is played by those alone that reach it, the quickest first: a mutant takes some
  * milliseconds, where a run of vitest takes a second and a half.
  */
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -20,19 +20,15 @@ import {
   toMutantRunResult,
 } from '@stryker-mutator/api/test-runner';
 import fc from 'fast-check';
-import { type DeclaredTest, declaredBy } from './declared-tests.ts';
-
-/** They look at how long many users take, and take long themselves. */
-const slow = ['turns', 'push-pace', 'many-users'].map((name) => `test/reconcile/${name}.test.ts`);
+import { type DeclaredTest, declaredBy, testFiles } from './declared-tests.ts';
 
 const tookFile = 'took.json';
 
 const context: InstrumenterContext = {};
 
 async function loadTests(): Promise<readonly DeclaredTest[]> {
-  const files = globSync('test/{reconcile,model}/**/*.test.ts').filter((file) => !slow.includes(file));
   const tests: DeclaredTest[] = [];
-  for (const file of files.toSorted()) {
+  for (const file of testFiles()) {
     tests.push(...(await declaredBy(file, () => import(pathToFileURL(join(process.cwd(), file)).href))));
   }
   return tests;

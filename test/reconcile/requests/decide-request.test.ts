@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { MessageState, RequestHold, RequestState, Requests } from '../../../src/model/requests.ts';
 import {
   decideRequest,
@@ -60,7 +60,7 @@ const decided = (request: RequestState, settings = write, known = now, sent = no
 };
 
 describe('a message', () => {
-  test.each<[string, RequestState, RequestSettings, string]>([
+  it.each<[string, RequestState, RequestSettings, string]>([
     ['is held for a review', message, write, 'review'],
     ['held before waits, though messages go unattended', { ...message, hold: held() }, unattended, 'nothing'],
     [
@@ -211,7 +211,7 @@ describe('a message', () => {
 });
 
 describe('a tag, and a conversation that was read', () => {
-  test.each<[string, RequestState, RequestSettings, string]>([
+  it.each<[string, RequestState, RequestSettings, string]>([
     ['go', tag, write, 'create'],
     ['go', read, write, 'create'],
     ['wait if nobody may write them', tag, { ...write, tags: false }, 'wait'],
