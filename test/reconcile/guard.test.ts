@@ -110,6 +110,9 @@ const planOf = <P extends UserPlan>(plans: readonly P[], id: Id) => plans.find((
 /** New emails for so many users, from the 11th on. */
 const many = (count: number): Record<number, Partial<MirrorUser>> =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [i + 11, { email: `new${i}@example.com` }]));
+/** The email of user 3 for as many. */
+const sharing = (count: number) =>
+  Object.fromEntries(Object.keys(many(count)).map((id) => [id, { email: emailOf(3n) }]));
 /** A field of user 2 or another as it is held in a batch. */
 const holdOf = (id: Id, mirror: FieldValue, more: Partial<Hold> = {}): Hold => {
   const field = more.field ?? 'email';
@@ -477,11 +480,10 @@ describe('a batch', () => {
     expect(first.writes.holds.map(({ hold }) => hold.batch)).toEqual(
       first.waiting.map(() => first.batches[0]),
     );
-    const shared = Object.fromEntries(Object.keys(many(9)).map((id) => [id, { email: emailOf(3n) }]));
-    const { batches, stopped, writes } = judge({ edits: shared });
+    const { batches, stopped, writes } = judge({ edits: sharing(9) });
     expect([batches, stopped]).toEqual([[], true]);
     expect(writes.holds.map(({ id, hold }) => [id, hold.field, hold.batch])).toEqual(
-      Object.keys(shared).map((id) => [BigInt(id), 'email', undefined]),
+      Object.keys(sharing(9)).map((id) => [BigInt(id), 'email', undefined]),
     );
     const later = judge({ edits: many(8), held: heldBy(first) });
     expect(later).toMatchObject({
@@ -502,6 +504,7 @@ describe('a batch', () => {
     ['a part of it waits, the rest is within the limits', many(2), false, many(9), 'no', 2],
     ['another user waits', another, false, { ...another, ...many(9) }, 'yes, and the run goes on', 10],
     ['another user waited', another, false, many(9), 'yes, and the run goes on', 9],
+    ['another user waits, and many are held alone', another, false, { ...another, ...sharing(9) }, 'no', 1],
     ['what waited was taken back', many(9), true, {}, 'no', 0],
   ])('is told of when %s', (_, before, isOld, edits = {}, told, waits) => {
     const held = heldBy(guard(viewOf({ edits: before }), { ...settings, maxRows: 0, maxShare: 0 }));
@@ -513,6 +516,30 @@ describe('a batch', () => {
         : 'yes, and the run goes on';
     expect({ told: said, waits: verdict.waiting.length }).toEqual({ told, waits });
     expect(verdict.stopped && !verdict.isNews).toBe(false);
+  });
+
+  it('is told of where each of many users has a new edit beside one that goes back to its batch', () => {
+    const conflicts = Object.entries(many(9)).map(([id, { email = null }]) => [
+      id,
+      [holdOf(BigInt(id), email, { reason: 'conflict', service: 'web@example.com' })],
+    ]);
+    const phones = Object.entries(many(9)).map(([id, edit]) => [id, { ...edit, phone: `1555030${id}` }]);
+    const verdict = judge({
+      edits: { ...another, ...Object.fromEntries(phones) },
+      held: { 30: [holdOf(30n, another[30].email)], ...Object.fromEntries(conflicts) },
+    });
+    expect(verdict).toMatchObject({ stopped: false, isNews: true });
+  });
+
+  it('is another one where the same edits were made at another time', () => {
+    const view = viewOf({ edits: many(9) });
+    const batchesAt = (madeMs: number) => {
+      const edits = { email: { id: 5n, madeMs, isSince: true } };
+      const states = view.states.map((state) => ({ ...state, edits }));
+      const plans = states.map((state) => planUser(state, { ...member, id: state.id }, holdAll));
+      return guard({ ...view, states, plans }, settings).batches;
+    };
+    expect(batchesAt(1)).not.toEqual(batchesAt(2));
   });
 
   const web = { 11: { email: 'web@example.com' } };
@@ -577,14 +604,14 @@ describe('a batch', () => {
     ]);
   });
 
-  it('of another day tells of how many of it still wait, and of a few more nobody is told', () => {
+  it('of another day tells of how many of it still wait, and of as many more as one run may push to nobody is told', () => {
     const first = judge({ edits: many(9) });
     const pushedToday = new Set(Array.from({ length: 19 }, (_, at) => BigInt(at + 20)));
-    const fresh = { 2: { email: 'a@example.com' }, 3: { email: 'b@example.com' } };
+    const fresh = Object.fromEntries([2, 3, 4, 5, 6, 7, 8, 9].map((id) => [id, { phone: `1555020${id}` }]));
     const later = judge({ edits: { ...many(9), ...fresh }, held: heldBy(first), history: { pushedToday } });
     expect(later).toMatchObject({ stopped: false, isNews: false });
     expect(later.refused).toEqual([
-      '21 of 40 users would have been pushed within a day, more than 50 %',
+      '27 of 40 users would have been pushed within a day, more than 50 %',
       '9 users of an earlier batch wait for a decision',
     ]);
   });
@@ -688,6 +715,17 @@ describe('the brakes', () => {
         held: { 2: role(2n, 1n) },
       },
       [[1, 'roleId']],
+    ],
+    [
+      'while another’s promotion goes back to its batch',
+      {
+        edits: { 1: demoted, 2: { roleId: 1n } },
+        held: { 2: role(2n, 1n, { reason: 'conflict', service: 5n }) },
+      },
+      [
+        [1, 'roleId'],
+        [2, 'roleId'],
+      ],
     ],
     ['that a person resolved', { edits: { 1: demoted }, held: { 1: role(1n, 4n, resolved) } }, []],
   ])('on the role of %s', (_, given, expected) => {
