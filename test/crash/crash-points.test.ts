@@ -21,6 +21,7 @@ interface Asked {
   readonly how?: Way;
   readonly from?: string;
   readonly to?: string;
+  readonly every?: string;
 }
 const asked = process.env['CRASH'] === undefined ? undefined : (JSON.parse(process.env['CRASH']) as Asked);
 /** Ms after which all points of a command have hung. */
@@ -78,20 +79,24 @@ describe('a process that ends at any point', () => {
     return points;
   };
 
-  /** All of its points, or those from one to another. */
-  const playAll = async (command: Command, how: Way, { from = '1', to }: Asked) => {
+  /** All of its points, or those from one to another, or every so many of these. */
+  const playAll = async (command: Command, how: Way, { from = '1', to, every = '1' }: Asked) => {
     const scene = await scenes[command](theatre);
     const all = (await play(scene, how, 0)).length;
     const last = Math.min(all, Number(to ?? all));
-    let failed = 0;
-    for (let at = Number(from); at <= last; at += 1) {
+    let [played, failed] = [0, 0];
+    for (let at = Number(from); at <= last; at += Number(every)) {
+      played += 1;
       await play(scene, how, at).catch((error: Error) => {
         failed += 1;
         writeSync(1, `${command}, ${error.message}\n`);
       });
-      if (at % 50 === 0) writeSync(1, `${command}, ${how}: ${at} of ${all}\n`);
+      if (played % 50 === 0) writeSync(1, `${command}, ${how}: ${at} of ${all}\n`);
     }
-    writeSync(1, `${command}, ${how}: points ${from} to ${last} of ${all}, ${failed} failed\n`);
+    writeSync(
+      1,
+      `${command}, ${how}: ${played} points from ${from} to ${last} of ${all}, ${failed} failed\n`,
+    );
     return failed;
   };
 

@@ -1,6 +1,6 @@
 /**
- * `npm run crash -- [--command reconcile] [--how kill] [--from 1] [--to 99]` ends commands at all of their points, or at
- * these, and says how many it were; see `crash-points.test.ts`.
+ * `npm run crash -- [--command reconcile] [--how kill] [--from 1] [--to 99] [--every 4]` ends commands at all of
+ * their points, or at these, and says how many it were; see `crash-points.test.ts`.
  */
 import { spawn } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -11,6 +11,7 @@ const { values } = parseArgs({
     how: { type: 'string' },
     from: { type: 'string' },
     to: { type: 'string' },
+    every: { type: 'string' },
   },
 });
 const vitest = spawn('npx', ['vitest', 'run', 'test/crash/crash-points.test.ts'], {
