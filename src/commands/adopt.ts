@@ -23,7 +23,7 @@ function readAs({ asCopy = false, also = false }: AdoptOptions): AdoptAs {
   return also ? 'also' : 'home';
 }
 
-/** For scripts, with the words of `musterd status`. */
+/** The placing as JSON for scripts, in the words of `musterd status`. */
 export const placeInJson = ({ verdict, known, here, until }: Placing): object => ({
   verdict,
   at: here.address.at,

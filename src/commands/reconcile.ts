@@ -122,7 +122,7 @@ function printRefusal(
   { batches, reasons, users, stopped, what: kind, isReview }: NonNullable<RunReport['refusal']>,
 ): void {
   const line = (text: string) => printLine(context.out, `  ${text}`);
-  // What an earlier run had sent was read back before, and may be included in the counts.
+  // These counts may include what an earlier run had sent, because that is read back first.
   const what = stopped
     ? 'the run ended there: nothing was pulled, and nothing new was sent'
     : 'the run went on with everything else';

@@ -9,7 +9,7 @@ import { codeOfSettled } from './show-settled.ts';
 
 const kinds = { tag: 'tag', message: 'message', conversation_read: 'conversation' } as const;
 
-/** What a run would do, or what there is. */
+/** The kind of a request: what a run would do about it, or else what it is. */
 function whatOf({ field, id, state, cancels }: ShownRequest): string {
   if (field !== 'message' || (state !== 'waiting' && state !== 'held')) return kinds[field];
   return cancels ? 'cancel' : id === null ? 'create' : 'replace';
@@ -52,7 +52,7 @@ export const needsPerson = (request: ShownRequest): boolean => {
   return isHeld || needs_approval || isUnknown(request);
 };
 
-/** What a person has to do now; several requests can wait for the same. */
+/** Says what a person has to do now. Several requests can wait for the same thing. */
 function askedOf(request: ShownRequest): string | null {
   const { field, state, batch, local_id } = request;
   if (isUnknown(request))
@@ -99,7 +99,7 @@ export function printRequestsInMarkdown({ out }: Context, requests: readonly Sho
   }
 }
 
-/** What was written and what becomes of it. @returns 3 if it is known that a person has to decide */
+/** Shows what was written and what becomes of it. @returns 3 if it is known that a person has to decide */
 export function showWritten(context: Context, { requests, states }: WrittenRequests): ExitCode {
   if (context.json) printJson(context, { requests });
   else if (requests.length === 0)

@@ -49,7 +49,7 @@ export function rivalsIn(
     }));
 }
 
-/** For a value that came from a file, the setting that names the file. */
+/** The setting that names the file, if the value came from one. */
 export function settingOf(path: Path, settings: RawSettings): Path {
   const pair = pairs.find(({ value }) => value.every((key, at) => key === path[at]));
   return pair !== undefined && hasSetting(settings, pair.file) ? pair.file : path;

@@ -1,4 +1,4 @@
-/** What may be written besides users. Nothing is, unless somebody sets it. */
+/** The settings for what may be written besides users. By default nothing may. */
 import { flag, flagOr, timeZone } from './values.ts';
 
 export const writeSettings = {

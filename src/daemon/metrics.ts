@@ -32,7 +32,7 @@ export type MeteredRunEvent =
 export interface MeteredRun {
   readonly groups: readonly RunGroup[];
   readonly outcome: string;
-  /** By kind. There are none if the run ended early. */
+  /** The numbers by kind. There are none if the run ended early. */
   readonly counts?: Readonly<Record<string, number | undefined>>;
   /** Absent if it was not measured. */
   readonly durationMs?: number;

@@ -61,7 +61,7 @@ function settingsOf(configs: readonly Config[], log: Log) {
 const { team, users, updateUsers, contactCount } = operations;
 const operationsOfRuns = [team, users, updateUsers, ...listedOperations, contactCount];
 
-/** What each scrape reads, for the teams that there are then. */
+/** The queries of a scrape, about the teams that are served at that moment. */
 const readsOf = (db: Database, now: () => ReturnType<typeof settingsOf>) => ({
   readHeld: () => readHeldByReason(db.kysely, now().teams),
   readRefused: () => readUsersInBatches(db.kysely, now().teams),

@@ -16,7 +16,7 @@ const misnamed = [
   'nodejs_active_resources_total',
 ];
 
-/** What is as it is now, read at each scrape. */
+/** Gauges show the present state, which is read at each scrape. */
 function createGauges(registry: Registry) {
   const gauge = <T extends string>(name: string, help: string, ...labelNames: T[]) =>
     new Gauge({ name: `${prefix}${name}`, help, labelNames, registers: [registry] });

@@ -18,7 +18,7 @@ export interface ScrapeOptions {
   >;
   /** Number of users in plans that the guard refused, by team. A team without such a plan is absent. */
   readonly readRefused?: () => Promise<readonly { readonly team: string; readonly users: number }[]>;
-  /** What people ask for besides edits of users, and is not over. */
+  /** Counts the tags, messages and read conversations that people ask for and that are not over. */
   readonly readRequests?: () => Promise<readonly RequestCount[]>;
   readonly readRate?: () => Promise<readonly { readonly team: string; readonly tokens: number }[]>;
   /** Whether this is where the mirror is at home. */

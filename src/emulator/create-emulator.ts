@@ -43,7 +43,7 @@ export interface Emulator extends Hooks {
   clearFaults(): void;
   /** Carries out the writes that the fault `late` holds back. */
   applyLateWrites(): void;
-  /** What all teams are now, as a value for JSON. */
+  /** The present state of all teams, as a value for JSON. */
   snapshot(): Snapshot;
   /** Makes all teams what they were. Throws an Error if the snapshot is of other teams. */
   restore(snapshot: Snapshot): void;

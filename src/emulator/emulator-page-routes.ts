@@ -8,7 +8,7 @@ import { parseVariants, variantNames } from './variants.ts';
 
 type FormAct = (control: Control, fields: URLSearchParams) => void;
 
-/** What the forms of the page do, by the value of their field `act`. */
+/** The acts of the page's forms, by the value of their field `act`. */
 const formActs: Readonly<Record<string, FormAct>> = {
   'fault-on': ({ world }, fields) => {
     const settings = (fields.get('settings') ?? '').trim();

@@ -132,7 +132,7 @@ export function faultSettings(kind: FaultKind): string {
     .join(', ');
 }
 
-/** For people: "musterd emulator --list". */
+/** The list for people: "musterd emulator --list". */
 export function describeMatches(): string {
   const lines = Object.entries(faultMatches).map(([name, means]) => `  ${name.padEnd(8)} ${means}`);
   const example = '--fault status,code=502,path=/v1/tags,at=3,times=2';

@@ -73,7 +73,7 @@ export interface DeliveryRecord {
   readonly scheduleId: number;
   readonly localId: string | undefined;
   readonly inboxId: number;
-  /** A phone as it was sent, or `conversation 7`, `list 3`: the emulator knows of neither whom they hold. */
+  /** A phone number as it was sent, or `conversation 7` or `list 3`: the emulator does not know who is in these. */
   readonly recipient: string;
   /** The time at which it was due. */
   readonly at: string;

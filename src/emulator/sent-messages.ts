@@ -5,7 +5,7 @@ import { parseMoment } from './show-timestamp.ts';
 /** The keys of a ScheduleRequest that say whom it is for (interface.md, note 3). */
 const targetKeys = ['phone_number', 'conversation_id', 'list_id', 'targets'] as const;
 
-/** Those of them that a request fills. */
+/** The keys among them that a request fills in. */
 export function targetFamilies(
   request: Readonly<Record<string, unknown>>,
 ): readonly (typeof targetKeys)[number][] {

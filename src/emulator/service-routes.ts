@@ -8,7 +8,7 @@ import { answerRequest } from './answer-request.ts';
 import { send } from './write-answer.ts';
 import type { EmulatorWorld } from './world.ts';
 
-/** What the request log keeps of an answer, in characters. */
+/** How many characters of an answer the request log keeps. */
 const shownLength = 2000;
 
 /**

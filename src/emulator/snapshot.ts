@@ -1,8 +1,8 @@
 import { createTeam, putUser, type PlayedTeam, type UserRecord } from './played-team.ts';
 
 /**
- * All that the service knows of its teams, as a value for JSON. Faults, variants and the clock are no part of it, and
- * what a team looks like in it belongs to the format.
+ * All that the service knows of its teams, as a value for JSON. Faults, variants and the clock are not part of it.
+ * How a team is written in it is part of the format.
  */
 export interface Snapshot {
   readonly format: string;
@@ -25,7 +25,7 @@ type StoredTeam = Pick<PlayedTeam, Plain | 'conversationsRead' | 'deliveries'> &
     readonly segments: readonly (readonly [string, number])[];
   };
 
-/** Rows in the order of their ids: what is the same twice is the same text. */
+/** Takes a snapshot with the rows in the order of their ids, so that equal teams have equal texts. */
 export function takeSnapshot(teams: readonly PlayedTeam[]): Snapshot {
   return structuredClone({ format, teams: teams.map(store) });
 }

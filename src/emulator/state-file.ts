@@ -69,7 +69,7 @@ export function keepStateFile(path: string, teams: readonly PlayedTeam[]): () =>
   };
 }
 
-/** As JSON with a line for each row, so that the diff of a change is the rows that changed. */
+/** The state as JSON with one line per row, so that a diff shows only the rows that changed. */
 function inLines({ format, teams }: Snapshot): string {
   const blocks = teams.map((team) => {
     const lines = Object.entries(team).map(([key, value]: readonly [string, unknown]) => {

@@ -36,7 +36,7 @@ export const tagEndpoints: readonly Endpoint[] = [
   }),
 ];
 
-/** What two tags of one name share. */
+/** The key that two tags share if the service takes them for the same tag. */
 const tagKeys: Readonly<Record<Variants['tag-names'], (name: string) => string>> = {
   exact: (name) => name,
   'any-case': (name) => name.toLowerCase(),

@@ -60,7 +60,7 @@ export interface TeamControl {
 
   /** Sets the count of all contacts, or of those that a pagination body selects. */
   setContacts(count: number, body?: Readonly<Record<string, unknown>>): void;
-  /** What a client sends after `Bearer`: a new token of the first API Secret, or else the legacy key. */
+  /** The credential that a client sends after `Bearer`: a new token of the first API Secret, or else the legacy key. */
   token(): string;
   /** Throws if there are two already (interface.md, Rotation). */
   addSecret(secret: TeamSecret): void;

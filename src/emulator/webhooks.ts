@@ -4,8 +4,8 @@ import type { PlayedTeam } from './played-team.ts';
 import { sendDueMessages } from './sent-messages.ts';
 
 /**
- * An event as it is sent. The interface says that there are events, and shows neither their kinds nor their shapes:
- * these are the emulator's own, of what it knows to happen to messages and conversations.
+ * An event as it is sent. The interface says that there are events, and shows neither their kinds nor their shapes.
+ * These are the emulator's own, about whatever happens to messages and conversations here.
  */
 export interface WebhookEvent {
   readonly id: string;
@@ -24,11 +24,11 @@ export interface SentWebhook {
 }
 
 export interface Webhooks {
-  /** Those that were answered or have failed, the newest last. */
+  /** The events that were answered or have failed, the newest last. */
   readonly sent: readonly SentWebhook[];
-  /** Begins to send; what has happened before is not told. */
+  /** Begins to send. Events from before are not sent. */
   start(): void;
-  /** Counts what the teams have by now as told, as after a restore. */
+  /** Treats everything that the teams have by now as sent, as after a restore. */
   skip(): void;
   /** Sends nothing more. */
   close(): void;

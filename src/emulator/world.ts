@@ -24,7 +24,7 @@ export interface EmulatorWorld {
   variants: Variants;
 }
 
-/** Gives the teams the content of the snapshot; what was to come of the one before does not come. */
+/** Gives the teams the content of the snapshot, and drops the late writes and events that were still to come. */
 export function restoreWorld(world: EmulatorWorld, snapshot: unknown): void {
   restoreSnapshot(world.teams, snapshot);
   world.late.clear();

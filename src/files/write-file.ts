@@ -24,8 +24,8 @@ async function placeOf(path: string): Promise<Place> {
     const named = await lstat(path);
     const isOurs = ({ uid }: Stats) => uid === 0 || uid === process.geteuid?.();
     const isLink = named.isSymbolicLink();
-    // In a folder that several people share, a link or a pipe of somebody else would choose where it is written, and a
-    // file of theirs who may read it.
+    // In a folder that several people share, somebody else's link or pipe would decide where the text is written, and
+    // somebody else's file would decide who may read it.
     if (!named.isFile() && !isOurs(named))
       throw new MusterdError('usage', `${path} is a ${isLink ? 'link' : 'pipe'} that somebody else made`, {
         hint: 'Name the file itself, or another one.',

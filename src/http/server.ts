@@ -152,9 +152,10 @@ function notFound(
 function guard(app: FastifyInstance, { page, log }: HttpOptions, onLoopback: boolean): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headers);
-    // Whatever the content type of a body, nobody looks at it.
+    // The content type of a body does not matter, because nobody reads the body.
     request.raw.headers['content-type'] = 'application/octet-stream';
-    // With two names, or another one in the address itself, a proxy between us and the client may have checked either.
+    // A request may name a second host, or another one in its address, and a proxy between us and the client may have
+    // checked either.
     if (request.raw.headersDistinct['host']?.[1] !== undefined || !request.url.startsWith('/'))
       return await reply.code(400).send({ error: 'bad request' });
     if (onLoopback && !isOurName(request.headers.host)) {

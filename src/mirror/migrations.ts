@@ -41,8 +41,7 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
       return { applied: await migrateWithin(tx, files) };
     }, LIMITS);
   try {
-    // The lock is one that takes a right, because anybody may take an advisory lock, and it is taken only if there is
-    // something to do.
+    // The lock needs a right, because anybody may take an advisory lock. It is taken only if there is work to do.
     const isDone = missingOf(files, await readApplied(db.kysely)).length === 0;
     if (isDone && (await rolesWithoutRights(db.kysely)).length === 0) return { applied: [] };
     return await unlessOvertaken(migrateAll);

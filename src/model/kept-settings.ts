@@ -18,13 +18,13 @@ export interface KeptSettings {
 
 const nothing: Writes = { tags: false, schedule: false, conversations: false, timezone: 'UTC' };
 
-/** As the database keeps them: nothing is written that nobody has allowed. */
+/** The settings as the database keeps them. What nobody has allowed is not allowed. */
 export const keptFrom = (fourEyes: boolean, writes: Partial<Writes>): KeptSettings => ({
   fourEyes,
   writes: { ...nothing, ...writes },
 });
 
-/** The second of these, as far as it allows no more than the first. */
+/** The wanted settings, as far as they allow no more than the kept ones. */
 export function stricterOf(kept: KeptSettings, wanted: KeptSettings): KeptSettings {
   const schedules = [kept.writes.schedule, wanted.writes.schedule];
   return {

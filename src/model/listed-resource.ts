@@ -48,7 +48,7 @@ export const isKept = ({ columns, byRow = [] }: ListedResource, column: string):
 export const isJson = (kind: ColumnKind | undefined): boolean =>
   kind === 'texts' || kind === 'ids' || kind === 'object';
 
-/** What the service keeps for itself about a row: the reports do not show it. */
+/** Columns that the service keeps for its own use: the reports do not show them. */
 const bookkeeping = new Set(['op', 'rev', 'tid', 'uid']);
 
 /** The columns that the reports show. */

@@ -1,4 +1,4 @@
-/** A message to be scheduled, with the names of our own (interface.md, Endpoints, notes 3 and 4). */
+/** A message to be scheduled, with our own names (interface.md, Endpoints, notes 3 and 4). */
 import type { Id } from './id.ts';
 import type { SendOptions } from './service-request.ts';
 
@@ -42,7 +42,7 @@ export interface ScheduleRequest {
   readonly _?: number;
 }
 
-/** When the service sends messages: on full minutes of this grid, and so many minutes ahead. */
+/** When the service sends messages: on full minutes of this grid, and at least this many minutes ahead. */
 export interface ScheduleTimes {
   readonly gridMinutes: number;
   readonly marginMinutes: number;

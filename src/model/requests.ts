@@ -26,12 +26,12 @@ export interface RequestCount {
   readonly sinceMs: number;
 }
 
-/** What is asked for, by the columns that people write; `null`: that there be nothing. */
+/** What is asked for, by the columns that people write; `null` if it is to be cancelled. */
 export type Wanted = Readonly<Record<string, unknown>>;
 
 export type RequestReason = 'review' | 'limit' | 'unsupported' | 'refused' | 'conflict' | 'asked';
 
-/** Why it waits for a person, and what they decided; `spent`: it is being sent under that. */
+/** Why it waits for a person, and what the person decided; `spent` if it is being sent under that decision. */
 export interface RequestHold {
   readonly reason: RequestReason;
   readonly decision: 'approved' | 'spent' | 'rejected' | null;
@@ -42,7 +42,7 @@ export interface RequestHold {
 /** A request that was written down before it was sent, and whose outcome is not known yet. */
 export interface OpenRequest {
   readonly changeId: Id;
-  /** `null`: a cancel. */
+  /** `null` for a cancel. */
   readonly sent: Wanted | null;
   readonly edit: Id;
   /** Whether it may have left. */
@@ -55,27 +55,27 @@ export interface OpenRequest {
 export interface RequestState {
   readonly kind: RequestKind;
   readonly localId: string;
-  /** The service's id; `null`: it has none yet. */
+  /** The service's id; `null` if it has none yet. */
   readonly id: Id | null;
   readonly wanted: Wanted | null;
-  /** What the service has of it, as far as is known; `null`: nothing. */
+  /** What the service has of it, as far as is known; `null` if it has nothing. */
   readonly base: Wanted | null;
-  /** The edit that lasts; `null`: both sides agree. */
+  /** The edit that lasts; `null` if both sides agree. */
   readonly edit: Id | null;
   /** The transaction that made it. */
   readonly transaction: string | null;
   readonly hold: RequestHold | null;
   readonly open: OpenRequest | null;
-  /** Of a message: what is known of its time, its recipients and its day; `null` of anything else. */
+  /** What is known of a message's time, recipients and day; `null` if it is not a message. */
   readonly message: MessageState | null;
 }
 
 export interface MessageState {
-  /** How many get it; `null`: nobody here knows. */
+  /** How many people get it; `null` if nobody here knows. */
   readonly recipients: number | null;
   /** Ms until its time, by the database's clock. */
   readonly dueInMs: number;
-  /** The same of what the service has; `null`: it has nothing. */
+  /** The same for what the service has; `null` if it has nothing. */
   readonly baseDueInMs: number | null;
   /** The day on which it is due, in the team's zone. */
   readonly day: string;
@@ -88,12 +88,12 @@ export interface Requests {
   readonly all: readonly RequestState[];
   /** Tags that were made within a day. */
   readonly newTags: number;
-  /** What a repeated `local_id` does; `null`: nobody has tried. */
+  /** What a repeated `local_id` does; `null` if nobody has tried. */
   readonly localIds: 'unique' | 'ignored' | 'refused' | null;
   readonly times: ScheduleTimes;
 }
 
-/** What became of a request that was sent, or was to be. */
+/** The outcome of a request that was sent, or was about to be. */
 export type RequestOutcome =
   /** It had its effect. @property id of what there is now; @property answer what the service said */
   | { readonly kind: 'confirmed'; readonly id: Id | null; readonly answer: string | null }
@@ -124,11 +124,11 @@ export interface RequestToHold {
   readonly request: RequestState;
   readonly reason: RequestReason;
   readonly detail: string;
-  /** What it is approved or rejected by; `null`: it has to be edited, or decided on the service. */
+  /** The hash by which it is approved or rejected; `null` if it has to be edited, or decided on the service. */
   readonly batch: string | null;
 }
 
-/** A message as the service shows it: by the columns that it tells of. */
+/** A message as the service shows it, by the columns that it shows. */
 export interface ShownMessage {
   readonly shown: Wanted;
   readonly raw: Readonly<Record<string, unknown>>;
@@ -167,7 +167,7 @@ function targetInWords(wanted: WantedColumns, others: string): string {
   return one ?? (more.length === 0 ? first : `${more.length + 1} ${others}`);
 }
 
-/** What is asked for in short, as in `mirror.field_text()`. `undefined`: this is no request. */
+/** What is asked for in short, as in `mirror.field_text()`; `undefined` if this is no request. */
 export function wantedInWords(wanted: WantedColumns): string | undefined {
   const { tag, text = '', template_id, execute_at, inbox_id } = wanted;
   if (tag !== undefined) return tag;
@@ -188,7 +188,7 @@ export const schedulingTopic = 'schedule';
 export interface Scheduling {
   /** What a repeated `local_id` does: no second message, a second one, or an error. */
   readonly local_ids?: 'unique' | 'ignored' | 'refused';
-  /** They are due at full multiples of this, and at least so far ahead. */
+  /** Messages are due on full multiples of the grid, and at least the margin ahead. */
   readonly grid_minutes?: number;
   readonly margin_minutes?: number;
 }

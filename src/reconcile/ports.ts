@@ -112,11 +112,12 @@ export interface MirrorPort {
   /** Collects the rows of a listing, to be compared or applied. */
   gatherListing(resource: ListedResource): GatheredListing;
   /**
-   * As many of these rows: they lack what is read row by row, and are new, changed, or lack it in the mirror as well.
-   * @param after the id behind which they begin; those up to it come last
+   * At most this many of these rows, namely those that are new or changed, or whose columns that are read row by row
+   * the mirror lacks as well.
+   * @param after the rows behind this id come first, and those up to it last
    */
   readLackingRows(rows: GatheredListing, most: number, after: Id): Promise<readonly ListedRow[]>;
-  /** What a refresh would do. Writes nothing. */
+  /** Tells what a refresh would do, and writes nothing. */
   compareListing(rows: GatheredListing): Promise<RefreshResult>;
   /** Tells which of these users got no answer to their last push. */
   readUnanswered(ids: readonly Id[]): Promise<ReadonlySet<Id>>;
@@ -130,14 +131,14 @@ export type SnapshotPort = Omit<MirrorPort, 'inSnapshot'>;
 
 /** The requests of one team. Each write is one transaction under the lease. */
 export interface RequestMirror {
-  /** Whether there are any that are not over, as it was when the run began. */
+  /** Whether any were not over when the run began. */
   areThere(): Promise<boolean>;
   read(): Promise<Requests>;
-  /** Calls messages past whose time has come. */
+  /** Marks messages as past if their time has come. */
   passTime(): Promise<void>;
-  /** Messages that the service has, those due soonest first. */
+  /** Messages that the service has, the ones due soonest first. */
   readDue(most: number): Promise<readonly { readonly localId: string; readonly id: Id }[]>;
-  /** Takes what the service shows of a message; `null`: it has it no longer. */
+  /** Takes over what the service shows of a message; `null` if it no longer has it. */
   applyShown(localId: string, found: ShownMessage | null): Promise<void>;
   hold(held: RequestToHold): Promise<void>;
   /** Ends a message whose time has come before it was sent. */
@@ -146,7 +147,7 @@ export interface RequestMirror {
   open(request: RequestState): Promise<OpenRequest | null>;
   /** Called right before each write. @returns whether it may leave */
   markSent(request: RequestState, open: OpenRequest): Promise<boolean>;
-  /** The same for what may have left before. */
+  /** The same for a request that may have left before. */
   markSentAgain(open: OpenRequest): Promise<boolean>;
   apply(result: AnsweredRequest): Promise<void>;
 }

@@ -26,7 +26,7 @@ import type { GatheredListing, MirrorPort, MirrorWriter, ServicePort } from './p
 export interface Refreshable {
   readonly resource: ListedResource;
   readonly list: (options: ListingOptions<ListedRow>) => Promise<Listing<ListedRow>>;
-  /** Asks for the one row; `null`: there is none. `undefined` where the interface has no such call. */
+  /** Asks for one row; the result is `null` if there is none. Absent if the interface has no such call. */
   readonly row: ((id: Id) => Promise<ListedRow | null>) | undefined;
 }
 
@@ -56,7 +56,7 @@ interface Read {
   readonly others: readonly RejectedRow[];
 }
 
-/** Lets rows pass that are of this team, or do not say of which. */
+/** Keeps the rows that are of this team, or do not say of which. */
 function onlyOwn({ name, columns }: ListedResource, teamId: Id, rows: GatheredListing) {
   const column = Object.keys(columns).find((one) => columns[one] === 'team');
   const others = new Map<Id, RejectedRow>();
@@ -79,7 +79,7 @@ function onlyOwn({ name, columns }: ListedResource, teamId: Id, rows: GatheredLi
   return { sink, others: () => [...others.values()] };
 }
 
-/** Reads a listing page by page: no more of its rows than a page is in hand at once. */
+/** Reads a listing page by page, with no more than one page of its rows in memory. */
 async function withListing<R>(
   { resource, list }: Refreshable,
   mirror: MirrorPort,
@@ -127,7 +127,7 @@ function countResult(of: MirroredResource, result: RefreshResult, notes: RunNote
   for (const [kind, by] of counts) notes.count(kind, by);
 }
 
-/** What a refresh would change; nothing is written, and all is read. */
+/** Tells what a refresh would change. It reads everything and writes nothing. */
 export async function planRefresh(
   of: Refreshable,
   mirror: MirrorPort,
@@ -143,7 +143,7 @@ export async function planRefresh(
   return result;
 }
 
-/** What was learned of a listing, if the mirror still is as it was then, lacks nothing, and is asked in the same way. */
+/** The record of a listing, if the mirror is still as it was then, lacks nothing, and asks for it in the same way. */
 async function recallRest(
   resource: MirroredResource,
   mirror: MirrorPort,
@@ -196,14 +196,14 @@ export async function refresh(
   const { digests = [], count: shown } = listing;
   const news = result.added + result.changed + result.absent.length + rejected.length + byRow.lacking;
   if (isAsKnown(listing) || news > 0 || known.rest.isLacking || digests.length === 0) return;
-  // What is written from now on is told by the database the next time.
+  // The database will tell the next run what is written from now on.
   await mirror.applyRestingListing(resource, { mark: known.rest.mark, under: known.under, digests, shown });
 }
 
-/** How many rows are read one by one in a run, and how many of them may get no answer before the others are left to the next. */
+/** How many rows a run reads one by one, and how many may get no answer before the rest is left to the next run. */
 const [mostByRow, mostInVain] = [50, 3];
 
-/** How many rows lack something, and which of them was asked for last. */
+/** The number of rows that lack something, and which of them was asked for last. */
 interface ReadByRow {
   readonly lacking: number;
   readonly memory: Pick<ListingMemory, 'lastRow'>;
@@ -211,9 +211,9 @@ interface ReadByRow {
 const noneByRow: ReadByRow = { lacking: 0, memory: {} };
 
 /**
- * Reads what the listing leaves out of rows that are new or have changed. Of the answer nothing else is taken: the listing
- * and the row may differ in the rest, and would take turns in the mirror.
- * It begins behind the row that was asked for last, so that rows without an answer do not stand before the others for ever.
+ * Reads the columns that the listing leaves out, for rows that are new or have changed. Nothing else of the answer is
+ * taken, because the listing and the row may differ in the rest, and the mirror would go back and forth between them.
+ * It begins behind the row that was asked for last, so that rows without an answer never hold up the others.
  */
 async function readByRow(
   { resource: { name, byRow = [] }, row }: Refreshable,
@@ -236,7 +236,7 @@ async function readByRow(
     }
     // The row may be there the next time.
     if (answer === null) continue;
-    // Empty where the service has none: it is not asked again before the row changes.
+    // The columns are empty if the service has no such row, so that it is not asked again before the row changes.
     const read = byRow.map((column) => [column, known[column] ?? answer[column] ?? '']);
     rows.replace({ ...known, ...Object.fromEntries(read) });
   }
@@ -246,7 +246,7 @@ async function readByRow(
 /** How many of the rows that a listing leaves out are asked for again in one pass. */
 const askedAgain = 20;
 
-/** Asks for each of these rows. @returns those that are there, and those that are not */
+/** Asks for each of these rows. @returns the rows that exist, and the ones that do not */
 async function lookUp(
   ids: readonly Id[],
   row: NonNullable<Refreshable['row']>,
@@ -272,7 +272,8 @@ async function judgeMissing(
   const decision = { missing, withheld, scope: scopeNow, scopeIsUsual };
   if (row === undefined) return { ...decision, gone: due, found: [], lost: [] };
   const first = await lookUp(due, row);
-  // A row that is no longer there is missing like any other from now on: within the limits, and asked for once more.
+  // From now on a row that no longer exists is missing like any other: it counts against the limits, and is asked for
+  // once more.
   const again = await lookUp(found.slice(0, askedAgain), row);
   const hidden = first.there.length + found.length - again.not.length;
   if (hidden > 0)
@@ -282,7 +283,7 @@ async function judgeMissing(
   return { ...decision, gone: first.not, found: [...first.there, ...again.there], lost: again.not };
 }
 
-/** One request per segment; a segment that cannot be counted costs the others nothing. */
+/** Makes one request per segment. A segment that cannot be counted does not affect the others. */
 export async function countContacts(
   service: ServicePort,
   segments: readonly Segment[],

@@ -22,7 +22,7 @@ export type CountKind =
   | 'deferred'
   | 'postponed'
   | 'contact_counts'
-  /** Of a listed resource, by its name. */
+  /** A count of a listed resource, by its name. */
   | `${string}_${'read' | 'at_rest' | 'added' | 'changed' | 'gone'}`;
 
 /** How much of an answer was parsed: nothing if unchanged, only the users that are not at rest, or all. */

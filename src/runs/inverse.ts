@@ -37,10 +37,10 @@ export interface UndoPlan {
   readonly edits: readonly UserEdit[];
   /** The changes that a reason lets pass the limits. The others were rejected, and nobody has agreed to them. */
   readonly approvable: readonly Inverse[];
-  /** What waits for a decision again, with its value. */
+  /** The edits that wait for a decision again, with their values. */
   readonly undecided: readonly Pick<FieldLeftAlone, 'userId' | 'name' | 'field' | 'from'>[];
   readonly left: readonly FieldLeftAlone[];
-  /** What becomes of tags, messages and read conversations. */
+  /** The changes to tags, messages and read conversations. */
   readonly requests: readonly UndoneRequest[];
   /** The number under which a decision is taken back; `null` if that is only shown, or if the change of a run is undone. */
   readonly number: bigint | null;

@@ -1,4 +1,4 @@
-/** Hands the settings on by which the database judges what people do in SQL. */
+/** Passes on the settings by which the database judges what people do in SQL. */
 import type { Config } from '../config/config.ts';
 import type { Database, Transaction } from '../mirror/db/database.ts';
 import { readKept, writeKept } from '../mirror/team/pinned-teams.ts';

@@ -32,7 +32,7 @@ export interface Mirror {
   close(): Promise<void>;
 }
 
-/** What all work for one team needs. */
+/** The parts that all work for one team needs. */
 export interface Setup {
   readonly config: Config;
   readonly log: Log;

@@ -16,7 +16,7 @@ import { decideFor, waitsFor } from './four-eyes.ts';
 import { type Inverse, inverseOf, undoKeys, type UndoPlan, withoutMissed } from './inverse.ts';
 import { undoDecision } from './undo-decision.ts';
 
-/** What is to be undone. */
+/** The run or the decision that is to be undone. */
 export interface UndoTarget {
   readonly kind: 'run' | 'decision';
   readonly number: bigint;

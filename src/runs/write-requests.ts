@@ -28,11 +28,11 @@ export type { RequestMove, ShownRequest } from '../mirror/requests/shown-request
 
 export interface WrittenRequests {
   readonly requests: readonly ShownRequest[];
-  /** What became of each, if that was waited for. */
+  /** The outcome of each, if the command has waited for it. */
   readonly states: readonly string[] | null;
 }
 
-/** @param waitMs how long to wait for what becomes of them; `undefined`: not at all */
+/** @param waitMs how long to wait for the outcomes; `undefined` for not at all */
 export async function writeRequests(
   setup: Setup,
   how: {
@@ -62,7 +62,7 @@ function requireFound(localId: string | null): string {
   throw new MusterdError('usage', 'There is no such message', { hint: '"musterd schedule list" has them.' });
 }
 
-/** What a run would look at: all that both sides have not agreed on. */
+/** Reads the requests that a run would look at: all on which the two sides do not agree yet. */
 export async function readPendingRequests(
   { mirror }: Pick<Setup, 'mirror'>,
   teamId: Id,

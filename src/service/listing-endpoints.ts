@@ -15,7 +15,7 @@ import { decodeCount, decodeList, decodeListed, decodeOne, decodePage } from './
 
 /** The paged ones take the shared pagination body (interface.md); only `limit`, `page`, `date` and the filter are sent. */
 export interface ListingEndpoints {
-  /** Lists a resource (interface.md, Endpoints): all of it. */
+  /** Lists all rows of a resource (interface.md, Endpoints). */
   list(resource: ListedResource, options: ListingOptions<ListedRow>): Promise<Listing<ListedRow>>;
   /** One of its rows; `null` if the service says 404. Only for a resource with such a path. */
   row(resource: ListedResource, id: Id): Promise<ListedRow | null>;
@@ -43,7 +43,10 @@ function takePage<Row>(reply: Reply, decode: (reply: Reply) => Page<Row>): Page<
 const updatedOf = ({ columns }: ListedResource) =>
   'updated' in columns ? (row: ListedRow) => row['updated'] as string | null : undefined;
 
-/** A service that answers 404 has no such listing: nothing is in it. What the mirror has of it is not called gone for that. */
+/**
+ * A service that answers 404 does not have this listing, so nothing is in it. Its rows in the mirror do not count as
+ * gone for that.
+ */
 const noneListed = (memory: ListingMemory): CompleteListing<ListedRow> => ({
   status: 'complete',
   rows: [],
@@ -89,7 +92,7 @@ export function createListingEndpoints(call: MakeCall, pages: PagesSettings): Li
     try {
       return await listResource(noteAnswer, pages, resource, options);
     } catch (error) {
-      // Where some pages were answered, the listing is there, and the rest of it is not known.
+      // If some pages were answered, the service has this listing, and only the rest of it is unknown.
       if (error instanceof ServiceError && error.status === 404 && !isAnswered)
         return noneListed(options.memory);
       throw error;

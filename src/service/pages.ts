@@ -9,15 +9,15 @@ import { walkPages } from './walk.ts';
 
 interface ReadListingOptions<Row> {
   readonly fetchPage: FetchPage<Row>;
-  /** What earlier runs learned of this listing. */
+  /** The memory of earlier runs about this listing. */
   readonly memory: ListingMemory;
-  /** Rows to ask for per page; where left out, 100 at first, and up to 1,000 where the service gives as many. */
+  /** Rows to ask for per page. If absent, it is 100 at first, and up to 1,000 if the service gives as many. */
   readonly size?: number | undefined;
   /** Requests in flight at once. */
   readonly parallel: number;
   /** A listing of more pages than this is not read further. */
   readonly maxPages: number;
-  /** A row's `updated`, where the resource has one: then a service that ignores `page` can be read by date. */
+  /** A row's `updated`, if the resource has one: then a service that ignores `page` can be read by date. */
   readonly updatedOf?: DateRow<Row> | undefined;
   /** The digests of its pages as it was read before, with this memory. */
   readonly known?: readonly string[] | undefined;
@@ -37,7 +37,7 @@ function halve(limit: number): number {
   return Math.max(Math.min(leastLimit, limit), Math.floor(limit / 2));
 }
 
-/** The remembered limit, where it is what this size became; otherwise the size is tried again. */
+/** The remembered limit, if it came from this size. Otherwise the size is tried again. */
 function chooseLimit(size: number, largest: number, remembered: number | null): number {
   if (remembered !== null && remembered > size && remembered <= largest) return remembered;
   for (let limit = size; remembered !== null; limit = halve(limit)) {
@@ -56,7 +56,7 @@ interface Reading<Row> {
   readonly requests: () => number;
 }
 
-/** What is known in the end: how many rows, what to remember, and what speaks against completeness. */
+/** The result of a reading: the number of rows, what to remember, and what speaks against completeness. */
 function conclude<Row>(
   reading: Reading<Row>,
   { count, rejected, rejectedCount }: Collector<Row>,
@@ -79,14 +79,14 @@ function collect<Row extends { readonly id: Id }>(
   return collector;
 }
 
-/** Whether this size is too much for the service, or for us: refused, or an answer that could not be taken. */
+/** Whether this size is too much for the service, or for us: it was refused, or its answer could not be taken. */
 const isTooMuch = (error: unknown) =>
   error instanceof ServiceError && error.status !== undefined && (error.status === 400 || error.status < 300);
 
 /**
- * Asks for a larger first page; where it is refused, for half of that. A page that is no larger than before shows a
- * cap. Only what came in full is asked for from then on: a service that cuts pages short may still count by what
- * was asked for when it skips those before them.
+ * Asks for a larger first page, and for half of that if it is refused. A page that is no larger than before shows
+ * that there is a cap. From then on only a size is asked for that came in full, because a service that cuts pages
+ * short may still skip as many rows as were asked for.
  */
 async function grow<Row>(
   { fetchPage, largest }: Reading<Row>,
@@ -112,7 +112,7 @@ interface Start<Row> {
   readonly isTried: boolean;
 }
 
-/** `null`: what was remembered contradicts itself, or the service does not stand by a larger `limit`. */
+/** The result is `null` if what was remembered contradicts itself, or the service no longer grants a larger `limit`. */
 async function readNumbered<Row extends { readonly id: Id }>(
   reading: Reading<Row>,
   limit: number,
@@ -141,7 +141,7 @@ async function readNumbered<Row extends { readonly id: Id }>(
   if (walk.kind === 'contradiction' || (isGrown && walk.isRagged)) return null;
   const same = memory.limit === limit && memory.firstPage === firstPage;
   const pages = walk.flaws.length === 0 ? walk.filled : same ? memory.pages : null;
-  // A page that is no larger says something only where there is more.
+  // A page that is no larger tells something only if there are more rows.
   const largest = isTried && walk.filled > 1 ? { isLargest: true } : {};
   return conclude(
     reading,
@@ -213,7 +213,7 @@ async function readUnknown<Row extends { readonly id: Id }>(
   }
 }
 
-/** What to begin with where the numbering is known: a larger `limit` is tried once there is more than one page. */
+/** How to begin if the numbering is known. A larger `limit` is tried once there is more than one page. */
 async function growRemembered<Row>(
   reading: Reading<Row>,
   limit: number,

@@ -18,16 +18,19 @@ export interface Walk<Row> {
   readonly isRagged: boolean;
   /** Why rows may be missing, although the walk is over; empty if none can be. */
   readonly flaws: readonly string[];
-  /** The digests of all pages including the first empty one. `undefined`: one has none, or they are too long to be held. */
+  /**
+   * The digests of all pages including the first empty one; `undefined` if one has none, or they are too long to be
+   * held.
+   */
   readonly digests: readonly string[] | undefined;
 }
 
-/** Every page is as it was known: none was read. */
+/** Every page is the known one, so that none was read. */
 interface AsKnown {
   readonly kind: 'as-known';
 }
 
-/** What was remembered about the numbers of the pages cannot be right (any more). */
+/** The remembered numbering of the pages is wrong, or no longer right. */
 interface Contradiction {
   readonly kind: 'contradiction';
 }
@@ -36,9 +39,12 @@ interface WalkOptions<Row> {
   readonly fetchPage: FetchPage<Row>;
   readonly limit: number;
   readonly firstPage: 0 | 1;
-  /** The first pages, where they are known already. */
+  /** The first pages, if they are known already. */
   readonly known: readonly Page<Row>[];
-  /** Pages that are likely to be filled: asked for at once, with the one after them; 0 where nobody knows. */
+  /**
+   * The number of pages that are likely to be filled. They are requested at once, with the one after them. It is 0 if
+   * nobody knows.
+   */
   readonly expected: number;
   /** The digests that all pages had. */
   readonly digests: readonly string[];
@@ -48,10 +54,13 @@ interface WalkOptions<Row> {
   readonly parallel: number;
 }
 
-/** Pages that are known again are held until the last one is; so much may be. */
+/** Pages that are the known ones are held until the last one has come, up to this size. */
 const mostHeldBytes = 33_554_432;
 
-/** All of `numbers` in their order, some under way at once; after a failure no further one leaves. */
+/**
+ * The pages in the order of `numbers`, of which several are under way at once. After a failure no further request
+ * leaves.
+ */
 async function* fetchInOrder<Row>(
   { fetchPage, firstPage, digests, limit, parallel }: WalkOptions<Row>,
   numbers: readonly number[],
@@ -74,7 +83,7 @@ async function* fetchInOrder<Row>(
     }
     for (const fetched of underWay) yield await fetched;
   } finally {
-    // A caller that does not want them any more asks again, but not while these are under way.
+    // A caller that does not want them any more makes other requests, but not while these are under way.
     if (!failed) await Promise.allSettled(underWay);
   }
 }
@@ -83,8 +92,8 @@ const filledPage = <Row>(fetched: Fetched<Row> | undefined): Page<Row> | null =>
   fetched !== undefined && 'page' in fetched && countRows(fetched.page) > 0 ? fetched.page : null;
 
 /**
- * Tells of each page in turn whether the base is another one: the first was refused, or is empty with rows after it,
- * or is repeated by the second.
+ * Tells, page by page, whether the numbering begins elsewhere: the first page was refused, or is empty with rows
+ * after it, or is repeated by the second.
  */
 function createDoubt<Row extends { readonly id: Id }>(): (fetched: Fetched<Row>) => boolean {
   let first: Page<Row> | null | undefined;
@@ -106,7 +115,7 @@ function createDoubt<Row extends { readonly id: Id }>(): (fetched: Fetched<Row>)
 const read = async <Row>(fetched: Fetched<Row>): Promise<Fetched<Row>> =>
   'page' in fetched && fetched.page.read !== undefined ? { page: await fetched.page.read() } : fetched;
 
-/** Holds pages as long as each is the one that was known, and gives back all of them to be taken once one is not. */
+/** Holds pages as long as each is the known one. Once one is not, it gives all of them back to be taken. */
 function createHolding<Row>(digests: readonly string[]) {
   let held: Fetched<Row>[] | null = digests.length === 0 ? null : [];
   const release = async function* () {
@@ -128,7 +137,7 @@ function createHolding<Row>(digests: readonly string[]) {
   };
 }
 
-/** Takes pages in their order and keeps book of what speaks against completeness. */
+/** Takes pages in their order, and notes what speaks against completeness. */
 function createTaker<Row extends { readonly id: Id }>(
   firstPage: number,
   limit: number,
@@ -153,7 +162,7 @@ function createTaker<Row extends { readonly id: Id }>(
       bytes += fetched.page.bytes ?? 0;
     }
     if ('refused' in fetched) {
-      // Past the end nobody needs an answer.
+      // Nobody needs an answer from past the end.
       if (emptyAt !== null) return;
       flaws.push(`page ${page} was refused (400)`);
       over = true;
@@ -196,7 +205,7 @@ export async function walkPages<Row extends { readonly id: Id }>(
   for (const page of known) taker.take({ page });
   const wanted = Math.min(Math.max(options.expected + 1, known.length), maxPages);
   const numbers = Array.from({ length: wanted - known.length }, (_, i) => firstPage + known.length + i);
-  // What was learned just now is not questioned again.
+  // A numbering that was learned just now is not questioned again.
   const doubt = known.length > 0 ? () => false : createDoubt<Row>();
   const holding = createHolding<Row>(digests);
   const takeAll = async (pages: AsyncIterable<Fetched<Row>>) => {

@@ -35,7 +35,7 @@ import {
 type SentFields = Omit<ServiceUser, 'id' | 'raw' | Field> &
   Partial<SingleValues> & { readonly name?: string | null };
 
-/** Where each field of one value stands, and how it is taken. */
+/** Where each field with a single value is found, and how it is read. */
 const singleShapes = eachSingle((field) => [
   columnOf(field),
   isText(field) ? takeText : takeInteger,
@@ -82,7 +82,7 @@ function share(number: number): Id {
 
 const isPlainNumber = (value: unknown): value is number => Number.isSafeInteger(value);
 
-/** The fields of one value each, as the fast path takes them. */
+/** The fields with a single value, as the fast path reads them. */
 const plainSingles = singleNames.map((field) => ({
   field,
   column: columnOf(field),
@@ -136,7 +136,7 @@ function packRaw({ raw, ...fields }: ServiceUser): ServiceUser {
   return Object.assign(Object.create(withPackedRaw) as ServiceUser, fields, { packed: toJson(raw) });
 }
 
-/** For {@link textOfUser}: what was left out is neither `null` nor any other value. */
+/** The value in {@link textOfUser}. A field that was left out must differ from `null` and any other value there. */
 const plainOf = (value: unknown) =>
   value === undefined ? 0 : typeof value === 'bigint' ? value.toString() : value;
 

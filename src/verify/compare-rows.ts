@@ -1,4 +1,4 @@
-/** Rows of the read-only listings, and the team's own row: whatever differs is drift, since nobody edits them. */
+/** Compares rows of the read-only listings, and the team's own row. Nobody edits these, so every difference is drift. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Id } from '../model/id.ts';
@@ -13,17 +13,19 @@ export interface ServiceRow {
 export interface ComparedRow extends ServiceRow {
   readonly gone_at: Date | null;
   readonly missing_since: Date | null;
-  /** The service said that it is there, though the listing leaves it out. */
+  /** The service said that the row is there, though the listing leaves it out. */
   readonly found: boolean;
 }
 
-/** The first column is what a row is called. */
+/** The first column is the name of a row. */
 function nameOf({ columns }: ServiceRow): string {
   const [name] = Object.values(columns);
   return typeof name === 'string' ? name : '';
 }
 
-/** Lists and objects are the same if what is in them is, in whatever order of keys and however their numbers are held. */
+/**
+ * Lists and objects are equal if their contents are, whatever the order of their keys and the types of their numbers.
+ */
 const isSame = (ours: Value, theirs: Value) =>
   ours === theirs || isDeepStrictEqual(fromJson(toJson(ours)), fromJson(toJson(theirs)));
 

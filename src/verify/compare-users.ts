@@ -1,4 +1,4 @@
-/** Users of the two sides, field by field. */
+/** Compares the users of the two sides, field by field. */
 import type { TeamMember } from '../model/team-member.ts';
 import { columnOf, fields, valuesIn } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
@@ -11,7 +11,7 @@ import type { Difference, Duplicate, Differences, OneSided, Value } from './diff
 export interface ServiceUsers {
   readonly users: ReadonlyMap<Id, ServiceUser>;
   readonly members: readonly TeamMember[];
-  /** Both were read to their end. */
+  /** Whether both were read to their end. */
   readonly complete: boolean;
 }
 
@@ -31,8 +31,8 @@ function compareWritable(mirror: MirroredUser, service: ServiceUser): readonly F
 }
 
 /**
- * The writable fields that nobody can compare: what cannot be read, and what the service leaves out where the mirror
- * has a value that no edit and no hold explains.
+ * The writable fields that cannot be compared: unreadable ones, and those that the service leaves out although the
+ * mirror has a value that no edit and no hold explains.
  */
 function findUnread(mirrored: readonly MirroredUser[], users: ServiceUsers['users']): readonly string[] {
   const all = mirrored.flatMap((mirror) => {
@@ -61,7 +61,7 @@ function findUnread(mirrored: readonly MirroredUser[], users: ServiceUsers['user
 
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)$/;
 
-/** Equal to the millisecond: Postgres rounds what is finer. */
+/** Whether two times are equal to the millisecond, because Postgres rounds finer digits. */
 function sameTime(mirror: Date | null, service: string | null): boolean {
   const said = isoTime.test(service ?? '') ? Date.parse(service ?? '') : Number.NaN;
   if (mirror === null || Number.isNaN(said)) return mirror === null && Number.isNaN(said);
@@ -81,7 +81,7 @@ function compareObserved(
   const times = [
     ['created_at', mirror.created_at, service.createdAt, true],
     ['user_created_at', mirror.user_created_at, service.userCreatedAt, true],
-    // Another difference in the row explains these two, which would only say it again.
+    // Another difference in the row explains these two, which would only repeat it.
     ['updated_at', mirror.updated_at, service.updatedAt, !differs],
     ['user_updated_at', mirror.user_updated_at, service.userUpdatedAt, !differs],
   ] as const;

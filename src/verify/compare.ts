@@ -1,4 +1,4 @@
-/** Everything that the two sides have in common, side by side. Values in, values out. */
+/** Compares everything that the two sides have in common. Values in, values out. */
 import type { Id } from '../model/id.ts';
 import {
   columnNamesOf,
@@ -24,7 +24,7 @@ export interface Mirrored {
     readonly members: Id | null;
   } | null;
   readonly users: readonly MirroredUser[];
-  /** By resource. */
+  /** The rows of the listings, by resource. */
   readonly listed: ReadonlyMap<string, readonly ComparedRow[]>;
   readonly messages: readonly ComparedRow[];
   readonly isRunning: boolean;
@@ -32,11 +32,11 @@ export interface Mirrored {
 
 export interface Comparison {
   readonly team: Team;
-  /** Everything was read to its end, and every difference is explained. */
+  /** Whether everything was read to its end, and every difference is explained. */
   readonly equal: boolean;
   /** Rows of the service, by resource. */
   readonly compared: Readonly<Record<string, number>>;
-  /** Members whom neither side knows but from the team listing. */
+  /** Members whom both sides know only from the team listing. */
   readonly unresolved: number;
   readonly differences: readonly Difference[];
   readonly oneSided: readonly OneSided[];
@@ -45,7 +45,7 @@ export interface Comparison {
   readonly isRunning: boolean;
 }
 
-/** What a listing leaves out and the mirror keeps is not compared. */
+/** Columns that a listing leaves out and the mirror keeps are not compared. */
 function serviceRow(resource: ListedResource, row: ListedRow): ServiceRow {
   const said = columnNamesOf(resource).filter((column) => row[column] !== null || !isKept(resource, column));
   return { id: row.id, columns: Object.fromEntries(said.map((column) => [column, row[column]])) };
@@ -59,7 +59,7 @@ function compareListed(mirrored: Mirrored, { listed, complete }: ServiceSnapshot
     : compareRows(name, mirrored.listed.get(name) ?? [], rows, complete.has(name));
 }
 
-/** Messages are asked for one by one: those that were not are not compared. */
+/** Messages are asked for one by one. Those that were not asked for are not compared. */
 function compareMessages({ messages }: Mirrored, { messages: asked }: ServiceSnapshot) {
   const there = [...asked].flatMap(([id, columns]) => (columns === null ? [] : [{ id, columns }]));
   const compared = messages.filter(({ id }) => asked.has(id));

@@ -1,4 +1,4 @@
-/** What a comparison of the two sides can find. */
+/** The findings of a comparison of the two sides. */
 import type { Id } from '../model/id.ts';
 
 /** A value of a column; lists and objects as well. */
@@ -31,7 +31,7 @@ export interface OneSided {
   readonly because: string | null;
 }
 
-/** An address that several users of one side have, or an id that one answer repeats. No drift by itself. */
+/** An address that several users of one side have, or an id that one answer repeats. It is no drift by itself. */
 export interface Duplicate {
   readonly resource: string;
   readonly field: 'id' | 'email' | 'phone';

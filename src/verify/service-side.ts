@@ -1,6 +1,6 @@
 /**
- * The service as `musterd verify` reads it: team members, users without a filter and then by address, and
- * the listings, learned again each time. Nothing here is shared with a run but the client.
+ * The service as `musterd verify` reads it: team members, users without a filter and then by address, and the
+ * listings, learned again each time. It shares only the client with a run.
  */
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
@@ -35,7 +35,7 @@ export interface ReadableService {
 }
 
 export interface ServiceAddress {
-  /** `null`: whoever answers. */
+  /** `null` if it is not known whose address it is. */
   readonly id: Id | null;
   readonly email: string | null;
   readonly phone: string | null;
@@ -45,17 +45,17 @@ export interface ServiceAddress {
 export interface ServiceSnapshot {
   readonly team: Team;
   readonly users: ReadonlyMap<Id, ServiceUser> | null;
-  /** By resource; without those that could not be read at all. */
+  /** The rows of the listings by resource, without listings that could not be read at all. */
   readonly listed: ReadonlyMap<string, readonly ListedRow[]>;
-  /** The messages that were asked for, by the columns that the service tells of; `null`: it has it no longer. */
+  /** The messages that were asked for, by the columns that the service shows; `null` for one that it no longer has. */
   readonly messages: ReadonlyMap<Id, ServiceRow['columns'] | null>;
-  /** Parts read to their end, `users` or a resource: only of those can it be said what is not there. */
+  /** The parts that were read to their end: `users`, or a resource. Only of these is it known what is not there. */
   readonly complete: ReadonlySet<string>;
   /** Resources that the service has no listing of. */
   readonly notOffered: ReadonlySet<string>;
-  /** What could not be read to its end, in words. */
+  /** The parts that could not be read to their end, in words. */
   readonly unread: readonly string[];
-  /** Ids that stand in one answer more than once. */
+  /** Ids that occur more than once in one answer. */
   readonly repeated: readonly { readonly resource: string; readonly id: Id }[];
 }
 
@@ -68,7 +68,7 @@ function isTurnedDown(error: unknown): boolean {
   return status >= 400 && status < 500 && status !== 401 && status !== 403 && status !== 429;
 }
 
-/** What all the answers of `users/get` came to. */
+/** The combined result of all answers of `users/get`. */
 function createCollected(teamId: Id) {
   const users = new Map<Id, ServiceUser>();
   const unread: string[] = [];
@@ -108,12 +108,12 @@ async function ask(
   }
 }
 
-/** Requests in a row that may bring nobody before anybody is brought. */
+/** How many requests in a row may bring nobody before the first one that brings somebody. */
 const mostInVain = 2;
 
 /**
- * Some services answer for so many addresses at once and leave the others out: whoever is not answered for is asked
- * for with half as many at a time, down to one, for as long as that brings anybody.
+ * Some services answer for a limited number of addresses and leave the others out. Whoever is left out is asked for
+ * with half as many addresses at a time, down to one, as long as that brings anybody.
  */
 async function askForFewer(
   service: ReadableService,
@@ -151,7 +151,7 @@ async function readUsers(
   for (const kind of ['emails', 'phones'] as const) {
     const addressOf = ({ email, phone }: ServiceAddress) =>
       kind === 'emails' ? (email?.trim() ?? '') : (phone ?? '').replace(/\D/g, '');
-    // Addresses of nobody in particular are asked for only while somebody is still to be found.
+    // Addresses that belong to nobody in particular are asked for only while somebody is still missing.
     const someOpen = members.some(({ id }) => !users.has(id));
     const addressesOf = (wanted: readonly ServiceAddress[]) =>
       [...new Set(wanted.map(addressOf))].filter((value) => value !== '');

@@ -25,7 +25,7 @@ import type { RunOf } from '../users/users-write.ts';
 export interface ListedTable extends StageShape<ListedRow> {
   /** Columns that keep what was known if an answer does not have them. */
   readonly kept: ReadonlySet<string>;
-  /** Those that are read row by row. */
+  /** Columns that are read row by row. */
   readonly byRow: ReadonlySet<string>;
 }
 export type ListingSpool = Spool<ListedRow, ListedTable>;
@@ -50,13 +50,13 @@ export function tableOf(resource: ListedResource): ListedTable {
   };
 }
 
-/** `raw` is read as JSON only where it is written: most rows are staged to be compared, and it counts for nothing there. */
+/** `raw` is read as JSON only where it is written: most rows are staged just to be compared, and that ignores it. */
 const writable = (row: string, column: string) =>
   column === 'raw' ? sql`${sql.ref(`${row}.raw`)}::jsonb` : sql.ref(`${row}.${column}`);
 
 const namesOf = (of: ListedTable) => of.columns.map(([name]) => name);
 
-/** Whether the row of the mirror, t, is another than the staged one, s. */
+/** Whether the row t of the mirror differs from the staged row s. */
 function isMoved(shape: ListedTable) {
   const compared = namesOf(shape).filter((column) => column !== 'id' && column !== 'raw');
   const there = compared.map((column) => sql.ref(`t.${column}`));
@@ -72,8 +72,8 @@ interface Compared extends Omit<RefreshResult, 'absent'> {
 }
 
 /**
- * Staged rows beside those of the mirror: which are new, changed and absent; with `written`, the first two are written.
- * `raw` goes along with a change, and is none by itself.
+ * Compares staged rows with those of the mirror, and finds which are new, changed and absent. With `written`, the new
+ * and the changed ones are written. `raw` is written along with a change, and is no change by itself.
  */
 async function compare(
   db: Queryable,
@@ -100,10 +100,10 @@ async function compare(
   return result;
 }
 
-/** Nobody else adds rows under the lease, and without a word about conflicts Postgres takes half the time. */
+/** Nobody else adds rows under the lease, and without `on conflict` Postgres takes half the time. */
 function writing({ shape }: ListingSpool, teamId: Id) {
   const columns = namesOf(shape);
-  // What was read row by row is read again where the row has changed.
+  // Columns that are read row by row are read again if the row has changed.
   const set = columns.slice(1).map((column) => {
     const [now, before] = [sql.ref(`excluded.${column}`), sql.ref(`t.${column}`)];
     const isLeft = shape.kept.has(column) && !shape.byRow.has(column);
@@ -136,7 +136,7 @@ function resultOf({ absent, ...counts }: Compared, known: readonly KnownAbsence[
   return { ...counts, absent: inOrder.map((id) => ({ id, missingForMs: sinceMs.get(id) })) };
 }
 
-/** What publishing these rows would do. */
+/** Tells what publishing these rows would do. */
 export async function compareListing(db: Database, teamId: Id, spool: ListingSpool): Promise<RefreshResult> {
   const compared = await withStaged(db, spool, (one, staged) => compare(one, spool, teamId, staged));
   return resultOf(
@@ -146,7 +146,7 @@ export async function compareListing(db: Database, teamId: Id, spool: ListingSpo
 }
 
 /**
- * Publishes these rows; whatever else is there stays, and is reported as absent.
+ * Publishes these rows. All other rows stay, and are reported as absent.
  * @param mayLack whether rows can have been missing before
  */
 export async function publishListing(
@@ -163,7 +163,10 @@ export async function publishListing(
   return resultOf(compared, known);
 }
 
-/** The staged rows that lack what is read row by row, if the mirror lacks it too, or has the row otherwise; from an id on. */
+/**
+ * The staged rows behind an id whose columns that are read row by row have to be read: the mirror lacks these, too,
+ * or has another version of the row.
+ */
 export async function readLackingRows(
   db: Database,
   teamId: Id,
@@ -216,7 +219,7 @@ export async function readListingMemory(
   return (learned?.value as ListingMemory | undefined) ?? nothingLearned;
 }
 
-/** To be kept with the end of the run. */
+/** What the end of the run records about a listing. */
 export const learnedOfListing = (resource: MirroredResource, memory: ListingMemory): Learned => ({
   topic: memoryTopic(resource),
   value: memory,

@@ -42,7 +42,7 @@ export async function isThere(db: Queryable): Promise<boolean> {
   return rows[0]?.there === true;
 }
 
-/** What was applied; empty if nothing ever was. */
+/** Reads what was applied. The result is empty if nothing ever was. */
 export async function readApplied(db: Queryable): Promise<AppliedFiles> {
   const { rows: tables } = await sql<{ numbered: boolean; repeatable: boolean }>`
     select to_regclass('sync.migrations') is not null as numbered, to_regclass('sync.repeatables') is not null as repeatable`.execute(

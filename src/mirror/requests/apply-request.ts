@@ -1,4 +1,7 @@
-/** What became of a request, and what the service shows of a message: its row, its edit, and what was decided of that. */
+/**
+ * Writes what became of a request, or what the service shows of a message: to its row, its edit, and the decision
+ * about it.
+ */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
@@ -7,7 +10,7 @@ import type { Transaction } from '../db/database.ts';
 import type { RunOf } from '../users/users-write.ts';
 import { endEdit, endMessage, holdRequest, writeState } from './requests-write.ts';
 
-/** A tag that is there by now has one row: the one that the listing knows, if it does, takes over our own id. */
+/** A tag that exists by now has one row: if the listing already knows it, that row takes over our own id. */
 async function takeTag(tx: Transaction, { teamId }: RunOf, localId: string, id: Id): Promise<void> {
   const { rows } = await sql`select from mirror.tags where team_id = ${teamId} and id = ${id}`.execute(tx);
   if (rows.length === 0) {
@@ -54,7 +57,7 @@ async function applyConfirmed(
   await endEdit(tx, run, localId, 'agreed', open);
 }
 
-/** What follows for the row, its edit, and what was decided about that. */
+/** What an outcome means for the row, its edit, and the decision about it. */
 async function applyOutcome(tx: Transaction, run: RunOf, result: AnsweredRequest): Promise<void> {
   const { request, open, outcome } = result;
   switch (outcome.kind) {
@@ -113,7 +116,7 @@ async function giveBack(tx: Transaction, run: RunOf, request: RequestState): Pro
   if (rows.length > 0) await endEdit(tx, run, request.localId, 'withdrawn');
 }
 
-/** Whether the time of a message has come, by what the service had of it or may have got. */
+/** Whether the time of a message has come, by what the service had of it or may have received. */
 async function isOver(
   tx: Transaction,
   { teamId }: RunOf,
@@ -128,7 +131,7 @@ async function isOver(
   return rows.length > 0;
 }
 
-/** That nobody gets a message can be said only as long as its time has not come. */
+/** Only before its time has come is it certain that nobody gets the message. */
 async function judgedByTime(tx: Transaction, run: RunOf, result: AnsweredRequest): Promise<AnsweredRequest> {
   const { request, open, outcome } = result;
   const isGone =
@@ -139,7 +142,7 @@ async function judgedByTime(tx: Transaction, run: RunOf, result: AnsweredRequest
     : result;
 }
 
-/** Of what a person has resolved meanwhile only an answer of the service is news. */
+/** If a person has resolved it meanwhile, only an answer of the service tells anything new. */
 export async function applyRequestResult(
   tx: Transaction,
   run: RunOf,
@@ -163,7 +166,7 @@ export async function applyRequestResult(
   if (rows.length > 0) await applyOutcome(tx, run, result);
 }
 
-/** Takes what the service has of a message; an edit that waits is in conflict with it. */
+/** Takes over what the service has of a message. An edit that waits is then in conflict with it. */
 async function applyMoved(
   tx: Transaction,
   run: RunOf,
@@ -200,7 +203,7 @@ async function applyMoved(
     await sql`select sync.withdraw_request(${teamId}, ${localId}::uuid, 'message')`.execute(tx);
 }
 
-/** Takes what the service shows of a message that nothing is being sent of; `null`: it has it no longer. */
+/** Takes over what the service shows of a message of which nothing is being sent; `null` if it no longer has it. */
 export async function applyShown(
   tx: Transaction,
   run: RunOf,

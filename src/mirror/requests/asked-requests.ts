@@ -5,7 +5,7 @@ import { toJson } from '../../model/json.ts';
 import type { Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/database-errors.ts';
 
-/** What our triggers refuse, and values that are none of the column's type. */
+/** The SQLSTATEs of what our triggers refuse, and of values that do not fit the type of their column. */
 const refusals = [
   '22003',
   '22007',
@@ -20,7 +20,7 @@ const refusals = [
   'P0002',
 ];
 
-/** Column by column, as JSON has them. */
+/** Values by column, as JSON has them. */
 export type RequestValues = Readonly<Record<string, unknown>>;
 
 type RequestTable = 'mirror.tags' | 'mirror.scheduled_messages' | 'mirror.conversation_reads';
@@ -79,7 +79,7 @@ export async function cancelMessage(tx: Transaction, teamId: Id, localId: string
   );
 }
 
-/** Says what became of a message whose outcome is unknown. @param id `null`: it was not sent */
+/** Records what became of a message whose outcome is unknown. @param id `null` if it was not sent */
 export async function resolveMessage(
   tx: Transaction,
   teamId: Id,

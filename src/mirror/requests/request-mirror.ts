@@ -20,7 +20,7 @@ import {
   passTime,
 } from './requests-write.ts';
 
-/** @param areThere whether there are any that are not over, as it was when the run began */
+/** @param areThere whether any were not over when the run began */
 export function createRequests(
   db: Database,
   run: RunOf,

@@ -63,7 +63,7 @@ function toState(row: RequestRow): RequestState {
   };
 }
 
-/** Cancels first, then what is due soonest, then in the order in which it was asked for. */
+/** Cancels come first, then what is due soonest, then the order in which things were asked for. */
 export async function readRequests(db: Queryable, teamId: Id): Promise<Requests> {
   const { rows } = await sql<RequestRow>`
     select r.field as kind, r.local_id, r.id, r.wanted, r.base, e.edit_id, e.xid::text as xid,
@@ -119,7 +119,7 @@ export async function readRequests(db: Queryable, teamId: Id): Promise<Requests>
   };
 }
 
-/** Messages that the service has, and nothing is asked of; those due soonest first. */
+/** Messages that the service has and of which nothing is asked, the ones due soonest first. */
 export async function readDueMessages(
   db: Queryable,
   teamId: Id,

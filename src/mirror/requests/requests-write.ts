@@ -1,4 +1,4 @@
-/** Requests that are held, written down before they are sent, and closed with what became of them. */
+/** Holds requests, writes them down before they are sent, and closes them with their outcome. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
@@ -6,7 +6,7 @@ import type { OpenRequest, RequestState, RequestToHold } from '../../model/reque
 import type { Transaction } from '../db/database.ts';
 import type { RunOf } from '../users/users-write.ts';
 
-/** The state of the row of a message or a read conversation. A tag has none. */
+/** Sets the state of the row of a message or a read conversation. The row of a tag has no state. */
 export async function writeState(
   tx: Transaction,
   { teamId }: RunOf,
@@ -22,7 +22,7 @@ export async function writeState(
   );
 }
 
-/** Ends the edit that lasts, if it is this one or asks for the same, with what was held and decided of it. */
+/** Ends the present edit, if it is this one or asks for the same, with its hold and its decision. */
 export async function endEdit(
   tx: Transaction,
   { teamId }: RunOf,
@@ -73,7 +73,7 @@ export async function holdRequest(
   await writeState(tx, run, request, state, detail === '' ? (waitingWords[reason] ?? null) : detail);
 }
 
-/** Gives a message back what the service has of it, as over. */
+/** Gives a message the values of the service back, and ends it. */
 export async function endMessage(
   tx: Transaction,
   run: RunOf,
@@ -100,7 +100,7 @@ export async function passTime(tx: Transaction, teamId: Id): Promise<void> {
     where team_id = ${teamId} and state = 'scheduled' and execute_at <= clock_timestamp()`.execute(tx);
 }
 
-/** Locks the edit that lasts and what is held of it, without rows of transactions that are still open. */
+/** Locks the present edit and its hold, without rows that other transactions are changing. */
 const lockedEdit = (teamId: Id, localId: string) => sql`
   edit as materialized (
     select * from sync.edits where team_id = ${teamId} and local_id = ${localId} and ended_at is null for update skip locked
@@ -111,7 +111,7 @@ const lockedEdit = (teamId: Id, localId: string) => sql`
   held as (select count(*) as rows from sync.held_fields where team_id = ${teamId} and local_id = ${localId})`;
 
 /**
- * Writes down what is about to leave. Nothing leaves that is not the edit on record, which is what was approved: a row that
+ * Writes down what is about to leave. Only the edit on record leaves, because that is what was approved: a row that
  * was changed past the triggers waits until somebody edits it.
  * @returns `null` if somebody has edited or decided it meanwhile, or is about to
  */

@@ -4,7 +4,7 @@ import type { Id } from '../../model/id.ts';
 import type { RequestCount, RequestKind } from '../../model/requests.ts';
 import type { Queryable, Row } from '../db/database.ts';
 
-/** One request. Of a tag or a conversation, `null` where only a message has such a thing. */
+/** One request. What only a message has is `null` for a tag or a conversation. */
 export interface ShownRequest {
   readonly field: RequestKind;
   readonly local_id: string;
@@ -23,7 +23,7 @@ export interface ShownRequest {
   readonly inbox: string | null;
   readonly user_id: Id | null;
   readonly sender: string | null;
-  /** The text of a message, the name of a tag. */
+  /** The text of a message, or the name of a tag. */
   readonly text: string | null;
   readonly template_id: Id | null;
   readonly target_kind: string | null;
@@ -39,11 +39,11 @@ export interface ShownRequest {
   readonly approved_at: Date | null;
 }
 
-/** The name of the zone in which the team's times are told. */
+/** The name of the zone in which the team's times are shown. */
 const zoneOf = (teamId: Id) => sql<string>`coalesce(
   (select t.writes ->> 'timezone' from sync.teams t where t.team_id = ${teamId}), 'UTC')`;
 
-/** @param which those that are not over, all of them, or those of these ids */
+/** @param which the requests that are not over, all of them, or the ones with these ids */
 export async function readShownRequests(
   db: Queryable,
   teamId: Id,
@@ -89,7 +89,7 @@ export async function readShownRequests(
   return rows;
 }
 
-/** What the ledger has of a request, newest first. */
+/** Reads what the ledger has about a request, newest first. */
 export type RequestMove = Row<
   'report.changes',
   'opened_at' | 'kind' | 'outcome' | 'request_id' | 'decided_by' | 'decided_why' | 'run_id'
@@ -120,7 +120,7 @@ export async function readLocalTime(db: Queryable, timezone: string, time: strin
   return rows.map(({ moment }) => moment);
 }
 
-/** An inbox with a number of its own, to which nobody outside of the team listens. */
+/** Finds an inbox with a number of its own: nobody outside of the team reads what goes there. */
 export async function findOwnNumber(
   db: Queryable,
   teamId: Id,
@@ -148,7 +148,7 @@ export async function findInboxes(
     .execute();
 }
 
-/** Counts what is not over, by what is known of it. */
+/** Counts the requests that are not over, by kind and state. */
 export async function tallyRequests(
   db: Queryable,
   teams: readonly string[],

@@ -1,4 +1,4 @@
-/** What a run sent of requests, or a decision let pass, and how it can be taken back. */
+/** Finds which requests a run sent, or a decision let pass, and how these can be taken back. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { RequestKind, Wanted } from '../../model/requests.ts';

@@ -35,7 +35,7 @@ export interface TeamStatus {
   /** Fields that wait for a person, by reason. */
   readonly held: Readonly<Record<string, number>>;
   readonly openPushes: number;
-  /** What people ask for besides edits of users and is not over, by kind and state. */
+  /** The tags, messages and read conversations that people ask for and that are not over, by kind and state. */
   readonly requests: Readonly<Partial<Record<RequestKind, Readonly<Record<string, number>>>>>;
   readonly scheduling: Scheduling;
   /** Batches that wait for a person, oldest first. */
@@ -43,7 +43,7 @@ export interface TeamStatus {
   /** Missing rows that are not marked as gone before a person approves it. */
   readonly withheld: readonly WaitingAbsence[];
   readonly names: NameSafety;
-  /** What makes each run read everything. */
+  /** The reasons why each run reads everything. */
   readonly slowdowns: Slowdowns;
   readonly counts: readonly Row<'mirror.contact_counts', 'segment' | 'counted_at' | 'count'>[];
 }
@@ -156,7 +156,7 @@ async function readStatusIn(db: Queryable, team: string, most: number): Promise<
   };
 }
 
-/** What the last runs found that makes each run read everything. */
+/** Reads what the last runs found that makes each run read everything. */
 export async function readSlowdowns(db: Queryable, teamId: Id): Promise<Slowdowns> {
   const { rows: unresolved } = await sql<{ id: Id }>`
     select id from mirror.users where team_id = ${teamId} and not resolved and gone_at is null order by id`.execute(

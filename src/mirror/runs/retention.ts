@@ -141,7 +141,7 @@ function countsOf(target: Target, cursor: string): PrunePart {
   };
 }
 
-/** A message is over once its time is past or nobody gets it, and a conversation that was read once it was answered. */
+/** A message is over once its time is past or nobody will get it, and a read conversation once it was answered. */
 function requestsOf(target: Target, cursor: string): PrunePart {
   const { teamId } = target;
   const rowsOf = (table: string, at: RawBuilder<unknown>, states: readonly string[]) => sql`
@@ -169,7 +169,10 @@ function requestsOf(target: Target, cursor: string): PrunePart {
   };
 }
 
-/** Requests and changes first, because what became of a request is kept as long as it is, and a run as long as a change refers to it. */
+/**
+ * Requests and changes come first, because the outcome of a request is kept as long as the request, and a run as long
+ * as a change refers to it.
+ */
 const partOf: Readonly<Record<Prunable, (target: Target, cursor: string) => PrunePart>> = {
   requests: requestsOf,
   changes: changesOf,

@@ -13,11 +13,11 @@ import { type KnownRow, type KnownTeam, toKnown } from '../team/known-team.ts';
 export interface EndpointCount {
   /** All requests, including retries. */
   readonly requests: number;
-  /** Answered 429. */
+  /** Requests that were answered with 429. */
   readonly throttled: number;
-  /** Got another error, or no answer. */
+  /** Requests that got another error, or no answer. */
   readonly failed: number;
-  /** All of them together. */
+  /** How long all of them took together. */
   readonly ms: number;
   readonly slowest_ms: number;
   readonly slowest_request_id: string | null;
@@ -27,7 +27,7 @@ export interface FinishedRun {
   readonly outcome: RunOutcome;
   readonly reasons: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
-  /** What waits besides what the database knows of this team; `null` if that is unknown. */
+  /** What waits besides the things that the database knows of this team; `null` if that is unknown. */
   readonly waiting: { readonly teamId: Id; readonly departures: number; readonly atLeast: number } | null;
   readonly requests: number;
   readonly endpoints: Readonly<Record<string, EndpointCount>>;

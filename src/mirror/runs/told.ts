@@ -171,7 +171,7 @@ export interface HeldDetail {
   readonly reason: string;
   readonly mirror_value: unknown;
   readonly service_value: unknown;
-  /** Of a request. */
+  /** Our own id of the request, if it is one. */
   readonly local_id: string | null;
 }
 

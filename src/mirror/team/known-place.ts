@@ -47,7 +47,7 @@ export async function readPlacing(
   return placingOf(row.known, db);
 }
 
-/** What the ledger says of a move. */
+/** A move as the ledger records it. */
 export interface PlaceMove {
   readonly from: string;
   readonly to: string;

@@ -13,7 +13,7 @@ import type { Learned, LearnedValue } from './learned.ts';
 export interface KnownTeam {
   /** `null` as long as no run of this team has read it. */
   readonly teamId: Id | null;
-  /** From `mirror.teams`. */
+  /** The row of `mirror.teams`. */
   readonly team: {
     readonly name: string | null;
     readonly listSize: bigint | null;
@@ -106,7 +106,10 @@ export async function readKnownTeam(db: Queryable, team: string): Promise<KnownT
   return toKnown(row);
 }
 
-/** Who is in it is not told again where the answer is the one that was known: then so is the number of members. */
+/**
+ * Whether the mirror has the same team already. An answer that is the known one comes without members, and their
+ * number is then the known one, too.
+ */
 export function isSameTeam({ team }: KnownTeam, head: TeamHead | Team): boolean {
   if (team === null || team.name !== head.name || team.listSize !== head.listSize) return false;
   return !('members' in head) || team.members === head.members.length;

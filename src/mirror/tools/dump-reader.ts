@@ -46,7 +46,7 @@ export function createDumpReader(chunks: AsyncIterator<Buffer>, cut: () => Error
           take(endOfRows.length);
           return;
         }
-        // What may be the beginning of the marker waits for the rest of it.
+        // A text that may be the beginning of the marker waits for the rest of it.
         const certain = rest.length - endOfRows.length;
         if (certain > 0) {
           isStart = false;

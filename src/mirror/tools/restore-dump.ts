@@ -138,7 +138,7 @@ async function requireEmpty(tx: Transaction): Promise<void> {
 
 const sequencePattern = /^select pg_catalog\.setval\('([\w."]+)', (\d{1,19}), (true|false)\);$/;
 
-/** What may follow the head; anything else means that the file was changed. */
+/** Reads everything after the head. Anything that does not belong there means that the file was changed. */
 async function readRows(
   tx: Transaction,
   reader: DumpReader,

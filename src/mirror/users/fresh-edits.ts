@@ -19,7 +19,10 @@ const isOfHere = sql`coalesce(pg_snapshot_xmax(d.mark) <= pg_snapshot_xmax(pg_cu
  */
 const looksAtAll = sql`coalesce(d.failures > 0 or not ${isOfHere}, true)`;
 
-/** Rows of `sync.edits` that `d.mark` did not see, and of requests those that last. A transaction id in the future is another server's. */
+/**
+ * Rows of `sync.edits` that `d.mark` did not see; among those of requests, only the ones that last. A transaction id
+ * in the future is another server's.
+ */
 const editsSince = (teamId: RawBuilder<unknown>) => sql`(
   select s.user_id, s.local_id
   from (

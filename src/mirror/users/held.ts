@@ -36,7 +36,7 @@ export interface HeldRow {
   /** If a person asked for the hold: who that was, and why the field was held before. */
   readonly asked_by: string | null;
   readonly held_before: HoldReason | null;
-  /** Of a request: our own id of it. */
+  /** Our own id of the request, if it is one. */
   readonly local_id: string | null;
 }
 

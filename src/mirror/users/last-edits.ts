@@ -19,7 +19,7 @@ export async function readLastEdits(
   return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }
 
-/** Those of these requests that the person who decides in this transaction has written, or may have. */
+/** Finds which of these requests the person who decides in this transaction has written, or may have. */
 export async function readOwnRequests(
   tx: Transaction,
   teamId: Id,

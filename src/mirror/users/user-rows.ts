@@ -132,7 +132,7 @@ const addToBase = (teamId: Id, isKnown: boolean) => sql`
   select ${teamId}, f.id, f.base_name, ${valuesOf('f', 'base_')}
   from found f where f.is_known = ${isKnown}`;
 
-/** For users that are taken as the service has them. */
+/** Adds to the ledger the users that are taken as the service has them. */
 const addToLedger = ({ teamId, runId }: TeamRun, from: RawBuilder<unknown>) => sql`
   insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, closed_at)
   select ${teamId}, s.id, ${runId}, case when s.is_new then 'adopt' else 'return' end, '{}',

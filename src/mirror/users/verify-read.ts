@@ -81,7 +81,7 @@ async function readListed(
 /** Most messages that are compared, those due soonest first: each takes a request. */
 const mostMessages = 100;
 
-/** Scheduled messages to come, by the service's ids. What waits to be sent of one is no part of it. */
+/** Scheduled messages to come, by the service's ids, without edits of them that wait to be sent. */
 export async function readSentMessages(db: Queryable, teamId: Id): Promise<readonly MirroredRow[]> {
   const { rows } = await sql<{ readonly id: Id; readonly base: MirroredRow['columns'] }>`
     select id, base from mirror.scheduled_messages

@@ -38,7 +38,7 @@ export interface PageMessage extends Scheduled {
   readonly target: string | null;
   /** What goes with the text, each as its name and its address. */
   readonly files: readonly string[];
-  /** What the service has of it; `null`: nothing. */
+  /** What the service has of it; `null` if it has nothing. */
   readonly base: { readonly text?: string; readonly execute_at?: string } | null;
   readonly editedAt: Date;
   readonly editedBy: string | null;
@@ -66,7 +66,7 @@ export interface MessageSum {
 
 export interface MessagesFilter {
   readonly state: string | null;
-  /** The days before today, from the last one on, and not from today on. */
+  /** Whether the days before today are shown, the last one first, and not those from today on. */
   readonly isEarlier: boolean;
   readonly skip: number;
   readonly limit: number;
@@ -75,9 +75,9 @@ export interface MessagesFilter {
 }
 
 export interface PageMessages extends Pick<PageWaiting, 'done' | 'sending'> {
-  /** Those that somebody has to see to, the first one that is due on top. */
+  /** The messages that somebody has to see to, the one that is due first on top. */
   readonly open: readonly PageMessage[];
-  /** The part of the time line that is asked for, by time. */
+  /** The requested part of the time line, by time. */
   readonly shown: readonly PageMessage[];
   /** The number of messages from today on, or before. */
   readonly sums: readonly MessageSum[];
@@ -161,7 +161,7 @@ export async function readMessages(
   };
 }
 
-/** Whoever lets messages go unattended needs nobody else, unless four eyes are on. */
+/** If messages may go unattended, nobody else has to approve them, unless four eyes are on. */
 async function readOwn(
   { db, teams, decider }: PageReader,
   terms: readonly MessageTerms[],

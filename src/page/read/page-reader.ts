@@ -42,10 +42,10 @@ export interface HeaderStanding {
   readonly completeAt: Date | null;
 }
 
-/** What holds of the scheduled messages of a team. */
+/** The terms for the scheduled messages of a team. */
 export interface MessageTerms {
   readonly teamId: Id;
-  /** The zone in which their times are told. */
+  /** The zone in which their times are shown. */
   readonly timezone: string;
   /** `write.schedule` of the settings: `unattended` if they need nobody's approval. */
   readonly schedule: 'false' | 'true' | 'unattended';

@@ -15,7 +15,7 @@ import { at, capital, visible } from './words.ts';
 /** What can be done about it. The last one is the main button of a batch. */
 export function verbsOf({ state, isOfRequests }: WaitingList): readonly Verb[] {
   if (state === 'approval') return ['Reject', 'Approve'];
-  // Whoever wrote a request changes it, or deletes the row.
+  // A request is changed, or its row is deleted, by the person who wrote it.
   if (isOfRequests) return [];
   // The service would refuse again what it has refused.
   return state === 'refused' ? ['service'] : ['mirror', 'service'];

@@ -23,7 +23,7 @@ import { capital, count, many, span, visible } from './words.ts';
 
 const minuteMs = 60_000;
 
-/** What a person can do: the last two say what is so after an answer was lost. */
+/** What a person can do. The last two say what became of a message whose answer was lost. */
 export const messageVerbs = ['Approve', 'Reject', 'Withdraw', 'There', 'Not there'] as const;
 export type MessageVerb = (typeof messageVerbs)[number];
 
@@ -68,7 +68,7 @@ export function unknownCard(standing: MessageOnPage): Html {
 const lastMoment = ({ message, terms }: MessageOnPage): Date =>
   new Date(message.executeAt.getTime() - terms.marginMinutes * minuteMs);
 
-/** Whether no approval helps any more. A cancel may come until the message goes out. */
+/** Whether it is too late for an approval. A cancel is possible until the message goes out. */
 const isLate = (standing: MessageOnPage): boolean =>
   (standing.message.cancels ? standing.message.executeAt : lastMoment(standing)) <= standing.context.now;
 
@@ -125,7 +125,7 @@ export function approvalCard(standing: MessageOnPage): Html {
   return card(standing, head, decideBar(standing));
 }
 
-/** One that no approval helps: the service refused it, or it differs from what the service has. */
+/** A message that an approval does not help: the service refused it, or it differs from what the service has. */
 export function stuckCard(standing: MessageOnPage): Html {
   const { context, message } = standing;
   const { reason, why } = message;

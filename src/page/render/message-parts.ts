@@ -16,11 +16,11 @@ export interface MessageOnPage {
   readonly message: PageMessage;
   readonly terms: MessageTerms;
   readonly isOwn: boolean;
-  /** How many people get a message on that day, as far as it is known; `null`: it does not matter. */
+  /** How many people get a message on that day, as far as it is known; `null` if it does not matter. */
   readonly ofDay: number | null;
 }
 
-/** What holds of a team of which nothing is known. */
+/** The terms for a team about which nothing is known. */
 export const termsOf = ({ messageTerms }: Pick<PageContext, 'messageTerms'>, teamId: bigint): MessageTerms =>
   messageTerms.find((one) => one.teamId === teamId) ?? {
     teamId,
@@ -29,7 +29,10 @@ export const termsOf = ({ messageTerms }: Pick<PageContext, 'messageTerms'>, tea
     marginMinutes: 0,
   };
 
-/** Whether a person can decide about messages of a team here: who it is has to be known, since two have to see each. */
+/**
+ * Whether a person can decide about messages of a team here. It has to be known who that is, because two people have
+ * to see each message.
+ */
 export const mayDecideMessages = (context: PageContext, { teamId, schedule }: MessageTerms): boolean =>
   context.decide !== null &&
   context.details &&
@@ -51,7 +54,7 @@ export function whenDue({ context, message, terms }: MessageOnPage): Html {
 
 const token = /(\{\{\s*[^{}]*?\s*\}\})/;
 
-/** The text, whole. What the service fills in stands in frames. */
+/** The whole text. The parts that the service fills in have a frame. */
 function framed(text: string): Html {
   return html`${text.split(token).map((part) => (token.test(part) ? html`<span class="frame">${visible(part.slice(2, -2).trim())}</span>` : lines(part)))}`;
 }

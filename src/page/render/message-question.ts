@@ -17,7 +17,7 @@ interface Asked {
   readonly title: (message: PageMessage) => string;
   readonly lead: string;
   readonly deed: string;
-  /** What it becomes of a decision that was recorded, for which there is an undo. */
+  /** Whether it is recorded as a decision, which can be undone. */
   readonly isSent: boolean;
 }
 

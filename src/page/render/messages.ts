@@ -1,4 +1,4 @@
-/** Messages: what somebody has to say or to decide about scheduled messages, and all of them by day in the team's zone. */
+/** Messages: the scheduled messages that somebody has to see to, and all of them by day in the team's zone. */
 import type { PageMessage, PageMessages } from '../read/page-messages.ts';
 import { hasBanner, isCopy, nothingDecided } from './banner.ts';
 import { clocksOf, offsetName } from './clocks-of.ts';
@@ -50,7 +50,7 @@ interface OpenCards {
   readonly card: (standing: MessageOnPage) => Html;
 }
 
-/** In the order of the page, which is by how grave it is. */
+/** In the order of the page, the gravest first. */
 const openCards = (open: readonly PageMessage[]): readonly OpenCards[] => [
   {
     all: open.filter(({ state }) => state === 'unknown'),
@@ -72,7 +72,7 @@ const openCards = (open: readonly PageMessage[]): readonly OpenCards[] => [
   },
 ];
 
-/** By the clocks of the team; what was cancelled or refused reaches nobody. */
+/** Days are those of the team's clocks. A cancelled or refused message reaches nobody. */
 function recipientsOfDay({ sums }: PageMessages, context: PageContext, message: PageMessage): number {
   const { teamId, timezone } = termsOf(context, message.team_id);
   const dayOf = (when: Date) => clocksOf(timezone)(when).toISOString().slice(0, 10);

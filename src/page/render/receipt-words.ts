@@ -25,7 +25,7 @@ const pastOf: Readonly<Record<Deed, string>> = {
 /** Whether nothing had been sent, and it waits again. */
 const isTakenBack = ({ decision, fates: of, rows }: FollowedDecision): boolean =>
   decision === 'undo' && of.undecided === rows;
-/** What was asked for besides edits of users: it is taken back by the command. */
+/** Whether it was about requests, not edits of users: only the command takes such a decision back. */
 export const isOfRequests = ({ fields: of }: FollowedDecision): boolean =>
   of.some((field) => requestKinds.some((one) => one === field));
 

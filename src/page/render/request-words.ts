@@ -6,7 +6,7 @@ import { to } from './links.ts';
 import type { PageContext } from './view.ts';
 import { inLetters, many } from './words.ts';
 
-/** Where a message stands in its view. */
+/** The address of a message in its view. */
 export const messagePath = (localId: string): string => `/messages#m-${localId}`;
 
 /** What a row of a list is about, in place of a person. */

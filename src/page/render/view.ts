@@ -44,7 +44,7 @@ export interface PageContext extends ViewRequest {
   readonly daemons: PageFrame['daemons'];
   /** The teams asked for that no daemon serves any more, by name, with the last one. */
   readonly stopped: PageFrame['stopped'];
-  /** What holds of the scheduled messages of each team that is asked for, and whether there are or may be any. */
+  /** The terms for scheduled messages of each team that is asked for, and whether there are or may be any. */
   readonly messageTerms: PageFrame['messageTerms'];
   readonly hasMessages: boolean;
   /** Edits that wait because nothing is sent from here, in the teams asked for. */

@@ -1,4 +1,4 @@
-/** Cards of what waits that is no list of fields: rows that are missing, and messages. */
+/** Cards for what waits and is not a list of fields: missing rows, and messages. */
 import type { SeenTeam } from '../read/page-reader.ts';
 import type { MissingRows, WaitingMessages } from '../read/page-waiting.ts';
 import { isCopy } from './banner.ts';

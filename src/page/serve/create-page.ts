@@ -30,7 +30,7 @@ export interface PageOptions {
   readonly decide: Pick<DecideOptions, 'mirror' | 'log'> | null;
 }
 
-/** Of the forms that are not about lists. */
+/** The handlers of the forms that are not about lists. */
 const handlers: ReadonlyMap<string, FormHandler> = new Map([
   [holdPattern, holding],
   [messagesPattern, decidingMessages],

@@ -28,7 +28,7 @@ function readVerb(form: URLSearchParams): MessageVerb {
 const readView = async ({ reader }: Pick<PageFrame, 'reader'>) =>
   await readMessages(reader, messagesFilter({ query: new URLSearchParams(), isCsv: false }));
 
-/** Those of which nobody knows are said to be so; the others wait for a decision. */
+/** Messages of unknown outcome are resolved by these verbs; the others wait for a decision. */
 const isMeant = ({ state }: PageMessage, verb: MessageVerb): boolean =>
   (state === 'unknown') === (verb === 'There' || verb === 'Not there');
 

@@ -37,22 +37,22 @@ export type RequestDecision =
 
 const nothing: RequestDecision = { kind: 'nothing' };
 
-/** What was decided to be sent before, in the same run. */
+/** What this run has already decided to send. */
 export interface SentSoFar {
   readonly tags: number;
-  /** By day. */
+  /** The numbers by day. */
   readonly messages: ReadonlyMap<string, { readonly messages: number; readonly recipients: number }>;
 }
 
 const settingOf = { tag: 'tags', message: 'schedule', conversation_read: 'conversations' } as const;
 
-/** Why the settings let nobody write such; `undefined`: they do. */
+/** Why the settings do not allow such a request; `undefined` if they do. */
 export const offBy = ({ kind }: RequestState, write: RequestSettings): string | undefined =>
   ({ tag: write.tags, message: write.schedule !== false, conversation_read: write.conversations })[kind]
     ? undefined
     : `write.${settingOf[kind]} is off`;
 
-/** Why a message is beyond the limits of its day; `undefined`: it is not. */
+/** Why a message is beyond the limits of its day; `undefined` if it is not. */
 function limitOfDay(
   { day, recipients, others }: MessageState,
   { maxMessages, maxRecipients }: RequestSettings,
@@ -78,7 +78,7 @@ function limitOf(request: RequestState, { newTags }: Requests, write: RequestSet
     : undefined;
 }
 
-/** Why its time does not allow it; `undefined`: it does. */
+/** Why its time does not allow it; `undefined` if it does. */
 function flawOfTime({ message }: RequestState): RequestDecision | undefined {
   if (message === null) return undefined;
   if (message.baseDueInMs !== null && message.baseDueInMs <= 0)
@@ -104,7 +104,7 @@ function guarded(
   if (limit !== undefined) return { kind: 'hold', reason: 'limit', detail: limit };
   if (write.isReviewed || (request.kind === 'message' && write.schedule !== 'unattended'))
     return { kind: 'hold', reason: 'review', detail: '' };
-  // What was held is decided by a person, also once nothing would hold it any more.
+  // A person decides about a request that was held, even if nothing would hold it any more.
   return request.hold === null ? send : nothing;
 }
 
@@ -134,11 +134,11 @@ export function decideRequest(
   return decision.kind === 'hold' && isHeldSo(request, decision.reason) ? nothing : decision;
 }
 
-/** Whether it is held for that already, undecided, over what the service has now. */
+/** Whether it is held for the same reason already, undecided, over what the service has now. */
 const isHeldSo = ({ hold, base }: RequestState, reason: RequestReason): boolean =>
   hold !== null && hold.decision === null && hold.reason === reason && isDeepStrictEqual(hold.base, base);
 
-/** What was sent so far, with this one. */
+/** What this run has decided to send, including this request. */
 export function withSent(sent: SentSoFar, { kind, message }: RequestState): SentSoFar {
   if (message === null) return { ...sent, tags: sent.tags + (kind === 'tag' ? 1 : 0) };
   const so = sent.messages.get(message.day) ?? { messages: 0, recipients: 0 };

@@ -10,7 +10,7 @@ const textOf = (value: unknown): string | undefined => (typeof value === 'string
 const textsOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) ? value.map(String) : undefined;
 
-/** Leaves out what is not there. */
+/** Leaves out columns without a value. */
 const given = <T extends object>(values: T) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>;
@@ -53,6 +53,6 @@ export const toConversationRead = (wanted: Wanted) =>
     reassignId: idOf(wanted['reassign_id']),
   });
 
-/** Whether the service shows the message as it was sent, by the columns that it tells of. */
+/** Whether the service shows the message as it was sent, in all the columns that it shows. */
 export const isAsSent = (shown: Wanted, sent: Wanted): boolean =>
   Object.entries(shown).every(([column, value]) => isDeepStrictEqual(sent[column] ?? null, value ?? null));

@@ -1,6 +1,6 @@
 /**
- * What is asked of the service besides edits of users, one request at a time: what got no answer is looked for, what may
- * not be sent without a person is held, and the rest is written down, sent, and recorded.
+ * Handles requests besides edits of users, one at a time: what got no answer is looked for, what needs a person is
+ * held, and the rest is written down, sent and recorded.
  */
 import { createHash } from 'node:crypto';
 import { toJson } from '../../model/json.ts';
@@ -36,7 +36,7 @@ interface RequestContext extends WritingContext {
   readonly quietPeriodMs: number;
   /** Names of tags that were sent, and may be there soon. */
   readonly underWay: ReadonlySet<string | null>;
-  /** The tags of the service, read once, when they are first needed; `null`: nobody knows them all. */
+  /** The tags of the service, read once, when they are first needed; `null` if not all of them are known. */
   readonly tags: () => Promise<TagsByName | null>;
 }
 
@@ -79,9 +79,9 @@ async function send(context: RequestContext, request: RequestState, open: OpenRe
 }
 
 /**
- * Sends a create once more that got no answer, with the same `local_id`, of which the service makes no second message.
- * Also where it was edited or taken back since: only so is its id known, by which it is replaced or cancelled. Whatever
- * keeps this one from being answered says nothing about the first.
+ * Sends a create that got no answer once more, with the same `local_id`, of which the service makes no second
+ * message. That is done even if the message was edited or taken back since, because only the answer tells the id by
+ * which it can be replaced or cancelled. If this request gets no answer either, that says nothing about the first.
  */
 async function sendAgain(context: RequestContext, request: RequestState, open: OpenRequest): Promise<void> {
   const { service, mirror, now } = context;
@@ -100,7 +100,7 @@ async function sendAgain(context: RequestContext, request: RequestState, open: O
   if (!(answered.error instanceof LateError)) await record(context, request, open, { ...answered, outcome });
 }
 
-/** Finds out what became of a request that was sent, or was to be, by an earlier run. */
+/** Finds out what became of a request that an earlier run sent, or was about to send. */
 async function settle(context: RequestContext, request: RequestState, open: OpenRequest): Promise<void> {
   const { service, now, quietPeriodMs } = context;
   const is = (outcome: Answered['outcome']) => record(context, request, open, { outcome, requestId: null });
@@ -122,7 +122,7 @@ async function settle(context: RequestContext, request: RequestState, open: Open
   await sendAgain(context, request, open);
 }
 
-/** One batch for each message, and one for what else was asked for in one transaction. */
+/** Each message is a batch of its own. Other requests are one batch for each transaction. */
 function batchOf(request: RequestState, all: readonly RequestState[]): string {
   const together =
     request.kind === 'message'
@@ -180,14 +180,14 @@ async function carryOut(
 const tagOf = ({ kind, wanted, open }: RequestState): string | null =>
   kind === 'tag' ? canonicalTag(String((wanted ?? open?.sent)?.['tag'])) : null;
 
-/** The tag that is there already; `null`: none is, or it is no tag. */
+/** The tag that exists already; `null` if there is none, or if the request is about something else. */
 async function takenTag({ tags }: RequestContext, request: RequestState) {
   if (request.kind !== 'tag') return null;
   const all = await tags();
   return all === null ? 'unknown' : (findTag(all, request.wanted)?.id ?? null);
 }
 
-/** Reads messages again that the service has. What was changed there comes here, like a pull of a user. */
+/** Reads messages again that the service has. Changes made there are taken over, like a pull of a user. */
 async function readAgain({ service, mirror, notes }: WritingContext): Promise<void> {
   for (const { localId, id } of await mirror.requests.readDue(mostReadAgain)) {
     const found = await attempt(notes, `message ${localId}`, async () => ({
@@ -199,7 +199,7 @@ async function readAgain({ service, mirror, notes }: WritingContext): Promise<vo
 }
 
 /**
- * Settles, holds and sends the requests of a team. In a copy nothing of it happens.
+ * Settles, holds and sends the requests of a team. In a copy it does none of this.
  * @param readsAgain whether messages that the service has are read again, too
  */
 export async function reconcileRequests(
@@ -240,7 +240,7 @@ export async function reconcileRequests(
     if (decision.kind === 'send' && decision.verb !== 'cancel') sent = withSent(sent, request);
     await part(request, () => carryOut(context(now), request, decision));
     if (request.kind !== 'tag' || decision.kind !== 'send') continue;
-    // The next tag of that name is the one that was just made, once it shows.
+    // The next request for a tag of this name has to see the one that was just made.
     tags = undefined;
     underWay.add(tagOf(request));
   }

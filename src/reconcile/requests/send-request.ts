@@ -1,4 +1,4 @@
-/** Sends one request that was written down, and finds out what became of it; what got no answer is looked for here. */
+/** Sends one request that was written down, and finds out what became of it, even if it got no answer. */
 import { MusterdError, ServiceError } from '../../errors.ts';
 import type { ListedRow } from '../../model/listed-resource.ts';
 import { listedResources } from '../../model/listed-resources.ts';
@@ -16,7 +16,10 @@ export interface Answered {
   readonly error?: unknown;
 }
 
-/** One form of a tag's name: what differs in case, in spaces or in Unicode's composition alone is the same tag. */
+/**
+ * The form in which names of tags are compared. Names that differ only in case, spaces or Unicode composition are the
+ * same tag.
+ */
 export const canonicalTag = (name: string): string =>
   name.normalize('NFC').trim().replaceAll(/\s+/g, ' ').toLowerCase();
 
@@ -24,7 +27,7 @@ const nameIn = (row: Wanted | null): string => (typeof row?.['tag'] === 'string'
 
 export type TagsByName = ReadonlyMap<string, readonly ListedRow[]>;
 
-/** Reads the listing of the tags to its end, unfiltered. `null`: it is not known what all there is. */
+/** Reads the listing of the tags to its end, without a filter. @returns `null` if there may be more of them */
 export async function readTags(service: ServicePort): Promise<TagsByName | null> {
   const tags = listedResources.find(({ name }) => name === 'tags');
   if (tags === undefined) throw new Error('tags are not listed');
@@ -34,8 +37,8 @@ export async function readTags(service: ServicePort): Promise<TagsByName | null>
 }
 
 /**
- * The tag that has this name: the very same one, or one that differs in case, spaces or composition alone. If the
- * service has several such, it tells them apart, and so do we.
+ * The tag that has this name: the very same one, or one that differs only in case, spaces or composition. If the
+ * service has several such tags, it tells them apart, and so do we.
  */
 export function findTag(tags: TagsByName, wanted: Wanted | null): ListedRow | undefined {
   const name = nameIn(wanted);
@@ -106,7 +109,7 @@ export async function sendOpenRequest(
     }
     const requestId = error.requestId ?? null;
     const isRefused = refuses(error);
-    // Of what the service has, a refusal may mean that its time has come, or that somebody has cancelled it.
+    // If the service has the message, a refusal may mean that its time has come, or that somebody has cancelled it.
     if (isRefused && request.kind === 'message' && request.id !== null)
       return { outcome: await lookAgain(service, request, open, say(error)), requestId };
     // A tag that is refused may be there all the same, made by a request that came twice.
@@ -120,7 +123,7 @@ export async function sendOpenRequest(
   }
 }
 
-/** Of a message that the service may have, and of which only its id would tell, nobody here can find out more. */
+/** The service may have the message, but only its id would find it, so nobody here can find out more. */
 export function unknownOf(
   { kind, id, open, message }: RequestState,
   now: Requests,
@@ -133,7 +136,7 @@ export function unknownOf(
 
 const isOver = ({ message }: RequestState): boolean => (message?.baseDueInMs ?? 1) <= 0;
 
-/** After a message was not replaced or cancelled as it should have been. */
+/** Looks at a message that was not replaced or cancelled as it should have been. */
 async function lookAgain(
   service: ServicePort,
   request: RequestState,
@@ -162,7 +165,7 @@ function missing(request: RequestState, sent: Wanted | null): RequestOutcome {
     : { kind: 'gone', detail: 'somebody has cancelled it on the service' };
 }
 
-/** What became of a message that was to be replaced or cancelled, and got no answer. Asking tells. */
+/** Finds out what became of a replacement or cancel that got no answer, by reading the message. */
 export async function readBackMessage(
   service: ServicePort,
   request: RequestState,

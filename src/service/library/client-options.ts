@@ -14,11 +14,11 @@ export interface SecretPair {
   readonly secretKey: string;
 }
 
-/** Where the service is, and who calls it. Everything else has a default: docs/client.md. */
+/** The address of the service, and the credentials. Everything else has a default: docs/client.md. */
 export interface ClientOptions extends Partial<HttpSettings> {
   /** For example `https://host`. Plain http is accepted for loopback addresses only. */
   readonly baseUrl: string;
-  /** Of the API Secret. */
+  /** The id of the API Secret, which needs its key, too. */
   readonly secretId?: string | undefined;
   readonly secretKey?: string | undefined;
   /** The second secret while it takes the place of the first: it is used once the first is refused. */
@@ -31,7 +31,7 @@ export interface ClientOptions extends Partial<HttpSettings> {
   readonly rate?: Partial<PaceSettings> | undefined;
   /** When a call is repeated. */
   readonly retry?: Partial<RetrySettings> | undefined;
-  /** Is told of each request, retry, pause and warning. It must not throw. */
+  /** Called for each request, retry, pause and warning. It must not throw. */
   readonly onEvent?: OnEvent | undefined;
 }
 
@@ -46,7 +46,7 @@ function credentialsOf({ secretId, secretKey, next, apiKey }: ClientOptions): Cr
   throw new MusterdError('configuration', 'No credentials: secretId and secretKey are not both given');
 }
 
-/** Without what is `undefined`, which would hide a default. */
+/** The options without those that are `undefined`, which would hide a default. */
 const given = <T extends object>(some: T = {} as T): Partial<T> =>
   Object.fromEntries(Object.entries(some).filter(([, value]) => value !== undefined)) as Partial<T>;
 

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-/** What other programs import as `musterd/client`: docs/client.md. */
+/** The entry of `musterd/client`, which other programs import: docs/client.md. */
 import type { PaginationBody } from '../../model/contact-count.ts';
 import type { Id } from '../../model/id.ts';
 import contactFields from '../../model/listed/contact-fields.ts';

@@ -5,17 +5,17 @@ import type { MakeCall } from '../call.ts';
 import { eitherOf } from '../cancel.ts';
 import { createIdSet } from '../id-set.ts';
 
-/** No further page is asked for while so many rows wait to be taken. */
+/** While this many rows wait to be taken, no further page is requested. */
 const mostWaiting = 1_000;
 
-/** Hands on rows from a reading that pushes them to a loop that pulls them, and keeps the one a little ahead of the other. */
+/** Passes rows from a reading that pushes them to a loop that pulls them, and keeps the reading a little ahead. */
 function createQueue() {
   const ids = createIdSet();
   let waiting: ListedRow[] = [];
   let isOver = false;
   let arrival = Promise.withResolvers<void>();
   let room = Promise.withResolvers<void>();
-  // Where the reading begins anew, rows come again, and are known by their ids.
+  // If the reading begins anew, rows come again, and are recognised by their ids.
   const sink: ListingSink<ListedRow> = {
     clear: () => {},
     replace: () => {},

@@ -55,7 +55,7 @@ export interface UserList {
   readonly requestId: string | null;
 }
 
-/** What changes of one user. What is left out stays as it is. */
+/** The changes to one user. Fields that are left out stay as they are. */
 export interface UserUpdateRequest {
   readonly id: Id;
   /** Both halves: the service overwrites one that is sent without the other. */

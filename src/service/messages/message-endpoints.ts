@@ -38,7 +38,7 @@ export interface MessageEndpoints {
   ): Promise<WriteResult & { readonly localId: string }>;
   /** `GET /v1/schedule/{id}`; `null` if the service says 404. */
   schedule(id: Id): Promise<ScheduledMessage | null>;
-  /** The same message by the columns of the mirror, as far as the service tells of them. */
+  /** The same message by the columns of the mirror, as far as the service shows them. */
   shownSchedule(id: Id): Promise<ShownMessage | null>;
   /** `PUT /v1/schedule/{id}`, with the same checks. */
   replaceSchedule(id: Id, request: ScheduleRequest, options?: ScheduleOptions): Promise<WriteResult>;
@@ -92,7 +92,7 @@ export function createMessageEndpoints(call: MakeCall, serviceNowMs: () => numbe
     schedule,
     shownSchedule: async (id) => {
       const found = await schedule(id);
-      // Some deployments go on to show what was cancelled.
+      // Some deployments still show a message after its cancel.
       return found === null || found.op === 'delete' ? null : { shown: toColumns(found), raw: found.raw };
     },
     replaceSchedule: async (id, request, { times, ...options } = {}) => {

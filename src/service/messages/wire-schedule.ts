@@ -23,7 +23,7 @@ export interface ScheduledAttachment {
   readonly raw: JsonObject;
 }
 
-/** What a scheduled message says: interface.md, ScheduleContent. */
+/** The content of a scheduled message: interface.md, ScheduleContent. */
 export interface ScheduledContent {
   readonly attachments: readonly ScheduledAttachment[] | null;
   readonly gallery: readonly ScheduledImage[] | null;
@@ -37,7 +37,7 @@ export interface ScheduledContent {
   readonly raw: JsonObject;
 }
 
-/** What a scheduled message belongs to, and its content. */
+/** The content of a scheduled message, and what the message belongs to. */
 export interface ScheduledMeta {
   readonly campaignId: Id | null;
   readonly campaignStepId: Id | null;
@@ -119,7 +119,10 @@ export function decodeScheduledMessage(row: JsonObject, id: Id): ScheduledMessag
   return { id, ...takeFields(row, shape) };
 }
 
-/** By the columns of `mirror.scheduled_messages`, in the form that these have in JSON; what is not told is left out. */
+/**
+ * The message by the columns of `mirror.scheduled_messages`, as these are in JSON. Columns that the service does not
+ * show are absent.
+ */
 export function toColumns({ execute, inboxId, meta }: ScheduledMessage): Readonly<Record<string, unknown>> {
   const dueMs = momentMs(execute ?? '');
   const columns = {
