@@ -46,7 +46,7 @@ export interface Complaint {
   readonly message: string;
 }
 
-/** Where the settings of one team come from. */
+/** The sources of one team's settings. */
 export interface Origins {
   /** Its name under `teams`, or `undefined` if the file names no teams. */
   readonly team: string | undefined;

@@ -243,7 +243,7 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     applyResults: (results: readonly IntentResult[]) =>
       write((tx) => applyResults(tx, run, results, namesAsBegun(known) === 'keeps')),
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
-    /** What this run has learned about the service's answers. It is written when the run ends. */
+    /** The things that this run has learned about the service's answers. They are written when the run ends. */
     learned: () => [...learned.values()],
     readTaken: () => readTaken(db.kysely, teamId, runId),
     applyRestingUsers: (users: RestingUsers, hashes: Buffer | null, isWhole: boolean) =>

@@ -33,7 +33,7 @@ export interface DecidedAbsence {
   readonly scope: string | null;
 }
 
-/** What earlier runs and people have recorded about the absences of a pass. */
+/** The records of earlier runs and people about the absences of a pass. */
 export interface AbsenceGrounds {
   /** The scope of the settings when absences were last judged; `null` if they never were. */
   readonly scope: string | null;

@@ -27,7 +27,7 @@ export const pushOutcomes = [
 export type PushOutcome = (typeof pushOutcomes)[number];
 export type FieldOutcomes = Readonly<Partial<Record<Field, PushOutcome>>>;
 
-/** What an update without a name does to the name on this deployment, as far as it is known. */
+/** The effect of an update without a name on the name on this deployment, as far as it is known. */
 export type NameSafety = 'unknown' | 'keeps' | 'clears';
 
 export const namesInWords: Readonly<Record<NameSafety, string>> = {

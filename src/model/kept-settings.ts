@@ -1,6 +1,6 @@
 /** Settings that the database keeps, because it judges by them what people do in SQL. */
 
-/** What may be written besides users (`write`). */
+/** The things that may be written besides users (`write`). */
 export interface Writes {
   readonly tags: boolean;
   /** `unattended`: nobody has to approve a message. */

@@ -15,14 +15,14 @@ export interface ListedResource {
   readonly name: string;
   /** One of its rows, in words for people. */
   readonly noun: string;
-  /** Where it is listed. */
+  /** The request that lists it. */
   readonly list: {
     readonly method: 'GET' | 'POST';
     readonly path: string;
     /** Whether it comes page by page; otherwise one answer has all rows. */
     readonly isPaged: boolean;
   };
-  /** Where one row is read, by `{id}`; left out where the interface has no such path. */
+  /** The path of one row, with `{id}`; absent if the interface has no such path. */
   readonly row?: string;
   /** The fields besides `id`, by their names in the interface, which the columns have as well. */
   readonly columns: Readonly<Record<string, ColumnKind>>;
@@ -55,7 +55,7 @@ const bookkeeping = new Set(['op', 'rev', 'tid', 'uid']);
 export const shownColumnsOf = (resource: ListedResource): readonly string[] =>
   columnNamesOf(resource).filter((column) => !bookkeeping.has(column));
 
-/** What `export` calls it. */
+/** The name that `export` gives it. */
 export const exportNameOf = ({ name }: ListedResource): string => name.replaceAll('_', '-');
 
 /** Its rows, in words for people. */

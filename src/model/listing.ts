@@ -1,7 +1,7 @@
 import type { Id } from './id.ts';
 import type { RejectedRow } from './rejected-row.ts';
 
-/** What was learned about a listing's pages. It is kept from run to run (`sync.learned`). */
+/** The knowledge about a listing's pages. It is kept from run to run (`sync.learned`). */
 export interface ListingMemory {
   /** The number of the first page; `null` until learned. */
   readonly firstPage: 0 | 1 | null;

@@ -48,7 +48,7 @@ export interface ScheduleTimes {
   readonly marginMinutes: number;
 }
 
-/** What deployments enforce, unless "musterd check --write-probe" has found out otherwise. */
+/** The times that deployments enforce, unless "musterd check --write-probe" has found others. */
 export const usualTimes: ScheduleTimes = { gridMinutes: 15, marginMinutes: 15 };
 
 /** @property times when the service sends messages, if that is known */

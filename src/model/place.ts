@@ -126,7 +126,7 @@ export const maybeAlso = ({ known, here }: Pick<Placing, 'known' | 'here'>): boo
 /** The prefix of the address of an embedded server, which is its folder. */
 export const folderPrefix = 'folder ';
 
-/** What to do if nothing is sent; empty if things are sent. */
+/** The advice if nothing is sent; empty if things are sent. */
 export function adviceOn(placing: Placing): string {
   if (placing.verdict === 'copy') return 'If it is to send: musterd adopt --reason …';
   if (placing.verdict !== 'elsewhere') return '';

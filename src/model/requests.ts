@@ -1,6 +1,6 @@
 /**
- * What is asked of the service besides edits of users: a tag to be made, a message to be scheduled, replaced or
- * cancelled, a conversation to be marked as read. Each is a row of the mirror with an id of its own.
+ * Requests are all that is asked of the service besides edits of users: a tag to be made, a message to be scheduled,
+ * replaced or cancelled, a conversation to be marked as read. Each is a row of the mirror with an id of its own.
  */
 import type { Id } from './id.ts';
 import type { ScheduleTimes } from './message-request.ts';
@@ -26,7 +26,7 @@ export interface RequestCount {
   readonly sinceMs: number;
 }
 
-/** What is asked for, by the columns that people write; `null` if it is to be cancelled. */
+/** The wanted values, by the columns that people write; `null` if it is to be cancelled. */
 export type Wanted = Readonly<Record<string, unknown>>;
 
 export type RequestReason = 'review' | 'limit' | 'unsupported' | 'refused' | 'conflict' | 'asked';
@@ -35,7 +35,7 @@ export type RequestReason = 'review' | 'limit' | 'unsupported' | 'refused' | 'co
 export interface RequestHold {
   readonly reason: RequestReason;
   readonly decision: 'approved' | 'spent' | 'rejected' | null;
-  /** What the service had when it was held. */
+  /** The values that the service had when it was held. */
   readonly base: Wanted | null;
 }
 
@@ -58,7 +58,7 @@ export interface RequestState {
   /** The service's id; `null` if it has none yet. */
   readonly id: Id | null;
   readonly wanted: Wanted | null;
-  /** What the service has of it, as far as is known; `null` if it has nothing. */
+  /** The values that the service has, as far as is known; `null` if it has nothing. */
   readonly base: Wanted | null;
   /** The edit that lasts; `null` if both sides agree. */
   readonly edit: Id | null;
@@ -66,7 +66,7 @@ export interface RequestState {
   readonly transaction: string | null;
   readonly hold: RequestHold | null;
   readonly open: OpenRequest | null;
-  /** What is known of a message's time, recipients and day; `null` if it is not a message. */
+  /** The known facts about a message's time, recipients and day; `null` if it is not a message. */
   readonly message: MessageState | null;
 }
 
@@ -159,7 +159,7 @@ function shortText(text: string): string {
 const numbered = (what: string, id: Id | number | undefined) =>
   id === undefined ? undefined : `${what} ${id}`;
 
-/** Who gets a message, or whose conversations were read. */
+/** The people who get a message, or whose conversations were read. */
 function targetInWords(wanted: WantedColumns, others: string): string {
   const { list_id, conversation_id, phone_number, target, targets: [first = '', ...more] = [] } = wanted;
   const one =
@@ -167,7 +167,7 @@ function targetInWords(wanted: WantedColumns, others: string): string {
   return one ?? (more.length === 0 ? first : `${more.length + 1} ${others}`);
 }
 
-/** What is asked for in short, as in `mirror.field_text()`; `undefined` if this is no request. */
+/** The wanted values in short, as in `mirror.field_text()`; `undefined` if this is no request. */
 export function wantedInWords(wanted: WantedColumns): string | undefined {
   const { tag, text = '', template_id, execute_at, inbox_id } = wanted;
   if (tag !== undefined) return tag;
@@ -184,7 +184,7 @@ export function wantedInWords(wanted: WantedColumns): string | undefined {
 /** The topic of what is known of a deployment's scheduled messages. */
 export const schedulingTopic = 'schedule';
 
-/** What is known of how a deployment takes scheduled messages; a key is absent as long as it is not known. */
+/** The known facts about how a deployment takes scheduled messages. An unknown fact is absent. */
 export interface Scheduling {
   /** What a repeated `local_id` does: no second message, a second one, or an error. */
   readonly local_ids?: 'unique' | 'ignored' | 'refused';

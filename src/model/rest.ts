@@ -11,7 +11,7 @@ export interface Mark {
   readonly schema: string;
 }
 
-/** What was written about users since the record was made, whatever the service shows. */
+/** The writes about users since the record was made, whatever the service shows. */
 export interface WrittenSince extends Mark {
   /** The mark of the record; `null` if there is none, or it belongs to another database. */
   readonly since: string | null;

@@ -46,7 +46,7 @@ export interface Hold extends Values {
   /** The held edit; absent if there is none, or it is not on record yet. */
   readonly edit?: Id | undefined;
   readonly reason: HoldReason;
-  /** What happened, as a sentence. */
+  /** A sentence about what happened. */
   readonly detail: string;
   /** The service's value as a run last saw it, if the field was held before. */
   readonly shown?: ServiceValue;
@@ -114,7 +114,7 @@ export type UserCase =
 export interface DecidedUser {
   readonly id: Id;
   readonly fields: Decisions;
-  /** What to write to the mirror and the base, or `null` if they stay as they are. */
+  /** The values to write to the mirror and the base, or `null` if they stay as they are. */
   readonly write: UserWrite | null;
 }
 

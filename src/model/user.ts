@@ -97,7 +97,7 @@ export function canonicalShown(field: Field, value: SingleValue): string {
   return field === 'name' ? canonicalName(String(value ?? '')) : single(field).canonical(value);
 }
 
-/** What the service says of a field: a value in canonical form, or why there is none. */
+/** The service's statement about a field: a value in canonical form, or why there is none. */
 export type FieldReading = { readonly value: string } | 'left out' | 'unreadable';
 
 export function saidOf(field: Field, user: ServiceUser): FieldReading {

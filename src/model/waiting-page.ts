@@ -1,7 +1,7 @@
 /** Terms that the page and its queries share about lists that wait. */
 import type { Id } from './id.ts';
 
-/** Of a longer list only this many rows are shown, which is enough to see what it is about. */
+/** Only this many rows of a longer list are shown, which is enough to see what it is about. */
 export const mostWhole = 20;
 /** Most rows of a page to decide about. */
 export const perList = 200;

@@ -46,11 +46,11 @@ export function sizeInWords({ users, requests }: BatchSize): string {
   return [...parts, plural(requests, 'request')].join(' and ');
 }
 
-/** What waits in a batch, for a sentence. */
+/** Says what waits in a batch, for use in a sentence. */
 export const batchInWords = (size: BatchSize): string =>
   size.users === 0 ? sizeInWords(size) : `pushes to ${sizeInWords(size)}`;
 
-/** What earlier runs and people have recorded that matters for the pushes of this run. */
+/** The records of earlier runs and people that matter for the pushes of this run. */
 export interface GuardHistory {
   /** Users pushed to in the last 24 h without an approval. */
   readonly pushedToday: ReadonlySet<Id>;
@@ -71,7 +71,7 @@ export interface HoldOfUser {
   readonly seen?: Pick<ServiceUser, 'updatedAt' | 'userUpdatedAt'> | undefined;
 }
 
-/** What a run stopped. It is written in one transaction, so that no part of it is lost. */
+/** The fields that a run stopped. They are written in one transaction, so that none of them is lost. */
 export interface StoppedPushes {
   readonly holds: readonly HoldOfUser[];
   /** Fields that many users no longer have, about which nobody has been notified yet. */

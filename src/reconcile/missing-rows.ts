@@ -17,7 +17,7 @@ export interface AbsenceSettings {
   readonly confirmAfterMs: number;
 }
 
-/** What the settings select on the service. */
+/** The part of the service that the settings select. */
 export interface Scope {
   readonly baseUrl: string;
   readonly filters: Readonly<Partial<Record<MirroredResource, ListingFilter>>>;

@@ -45,7 +45,7 @@ export interface UsersPlan {
   /** Users who are shown with an older version than before. */
   readonly stale: readonly Id[];
   readonly verdict: GuardVerdict;
-  /** What was read a moment ago and need not be read again before a push; `null` if all has to be read again. */
+  /** The values that were read a moment ago and need not be read again before a push; `null` if all have to be. */
   readonly fresh: FreshRead | null;
 }
 

@@ -1,4 +1,4 @@
-/** What reconciling needs of the two sides. `service/client.ts` and `mirror/mirror.ts` implement it. */
+/** The needs of reconciling on both sides, which `service/client.ts` and `mirror/mirror.ts` fulfil. */
 import type {
   AbsenceDecision,
   AbsenceGrounds,
@@ -121,7 +121,7 @@ export interface MirrorPort {
   compareListing(rows: GatheredListing): Promise<RefreshResult>;
   /** Tells which of these users got no answer to their last push. */
   readUnanswered(ids: readonly Id[]): Promise<ReadonlySet<Id>>;
-  /** What is known about updates without a name: whether this deployment keeps or clears the name. */
+  /** Tells whether this deployment keeps or clears the name in an update without one, as far as it is known. */
   readNameSafety(): Promise<NameSafety>;
   /** Reads in one snapshot. The work may be repeated from the start, so it must only read. */
   inSnapshot<R>(work: (mirror: SnapshotPort) => Promise<R>): Promise<R>;

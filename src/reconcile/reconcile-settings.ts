@@ -6,7 +6,7 @@ import type { Policy } from './merge/merge-field.ts';
 import type { AbsenceSettings, Scope } from './missing-rows.ts';
 import type { PushSettings } from './push/record.ts';
 
-/** What may be written besides users, and the limits beyond which it waits for a person. */
+/** The settings for what may be written besides users, and the limits beyond which it waits for a person. */
 export interface WriteSettings extends Writes {
   /** Tags that may be made within a day. */
   readonly maxNewTags: number;

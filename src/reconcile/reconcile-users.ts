@@ -119,7 +119,7 @@ async function stopsAtGuard(
       what: 'pushes',
     });
   notePostponed(postponed, notes);
-  // What people approved is left to the next run, which nothing stops any more.
+  // Pushes that people approved are left to the next run, which nothing stops any more.
   if (isStopped) notes.count('postponed', plans.filter(isPush).length);
   return isStopped;
 }

@@ -43,7 +43,7 @@ export type RunEvent =
       readonly windowMs: number;
     };
 
-/** What the guard refused in this run. */
+/** The pushes that the guard refused in this run. */
 interface GuardRefusal {
   /** The hash for "musterd approve"; `null` if there is nothing to approve. */
   readonly hash: string | null;

@@ -48,7 +48,7 @@ function withAddress({ known, here }: Placing, now: Date): KnownPlace | null {
   return { ...rest, addresses: [...known.addresses, here.address] };
 }
 
-/** What is to be recorded, or `null` if it is recorded already. @throws MusterdError `usage` */
+/** The place to be recorded, or `null` if it is recorded already. @throws MusterdError `usage` */
 function planAdoption(
   placing: Placing,
   as: AdoptAs,

@@ -14,7 +14,7 @@ export interface ExplainSettings {
 
 export interface SeenExplanation {
   readonly fields: readonly { readonly field: string; readonly because: string | null }[];
-  /** What happens next, in a sentence. */
+  /** A sentence about what happens next. */
   readonly next: string;
 }
 

@@ -73,7 +73,7 @@ export interface ExplainedFacts {
   /** `undefined` if the service was not asked. */
   readonly plan: UserPlan | undefined;
   readonly state: UserState;
-  /** What a run would now find out about the open push, if there is one. */
+  /** The outcome that a run would now find for the open push, if there is one. */
   readonly open: FieldOutcomes | null;
   /** When an open push may be given up, as text. */
   readonly quietUntil: string;
@@ -88,7 +88,7 @@ function list(words: readonly string[]): string {
   return words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }
 
-/** What happens next, in one sentence. */
+/** Says what happens next, in one sentence. */
 export function adviceFor(facts: ExplainedFacts): string {
   const { plan, open } = facts;
   if (plan === undefined) return 'Nobody can say what happens next before the service answers.';

@@ -52,7 +52,7 @@ export interface Explanation {
   /** The commands that decide about what is held, as it is now. */
   readonly commands: readonly string[];
   readonly openPush: OpenPush | null;
-  /** What a run would now find out about the open push. */
+  /** The outcome that a run would now find for the open push. */
   readonly openOutcomes: FieldOutcomes | null;
   readonly moves: readonly LedgerRow[];
   readonly next: string;

@@ -7,7 +7,7 @@ import { plural } from '../model/in-words.ts';
 import type { KeptSettings } from '../model/kept-settings.ts';
 import { type Settings, tightenSettings } from './keep-settings.ts';
 
-/** What an edit waits for if it is not approved, or if its approval is void. */
+/** The reason for which an edit waits if it is not approved, or if its approval is void. */
 export const waitsFor = ({ push }: Pick<Config, 'push'>): 'limit' | 'review' =>
   push.approve === 'always' ? 'review' : 'limit';
 

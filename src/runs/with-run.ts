@@ -210,7 +210,7 @@ async function runUnderLease<Result>(
   }
 }
 
-/** What the client has learned for later runs. */
+/** Records what the client has learned for later runs. */
 function learnedOf(config: Config, service: ServiceClient | undefined): readonly Learned[] {
   if (service === undefined) return [];
   return [learnedOfRate(service.rateLesson()), ...learnedOfCredentials(credentialUses(config, service))];

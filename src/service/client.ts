@@ -57,7 +57,7 @@ export interface ServiceClient
     CredentialCheck,
     ChannelState {}
 
-/** What can be asked about the calls so far. */
+/** Questions about the calls so far. */
 interface ChannelState {
   /** The current rate, to be passed to the next client as `rate.learned`. */
   rateLesson(): LearnedRate;
@@ -69,7 +69,7 @@ interface ChannelState {
   close(): Promise<void>;
 }
 
-/** What all endpoints call through. */
+/** The channel through which all endpoints call. */
 interface Channel extends ChannelState {
   readonly call: MakeCall;
   readonly pages: PagesSettings;

@@ -97,7 +97,7 @@ export function* cutRows<Rows>(
   const beginning = beginningOf(bytes, from);
   while (beginning !== null) {
     let piece: Piece<Rows> | null = null;
-    // What looks like the beginning of a row may be within one. Then a longer piece is tried.
+    // A text that looks like the beginning of a row may be within one. Then a longer piece is tried.
     for (let size = pieceBytes; piece === null && size <= longestPiece; size *= 2) {
       const to = commaFrom(bytes, beginning, from + size);
       if (to === null || to - from > longestPiece) break;

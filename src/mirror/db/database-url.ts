@@ -173,7 +173,7 @@ function isLocal(host: string): boolean {
   return (isIP(bare) === 4 && bare.startsWith('127.')) || bare === '::1';
 }
 
-/** What people need to connect with their own tools, without the password. */
+/** The parts of the address that people need for their own tools, without the password. */
 export function connectionHelp(text: string): { readonly url: string; readonly psql: string } {
   const url = parse(text);
   url.password = '';

@@ -219,7 +219,7 @@ export async function readListingMemory(
   return (learned?.value as ListingMemory | undefined) ?? nothingLearned;
 }
 
-/** What the end of the run records about a listing. */
+/** The memory of a listing, to be recorded when the run ends. */
 export const learnedOfListing = (resource: MirroredResource, memory: ListingMemory): Learned => ({
   topic: memoryTopic(resource),
   value: memory,

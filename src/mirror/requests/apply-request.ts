@@ -57,7 +57,7 @@ async function applyConfirmed(
   await endEdit(tx, run, localId, 'agreed', open);
 }
 
-/** What an outcome means for the row, its edit, and the decision about it. */
+/** The consequences of an outcome for the row, its edit, and the decision about it. */
 async function applyOutcome(tx: Transaction, run: RunOf, result: AnsweredRequest): Promise<void> {
   const { request, open, outcome } = result;
   switch (outcome.kind) {

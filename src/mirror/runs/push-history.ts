@@ -1,4 +1,4 @@
-/** What the ledger shows about earlier pushes: those without effect, and those without an answer. */
+/** Reads what the ledger shows about earlier pushes: which had no effect, and which got no answer. */
 import { sql } from 'kysely';
 import { type Field, fieldOf } from '../../model/fields.ts';
 import type { Intent, PushTries } from '../../model/intent.ts';

@@ -27,7 +27,7 @@ export interface FinishedRun {
   readonly outcome: RunOutcome;
   readonly reasons: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
-  /** What waits besides the things that the database knows of this team; `null` if that is unknown. */
+  /** Things that wait besides those that the database knows of; `null` if that is unknown. */
   readonly waiting: { readonly teamId: Id; readonly departures: number; readonly atLeast: number } | null;
   readonly requests: number;
   readonly endpoints: Readonly<Record<string, EndpointCount>>;

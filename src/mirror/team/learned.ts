@@ -1,4 +1,4 @@
-/** What is known about a team's deployment, kept between runs: `sync.learned`, one row per topic. */
+/** The facts known about a team's deployment, kept between runs: `sync.learned`, one row per topic. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';

@@ -1,4 +1,4 @@
-/** What an update without a name does to the name on this deployment. */
+/** Learns what an update without a name does to the name on this deployment. */
 import { sql } from 'kysely';
 import type { IntentResult, NameSafety } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';

@@ -6,7 +6,7 @@ import { writeLearned } from './learned.ts';
 export interface Probe {
   /** For example `users/get without a filter`. */
   readonly probe: string;
-  /** What the service did, as text and values. */
+  /** The service's behaviour, as text and values. */
   readonly answer: unknown;
 }
 

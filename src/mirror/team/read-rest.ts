@@ -67,7 +67,7 @@ export function toResting<Resting>(
     : (learnedValue.value as Resting);
 }
 
-/** What to store when the run ends. @param isWhole whether all rows were compared, which begins the day anew */
+/** The record to store when the run ends. @param isWhole whether all rows were compared, which begins the day anew */
 export const learnedOfRest = (
   resource: MirroredResource,
   value: RestingUsers | RestingListing,

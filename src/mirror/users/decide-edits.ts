@@ -31,7 +31,7 @@ export interface EditDecision {
   readonly why: string;
   /** The batch under whose name it is approved. */
   readonly batch?: string;
-  /** What it waits for if the approval becomes void: a review of each push, or the limits. */
+  /** The reason for which it waits if the approval becomes void: a review of each push, or the limits. */
   readonly waits?: 'limit' | 'review';
   /** The run that was started to carry it out, if there is one. */
   readonly runId?: bigint | null;

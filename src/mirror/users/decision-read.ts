@@ -39,7 +39,7 @@ export async function readDecision(
   return rows;
 }
 
-/** What taking a decision back does to one of its edits. */
+/** The effect of taking a decision back on one of its edits. */
 export interface UndecidedEdit {
   readonly userId: Id;
   readonly field: string | null;

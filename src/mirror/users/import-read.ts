@@ -1,4 +1,4 @@
-/** What an import is compared with: all users of the team, and the roles in use. */
+/** Reads the data that an import is compared with: all users of the team, and the roles in use. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { BaseUser, MirrorRow } from '../../model/user.ts';

@@ -1,9 +1,9 @@
-/** What a person may call a user: an id, an email, a phone number or a name. */
+/** The ways in which a person may name a user: by an id, an email, a phone number or a name. */
 import { canonicalEmail, isEmailAddress, canonicalPhone } from '../../model/canonical.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import { canonicalName } from '../../model/name.ts';
 
-/** What a text can mean, in canonical form; `null` where it cannot be one. */
+/** The possible meanings of a text, in canonical form; `null` for one that it cannot have. */
 export interface UserQuery {
   readonly id: Id | null;
   readonly email: string | null;

@@ -25,7 +25,7 @@ import { stage } from '../db/stage.ts';
 import { endStale } from '../team/stale.ts';
 import { lockUnchanged, writeShape, writeUsers } from './user-rows.ts';
 
-/** What every writing statement needs to know of the run. */
+/** The run, as far as every writing statement needs to know of it. */
 export interface RunOf {
   readonly teamId: Id;
   readonly runId: bigint;

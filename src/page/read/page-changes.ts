@@ -32,7 +32,7 @@ export interface ChangesFilter {
 
 /** One field that moved. A user that came, left or came back is one row without a field. */
 export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id' | 'batch'> {
-  /** Of a request: our own id of it. */
+  /** Our own id of the request, if it is one. */
   readonly local_id: string | null;
   /** The edit that was sent or decided about. */
   readonly edit_id: Id | null;

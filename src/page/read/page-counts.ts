@@ -227,7 +227,7 @@ async function readLine(reader: PageReader, teamId: Id, days: number | null, pac
   return { steps: await readSteps(reader, teamId, { from, to, stepMs }), stepMs };
 }
 
-/** Of several teams the first is read in full, because contacts of different teams are not comparable. */
+/** If there are several teams, the first is read in full, because contacts of different teams are not comparable. */
 export async function readCounts(
   reader: PageReader,
   { days: wantedDays, segment: wanted }: { readonly days: number | null; readonly segment: string | null },

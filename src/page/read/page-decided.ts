@@ -36,7 +36,7 @@ export interface FollowedDecision {
   readonly otherAt: Date | null;
 }
 
-/** What a person did. A value other than that of either side is an edit, as the ledger's row says. */
+/** The verb of a decision. A value other than that of either side is an edit, as the ledger's row says. */
 const deedOf = (d: RawBuilder<unknown>) => sql`(
   select case when ${d}.decision = 'reject' and c.outcome = 'withdrawn' then 'withdraw' when ${d}.decision <> 'resolve' then ${d}.decision
     when c.outcome = 'edited' then 'value'
@@ -55,7 +55,7 @@ function newest(teamIds: readonly Id[], most: number): RawBuilder<unknown> {
     union all select ${before(sql`n.number`)}, n.nth + 1 from newest n where n.number is not null and n.nth < ${most}`;
 }
 
-/** What the user u has in each field, as text. */
+/** The values of the user u, by field, as text. */
 const valuesInText = rowPerField((field) => [
   field === 'name'
     ? sql`btrim(concat_ws(' ', u.first_name, u.last_name))`

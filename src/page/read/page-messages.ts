@@ -10,7 +10,7 @@ import { waitsForPerson } from '../../mirror/users/waiting-fields.ts';
 import { type MessageTerms, type PageReader, readMessageTerms } from './page-reader.ts';
 import { type PageWaiting, readDone, readSending } from './page-waiting-view.ts';
 
-/** What people see of a message's state. A held one that was rejected waits for nobody. */
+/** A message's state in the words for people. A held one that was rejected waits for nobody. */
 export type ScheduledState =
   | 'waiting'
   | 'held'
@@ -36,7 +36,7 @@ export interface PageMessage extends Scheduled {
   readonly sender: string | null;
   readonly targetKind: 'list' | 'conversation' | 'numbers';
   readonly target: string | null;
-  /** What goes with the text, each as its name and its address. */
+  /** The attachments, each with its name and its address. */
   readonly files: readonly string[];
   /** What the service has of it; `null` if it has nothing. */
   readonly base: { readonly text?: string; readonly execute_at?: string } | null;

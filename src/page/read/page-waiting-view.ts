@@ -30,7 +30,7 @@ export interface ListRead extends WaitingList {
   readonly shown: readonly PageField[];
   /** The number of rows that pass the filters, on all pages; 0 behind the last page. */
   readonly found: number;
-  /** What was in the batch and is decided by now. */
+  /** The fields that were in the batch and are decided by now. */
   readonly decided: BatchProgress | null;
 }
 
@@ -41,7 +41,7 @@ export interface BatchProgress {
   readonly at: Date;
 }
 
-/** What sends the edits, and when. */
+/** How the edits are sent next. */
 export interface Sending {
   /** Whether a daemon serves each of these teams and so hears of edits and decisions. */
   readonly listens: boolean;

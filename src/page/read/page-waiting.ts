@@ -11,7 +11,7 @@ export interface PageField {
   readonly teamId: Id;
   /** `null` stands for the field of all users, or a request. */
   readonly userId: Id | null;
-  /** Of a request, such as a tag to be made: our own id of it. */
+  /** Our own id of the request, such as a tag to be made. */
   readonly localId: string | null;
   readonly name: string | null;
   readonly field: string;
@@ -33,7 +33,7 @@ export interface PageField {
   readonly overtaken: string | null;
 }
 
-/** What waits for one reason in one team, and is decided in one go. */
+/** Fields that wait for one reason in one team, and are decided in one go. */
 export interface WaitingList {
   readonly teamId: Id;
   /** `null` if no guard stopped it. */

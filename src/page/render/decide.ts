@@ -7,7 +7,7 @@ import { to } from './links.ts';
 import { isShown } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
 
-/** What can be done with an edit. The last three say which value it is to have. */
+/** The possible decisions about an edit. The last three say which value it is to have. */
 export const verbs = ['Approve', 'Reject', 'Withdraw', 'mirror', 'service', 'value'] as const;
 export type Verb = (typeof verbs)[number];
 

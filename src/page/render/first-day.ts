@@ -23,7 +23,7 @@ const firstTaken = [
 const firstOf = ({ runs }: Pick<Glance, 'runs'>, teamId: Id, key: string): PageRun | undefined =>
   runs.findLast((run) => run.teamId === teamId && (run.counts[key] ?? 0) > 0);
 
-/** What the first run took over has not joined or come. */
+/** The rows that the first run took over have not joined or come. */
 export function beginning(read: Pick<Glance, 'beganAt' | 'runs' | 'teams'>, { now }: PageContext): Html {
   const { beganAt, teams } = read;
   if (beganAt === null) return none;

@@ -23,7 +23,7 @@ const noTotals = { users: 0, unresolved: 0, gone: 0, tags: 0, contactFields: 0, 
 const totalsOf = (read: Glance, { teamId }: SeenTeam): Omit<GlanceTotals, 'teamId'> =>
   read.totals.find((one) => one.teamId === teamId) ?? noTotals;
 
-/** What waits for a person: the number of it, and its word where messages are among it or not. */
+/** The number of things that wait for a person, and the word for them: messages are no fields. */
 function waitingOfTeam(read: Glance, { teamId }: SeenTeam): { waiting: number; word: 'field' | 'thing' } {
   const messages = read.messages
     .filter((one) => one.teamId === teamId)

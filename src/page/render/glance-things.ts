@@ -1,4 +1,4 @@
-/** What somebody must do: stale teams come first, then batches, then single fields. */
+/** The tasks that somebody must do: stale teams come first, then batches, then single fields. */
 import type { Glance, GlanceGroup } from '../read/page-glance.ts';
 import type { SeenTeam } from '../read/page-reader.ts';
 import type { Id } from '../../model/id.ts';

@@ -27,7 +27,10 @@ function noRunYet(): PageShown {
 const nameOf = (teams: Glance['teams']): Html =>
   teams.length === 1 && teams[0] ? named(teamName(teams[0])) : html`all ${count(teams.length)} teams`;
 
-/** What is equal, since when, and when the next run begins. If musterd does not answer, only what was true then is said. */
+/**
+ * Says what is equal, since when, and when the next run begins. If musterd does not answer, only what was true then is
+ * said.
+ */
 function equal({ teams, groups }: Glance, { now, stopped }: PageContext, ofTeam: Html): Html {
   const users = groups.filter(({ group }) => group === 'users');
   const complete = users.flatMap(({ completeAt }) => (completeAt === null ? [] : [completeAt.getTime()]));
@@ -54,7 +57,7 @@ function howRead({ groups }: Glance, { now, stopped }: PageContext): string {
   return `${every}${last}`;
 }
 
-/** What the banner above asks for, which is the first thing to do. */
+/** The task in the banner above, which is the first thing to do. */
 function asksOf(read: Glance, context: PageContext, isAll: boolean): readonly Html[] {
   if (context.placing.verdict === 'elsewhere')
     return [html`${sayWhere(read.teams.map(teamName), howRead(read, context))}`];

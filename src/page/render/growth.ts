@@ -1,4 +1,4 @@
-/** What grows beside the contacts, each with its file: tags, contact fields and roles; and the contacts of several teams. */
+/** The growth of tags, contact fields and roles, each with its file, and the contacts of several teams. */
 import { exportNameOf, inPlural } from '../../model/listed-resource.ts';
 import { listedResources } from '../../model/listed-resources.ts';
 import type { CountsRead, ListedRead } from '../read/page-counts.ts';
@@ -47,7 +47,7 @@ export const cameOrWent = (months: ListedRead['months']): boolean =>
 
 const monthWord = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' });
 
-/** What was there when the mirror began has not come, and a younger mirror knows nothing of twelve months. */
+/** Rows that were there when the mirror began have not come, and a younger mirror knows nothing of twelve months. */
 function noneMoved({ now: today }: PageContext, { now, beganAt, months }: ListedRead, what: string): string {
   const first = months[0]?.month ?? today;
   if (beganAt === null) return 'There were none so far.';

@@ -132,7 +132,7 @@ function heldAlready(
   return html`${choice(title, `${listed(fields.map(fieldName))}: nothing is sent or taken until then${rest}`, commandOf(context, team, words), button)}${isOpen && mayDecide(context, team) ? endForm(context, team, fields) : none}`;
 }
 
-/** What is held on request, and the choice to hold, whether anything waits or not. */
+/** The fields that are held on request, and the choice to hold, whether anything waits or not. */
 export function holdChoices(
   context: PageContext,
   read: PersonRead,

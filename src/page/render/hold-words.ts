@@ -1,4 +1,4 @@
-/** What waits for a person, in words. */
+/** Words for what waits for a person. */
 import type { PageField, WaitingList } from '../read/page-waiting.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
 import { type Html, html } from './html.ts';

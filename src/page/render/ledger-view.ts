@@ -62,7 +62,7 @@ function filters(context: PageContext, { actors }: ChangesRead): Html {
   return filterForm(context, { kept: ['team'], inside, button: 'Filter', more });
 }
 
-/** What can be undone is a run: the one of the filter, or else the last one here that moved anything. */
+/** Only a run can be undone: the one of the filter, or else the last one here that moved anything. */
 function waysOn(context: PageContext, { rows }: ChangesRead): Html {
   const filter = changesFilter(context, context.now);
   const moved = rows.find(({ kind, run_id: run }) => run !== null && (kind === 'push' || kind === 'pull'));

@@ -12,7 +12,7 @@ import { headOfThree, knownAs, three } from './three-values.ts';
 import { type PageContext, teamOf } from './view.ts';
 import { at, capital, visible } from './words.ts';
 
-/** What can be done about it. The last one is the main button of a batch. */
+/** The possible decisions about it. The last one is the main button of a batch. */
 export function verbsOf({ state, isOfRequests }: WaitingList): readonly Verb[] {
   if (state === 'approval') return ['Reject', 'Approve'];
   // A request is changed, or its row is deleted, by the person who wrote it.

@@ -23,7 +23,7 @@ import { capital, count, many, span, visible } from './words.ts';
 
 const minuteMs = 60_000;
 
-/** What a person can do. The last two say what became of a message whose answer was lost. */
+/** The possible decisions. The last two say what became of a message whose answer was lost. */
 export const messageVerbs = ['Approve', 'Reject', 'Withdraw', 'There', 'Not there'] as const;
 export type MessageVerb = (typeof messageVerbs)[number];
 

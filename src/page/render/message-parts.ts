@@ -95,7 +95,7 @@ export function senderOf(context: PageContext, { team_id: teamId, userId, sender
 
 export const inboxOf = ({ inbox, inboxId }: PageMessage): Html => named(inbox ?? String(inboxId));
 
-/** Who gets it, from whom, and who wrote it. */
+/** Says who gets it, from whom, and who wrote it. */
 export function messageFacts(standing: MessageOnPage): Html {
   const { context, message, ofDay } = standing;
   const limit = context.recipientLimit(teamOf(context, message.team_id).team);
@@ -120,7 +120,7 @@ export function messageFacts(standing: MessageOnPage): Html {
   return html`<dl class="pairs">${pairs.map(([term, what]) => html`<dt>${term}</dt><dd>${what}</dd>`)}</dl>`;
 }
 
-/** What the service has of it, if it is another text or another time. */
+/** Shows what the service has of it, if that is another text or another time. */
 export function onService(standing: MessageOnPage): Html {
   const { context, message } = standing;
   const { base, text, executeAt, cancels } = message;

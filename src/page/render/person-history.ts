@@ -155,7 +155,7 @@ function editSteps(context: PageContext, periods: readonly PersonPeriod[]): read
   );
 }
 
-/** What was done about an edit belongs to it, by its number or its value. A pull begins a new event. */
+/** Everything that was done about an edit belongs to it, by its number or its value. A pull begins a new event. */
 function eventsOf(steps: readonly HistoryStep[]): readonly HistoryEvent[] {
   const last = new Map<string, HistoryEvent>();
   const events: HistoryEvent[] = [];

@@ -15,7 +15,7 @@ import { changed, knownAs, type FieldOfTeam, type Side, value } from './three-va
 import type { PageContext, PageShown } from './view.ts';
 import { clockTime, count, many, named } from './words.ts';
 
-/** What is to be decided, once it is confirmed. */
+/** The decision, once it is confirmed. */
 export interface Question {
   readonly verb: Verb;
   readonly path: string;
@@ -32,7 +32,7 @@ export interface Question {
   /** Edits of the list by the person who decides, which are left out. */
   readonly own: readonly PageField[];
   readonly sending: Sending;
-  /** What the form sends again. */
+  /** The fields that the form sends again. */
   readonly values: readonly (readonly [string, string])[];
 }
 
@@ -57,7 +57,7 @@ function titleOf({ details }: PageContext, { verb, rows, number, all }: Question
   return `${verb} ${count(number)} of ${count(all)}, leave ${count(all - number)} waiting?`;
 }
 
-/** What goes on waiting, because nothing is decided about it. */
+/** Names the rows that go on waiting, because nothing is decided about them. */
 function othersOf({ number, all, state }: Question): string {
   const left = all - number;
   if (left === 0) return '';
@@ -186,7 +186,7 @@ function ownNote(context: PageContext, own: readonly PageField[]): Html {
   return leftRows(context, words, moves);
 }
 
-/** What sends it and when, if it is sent. */
+/** Says what sends it and when, if it is sent. */
 export const sentBy = ({ listens }: Sending): string =>
   listens ? 'At once, by the daemon' : 'By the next run; no daemon runs';
 
@@ -226,9 +226,9 @@ export interface QuestionShown {
   readonly title: string;
   readonly lead: string;
   readonly before: Html;
-  /** What happens, at the left. */
+  /** The effects, at the left. */
   readonly what: Html;
-  /** What is known about it, and what is typed besides the reason, at the right. */
+  /** The known facts, and the fields to type into besides the reason, at the right. */
   readonly facts: Html;
   readonly path: string;
   readonly values: readonly (readonly [string, string])[];

@@ -1,4 +1,4 @@
-/** What became of a decision, in words. */
+/** Words for what became of a decision. */
 import type { FollowedDecision } from '../read/page-decided.ts';
 import type { Sending } from '../read/page-waiting-view.ts';
 import { requestKinds } from '../../model/requests.ts';
@@ -59,7 +59,7 @@ function inRuns(context: PageContext, { runs }: FollowedDecision): Html {
     : html` in ${many(runs.length, 'run')}`;
 }
 
-/** What is said about a part of the edits, or about all of them. */
+/** A sentence about a part of the edits, or about all of them. */
 interface ReceiptPart {
   readonly context: PageContext;
   readonly decided: FollowedDecision;

@@ -14,7 +14,7 @@ import { type PageContext, teamOf } from './view.ts';
 import { at, clockTime, count, named } from './words.ts';
 
 const dayMs = 86_400_000;
-/** Whatever is sent begins within this time. */
+/** Edits that are sent leave within this time. */
 const longestFollowedMs = 600_000;
 
 /** The sign of its gravest part. */

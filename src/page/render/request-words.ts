@@ -9,7 +9,7 @@ import { inLetters, many } from './words.ts';
 /** The address of a message in its view. */
 export const messagePath = (localId: string): string => `/messages#m-${localId}`;
 
-/** What a row of a list is about, in place of a person. */
+/** The subject of a row of a list, in place of a person. */
 export function requestName(context: PageContext, field: string, localId: string): Html {
   if (field === 'message') return html`<a href="${to(context, messagePath(localId))}">a message</a>`;
   return html`<span>${field === 'tag' ? 'a new tag' : 'a conversation'}</span>`;

@@ -70,7 +70,7 @@ export function lineChart(chart: Chart, { sentence, timeWords, id }: ShownChart)
   return html`<div class="chart" role="img" aria-label="${sentence}"><svg class="drawn" height="${bottom + below}" aria-hidden="true"><defs><pattern id="${hatch}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="idle" stroke="currentColor" stroke-opacity="0.6" x1="0" y1="0" x2="0" y2="6"/></pattern></defs>${grid}${missing}<svg y="${above}" width="100%" height="${height}" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none">${curve(chart)}</svg>${marks}</svg><svg width="60" height="${bottom + below}" aria-hidden="true">${figures}</svg></div>`;
 }
 
-/** What was added above the line, and what went below it. */
+/** Shows what was added above the line, and what went below it. */
 export function moveChart(
   { bars, line, height }: MoveChart,
   moves: readonly { readonly label: string; readonly added: number; readonly gone: number }[],

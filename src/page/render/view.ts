@@ -9,7 +9,7 @@ import type { Html } from './html.ts';
 export const tabs = ['At a glance', 'Waiting', 'Runs', 'People', 'Messages', 'Counts', 'Changes'] as const;
 export type Tab = (typeof tabs)[number];
 
-/** What a reader asked for. */
+/** A reader's request. */
 export interface ViewRequest {
   /** Parameters of the path, such as `id` of `/people/:team/:id`. */
   readonly params: Readonly<Record<string, string>>;
@@ -51,7 +51,7 @@ export interface PageContext extends ViewRequest {
   readonly waitingEdits: number;
   /** The version of musterd. */
   readonly version: string;
-  /** What the settings of a team make of a person, as a run last saw them; `null` if the team has no settings here. */
+  /** Explains a person by the settings of a team, as a run last saw them; `null` if the team has no settings here. */
   readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => PersonExplained | null;
   /** The options by which a command names what was seen of a held field. */
   readonly saySeen: (row: Pick<HeldRow, 'field' | 'edit_id' | 'mirror_value' | 'service_value'>) => string;
@@ -61,7 +61,7 @@ export interface PageContext extends ViewRequest {
   readonly recipientLimit: (team: string) => number | null;
 }
 
-/** What becomes of a person's fields, in words. */
+/** Says what becomes of a person's fields. */
 export interface PersonExplained {
   readonly next: string;
   readonly fields: readonly { readonly field: string; readonly because: string | null }[];
@@ -78,7 +78,7 @@ export interface DecisionTerms {
   readonly barred: ReadonlySet<string>;
 }
 
-/** What a view shows. */
+/** The output of a view. */
 export interface PageShown {
   /** The title of the browser's tab. It begins with what the page says. */
   readonly title: string;

@@ -26,7 +26,7 @@ export interface PageOptions {
   /** The current settings. */
   readonly configs: () => readonly Config[];
   readonly version: string;
-  /** What decisions on the page need from the daemon, if the settings allow them; `null` if it is read-only. */
+  /** The parts of the daemon that decisions on the page need, if the settings allow them; `null` if it is read-only. */
   readonly decide: Pick<DecideOptions, 'mirror' | 'log'> | null;
 }
 

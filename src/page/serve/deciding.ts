@@ -91,7 +91,7 @@ export function decidingOn(
   return config;
 }
 
-/** Where the receipt of a decision stands. @throws MusterdError `usage` if nothing was decided */
+/** The address of the receipt of a decision. @throws MusterdError `usage` if nothing was decided */
 export function doneAt(decision: bigint | null, path = '/waiting'): string {
   if (decision !== null) return `${path}?done=${decision}`;
   throw new MusterdError('usage', 'All of it was edited, or has moved on the service, while you looked.');

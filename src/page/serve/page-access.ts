@@ -1,4 +1,6 @@
-/** Who may see the page: anybody on this machine, and from elsewhere, or if a token is set, those who know it. */
+/**
+ * Decides who may see the page: anybody on this machine, and from elsewhere, or if a token is set, those who know it.
+ */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createAttemptLimit } from '../../http/attempt-limit.ts';
 

@@ -12,7 +12,7 @@ import type { Mirror } from '../../runs/open.ts';
 import { planUndo } from '../../runs/undo-run.ts';
 import { readUndoForm } from './decision-form.ts';
 
-/** What taking it back would do, or why that cannot be said. */
+/** The effect of taking it back, or why that cannot be said. */
 export type PlannedUndo =
   | { readonly number: bigint; readonly plan: UndoPlan; readonly fourEyes: boolean }
   | { readonly refusal: MusterdError };

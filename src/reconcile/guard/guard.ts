@@ -116,7 +116,7 @@ export interface GuardVerdict {
   readonly postponed: ReadonlyMap<Id, AwaitedRun>;
   /** Fields that many users no longer have, and that wait for a person. */
   readonly lacking: readonly Field[];
-  /** What to write to the database. */
+  /** The rows to write to the database. */
   readonly writes: StoppedPushes;
 }
 

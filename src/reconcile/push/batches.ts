@@ -29,7 +29,7 @@ export const batchesAtOnce = 4;
 /** The number of users that one lookup can return. */
 const usersAtOnce = 100;
 
-/** What earlier pushes have shown. */
+/** The lessons of earlier pushes. */
 export interface PushLessons {
   readonly safety: NameSafety;
   /** Users whose earlier push got no answer. */

@@ -34,7 +34,7 @@ function isVoid(plan: UserPlan, state: UserState, { approved }: Pick<PushContext
   });
 }
 
-/** What was seen is not written either, because the next run finds it, and what follows from it. */
+/** The values that were seen are not written either, because the next run finds them, and what follows from them. */
 const leaveAll = (plan: UserPlan): UserPlan => ({
   ...plan,
   fields: decideEach(() => ({ kind: 'wait' })),

@@ -20,7 +20,7 @@ import { type AnsweredIntent, resultOf } from './result.ts';
 export interface FreshRead {
   /** The time at which the users were asked for, by `monotonicMs`. */
   readonly readAtMs: number;
-  /** What earlier pushes have shown. */
+  /** The lessons of earlier pushes. */
   readonly lessons: PushLessons;
 }
 
@@ -32,7 +32,7 @@ export interface PushContext {
   readonly roles: RoleNames;
   /** The users as the service showed them just before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** What the plan has read a moment ago; `null` if the users must be read again in any case. */
+  /** The values that the plan has read a moment ago; `null` if the users must be read again in any case. */
   readonly fresh: FreshRead | null;
   /** The fields that a person approved or resolved, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;

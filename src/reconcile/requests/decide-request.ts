@@ -37,7 +37,7 @@ export type RequestDecision =
 
 const nothing: RequestDecision = { kind: 'nothing' };
 
-/** What this run has already decided to send. */
+/** The requests that this run has already decided to send. */
 export interface SentSoFar {
   readonly tags: number;
   /** The numbers by day. */
@@ -138,7 +138,7 @@ export function decideRequest(
 const isHeldSo = ({ hold, base }: RequestState, reason: RequestReason): boolean =>
   hold !== null && hold.decision === null && hold.reason === reason && isDeepStrictEqual(hold.base, base);
 
-/** What this run has decided to send, including this request. */
+/** Adds this request to what the run has decided to send. */
 export function withSent(sent: SentSoFar, { kind, message }: RequestState): SentSoFar {
   if (message === null) return { ...sent, tags: sent.tags + (kind === 'tag' ? 1 : 0) };
   const so = sent.messages.get(message.day) ?? { messages: 0, recipients: 0 };

@@ -1,6 +1,6 @@
 /**
- * What a file changes for the users in the mirror. Several rows of one user count as one if all of them say the same.
- * Otherwise none of them counts.
+ * Plans what a file changes for the users in the mirror. Several rows of one user count as one if all of them say the
+ * same. Otherwise none of them counts.
  */
 import type { UserEdit } from '../../mirror/users/edits.ts';
 import { type Field, fields, type FieldValue } from '../../model/fields.ts';

@@ -1,6 +1,6 @@
 /**
- * What the service answers with, as the library hands it out: docs/client.md. A field is `null` if the service left it
- * out, or gave `null` or a value of another type; `raw` has what the fields do not show.
+ * The service's answers, as the library hands them out: docs/client.md. A field is `null` if the service left it out,
+ * or gave `null` or a value of another type; `raw` has what the fields do not show.
  */
 import type { Id } from '../../model/id.ts';
 import type { NamePair } from '../../model/name.ts';
