@@ -14,9 +14,9 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     and a.attname not in ('team_id', 'id', 'op', 'rev', 'tid', 'uid', 'first_seen_at', 'gone_at', 'raw', 'local_id')
   order by a.attnum
 $$;
-comment on function mirror.listed_columns(text) is 'The columns of such a table that people look at: what the service calls the row, and what it says of it. The first is its name.';
+comment on function mirror.listed_columns(text) is 'The columns of such a table that people look at. The first is the name of the row.';
 
--- By what address the settings reach it is not known here; another server and another database are.
+-- The address in the settings is not known here, but another server or another database is noticed.
 create or replace function sync.require_approver() returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -49,7 +49,7 @@ $$;
 comment on function sync.require_approver() is 'Refuses a session whose role is no member of musterd_approver, and whoever decides in a copy or without seeing what others commit.';
 revoke execute on function sync.require_approver() from public;
 
--- Who edits, and who decides.
+-- The names of the person or role that decides.
 create or replace function sync.deciding_names() returns text[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select case
@@ -59,7 +59,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   end
   from (select sync.actor() as actor) s
 $$;
-comment on function sync.deciding_names() is 'Who decides: the role that is connected, and for whom it says it does (musterd.actor). Of a role that may write the bookkeeping, as musterd''s, that person alone.';
+comment on function sync.deciding_names() is 'Who decides: the role that is connected, and the person for whom it says that it decides (musterd.actor). For a role that may write the bookkeeping, such as musterd''s, it is that person alone.';
 
 create or replace function sync.decider() returns text
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -67,8 +67,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function sync.decider() is 'Who decides, in words: see sync.deciding_names().';
 
--- As sync.deciding_names() takes who decides: who may write the bookkeeping is believed, and of a role that is no longer
--- there nobody knows whether it might.
+-- Like sync.deciding_names(), it believes a role that may write the bookkeeping. For a role that no longer exists, nobody
+-- knows whether it might.
 create or replace function sync.named_editor(role text, person text) returns text
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select case
@@ -77,7 +77,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     else role || ' for ' || btrim(person)
   end
 $$;
-comment on function sync.named_editor(text,text) is 'Who edited, in words: the role that was connected, and for whom it said it did (musterd.actor). Of a role that may write the bookkeeping, as musterd''s, that person alone.';
+comment on function sync.named_editor(text,text) is 'Who edited, in words: the role that was connected, and the person for whom it said that it did (musterd.actor). For a role that may write the bookkeeping, such as musterd''s, it is that person alone.';
 grant execute on function sync.named_editor(text,text) to public;
 
 -- Two spellings of one person are one: NFKC, upper and lower case alike, one space, nothing invisible (which Unicode calls
@@ -98,7 +98,7 @@ $$;
 comment on function sync.person(text) is 'The one form in which names of people are compared: NFKC, without case, with single spaces and without invisible characters. NULL: no name.';
 grant execute on function sync.person(text) to public;
 
--- Whether an edit was made by whoever decides now. Of an edit without an author only they may say so who cannot have made
+-- Whether an edit was made by whoever decides now. If an edit has no author, it counts as theirs unless they cannot have made
 -- it. A role whose name is not in the form in which names are compared could be taken for another.
 create or replace function sync.is_own(authors text[]) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$

@@ -7,12 +7,12 @@ end
 $$;
 comment on function mirror.note_half() is 'Notes which halves of the name a statement sets.';
 
--- An email or a role where both sides last agreed on none is an edit that has not reached the service: whoever made it may
--- take it back. Asked only where a value was emptied: a query in a condition is paid for by each row that is edited.
+-- If both sides last agreed on no email or role, one that is there is an edit that has not reached the service, and may be
+-- taken back. This is looked up only if a value was emptied: a query in a condition would run for each row that is edited.
 create or replace function mirror.check_user_edit() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  -- What the service may send is longer by far (src/model/longest-text.ts), and stands in every table that tells of an edit.
+  -- The service may send much longer values (src/model/longest-text.ts). An edit is in every table that records it.
   longest     constant integer := 300;
   named       text := coalesce(current_setting('musterd.halves', true), '');
   first_waits boolean;
@@ -70,7 +70,7 @@ begin
     if btrim(coalesce(new.email, '')) = '' then
       if new.email is not null or not exists (
         select from sync.user_base b where b.team_id = new.team_id and b.id = new.id and b.email is null) then
-        raise exception 'The email of user % can not be emptied', new.id
+        raise exception 'The email of user % cannot be emptied', new.id
           using errcode = 'check_violation', hint = 'The service gives no way to remove an email address; set another one.';
       end if;
     end if;
@@ -94,7 +94,7 @@ begin
   if new.role_id is null and old.role_id is not null then
     if not exists (
       select from sync.user_base b where b.team_id = new.team_id and b.id = new.id and b.role_id is null) then
-      raise exception 'The role of user % can not be emptied', new.id
+      raise exception 'The role of user % cannot be emptied', new.id
         using errcode = 'check_violation', hint = 'Set another role_id.';
     end if;
   end if;
@@ -179,7 +179,7 @@ begin
   ),
   judged as materialized (
     select t.*, e.place, e.old_split,
-      -- What the statement found is nobody's that is on record: it was made past the triggers.
+      -- If the statement found another value than the one on record, that was made past the triggers, by nobody knows whom.
       e.authors || case when case when e.place is null then t.was_other else t.old_value is distinct from e.new_value end
         then array[''] end as authors,
       t.is_agreed and sees_pushes and not exists (
@@ -246,7 +246,6 @@ $$;
 comment on function mirror.note_edits() is 'Records what a statement edited, and ends the edits that it took back or replaced: see sync.edits.';
 revoke execute on function mirror.note_edits() from public;
 
--- A push is under way with this field of the user.
 create or replace function sync.is_under_way(team bigint, users bigint, field text) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select exists (
@@ -256,7 +255,6 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function sync.is_under_way(bigint,bigint,text) is 'Whether it is not known yet what became of a push of this field.';
 
--- The edits of these users that both sides agree on by now, and what was held or decided of them.
 create or replace function sync.end_edits(team bigint, users bigint[]) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   with ended as (
@@ -295,7 +293,7 @@ $$;
 comment on function sync.note_agreed() is 'Ends the edits that both sides agree on once the base has moved.';
 revoke execute on function sync.note_agreed() from public;
 
--- What made an edit while the triggers were off has no record: it is found by who holds or sends it.
+-- An edit that was made while the triggers were off has no record until it is held or sent.
 create or replace function sync.find_edit(team bigint, id bigint, of_field text) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -408,7 +406,7 @@ create or replace trigger new_base_ends_edits after insert on sync.user_base
 referencing new table as agreed for each statement execute function sync.note_agreed();
 comment on trigger new_base_ends_edits on sync.user_base is 'Ends the edits of whoever comes back, if both sides agree on them.';
 
--- What the service gives no way to change is read-only. Tags can be made: 06_requests.sql.
+-- Tables that the service gives no way to change are read-only. Tags can be made: 06_requests.sql.
 drop trigger if exists refuse_edit on mirror.tags;
 do $$
 declare

@@ -1,4 +1,4 @@
--- Whom a run adds before any run of the users was complete was there already, and a role waits as long as its edit lasts.
+-- Users whom a run adds before any run of the users was complete were there already. A role waits as long as its edit lasts.
 create or replace function mirror.note_periods() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_sort = off set jit = off as $$
 declare
@@ -68,7 +68,7 @@ $$;
 comment on function mirror.note_periods() is 'Ends and begins periods for what a statement wrote: see sync.user_periods.';
 revoke execute on function mirror.note_periods() from public;
 
--- Written down by whatever writes the listing, in its transaction. The statement is planned each time: a plan made for
+-- This runs in the transaction that writes the listing. The statement is planned each time: a plan made for
 -- one row would be kept for the session, and compare each row with each where thousands have changed.
 create or replace function mirror.note_listing() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

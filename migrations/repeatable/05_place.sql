@@ -4,14 +4,14 @@ as $$
 declare
   server bigint;
 begin
-  -- Whoever may not ask for the server does without.
+  -- A role that may not ask for the server does without.
   if has_function_privilege('pg_catalog.pg_control_system()', 'execute') then
     select c.system_identifier into server from pg_control_system() c;
   end if;
   return hashtextextended(concat_ws(' ', (select d.oid from pg_database d where d.datname = current_database()), server), 0);
 end
 $$;
-comment on function sync.place() is 'Stands for this database: numbers of transactions are another one''s once it was restored elsewhere.';
+comment on function sync.place() is 'Identifies this database. Once it was restored elsewhere, the numbers of transactions are those of another one.';
 
 create or replace function sync.known_team(of_team text) returns jsonb
 language plpgsql stable set search_path = pg_catalog, pg_temp
@@ -88,7 +88,7 @@ declare
   known  jsonb := (select l.value from sync.learned l where l.team = '' and l.topic = 'place');
   server text;
 begin
-  -- Whoever may not ask for the server does without.
+  -- A role that may not ask for the server does without.
   if has_function_privilege('pg_catalog.pg_control_system()', 'execute') then
     select c.system_identifier::text into server from pg_control_system() c;
   end if;
@@ -102,7 +102,7 @@ end
 $$;
 comment on function mirror.known_place() is 'Where this mirror is at home as far as it is on record (place), and the server and the database that it is in now. until: the end of the last run that was there.';
 
--- One place takes the place of another only where nobody was faster. Those who say it are on record with each team.
+-- A place replaces another only if nobody was faster. The person who says so is on record with each team.
 create or replace function sync.keep_place(was jsonb, now_at jsonb, moved jsonb) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -129,4 +129,4 @@ begin
   return true;
 end
 $$;
-comment on function sync.keep_place(jsonb,jsonb,jsonb) is 'Writes down where this mirror is at home, if what is on record is still what it was; with what a person said of it, into the ledger. For roles that may write the bookkeeping.';
+comment on function sync.keep_place(jsonb,jsonb,jsonb) is 'Records where this mirror is at home, if the place on record is still the one that was read, and puts into the ledger what a person said about it. For roles that may write the bookkeeping.';

@@ -1,4 +1,4 @@
--- What is asked of the service besides edits of users: tags, scheduled messages, conversations that were read. What people
+-- Requests to the service besides edits of users: tags, scheduled messages, conversations that were read. What people
 -- write is checked here, recorded as an edit, and decided by the same functions as an edit of a user.
 
 create or replace function sync.wanted_columns(field text) returns text[]
@@ -20,7 +20,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     from unnest(sync.wanted_columns(wanted.field)) as k (key)
     where wanted.r -> k.key <> 'null') end
 $$;
-comment on function sync.wanted(text,jsonb) is 'What a row asks of the service, by the columns that people write. NULL: that there be nothing.';
+comment on function sync.wanted(text,jsonb) is 'What a row asks of the service, by the columns that people write. NULL: it is to be cancelled.';
 
 create or replace view sync.requests with (security_invoker) as
 select t.team_id, t.local_id, 'tag'::text as field, t.id, null::jsonb as base, sync.wanted('tag', to_jsonb(t)) as wanted,
@@ -39,11 +39,11 @@ comment on column sync.requests.field is 'tag, message or conversation_read.';
 comment on column sync.requests.id is 'The service''s id of it; NULL: it has none yet.';
 comment on column sync.requests.base is 'What the service has of it; NULL: nothing.';
 comment on column sync.requests.wanted is 'What it is to have; NULL: nothing, so that it is cancelled.';
-comment on column sync.requests.state is 'As in its table; of a tag, waiting.';
-comment on column sync.requests.execute_at is 'Of a message: when it is to be sent.';
-comment on column sync.requests.recipients is 'Of a message: how many get it; NULL: not known.';
+comment on column sync.requests.state is 'The state in its table; waiting for a tag.';
+comment on column sync.requests.execute_at is 'When a message is to be sent; NULL for anything else.';
+comment on column sync.requests.recipients is 'How many people get a message; NULL: not known.';
 
--- Records what is asked from now on. It ends what was asked before, with what was held and decided of that.
+-- Records what is asked from now on, and ends what was asked before, with its hold and its decision.
 create or replace function sync.note_request(of_team bigint, key uuid, of_field text, wants jsonb, has jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -83,7 +83,7 @@ $$;
 comment on function mirror.note_request() is 'Records what a row asks of the service: see sync.note_request().';
 revoke execute on function mirror.note_request() from public;
 
--- Whether the settings allow it, as the last run or command had them.
+-- It judges by the settings of the last run or command.
 create or replace function mirror.require_write(of_team bigint, what text) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -111,7 +111,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   left join sync.learned l on l.team = t.team and l.topic = 'schedule'
   where sync.session_sees(t.team_id)
 $$;
-comment on function mirror.message_terms() is 'Of the teams that the session sees: the zone in which times of messages are told, whether the settings let people schedule any (write.schedule), and how long before its time the service has to have one.';
+comment on function mirror.message_terms() is 'The terms for messages of the teams that the session sees: the zone in which their times are shown, whether the settings let people schedule any (write.schedule), and how long before its time the service has to have one.';
 
 create or replace function mirror.check_tag() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -131,7 +131,7 @@ begin
     end if;
   elsif (to_jsonb(new) - array['team_id', 'tag', 'local_id', 'first_seen_at']) is distinct from
       '{"id": null, "color": null, "rev": null, "created": null, "updated": null, "gone_at": null, "raw": {}}'::jsonb then
-    raise exception 'Only team_id and tag of a new tag can be given' using errcode = 'check_violation', hint = 'The service gives the rest.';
+    raise exception 'A new tag has only team_id, tag and local_id' using errcode = 'check_violation', hint = 'The service gives the rest.';
   end if;
   perform mirror.require_write(new.team_id, 'tags');
   new.tag := normalize(regexp_replace(btrim(coalesce(new.tag, '')), '\s+', ' ', 'g'), NFC);
@@ -141,7 +141,7 @@ begin
   return new;
 end
 $$;
-comment on function mirror.check_tag() is 'Refuses what can not be done with a tag, and checks a new one.';
+comment on function mirror.check_tag() is 'Refuses what cannot be done with a tag, and checks a new one.';
 revoke execute on function mirror.check_tag() from public;
 
 -- The grid and the margin of times are those that "musterd check" found out; a quarter of an hour otherwise.
@@ -158,17 +158,17 @@ declare
 begin
   if tg_op = 'UPDATE' then
     if old.state in ('past', 'cancelled') or old.cancels then
-      raise exception 'This message is %: it can not be changed', case when old.state in ('past', 'cancelled') then old.state else 'to be cancelled' end
+      raise exception 'This message is %: it cannot be changed', case when old.state in ('past', 'cancelled') then old.state else 'to be cancelled' end
         using errcode = 'object_not_in_prerequisite_state', hint = 'Insert another one.';
     end if;
     if (to_jsonb(new) - follows) is distinct from (to_jsonb(old) - follows) then
-      raise exception 'Only what is to be sent can be edited of a scheduled message' using errcode = 'check_violation', hint = 'id, local_id, state, detail, base and the like follow the service.';
+      raise exception 'Only the columns that are to be sent can be edited in a scheduled message' using errcode = 'check_violation', hint = 'id, local_id, state, detail, base and the like follow the service.';
     end if;
     if sync.wanted('message', to_jsonb(new)) is not distinct from sync.wanted('message', to_jsonb(old)) then
       return new;
     end if;
   elsif new.id is not null or new.base is not null or new.cancels or new.state <> 'waiting' or new.detail is not null or new.read_at is not null or new.raw <> '{}' then
-    raise exception 'Only what is to be sent can be given of a scheduled message, and its local_id' using errcode = 'check_violation', hint = 'id, state, detail, base and the like follow the service.';
+    raise exception 'A new scheduled message has only a local_id and the columns that are to be sent' using errcode = 'check_violation', hint = 'id, state, detail, base and the like follow the service.';
   end if;
   perform mirror.require_write(new.team_id, 'schedule');
 
@@ -179,19 +179,19 @@ begin
   if new.user_id is not null then
     perform from mirror.inbox_members m where m.team_id = new.team_id and m.inbox_id = new.inbox_id and m.user_id = new.user_id;
     if not found then
-      raise exception 'User % is no member of inbox %', new.user_id, new.inbox_id using errcode = 'check_violation', hint = 'mirror.inbox_members has those who are.';
+      raise exception 'User % is not a member of inbox %', new.user_id, new.inbox_id using errcode = 'check_violation', hint = 'mirror.inbox_members has those who are.';
     end if;
   end if;
 
   given := num_nonnulls(new.conversation_id, new.list_id, new.phone_number, new.targets);
   if given <> 1 then
-    raise exception 'One of conversation_id, list_id, phone_number and targets is to be given, and % are', given using errcode = 'check_violation';
+    raise exception 'One of conversation_id, list_id, phone_number and targets has to be given, not %', given using errcode = 'check_violation';
   end if;
   if new.phone_number !~ '^\+?[1-9][0-9]{1,14}$' then
     raise exception '"%" is not a phone number in E.164 form', left(new.phone_number, 100) using errcode = 'check_violation', hint = 'Write the country code and the number as digits alone, such as 15550100.';
   end if;
   if new.targets is not null and (cardinality(new.targets) = 0 or array_position(new.targets, null) is not null or '' = any (new.targets)) then
-    raise exception 'targets is empty, or one of them is' using errcode = 'check_violation';
+    raise exception 'targets is empty, or one of its entries is' using errcode = 'check_violation';
   end if;
   select t into stranger from unnest(new.targets) t where t !~ '^\+?[1-9][0-9]{1,14}$' limit 1;
   if found then
@@ -216,7 +216,7 @@ begin
     where v.key <> all (l.keys) or jsonb_typeof(v.value) <> 'string')
   limit 1;
   if found then
-    raise exception 'An entry of % has something else than texts under the keys that the service takes', stranger using errcode = 'check_violation', hint = 'An attachment has name, type and url, an entry of the gallery annotation_position, annotation_text, original_url and url.';
+    raise exception 'An entry of % has another key, or a value that is not text', stranger using errcode = 'check_violation', hint = 'An attachment has name, type and url, an entry of the gallery annotation_position, annotation_text, original_url and url.';
   end if;
   if octet_length(sync.wanted('message', to_jsonb(new))::text) > 10000000 then
     raise exception 'The message is larger than 10 MB' using errcode = 'check_violation';
@@ -233,16 +233,16 @@ begin
   grid := coalesce((known ->> 'grid_minutes')::integer, 15);
   margin := coalesce((known ->> 'margin_minutes')::integer, 15);
   if not isfinite(new.execute_at) or extract(epoch from new.execute_at)::numeric % (grid * 60) <> 0 then
-    raise exception 'execute_at is not on a full % minutes', grid using errcode = 'check_violation', hint = 'The service sends messages at these times alone.';
+    raise exception 'execute_at is not on a full % minutes', grid using errcode = 'check_violation', hint = 'The service sends messages only at these times.';
   end if;
   if new.execute_at >= '10000-01-01T00:00Z' then
     raise exception 'execute_at is beyond the year 9999' using errcode = 'check_violation';
   end if;
   if new.execute_at < clock_timestamp() + make_interval(mins => margin) then
-    raise exception 'execute_at is less than % minutes ahead', margin using errcode = 'check_violation', hint = 'The service takes no message that is due earlier.';
+    raise exception 'execute_at is less than % minutes ahead', margin using errcode = 'check_violation', hint = 'The service does not accept a message that is due earlier.';
   end if;
   if tg_op = 'UPDATE' and old.id is not null and (old.base ->> 'execute_at')::timestamptz <= clock_timestamp() then
-    raise exception 'The time of this message has come: it can not be changed' using errcode = 'object_not_in_prerequisite_state';
+    raise exception 'The time of this message has come: it cannot be changed' using errcode = 'object_not_in_prerequisite_state';
   end if;
 
   new.state := case
@@ -254,10 +254,10 @@ begin
   return new;
 end
 $$;
-comment on function mirror.check_message() is 'Refuses a message that the service would not take, and what can not be changed any more.';
+comment on function mirror.check_message() is 'Refuses a message that the service would not take, and what cannot be changed any more.';
 revoke execute on function mirror.check_message() from public;
 
--- The row stays: it says what becomes of the message. What nobody has sent is over at once.
+-- The row stays, and says what becomes of the message. A message that was never sent is over at once.
 create or replace function mirror.cancel_messages() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -285,7 +285,7 @@ begin
   return null;
 end
 $$;
-comment on function mirror.cancel_messages() is 'Keeps the rows of messages that were deleted, as to be cancelled.';
+comment on function mirror.cancel_messages() is 'Keeps the rows of messages that were deleted, and marks them to be cancelled.';
 revoke execute on function mirror.cancel_messages() from public;
 
 create or replace function mirror.check_conversation_read() returns trigger
@@ -304,7 +304,7 @@ begin
     raise exception 'Team % has no user %', new.team_id, new.user_id using errcode = 'check_violation', hint = 'mirror.users has them.';
   end if;
   if num_nonnulls(new.target, new.targets) <> 1 or new.target = '' or cardinality(new.targets) = 0 or array_position(new.targets, null) is not null then
-    raise exception 'Either target or targets is to be given' using errcode = 'check_violation', hint = 'It says whose conversation was read, such as a phone number.';
+    raise exception 'Either target or targets has to be given' using errcode = 'check_violation', hint = 'It says whose conversation was read, such as a phone number.';
   end if;
   if octet_length(sync.wanted('conversation_read', to_jsonb(new))::text) > 10000000 then
     raise exception 'The targets are larger than 10 MB' using errcode = 'check_violation';
@@ -316,7 +316,7 @@ $$;
 comment on function mirror.check_conversation_read() is 'Refuses what the service would not take.';
 revoke execute on function mirror.check_conversation_read() from public;
 
--- Gives back what nobody may send: a tag or a read conversation is not asked for any more, a message is as the service has it.
+-- Afterwards a tag or a read conversation is no longer asked for, and a message is as the service has it.
 create or replace function sync.withdraw_request(of_team bigint, key uuid, of_field text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -337,8 +337,8 @@ $$;
 comment on function sync.withdraw_request(bigint,uuid,text) is 'Takes back what a request asks for and nobody has sent.';
 revoke execute on function sync.withdraw_request(bigint,uuid,text) from public;
 
--- As sync.decide_edits() decides about the fields of users, for the requests among what was seen; its table holds here as well.
--- Of a message whoever decides has not written it, whatever the settings say of users, unless they let messages go unattended.
+-- Decides about the requests among what was seen, by the table of sync.decide_edits(). Nobody approves a message that they
+-- wrote, whatever the settings say about users, unless messages may go unattended.
 create or replace function sync.decide_requests(verb text, team bigint, seen jsonb, reason text, batch text, revert boolean, number bigint)
 returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -402,7 +402,7 @@ $$;
 comment on function sync.decide_requests(text,bigint,jsonb,text,text,boolean,bigint) is 'Approves or rejects requests as they were seen; without a number it only says what would become of that.';
 revoke execute on function sync.decide_requests(text,bigint,jsonb,text,text,boolean,bigint) from public;
 
--- As sync.undecide() takes decisions about the fields of users back.
+-- Like sync.undecide(), for requests.
 create or replace function sync.undecide_requests(decision bigint, reason text, number bigint)
 returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -447,7 +447,7 @@ $$;
 comment on function sync.undecide_requests(bigint,text,bigint) is 'Takes decisions about requests back; without a number it only says what would become of that.';
 revoke execute on function sync.undecide_requests(bigint,text,bigint) from public;
 
--- What a person found out about a message that was sent and of which no answer came:
+-- Carries out what a person found out about a message that was sent and not answered:
 --
 -- | it was …  | the edit that lasts | the message                                         |
 -- |-----------|---------------------|-----------------------------------------------------|
@@ -518,10 +518,10 @@ begin
   return now_is;
 end
 $$;
-comment on function sync.resolve_message(bigint,uuid,bigint,text) is 'Says of a message whose outcome is unknown that the service has it under this id or, without one, that it was not sent. Returns the state that it has now: scheduled, waiting, held or cancelled.';
+comment on function sync.resolve_message(bigint,uuid,bigint,text) is 'Records that the service has a message of unknown outcome under this id or, without an id, that it was not sent. Returns the state that it has now: scheduled, waiting, held or cancelled.';
 revoke execute on function sync.resolve_message(bigint,uuid,bigint,text) from public;
 
--- A backup has messages as waiting that were sent since.
+-- In a backup, messages may wait that have been sent since.
 create or replace function sync.hold_messages(why text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

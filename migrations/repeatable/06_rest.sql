@@ -11,7 +11,7 @@ as $$
     order by x.xid limit 1)))
   from (select pg_current_snapshot()) s (now)
 $$;
-comment on function sync.mark() is 'Names the present state: what it does not show was, or will be, written by the transaction of this number or by a later one. It is the oldest that is open, but for those in other databases.';
+comment on function sync.mark() is 'Names the present state: whatever it does not show was, or will be, written by the transaction of this number or by a later one. It is the oldest open transaction, leaving out those in other databases.';
 
 create or replace function sync.reach(mark text) returns int
 language sql stable set search_path = pg_catalog, pg_temp
@@ -57,7 +57,7 @@ begin
     full join (select id, xmin from sync.user_base where team_id = of_team) b on b.id = u.id) r;
 end
 $$;
-comment on function sync.rest(bigint) is 'The present mark, the users who are noted as not at rest, and of the time since the record of the users at rest: who was written in mirror or base, and how many others are present with a base, but for those that it leaves open.';
+comment on function sync.rest(bigint) is 'The present mark, the users who are noted as not at rest and, since the record of the users at rest, who was written in mirror or base, and how many others are present with a base, without those that the record leaves open.';
 
 create or replace function sync.listing_rests(of_team bigint, out resource text, out mark text, out schema text, out since text,
   out present int, out "isLacking" boolean) returns setof record
@@ -81,4 +81,4 @@ begin
   end loop;
 end
 $$;
-comment on function sync.listing_rests(bigint) is 'The same of each listing of a team: how many rows are present if none was written since its record, and whether rows of it are missing.';
+comment on function sync.listing_rests(bigint) is 'The same for each listing of a team: how many rows are present if none was written since its record, and whether rows of it are missing.';

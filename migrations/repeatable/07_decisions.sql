@@ -4,9 +4,9 @@ alter table sync.held_fields add constraint why_asked_has_at_most_1000_character
 
 alter table sync.held_fields drop constraint if exists held_fields_decision_check;
 alter table sync.held_fields add constraint held_fields_decision_check check (decision in ('approved', 'spent', 'rejected'));
-comment on column sync.held_fields.decision is 'approved: the edit passes what held it: the limits on a whole run if it is in a batch, else those on single fields too. For this edit alone, once, and as long as the service is as it was seen. spent: it is being sent under that; what was not sent, or not answered and is not there, is approved again. rejected: it is not sent for as long as this edit lasts, whatever the service does. Who decided, and why, is in sync.changes. NULL: nobody has decided.';
+comment on column sync.held_fields.decision is 'approved: the edit passes what held it: the limits on a whole run if it is in a batch, else those on single fields too. That counts for this edit alone, once, and as long as the service is as it was seen. spent: the edit is being sent under the approval; if it was not sent, or got no answer and is not there, it is approved again. rejected: it is not sent for as long as this edit lasts, whatever the service does. Who decided, and why, is in sync.changes. NULL: nobody has decided.';
 
--- What is held in a batch: as it was held there.
+-- Decides about the fields of a batch as they were when they were held.
 create or replace function sync.decide(batch text, approves boolean, only_users bigint[], reason text, revert boolean, team bigint, only_edits bigint[])
 returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -65,7 +65,7 @@ begin
     from sync.decide_edits(verb, teams[1], seen, decide.reason, hash, only_shown => true) d where d.outcome = 'own';
   end if;
   if own is not null then
-    raise exception '% edited what is to be approved, or may have, of % users: %', sync.decider(), cardinality(own),
+    raise exception '% edited what is to be approved, or may have, for % users: %', sync.decider(), cardinality(own),
       array_to_string(own[1:10], ', ') || case when cardinality(own) > 10 then ', …' else '' end
       using errcode = 'invalid_parameter_value',
             hint = 'Somebody else has to approve them (push.fourEyes). What others edited can be approved by itself: only_users, or --only.';
@@ -111,7 +111,7 @@ begin
       using errcode = 'invalid_parameter_value', hint = 'Say which one: team => 41.';
   end if;
   if decide_batch.only_edits is not null then
-    raise exception 'Batch % is of missing %, which are no edits', decide_batch.batch, missing
+    raise exception 'Batch % consists of missing %, which are not edits', decide_batch.batch, missing
       using errcode = 'invalid_parameter_value', hint = 'only_users names them by their ids.';
   end if;
   select o.id into stranger
@@ -130,7 +130,7 @@ begin
     select a.team_id, a.resource, a.id, decide_batch.only_ids is null or a.id = any (decide_batch.only_ids) as is_chosen
     from sync.absences a where a.team_id = teams[1] and a.batch = lower(decide_batch.batch)
   ),
-  -- As a run names them that finds nothing else in doubt.
+  -- The hash is the one that a run gives these rows if it finds nothing else in doubt.
   rest as (
     select substr(encode(sha256(convert_to(
         format('["%s",[%s]]', missing, string_agg(n.id::text, ',' order by n.id)), 'UTF8')), 'hex'), 1, 12) as hash,
@@ -169,7 +169,7 @@ returns table (team_id bigint, user_id bigint, field text, outcome text, decisio
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   select * from sync.decide_batch(batch, true, only_users, reason, false, team, only_edits)
 $$;
-comment on function sync.approve(text,bigint[],text,bigint,bigint[]) is 'Lets the edits of a batch pass the limits, all of them, those of some users or single ones: once, and only as long as it is the same edit over what was seen of the service. Refused where the settings ask for four eyes and whoever decides edited one of them. Says of each row: approved; moved: it is not as it was held, and is left; ended: it is no edit any more; on its way: it is being sent; asked, held: something else holds it; gone: the user has left. Of a batch of missing rows: agrees that they are gone, for as long as they are missing and the settings ask for the same; those that only_users leaves out wait on. user_id is the id of the row then, and field says what it is: users, or the table of a listing. decision_id is the number of the decision, as in report.decisions; empty: nothing was decided, or nothing about users.';
+comment on function sync.approve(text,bigint[],text,bigint,bigint[]) is 'Lets the edits of a batch pass the limits, all of them, those of some users or single ones: once, and only as long as it is the same edit over what was seen of the service. It is refused if the settings ask for four eyes and the person who decides edited one of them. It says for each row: approved; moved: it is not as it was held, and is left; ended: it is no edit any more; on its way: it is being sent; asked, held: something else holds it; gone: the user has left. For a batch of missing rows, it agrees that they are gone, as long as they are missing and the settings ask for the same; rows that only_users leaves out go on waiting. user_id is then the id of the row, and field is users or the table of a listing. decision_id is the number of the decision, as in report.decisions; empty: nothing was decided, or nothing about users.';
 revoke execute on function sync.approve(text,bigint[],text,bigint,bigint[]) from public;
 
 create or replace function sync.reject(batch text, only_users bigint[] default null, reason text default null, revert boolean default false, team bigint default null, only_edits bigint[] default null)
@@ -177,7 +177,7 @@ returns table (team_id bigint, user_id bigint, field text, outcome text, decisio
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   select * from sync.decide_batch(batch, false, only_users, reason, revert, team, only_edits)
 $$;
-comment on function sync.reject(text,bigint[],text,boolean,bigint,bigint[]) is 'Decides that the edits of a batch are not sent, all of them, those of some users or single ones, for as long as these edits last. With revert the mirror is given back what both sides last agreed on. Says of each row: rejected; on its way: it is being sent, and what becomes of it is told by the push; left: nothing is to be rejected, as with missing rows, which stay as they are until they are approved; and what sync.approve() says.';
+comment on function sync.reject(text,bigint[],text,boolean,bigint,bigint[]) is 'Decides that the edits of a batch are not sent, all of them, those of some users or single ones, for as long as these edits last. With revert the mirror is set back to what both sides last agreed on. It says for each row: rejected; on its way: it is being sent, and the push tells what becomes of it; left: nothing is to be rejected, as with missing rows, which stay as they are until they are approved; and what sync.approve() says.';
 revoke execute on function sync.reject(text,bigint[],text,boolean,bigint,bigint[]) from public;
 
 -- What taking a decision back finds, by the fate of each of its edits:
@@ -257,7 +257,7 @@ begin
   done as (
     select * from found n where number is not null and (n.outcome = 'undecided' or n.outcome = 'on its way' and n.is_spent)
   ),
-  -- What could not be sent before it was decided can be now, and waits all the same.
+  -- A field that could not be sent before the decision can be sent now, and waits nevertheless.
   freed as (
     update sync.held_fields h set
       reason = case h.reason when 'unsupported' then 'limit' else h.reason end,
@@ -286,7 +286,6 @@ $$;
 comment on function sync.undecide(bigint,text,boolean) is 'Takes a decision back, as far as nothing has become of it: what was approved and not sent waits undecided again, and so does what was rejected. Nothing is approved by that. With only_shown nothing is changed. Says of each row: undecided; on its way: it is being sent, and waits undecided if it does not arrive; arrived: both sides have it; given back: the rejection took the edit back; moved: it is another edit by now, or was decided again. What has arrived or was given back is set back by "musterd undo --decision".';
 revoke execute on function sync.undecide(bigint,text,boolean) from public;
 
--- Why a field is held, as it is told.
 create or replace function sync.held_because(reason text, decision text, until timestamptz) returns text
 language sql stable parallel safe
 return case when until > clock_timestamp() then 'asked' when decision = 'rejected' then decision else reason end;
@@ -338,7 +337,7 @@ begin
     where h.team_id = decide_edits.team and (h.user_id, h.field) in (
       select s.user_id, s.field from jsonb_to_recordset(decide_edits.seen) as s (user_id bigint, field text))
     order by h.user_id, h.field for update;
-    -- What is given back is as it was before: no trigger has to let it pass. No run does it, whatever the session says.
+    -- A value that is given back was there before, so no trigger has to check it. No run does this, whatever the session says.
     perform set_config('musterd.writing', 'on', true), set_config('musterd.run', '', true);
   end if;
   return query

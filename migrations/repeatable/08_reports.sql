@@ -187,7 +187,7 @@ begin
     left join sync.held_fields h on h.team_id = m.team_id and h.local_id = m.local_id and h.decision is null
   ) v
   where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-  comment on view report.schedule is 'Scheduled messages: those to come, those whose time has passed, and those of which nobody knows: a row per message (team_id, local_id).';
+  comment on view report.schedule is 'Scheduled messages: those to come, those whose time has passed, and those whose outcome is unknown: a row per message (team_id, local_id).';
   comment on column report.schedule.team_id is 'The team.';
   comment on column report.schedule.local_id is 'Our own id of the message.';
   comment on column report.schedule.message_id is 'The service''s id of it; empty: it has none yet.';
@@ -211,7 +211,7 @@ begin
   comment on column report.schedule.approved_by is 'Who approved it last.';
   comment on column report.schedule.approved_at is 'When.';
   comment on column report.schedule.user_name is 'The same as sender, under the name that it has in the other views.';
-  comment on column report.schedule.batch is 'What "musterd approve" and sync.approve() are given, while it waits for a person.';
+  comment on column report.schedule.batch is 'The hash to give to "musterd approve" or sync.approve() while it waits for a person.';
   for one in
     select c.oid::regclass as made, case when c.relname in (select mirror.listed_tables()) then to_regclass(format('mirror.%I', c.relname)) end as behind,
       case a.grantee when 0 then 'public' else a.grantee::regrole::text end as reader
@@ -278,13 +278,13 @@ comment on column report.contact_counts_daily.day is 'The day, in UTC.';
 comment on column report.contact_counts_daily.count is 'The last count of the day, as "last"; empty: nothing was counted that day.';
 comment on column report.contact_counts_daily.lowest is 'The lowest count of the day.';
 comment on column report.contact_counts_daily.highest is 'The highest count of the day.';
-comment on column report.contact_counts_daily.samples is 'How often was counted that day; 0: there is nothing to say of it.';
-comment on column report.contact_counts_daily.change is 'Difference of the last count to the last one before the day: of previous_day.';
+comment on column report.contact_counts_daily.samples is 'How many counts there were that day; 0: none, so that the other columns are empty.';
+comment on column report.contact_counts_daily.change is 'Difference between the last count and the last one of previous_day.';
 comment on column report.contact_counts_daily.first is 'The first count of the day.';
 comment on column report.contact_counts_daily.last is 'The last count of the day.';
-comment on column report.contact_counts_daily.previous_day is 'The last day before it with a count, against which it is compared; more than a day ago: days between were not counted.';
+comment on column report.contact_counts_daily.previous_day is 'The last earlier day with a count, with which it is compared; if it is not the day before, the days between were not counted.';
 
--- With what comes back, and who asked; a hold that is over and leaves nothing is not there any more.
+-- It says what comes back, and who asked. A hold that is over and leaves nothing is no longer there.
 create or replace view report.held with (security_invoker) as
 select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_value, v.service_value,
   case when v.reason = 'asked' then coalesce(v.asked_why, '') else v.detail end
@@ -335,23 +335,23 @@ comment on column report.held.run_id is 'The run that held it; empty if a person
 comment on column report.held.until is 'When a hold that a person asked for ends.';
 comment on column report.held.mirror_value_then is 'The mirror''s value when the hold began.';
 comment on column report.held.service_value_then is 'The service''s value when the hold began.';
-comment on column report.held.batch is 'What was stopped together: what "musterd approve" and sync.approve() are given. Empty: each field is decided by itself ("musterd resolve").';
+comment on column report.held.batch is 'The hash of the fields that were stopped together, to give to "musterd approve" or sync.approve(). Empty: each field is decided by itself ("musterd resolve").';
 comment on column report.held.decided_at is 'When a person rejected it, or approved it before the service changed it.';
 comment on column report.held.decided_by is 'Who did.';
 comment on column report.held.decided_why is 'The reason that was given.';
-comment on column report.held.base_text is 'The value last agreed on, as text; of a name its two halves, joined.';
-comment on column report.held.mirror_text is 'The mirror''s value now, as text; of a name its two halves, joined.';
-comment on column report.held.service_text is 'The service''s value as a run last saw it, as text; of a name its two halves, joined.';
-comment on column report.held.mirror_text_then is 'The mirror''s value when the hold began, as text; of a name its two halves, joined.';
-comment on column report.held.service_text_then is 'The service''s value when the hold began, as text; of a name its two halves, joined.';
-comment on column report.held.edit_id is 'The edit that is held: what "musterd resolve --edit" is given. Empty: none, as where a person asked to hold the field.';
+comment on column report.held.base_text is 'The value last agreed on, as text; a name is its two halves, joined.';
+comment on column report.held.mirror_text is 'The mirror''s value now, as text; a name is its two halves, joined.';
+comment on column report.held.service_text is 'The service''s value as a run last saw it, as text; a name is its two halves, joined.';
+comment on column report.held.mirror_text_then is 'The mirror''s value when the hold began, as text; a name is its two halves, joined.';
+comment on column report.held.service_text_then is 'The service''s value when the hold began, as text; a name is its two halves, joined.';
+comment on column report.held.edit_id is 'The edit that is held, to give to "musterd resolve --edit". Empty: none, as when a person asked to hold the field.';
 comment on column report.held.user_name is 'The name as the service joins it.';
-comment on column report.held.local_id is 'Of a tag, a message or a conversation that was read: our own id of it.';
+comment on column report.held.local_id is 'Our own id of the tag, the message or the read conversation, if the row is about one.';
 comment on column report.held.held_before is 'Where a person asked for the hold: why the field was held before, and will be again when that is over; empty: it was not.';
 comment on column report.held.asked_by is 'Who asked for the hold; empty: nobody, or it is not known.';
 comment on column report.held.edited_at is 'When the field was edited.';
 comment on column report.held.edited_by is 'Who edited the field, in the words of report.pending. Empty: nobody knows, or nobody has.';
-comment on column report.held.edited_in is 'The transaction of the edit: what has the same was edited together, such as by one import.';
+comment on column report.held.edited_in is 'The transaction of the edit. Fields with the same one were edited together, such as by one import.';
 
 create or replace view report.pending with (security_invoker) as
 select v.team_id, v.user_id, v.name, v.field, v.base_value, v.mirror_value, v.state, v.held_because, v.edited_at, v.edited_by,
@@ -401,11 +401,11 @@ comment on column report.pending.mirror_value is 'The value that it was edited t
 comment on column report.pending.state is 'waiting: the next run sends it. refused: it is held in a batch until somebody approves or rejects that. sent: its outcome is not known yet. held: it is held for another reason. unresolved: no lookup answers for the user. gone: the user has left.';
 comment on column report.pending.held_because is 'Why it is held.';
 comment on column report.pending.edited_at is 'When the field was edited.';
-comment on column report.pending.edited_by is 'Who edited the field: the person for whom it was done where a command of musterd was told so, else the role that was connected. "role for person": another role said for whom. Empty: nobody knows.';
-comment on column report.pending.base_text is 'The value when both sides last agreed, as text; of a name its two halves, joined.';
-comment on column report.pending.mirror_text is 'The value that it was edited to, as text; of a name its two halves, joined.';
+comment on column report.pending.edited_by is 'Who edited the field: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. Empty: nobody knows.';
+comment on column report.pending.base_text is 'The value when both sides last agreed, as text; a name is its two halves, joined.';
+comment on column report.pending.mirror_text is 'The value that it was edited to, as text; a name is its two halves, joined.';
 comment on column report.pending.user_name is 'The name as the service joins it.';
-comment on column report.pending.local_id is 'Of a tag, a message or a conversation that was read: our own id of it.';
+comment on column report.pending.local_id is 'Our own id of the tag, the message or the read conversation, if the row is about one.';
 
 create or replace view report.runs with (security_invoker) as
 select v.* from (
@@ -460,24 +460,24 @@ comment on column report.changes.user_id is 'The user; empty where it is about t
 comment on column report.changes.name is 'The name as the service joins it today.';
 comment on column report.changes.run_id is 'The run that moved it; empty where a person decided outside of any run. In report.runs.run_id.';
 comment on column report.changes.kind is 'adopt, return, pull, push, settle, hold, tombstone or forget; approve, reject or resolve: a person decided.';
-comment on column report.changes.field is 'The field; empty of a tombstone or forget, which stands for the whole user.';
+comment on column report.changes.field is 'The field; empty for a tombstone or forget, which is about the whole user.';
 comment on column report.changes.base_value is 'The value last agreed on before.';
 comment on column report.changes.old_value is 'The value that was replaced.';
 comment on column report.changes.new_value is 'The value that replaced it.';
-comment on column report.changes.outcome is 'Of a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. Of a rejection: withdrawn, where the mirror was given back. Of a resolved field: edited, where it was given another value than that of either side.';
+comment on column report.changes.outcome is 'For a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. For a rejection: withdrawn, if the mirror was set back. For a resolved field: edited, if it got another value than that of either side.';
 comment on column report.changes.request_id is 'X-Request-Id of the answer.';
 comment on column report.changes.opened_at is 'When it was written down.';
 comment on column report.changes.closed_at is 'When its outcome was known.';
 comment on column report.changes.decided_by is 'Who decided.';
 comment on column report.changes.decided_why is 'The reason that was given.';
-comment on column report.changes.edited_by is 'Of a push: who made the edit that it carries, the person for whom it was done where a command of musterd was told so, else the role that was connected. "role for person": another role said for whom. Empty: nobody knows.';
-comment on column report.changes.old_text is 'The value that was replaced, as text; of a name its two halves, joined.';
-comment on column report.changes.new_text is 'The value that replaced it, as text; of a name its two halves, joined.';
-comment on column report.changes.base_text is 'The value last agreed on before, as text; of a name its two halves, joined.';
+comment on column report.changes.edited_by is 'For a push, who made the edit that it carries: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. Empty: nobody knows.';
+comment on column report.changes.old_text is 'The value that was replaced, as text; a name is its two halves, joined.';
+comment on column report.changes.new_text is 'The value that replaced it, as text; a name is its two halves, joined.';
+comment on column report.changes.base_text is 'The value last agreed on before, as text; a name is its two halves, joined.';
 comment on column report.changes.user_name is 'The name as the service joins it today.';
-comment on column report.changes.edit_id is 'Of a push or a decision: the edit that it is about; empty: none, or it is from before edits had numbers. In report.decisions.edit_id.';
-comment on column report.changes.local_id is 'Of a tag, a message or a conversation that was read: our own id of it.';
-comment on column report.changes.batch is 'Of a decision: the batch, import, undo or plan that it was about; empty: the field alone.';
+comment on column report.changes.edit_id is 'The edit that a push or a decision is about; empty: none, or it is from before edits had numbers. In report.decisions.edit_id.';
+comment on column report.changes.local_id is 'Our own id of the tag, the message or the read conversation, if the row is about one.';
+comment on column report.changes.batch is 'The batch, import, undo or plan that a decision was about; empty: the field alone.';
 
 create or replace view report.roster_history with (security_invoker) as
 select p.team_id, t.name as team, p.user_id, p.valid_from, p.valid_to, p.name, p.first_name, p.last_name, p.email, p.phone,
@@ -529,7 +529,7 @@ cross join lateral (values
 ) as f (field, old_value, new_value, counts)
 where p.side is not null and f.counts and f.old_value is distinct from f.new_value
   and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
-comment on view report.roster_changes is 'Who changed what in the roster: a row per field and change (team_id, user_id, changed_at, field). One who came or went has one row, of the field present. Who was there when the mirror began did not come.';
+comment on view report.roster_changes is 'Who changed what in the roster: a row per field and change (team_id, user_id, changed_at, field). A user who came or went has one row, for the field present. Users who were there when the mirror began did not come.';
 comment on column report.roster_changes.team_id is 'The team.';
 comment on column report.roster_changes.user_id is 'The service''s id of the user.';
 comment on column report.roster_changes.user_name is 'The name as the service joined it then.';
@@ -538,7 +538,7 @@ comment on column report.roster_changes.field is 'The column of report.roster, o
 comment on column report.roster_changes.old_value is 'The value before, as text; NULL: none.';
 comment on column report.roster_changes.new_value is 'The value from then on, as text; NULL: none.';
 comment on column report.roster_changes.side is 'From which side it came. mirror: somebody edited it here. service: it was changed there, and musterd brought it.';
-comment on column report.roster_changes.edited_by is 'Who changed it here: the person for whom it was done where a command of musterd was told so, else the role that was connected. "role for person": another role said for whom. NULL: a run did.';
+comment on column report.roster_changes.edited_by is 'Who changed it here: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.';
 comment on column report.roster_changes.connected_as is 'The database role that was connected; NULL: a run did.';
 comment on column report.roster_changes.run_id is 'The run that brought it. In report.runs.run_id.';
 
@@ -565,7 +565,7 @@ comment on column report.role_changes.old_role is 'Name of the role before, as i
 comment on column report.role_changes.new_role_id is 'The service''s id of the role from then on.';
 comment on column report.role_changes.new_role is 'Its name, as it was called then; empty: nobody had that role yet.';
 comment on column report.role_changes.side is 'From which side it came. mirror: somebody edited it here. service: it was changed there, and musterd brought it.';
-comment on column report.role_changes.edited_by is 'Who changed it here: the person for whom it was done where a command of musterd was told so, else the role that was connected. "role for person": another role said for whom. NULL: a run did.';
+comment on column report.role_changes.edited_by is 'Who changed it here: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. NULL: a run did.';
 comment on column report.role_changes.connected_as is 'The database role that was connected; NULL: a run did.';
 comment on column report.role_changes.run_id is 'The run that brought it. In report.runs.run_id.';
 comment on column report.role_changes.role_arrived is 'Whether the service has had the new role. False: an edit that waits, was taken back or was replaced before it arrived. Empty: not known, the edit is older than the record.';
@@ -588,7 +588,7 @@ comment on column report.roles.present is 'Whether somebody has it.';
 create index if not exists runs_of_listings on sync.runs (team_id, finished_at) where outcome = 'complete' and 'listings' = any (groups);
 comment on index sync.runs_of_listings is 'The first run that read the listings to their end, however long ago.';
 
--- Of what was there when the mirror began nothing has become yet. A mirror begins with the first complete run, as it does for
+-- Rows that were there when the mirror began were not added. A mirror begins with the first complete run, as it does for
 -- users; until then, and where no run is on record, with the first row. Roles are not listed: theirs begin with the first
 -- user who has one.
 do $do$
@@ -638,29 +638,29 @@ begin
   from (select t as listed, (select c from mirror.listed_columns(t) c limit 1) as name from mirror.listed_tables() t) l);
 end
 $do$;
-comment on view report.listing_history is 'What became of the rows of each listing, of roles and of the name of the team: a row per column that moved, and one where it went or came back as it was. What was there when the mirror began was not added.';
+comment on view report.listing_history is 'What became of the rows of each listing, of roles and of the name of the team: a row per column that moved, and one if it went, or came back as it was. Rows that were there when the mirror began do not count as added.';
 comment on column report.listing_history.team_id is 'The team.';
 comment on column report.listing_history.resource is 'The table of the listing, roles or teams.';
 comment on column report.listing_history.id is 'The service''s id of the row, role or team.';
 comment on column report.listing_history.name is 'What it is called now.';
 comment on column report.listing_history.kind is 'added, changed, gone or back.';
-comment on column report.listing_history.field is 'The column that moved, such as tag, color, title or name; empty where it went or came back as it was.';
+comment on column report.listing_history.field is 'The column that moved, such as tag, color, title or name; empty if it went, or came back as it was.';
 comment on column report.listing_history.old_value is 'The value that was replaced.';
-comment on column report.listing_history.new_value is 'The value that replaced it; of what was added, its name then.';
+comment on column report.listing_history.new_value is 'The value that replaced it; for a row that was added, its name then.';
 comment on column report.listing_history.changed_at is 'When a run saw it.';
 
 create or replace view report.tag_history with (security_invoker) as
 select h.team_id, h.id as tag_id, h.name as tag, h.kind, h.field, h.old_value, h.new_value, h.changed_at
 from report.listing_history h
 where h.resource = 'tags' and ((select mirror.sees_all_teams()) or h.team_id in (select mirror.seen_teams()));
-comment on view report.tag_history is 'What became of each tag: a row per column that moved, and one where it went or came back as it was. What was there when the mirror began was not added.';
+comment on view report.tag_history is 'What became of each tag: a row per column that moved, and one if it went, or came back as it was. Rows that were there when the mirror began do not count as added.';
 comment on column report.tag_history.team_id is 'The team.';
 comment on column report.tag_history.tag_id is 'The service''s id of the tag. In report.tags.tag_id.';
 comment on column report.tag_history.tag is 'What it is called now.';
 comment on column report.tag_history.kind is 'added, changed, gone or back.';
-comment on column report.tag_history.field is 'The column that moved: tag or color; empty where it went or came back as it was.';
+comment on column report.tag_history.field is 'The column that moved: tag or color; empty if it went, or came back as it was.';
 comment on column report.tag_history.old_value is 'The value that was replaced.';
-comment on column report.tag_history.new_value is 'The value that replaced it; of what was added, its name then.';
+comment on column report.tag_history.new_value is 'The value that replaced it; for a row that was added, its name then.';
 comment on column report.tag_history.changed_at is 'When a run saw it.';
 
 create or replace view report.tag_growth with (security_invoker) as
@@ -707,7 +707,7 @@ comment on column report.tag_growth.team_id is 'The team.';
 comment on column report.tag_growth.day is 'The day.';
 comment on column report.tag_growth.tags is 'How many there were at its end; empty: no run read them that day.';
 comment on column report.tag_growth.added is 'How many were seen for the first time; those that were there when the mirror began were not added.';
-comment on column report.tag_growth.changed is 'How often one got another name or colour.';
+comment on column report.tag_growth.changed is 'How many changes of name or colour there were.';
 comment on column report.tag_growth.gone is 'How many were proven gone.';
 comment on column report.tag_growth.back is 'How many were shown again after having been gone.';
 
@@ -727,7 +727,7 @@ select v.* from (
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.freshness is 'How old the mirror is: a row per team and group of what it holds (team, run_group).';
-comment on column report.freshness.team_id is 'The team; empty: no run has got as far as to know it.';
+comment on column report.freshness.team_id is 'The team; empty: no run has found it out yet.';
 comment on column report.freshness.team is 'Name of the team in the configuration.';
 comment on column report.freshness.run_group is 'users, listings (tags, contact fields, inboxes and surveys) or counts.';
 comment on column report.freshness.schedule is 'The daemon''s schedule for it, with its time zone; empty: no daemon has one.';
@@ -779,7 +779,7 @@ comment on column report.sync_health.p95_seconds is '95 of 100 of these runs too
 comment on column report.sync_health.requests is 'Requests of all runs of these days, retries included.';
 comment on column report.sync_health.throttled is 'How many of them the service answered with 429: too many.';
 
--- What a run before the record of endpoints sent is said without one, rather than guessed.
+-- Requests of runs before endpoints were recorded have none, because it could only be guessed.
 create or replace view report.usage with (security_invoker) as
 select v.* from (
   select r.team_id, r.team, (r.started_at at time zone 'UTC')::date as day, e.endpoint, count(*) as runs,
@@ -796,7 +796,7 @@ select v.* from (
   group by r.team_id, r.team, (r.started_at at time zone 'UTC')::date, e.endpoint
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.usage is 'What the runs asked of the service: a row per team, day and endpoint (team, day, endpoint); days in UTC. Of what is no run, such as musterd plan, nothing is recorded.';
+comment on view report.usage is 'What the runs asked of the service: a row per team, day and endpoint (team, day, endpoint); days in UTC. Requests outside of runs, such as those of musterd plan, are not recorded.';
 comment on column report.usage.team_id is 'The team.';
 comment on column report.usage.team is 'Name of the team in the configuration.';
 comment on column report.usage.day is 'The day, in UTC, on which the runs began.';
@@ -808,7 +808,6 @@ comment on column report.usage.failed is 'How many got another error, or no answ
 comment on column report.usage.mean_ms is 'How long one took on average, in ms.';
 comment on column report.usage.slowest_ms is 'How long the slowest took, in ms.';
 
--- What people decided about what waits, and what became of it.
 create or replace view report.decisions with (security_invoker) as
 select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.field, v.base_value, v.mirror_value, v.service_value,
   v.base_text, v.mirror_text, v.service_text, v.decided_by, v.decided_role, v.decided_why, v.batch, v.run_id, v.decision_id, v.edit_id,
@@ -871,29 +870,29 @@ comment on column report.decisions.field is 'The field: name is the pair of firs
 comment on column report.decisions.base_value is 'The value last agreed on, then.';
 comment on column report.decisions.mirror_value is 'The mirror''s value then.';
 comment on column report.decisions.service_value is 'The service''s value then.';
-comment on column report.decisions.base_text is 'The value last agreed on, as text; of a name its two halves, joined.';
-comment on column report.decisions.mirror_text is 'The mirror''s value, as text; of a name its two halves, joined.';
-comment on column report.decisions.service_text is 'The service''s value, as text; of a name its two halves, joined.';
+comment on column report.decisions.base_text is 'The value last agreed on, as text; a name is its two halves, joined.';
+comment on column report.decisions.mirror_text is 'The mirror''s value, as text; a name is its two halves, joined.';
+comment on column report.decisions.service_text is 'The service''s value, as text; a name is its two halves, joined.';
 comment on column report.decisions.decided_by is 'Who decided: for whom it was done where that was said, else the role that was connected.';
 comment on column report.decisions.decided_role is 'The role that was connected.';
 comment on column report.decisions.decided_why is 'The reason that was given.';
 comment on column report.decisions.batch is 'The batch, import, undo or plan that it was about; empty: the field alone.';
 comment on column report.decisions.run_id is 'The run that applied a plan; empty: a person decided outside of any run. In report.runs.run_id.';
-comment on column report.decisions.decision_id is 'Number of the decision: what was decided at once has the same. What "musterd undo --decision" is given.';
+comment on column report.decisions.decision_id is 'Number of the decision, to give to "musterd undo --decision". Everything that was decided at once has the same number.';
 comment on column report.decisions.edit_id is 'The edit that it is about; empty: none, or it is from before edits had numbers.';
 comment on column report.decisions.state is 'What became of the edit by now. confirmed: both sides have it. waiting: it is sent by the next run, or is being sent. unknown: it was sent, and not answered. refused: the service does not take it. void: what was approved is held again. held: it waits, or was rejected. withdrawn: it was taken back or edited again. Empty: nobody knows.';
 comment on column report.decisions.detail is 'Why, in words.';
 comment on column report.decisions.user_name is 'The name as the service joins it today.';
-comment on column report.decisions.local_id is 'Of a tag, a message or a conversation that was read: our own id of it.';
+comment on column report.decisions.local_id is 'Our own id of the tag, the message or the read conversation, if the row is about one.';
 
 create or replace view report.missing with (security_invoker) as
 select a.team_id, a.batch, a.resource, count(*) as rows, min(a.detail) as detail, min(a.withheld_at) as since
 from sync.absences a
 where a.batch is not null and ((select mirror.sees_all_teams()) or a.team_id in (select mirror.seen_teams()))
 group by a.team_id, a.batch, a.resource;
-comment on view report.missing is 'What no run calls gone before a person agrees: a row per batch (team_id, batch, resource).';
+comment on view report.missing is 'Missing rows that no run marks as gone before a person agrees: a row per batch (team_id, batch, resource).';
 comment on column report.missing.team_id is 'The team.';
-comment on column report.missing.batch is 'What "musterd approve" and sync.approve() are given.';
+comment on column report.missing.batch is 'The hash to give to "musterd approve" or sync.approve().';
 comment on column report.missing.resource is 'users, or the table of a listing.';
 comment on column report.missing.rows is 'How many rows it is about.';
 comment on column report.missing.detail is 'Why no run decides it by itself.';
@@ -925,5 +924,5 @@ begin atomic
   where p.present and p.team_id = any (array(select s.team_id from mirror.teams s)) and p.valid_from <= at and p.valid_to > at
     and ((select mirror.sees_all_teams()) or p.team_id in (select mirror.seen_teams()));
 end;
-comment on function report.roster_as_of(timestamp with time zone) is 'The users who were in the team at that time, as report.roster showed them then; the name of the team is today''s, and a role that nobody had had yet is called by the first name that it got. Of times before the history was recorded it shows only users who have not changed since: see report.roster_history. A change counts from when it was made, also where its transaction was committed later: what is asked about a time at which a transaction was still open can be answered otherwise once it has ended.';
+comment on function report.roster_as_of(timestamp with time zone) is 'The users who were in the team at that time, as report.roster showed them then; the name of the team is today''s, and a role that nobody had had yet is called by the first name that it got. For times before the history was recorded, it shows only users who have not changed since: see report.roster_history. A change counts from when it was made, even if its transaction was committed later. So the answer about a time at which a transaction was still open can change once that has ended.';
 grant execute on function report.roster_as_of(timestamp with time zone) to public;

@@ -1,4 +1,4 @@
--- What became of the edits of a transaction by now. Of several edits of one field the last counts.
+-- If a transaction has edited a field several times, the last edit counts.
 create or replace function sync.edit_states(of_xid xid8)
 returns table (user_id bigint, field text, state text, detail text, request_id text, local_id uuid, id bigint)
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -85,7 +85,7 @@ begin
       using errcode = 'active_sql_transaction', hint = 'Commit first; sync.settled() is a transaction of its own.';
   end if;
   if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'sync.settled() waits for what others commit, and this transaction sees nothing of that'
+    raise exception 'sync.settled() waits for what others commit, which this transaction cannot see'
       using errcode = 'active_sql_transaction', hint = 'Call it with isolation level read committed.';
   end if;
   -- Each look has a snapshot of its own. Nothing is locked.

@@ -288,7 +288,7 @@ describe.each(servers())('on $name', (server) => {
     for (const attempt of [migrate, pendingMigrations]) {
       const { message, hint } = await failure(attempt(database.db));
       expect([message, hint]).toEqual([
-        'The schema is of a musterd before 0.1.0: its last migration is 0070_known_rows.',
+        'The schema was made by a musterd before 0.1.0: its last migration is 0070_known_rows.',
         expect.stringContaining('"musterd restore"'),
       ]);
     }

@@ -50,10 +50,7 @@ describe.each(servers())('the owner of the tables on $name', (server) => {
   });
 
   it.each([
-    [
-      `insert into mirror.tags (team_id, id, tag) values (41, 5, 'mine')`,
-      'Only team_id and tag of a new tag',
-    ],
+    [`insert into mirror.tags (team_id, id, tag) values (41, 5, 'mine')`, 'A new tag has only team_id, tag'],
     [`update mirror.tags set tag = 'mine'`, 'gives no way to rename or change a tag'],
     ['delete from mirror.tags', 'gives no way to delete a tag'],
   ])('is refused to %s, in words of its own', async (statement, words) => {

@@ -334,7 +334,7 @@ describe('what a message becomes', () => {
 
   describe('that it was cancelled in time is not said of a message whose time has come by then', () => {
     const past = { execute_at: '2020-01-01T00:00:00Z' };
-    const came = { state: 'past', detail: 'its time came meanwhile: people may have got it' };
+    const came = { state: 'past', detail: 'its time came meanwhile: people may have received it' };
     beforeEach(async () => {
       await world.as('anna', insert());
       await confirm();

@@ -80,16 +80,16 @@ describe('what is refused in words as it is written', () => {
     ['of a team that nobody knows', '', { team_id: '42' }, 'No run has seen team 42'],
     ['no such inbox', '', { inbox_id: '9' }, 'Team 41 has no inbox 9'],
     ['an inbox that is gone', '', { inbox_id: '8' }, 'Team 41 has no inbox 8'],
-    ['the sender is no member', '', { user_id: '2' }, 'User 2 is no member of inbox 7'],
-    ['nobody gets it', '', { phone_number: '' }, 'is to be given, and 0 are'],
-    ['two kinds of target', '', { list_id: '3' }, 'is to be given, and 2 are'],
+    ['the sender is no member', '', { user_id: '2' }, 'User 2 is not a member of inbox 7'],
+    ['nobody gets it', '', { phone_number: '' }, 'has to be given, not 0'],
+    ['two kinds of target', '', { list_id: '3' }, 'has to be given, not 2'],
     ['no phone number', '', { phone_number: `'call me'` }, '"call me" is not a phone number'],
     ['no targets', '', { phone_number: '', targets: `'{}'` }, 'targets is empty'],
     [
       'an empty target',
       '',
       { phone_number: '', targets: `'{15550100,""}'` },
-      'targets is empty, or one of them',
+      'targets is empty, or one of its entries',
     ],
     ['a target twice', '', { phone_number: '', targets: `'{1555,1555}'` }, 'given twice'],
     ['nothing is said', '', { text: `' '` }, 'neither a text'],
@@ -133,8 +133,8 @@ describe('what is refused in words as it is written', () => {
     ],
     ['too soon', '', { execute_at: `date_trunc('hour', now())` }, 'less than 15 minutes ahead'],
     ['never', '', { execute_at: `'infinity'` }, 'full 15 minutes'],
-    ['what follows the service', '', { state: `'scheduled'` }, 'Only what is to be sent'],
-    ['an id of the service', '', { id: '900' }, 'Only what is to be sent'],
+    ['what follows the service', '', { state: `'scheduled'` }, 'A new scheduled message has only'],
+    ['an id of the service', '', { id: '900' }, 'A new scheduled message has only'],
   ])('%s', async (_, before, changes, words) => {
     if (before !== '') await force(before);
     expect(await said(insert(changes))).toContain(words);
@@ -162,8 +162,11 @@ describe('what is refused in words as it is written', () => {
   );
 
   test.each([
-    [`insert into mirror.tags (team_id, id, tag) values (41, 3, 'VIP')`, 'Only team_id and tag'],
-    [`insert into mirror.tags (team_id, tag, color) values (41, 'VIP', 'red')`, 'Only team_id and tag'],
+    [`insert into mirror.tags (team_id, id, tag) values (41, 3, 'VIP')`, 'A new tag has only team_id, tag'],
+    [
+      `insert into mirror.tags (team_id, tag, color) values (41, 'VIP', 'red')`,
+      'A new tag has only team_id, tag',
+    ],
     [`insert into mirror.tags (team_id, tag) values (41, ' ')`, 'A tag needs a name'],
     [`insert into mirror.tags (team_id, tag) values (41, repeat('x', 301))`, 'A tag needs a name'],
     [
@@ -334,7 +337,7 @@ describe('what is recorded', () => {
       'local_id = gen_random_uuid()',
     ])
       expect(await said(`update mirror.scheduled_messages set ${change}`)).toContain(
-        'Only what is to be sent',
+        'Only the columns that are to be sent',
       );
   });
 

@@ -79,14 +79,14 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       ['role_id', 5, null, 'withdrawn'],
     ]);
     for (const [set, which, why] of [
-      ['email = null', 'team_id = 41 and id = 4', 'The email of user 4 can not be emptied'],
-      ['email = null', 'team_id = 42 and id = 3', 'The email of user 3 can not be emptied'],
-      ['role_id = null', 'team_id = 41 and id = 3', 'The role of user 3 can not be emptied'],
-      ['role_id = null', 'team_id = 42 and id = 4', 'The role of user 4 can not be emptied'],
+      ['email = null', 'team_id = 41 and id = 4', 'The email of user 4 cannot be emptied'],
+      ['email = null', 'team_id = 42 and id = 3', 'The email of user 3 cannot be emptied'],
+      ['role_id = null', 'team_id = 41 and id = 3', 'The role of user 3 cannot be emptied'],
+      ['role_id = null', 'team_id = 42 and id = 4', 'The role of user 4 cannot be emptied'],
       // Nobody knows what was agreed on.
-      ['email = null', 'team_id = 42 and id = 1', 'The email of user 1 can not be emptied'],
-      ['role_id = null', 'team_id = 42 and id = 1', 'The role of user 1 can not be emptied'],
-      [`email = ''`, 'team_id = 41 and id = 1', 'The email of user 1 can not be emptied'],
+      ['email = null', 'team_id = 42 and id = 1', 'The email of user 1 cannot be emptied'],
+      ['role_id = null', 'team_id = 42 and id = 1', 'The role of user 1 cannot be emptied'],
+      [`email = ''`, 'team_id = 41 and id = 1', 'The email of user 1 cannot be emptied'],
       [`email = 'x'`, 'team_id = 41 and id = 1', 'is not an email address'],
     ])
       await expect(sql(`update mirror.users set ${set} where ${which}`)).rejects.toThrow(why);

@@ -181,7 +181,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     ]);
     await run(`rollback`, asApprover);
     await run(`update sync.teams set four_eyes = true`);
-    const refused = (of: string) => `edited what is to be approved, or may have, of ${of}`;
+    const refused = (of: string) => `edited what is to be approved, or may have, for ${of}`;
     await expect(approve(asApprover, all)).rejects.toThrow(`${approver} ${refused('1 users: 1')}`);
     // For whom it is said to be done counts besides the role, and never instead of it.
     await expect(asActor(asApprover, 'kim', `select sync.approve(${all})`)).rejects.toThrow(

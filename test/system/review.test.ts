@@ -241,7 +241,7 @@ describe('edits that a person sees first', () => {
     expect([unnamed.code, unnamed.stderr]).toEqual([64, expect.stringContaining('--as')]);
     const own = await musterd('approve', batch, '--as', ' anna');
     expect(own.code).toBe(64);
-    expect(own.stderr).toContain(`edited what is to be approved, or may have, of 1 users: ${a}`);
+    expect(own.stderr).toContain(`edited what is to be approved, or may have, for 1 users: ${a}`);
     // Users are named as everywhere else.
     const only = (...args: readonly string[]) => args.flatMap((who) => ['--only', who]);
     for (const wrong of ['b@example.com,', 'nobody@example.com'])

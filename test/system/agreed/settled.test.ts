@@ -166,7 +166,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     await team.bob.sql(`rollback; ${edit}`);
     await expect(
       team.bob.sql(`begin isolation level repeatable read; select * from sync.settled()`),
-    ).rejects.toThrow('sees nothing of that');
+    ).rejects.toThrow('cannot see');
     await team.bob.sql('rollback');
   });
 
