@@ -48,7 +48,7 @@ function sayPlan(as: AdoptAs, { known, here }: Placing): readonly string[] {
 function printAdopted(context: Context, as: AdoptAs, { before, after, isNews }: AdoptedPlace): void {
   const line = (text: string) => printLine(context.out, printable(text));
   if (!isNews) {
-    line(`Nothing is to be changed: ${placeInWords(after)}`);
+    line(`Nothing would change: ${placeInWords(after)}`);
     return;
   }
   const { known } = after;
@@ -58,7 +58,7 @@ function printAdopted(context: Context, as: AdoptAs, { before, after, isNews }: 
   else {
     line(`This mirror is at home at ${addressesInWords(known)} now: the next run sends what waits.`);
     if (before.verdict === 'elsewhere' && before.known !== null)
-      line(`What still runs at ${addressesInWords(before.known)} goes on by itself: stop it.`);
+      line(`Whatever still runs at ${addressesInWords(before.known)} goes on by itself: stop it.`);
   }
 }
 

@@ -70,11 +70,11 @@ function showRows(context: Context, { resource, decision, approved, waiting, res
     context.out,
     `${approved} missing ${resource.replace('_', ' ')} approved, ${waiting} wait on${numbered(decision)}`,
   );
-  printLine(context.out, 'The next complete run calls them gone, if they are missing still.');
+  printLine(context.out, 'The next complete run marks them as gone, if they are still missing.');
   if (rest !== null)
     printLine(
       context.out,
-      `No run calls the others gone, before they are approved too: musterd approve ${rest} --reason …`,
+      `No run marks the others as gone before they are approved, too: musterd approve ${rest} --reason …`,
     );
 }
 
@@ -83,9 +83,9 @@ const staying: Readonly<Partial<Record<DecidedBatch['fields'][number]['outcome']
   moved:
     'not as they were held: edited since, or changed by the service. "musterd plan" shows them as they are now',
   ended: 'not edited any more: taken back, or both sides have it',
-  asked: 'held on request. They wait on in the batch when that ends',
+  asked: 'held on request. When that ends, they still wait in the batch',
   held: 'held for another reason by now. "musterd held" shows it',
-  'on its way': 'being sent, or of unknown outcome. The next run tells what has become of them',
+  'on its way': 'being sent, or of unknown outcome. The next run finds out what became of them',
   gone: 'of users who have left',
 };
 
@@ -141,7 +141,7 @@ function showBatch(
   if (lacking.length > 0)
     printLine(
       context.out,
-      `That users lack ${lacking.join(', ')} stops nothing any more, until they have it again.`,
+      `That users lack ${lacking.join(', ')} no longer stops anything, until they have it again.`,
     );
   if (approved > 0)
     printLine(

@@ -50,7 +50,10 @@ function explain(err: Stream, error: unknown, team?: string): void {
     return;
   }
   if (!(error instanceof MusterdError)) {
-    printLine(err, `${start}: Something that should not happen did: ${printableLines(stackInSource(error))}`);
+    printLine(
+      err,
+      `${start}: Something happened that should not have: ${printableLines(stackInSource(error))}`,
+    );
     return;
   }
   printLine(err, `${start}: ${printableLines(error.message)}`);
@@ -182,7 +185,7 @@ export async function carryOut(
 function usageError({ code, message }: CommanderError): MusterdError {
   const words = code === 'commander.help' ? 'A command is missing' : message.replace(/^error: /, '');
   return new MusterdError('usage', words.replaceAll('\n', ' '), {
-    hint: '"musterd --help" lists what there is.',
+    hint: '"musterd --help" lists the commands.',
   });
 }
 

@@ -112,7 +112,7 @@ function createReload(
       if (needsRestart.length > 0)
         log.warn({ settings: needsRestart }, 'these settings take effect at the next start');
     } catch (error) {
-      log.error({ err: error }, 'settings not taken: the old ones stay');
+      log.error({ err: error }, 'the new settings were not applied: the old ones stay in effect');
     }
     await outlook.systemd.ready();
   };

@@ -35,7 +35,7 @@ export function readPlanOptions(options: PlanOptions): PlanOptions {
     });
   const stray = fileOptions.find((one) => options[one] !== undefined);
   if (from === undefined && stray !== undefined)
-    throw new MusterdError('usage', 'These options say how a file is read, and there is none', {
+    throw new MusterdError('usage', 'These options say how a file is read, but no file is given', {
       hint: 'Name it: --from roster.yaml',
     });
   return options;

@@ -41,7 +41,7 @@ export interface ImportOptions extends FileOptions {
 function readClears(empty: string | undefined): boolean {
   if (empty === undefined) return false;
   if (empty === 'clear') return true;
-  throw new MusterdError('usage', `--empty "${empty}": there is only "clear"`);
+  throw new MusterdError('usage', `--empty "${empty}": the only value is "clear"`);
 }
 
 export async function readRequest(
@@ -75,7 +75,7 @@ function whyNot(
     const why = `this import is ${hash}, not ${expect}: other rows, values or bases, so nothing is applied`;
     return { code: exitCode.refused, why };
   }
-  return changes.length === 0 ? { code: exitCode.ok, why: 'nothing is to be changed' } : undefined;
+  return changes.length === 0 ? { code: exitCode.ok, why: 'nothing would change' } : undefined;
 }
 
 /** The reason for an import that is only looked at. */

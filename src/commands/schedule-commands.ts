@@ -134,7 +134,7 @@ export const scheduleUpdate = (context: Context, options: ColumnOptions & Writin
   write(context, options, async (setup) => {
     const values = await valuesOf(context, setup, options);
     if (Object.keys(values).length === 0)
-      throw new MusterdError('usage', 'Say what is to change', { hint: 'Such as --text or --at.' });
+      throw new MusterdError('usage', 'Say what is to change', { hint: 'For example --text or --at.' });
     return async (tx, teamId) => [await updateMessage(tx, teamId, requireLocalId(localId), values)];
   });
 

@@ -32,10 +32,10 @@ function readAnswerFormat({ format, json }: SqlOptions): AnswerFormat {
 /** Reads the query, the file, or what is piped in. */
 async function readSql(query: string | undefined, file: string | undefined): Promise<string> {
   if (query !== undefined && file !== undefined)
-    throw new MusterdError('usage', 'There is a query, and a file as well', { hint: 'Give one of them.' });
+    throw new MusterdError('usage', 'Both a query and a file are given', { hint: 'Give one of them.' });
   if (query !== undefined) return query;
   if (file === undefined && process.stdin.isTTY === true)
-    throw new MusterdError('usage', 'There is no query', {
+    throw new MusterdError('usage', 'No query is given', {
       hint: 'Give one, or a file with -f. "musterd status" prints the line that opens psql on this mirror.',
     });
   if (file === undefined || file === '-') return await readStream(process.stdin);

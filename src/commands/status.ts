@@ -160,7 +160,7 @@ function printStatus(context: Context, status: TeamStatus): void {
     line('', 'unknown: look for them in the app, then "musterd schedule resolve"');
   for (const batch of status.batches)
     for (const [index, text] of batchLines(batch).entries()) line(index === 0 ? 'held in a batch' : '', text);
-  for (const absence of status.withheld) line('not called gone', withheldLine(absence));
+  for (const absence of status.withheld) line('not marked as gone', withheldLine(absence));
   line('names', namesInWords[status.names]);
   for (const text of sayWhatSlows(status.slowdowns)) line('slows every run', text);
   if (status.openPushes > 0) line('open pushes', `${plural(status.openPushes, 'outcome')} not known yet`);

@@ -141,7 +141,7 @@ function printPlan(
   if (offers.length > 0)
     printLine(
       context.err,
-      'To set back what is left all the same, look at it and do this with "musterd sql --write":',
+      'To set the rest back nevertheless, look at it first and run this with "musterd sql --write":',
     );
   for (const offer of offers) printLine(context.err, offer);
   if (changes.length + takenBack === 0 && (applied || undecided.length === 0)) return;

@@ -17,8 +17,8 @@ export const goneSettings: Readonly<Record<string, string>> = {
   'guard.maxDrift': 'a fifth of the users may lack a field that they had',
   'database.port': 'the number in the file "port" of the data directory is kept',
   'schedule.timezone': 'schedules are in UTC',
-  'absence.maxRows': 'up to 3 missing rows, or a tenth of them, are called gone without an approval',
-  'absence.maxShare': 'up to 3 missing rows, or a tenth of them, are called gone without an approval',
+  'absence.maxRows': 'up to 3 missing rows, or a tenth of them, are marked as gone without an approval',
+  'absence.maxShare': 'up to 3 missing rows, or a tenth of them, are marked as gone without an approval',
   'retention.counts': 'each count is kept for 90 days, and the last one of each day for ever',
   'service.apiKeyFile': 'name the file in MUSTERD_API_KEY_FILE, or give service.apiKey',
   'status.password': 'give status.token, which is the password of status.user',
@@ -129,7 +129,7 @@ export function complaintsOf(
     const message =
       instead === undefined
         ? `there is no such setting${suggestion(name, path.length === 1 ? sections : settings)}`
-        : `this is no setting any more: ${instead}. Leave it out`;
+        : `this setting no longer exists: ${instead}. Leave it out`;
     return complain(origins, path, message);
   });
 }

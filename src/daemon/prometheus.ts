@@ -78,7 +78,7 @@ export function createMeters() {
     registry,
     runs: counter('runs_total', 'Runs that ended, by what they did and how.', 'team', 'groups', 'outcome'),
     runDuration: histogram('run_duration_seconds', 'How long runs took.', runs, 'team'),
-    changes: counter('changes_total', 'What runs did, by kind.', 'team', 'kind'),
+    changes: counter('changes_total', 'Changes made by runs, by kind.', 'team', 'kind'),
     requests: counter(
       'requests_total',
       'Requests to the service, by status; not-sent and no-answer where there is none.',
@@ -95,11 +95,11 @@ export function createMeters() {
       'read',
     ),
     notices: counter('notices_total', 'Posts to notify.url, by what became of them.', 'team', 'outcome'),
-    limiterWait: histogram('limiter_wait_seconds', 'What calls waited for the rate limit.', waits),
+    limiterWait: histogram('limiter_wait_seconds', 'How long calls waited for the rate limit.', waits),
     requestDuration: histogram('request_duration_seconds', 'How long requests took.', waits, 'operation'),
     pushWindow: histogram(
       'push_window_seconds',
-      'From reading users again to the answer of their update: so long could an edit elsewhere be overwritten.',
+      'From reading users again to the answer of their update. In that time an edit elsewhere could be overwritten.',
       waits,
     ),
     query: histogram('database_seconds', 'How long statements took.', briefly),

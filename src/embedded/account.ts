@@ -63,9 +63,13 @@ export function asAccount<T>(account: Account | undefined, work: () => T): T {
 function serverAccount(): Account {
   const account = findAccount('postgres') ?? findAccount('nobody');
   if (account !== undefined) return account;
-  throw new MusterdError('mirror', 'The embedded Postgres must not run as root, and there is nobody else.', {
-    hint: 'Run musterd as another user, or set DATABASE_URL.',
-  });
+  throw new MusterdError(
+    'mirror',
+    'The embedded Postgres cannot run as root, and there is no other account.',
+    {
+      hint: 'Run musterd as another user, or set DATABASE_URL.',
+    },
+  );
 }
 
 function findAccount(name: string): Account | undefined {
@@ -135,7 +139,7 @@ function firstUsable(places: readonly Candidate[]): string {
     }
   }
   const tried = places.map(({ folder }) => folder).join(', ');
-  throw new MusterdError('mirror', `No folder will do for the embedded Postgres: ${tried}.`, {
+  throw new MusterdError('mirror', `No folder is usable for the embedded Postgres: ${tried}.`, {
     hint: 'Set MUSTERD_DATA_DIR to a folder that you may write to, or DATABASE_URL to a Postgres of yours.',
     cause: last,
   });

@@ -143,7 +143,7 @@ async function startAndEnter(options: ServerOptions): Promise<RunningServer> {
       }
       if (server.pid === ownPid) await server.stop();
       const words = error instanceof Error ? error.message : String(error);
-      throw new MusterdError('mirror', `The embedded Postgres does not let us in: ${words}`, {
+      throw new MusterdError('mirror', `The embedded Postgres refuses our login: ${words}`, {
         hint: `See ${join(options.folder, 'server.log')}.`,
         cause: error,
       });

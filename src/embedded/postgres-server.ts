@@ -63,9 +63,13 @@ export async function startServer(
     if (!/lock file|shared memory block|could not bind|could not create any TCP/.test(words)) break;
     await delay(POLL_MS);
   }
-  throw new MusterdError('mirror', `The embedded Postgres did not start: ${words || 'it never got ready'}`, {
-    hint: `Its log is ${join(options.folder, 'server.log')}. Or set DATABASE_URL to a Postgres of yours.`,
-  });
+  throw new MusterdError(
+    'mirror',
+    `The embedded Postgres did not start: ${words || 'it never became ready'}`,
+    {
+      hint: `Its log is ${join(options.folder, 'server.log')}. Or set DATABASE_URL to a Postgres of yours.`,
+    },
+  );
 }
 
 /** One attempt to start: a server that accepts connections, or its last log lines. */
@@ -94,7 +98,7 @@ async function launch(
     }
     if (performance.now() > deadline) {
       child.kill('SIGKILL');
-      return { words: 'it never got ready' };
+      return { words: 'it never became ready' };
     }
     await delay(POLL_MS);
   }

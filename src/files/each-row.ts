@@ -8,7 +8,7 @@ const mostRows = 1_000_000;
 export function requireRowLimit(rows: number): void {
   if (rows > mostRows)
     throw new MusterdError('usage', `The file has more than ${mostRows} rows`, {
-      hint: 'Part it into several.',
+      hint: 'Split it into several files.',
     });
 }
 

@@ -28,8 +28,8 @@ export function readFormat(wanted: string | undefined, file: string | undefined)
 export function readFormatToWrite(wanted: string | undefined, file: string | undefined): Format {
   const ending = extname(file ?? '').toLowerCase();
   if (wanted === undefined && ending !== '' && !Object.hasOwn(endings, ending))
-    throw new MusterdError('usage', `No format that is written here ends in ${ending}`, {
-      hint: `Give the file one of the endings ${Object.keys(endings).join(', ')}, or say the format with --format.`,
+    throw new MusterdError('usage', `There is no output format with the ending ${ending}`, {
+      hint: `Give the file one of the endings ${Object.keys(endings).join(', ')}, or choose the format with --format.`,
     });
   return readFormat(wanted, file);
 }

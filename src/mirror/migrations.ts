@@ -146,7 +146,7 @@ export async function pendingMigrations(db: Database, options: MigrateOptions = 
 function explain(error: unknown): never {
   if (error instanceof MusterdError || sqlState(error) === undefined) throw error;
   const words = error instanceof Error ? error.message : '';
-  throw new MusterdError('mirror', `The schema cannot be looked after: ${words}`, {
+  throw new MusterdError('mirror', `The schema cannot be migrated: ${words}`, {
     hint:
       sqlState(error) === '42501'
         ? 'The role in DATABASE_URL has to own the schemas mirror, sync and report, or be allowed to create them: grant create on database … to …'

@@ -194,7 +194,8 @@ export interface Scheduling {
 }
 
 const localIdsInWords = {
-  unique: 'a message that got no answer is sent again, since the service makes none twice of one local_id',
+  unique:
+    'a message that got no answer is sent again, since the service makes no second message of one local_id',
   ignored: 'a message that got no answer waits for a person, since the service does not look at local_id',
   refused: 'a message that got no answer waits for a person, since the service refuses a repeated local_id',
 } as const;
@@ -202,7 +203,7 @@ const localIdsInWords = {
 export function sayScheduling({ local_ids, grid_minutes }: Scheduling): string {
   const lost =
     local_ids === undefined
-      ? 'a message that got no answer waits for a person, as long as "musterd check --write-probe" has not found out whether the service makes one twice'
+      ? 'a message that got no answer waits for a person, until "musterd check --write-probe" has found out whether the service makes a second one'
       : localIdsInWords[local_ids];
   return grid_minutes === undefined ? lost : `${lost}; due on full ${grid_minutes} minutes`;
 }

@@ -81,7 +81,7 @@ function doubtAbout(missing: Missing): string | null {
 
 /** The message for people, and what to do. */
 export function sayWithheld(resource: MirroredResource, { reason, hash }: WithheldAbsence): string {
-  return `${resource}: ${reason}; none of them is called gone before somebody says "musterd approve ${hash} --reason …"`;
+  return `${resource}: ${reason}; none of them is marked as gone before somebody says "musterd approve ${hash} --reason …"`;
 }
 
 /** Read only if rows are missing: nothing else needs them. */

@@ -73,8 +73,8 @@ export async function noteRoster(
     if (!members.has(id)) unlisted += 1;
   });
   if (members.size === 0 && unlisted > 0)
-    notes.partial(`users: the team lists nobody, and ${unlisted} users answer`);
-  else if (unlisted > 0) notes.warn(`${unlisted} users answer whom the team does not list`);
+    notes.partial(`users: the team lists nobody, but ${unlisted} users are found`);
+  else if (unlisted > 0) notes.warn(`${unlisted} users are found whom the team does not list`);
   if (unresolved.length > 0) {
     notes.warn(
       `${unresolved.length} members are answered by no lookup; add addresses with "musterd lookups add" or in mirror.user_lookups`,

@@ -278,7 +278,7 @@ async function judgeMissing(
   const hidden = first.there.length + found.length - again.not.length;
   if (hidden > 0)
     notes.warn(
-      `${resource}: the listing leaves out ${hidden} of the rows that are there, archived or filtered out perhaps; they stay in the mirror`,
+      `${resource}: the listing leaves out ${hidden} rows that exist, perhaps because they are archived or filtered out; they stay in the mirror`,
     );
   return { ...decision, gone: first.not, found: [...first.there, ...again.there], lost: again.not };
 }

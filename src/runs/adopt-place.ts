@@ -40,7 +40,7 @@ function withAddress({ known, here }: Placing, now: Date): KnownPlace | null {
     );
   if (here.address.at.startsWith(folderPrefix))
     refuse(
-      'The folder of an embedded server is no other address of another: it is a copy of it',
+      'The folder of an embedded server is not another address of the one on record, but a copy of it',
       'If the mirror has moved here: musterd adopt --reason …, and stop the other one.',
     );
   if (known.addresses.some((one) => isSameAddress(one, here.address))) return null;

@@ -107,7 +107,7 @@ export function adviceFor(facts: ExplainedFacts): string {
     case 'unresolved':
       return 'The team lists the member and no lookup answers, so nothing is pulled or pushed until "musterd lookups add" gives an address that does.';
     case 'missing':
-      return `Neither the team listing nor a lookup shows the user, who is called gone once complete runs ${facts.absence} apart have missed them, within the limits of absence.`;
+      return `Neither the team listing nor a lookup shows the user, who is marked as gone once complete runs ${facts.absence} apart have missed them, within the limits of absence.`;
     case 'stranger':
       return 'Only the mirror has this user, and the interface gives no way to create one: the row waits for a person.';
     case 'forget':

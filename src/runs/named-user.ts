@@ -20,13 +20,13 @@ export function theOnly<User extends FoundUser>(userText: string, found: readonl
       printable([id, name, email ?? '–', phone ?? '–', gone ? '(gone)' : ''].join('  ')).trimEnd(),
     );
   if (found.length > shownMatches) lines.push(`… and ${found.length - shownMatches} more`);
-  throw new MusterdError('usage', `${found.length} users answer to "${printable(userText)}"`, {
+  throw new MusterdError('usage', `${found.length} users match "${printable(userText)}"`, {
     hint: ['Name one by the id:', ...lines].join('\n  '),
   });
 }
 
 export function nobodyAnswers(userText: string): MusterdError {
-  return new MusterdError('usage', `No user answers to "${printable(userText)}"`, {
+  return new MusterdError('usage', `No user matches "${printable(userText)}"`, {
     hint: 'Give an id, an email, a phone number or a whole name.',
   });
 }

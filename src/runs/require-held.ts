@@ -42,7 +42,7 @@ export function refusalOf(
   if (answer === 'on its way')
     return usage(
       `${what} is being sent, or nobody knows yet whether it arrived`,
-      'The next run tells what has become of it.',
+      'The next run finds out what became of it.',
     );
   if (answer === 'own')
     return usage(

@@ -186,7 +186,7 @@ export function unexpected(reply: Reply, expected: string): ServiceError {
     phase: 'sent',
     status: reply.status,
     requestId: reply.requestId ?? undefined,
-    hint: 'The service, or what stands between, does not follow the interface.',
+    hint: 'The service, or something between here and it, does not follow the interface.',
   });
 }
 

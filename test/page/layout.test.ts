@@ -171,7 +171,7 @@ describe('the banner', () => {
 
   it('says of a stopped daemon since when, which one, how it ended, that nothing is lost, and what to do', () => {
     expect(bannersOf(stopped())).toEqual([
-      'No daemon runs since 11:40:00, for 20 minutes. Process 812 on mirror-1 was asked to stop, and stopped. Nothing is lost: 12 edits wait here, and what changes on the service comes with the first run. What you see is of 11:38:00.Begin it again$ systemctl start musterdCopyOr do one run now$ musterd reconcileCopy',
+      'No daemon runs since 11:40:00, for 20 minutes. Process 812 on mirror-1 was asked to stop, and stopped. Nothing is lost: 12 edits wait here, and what changes on the service comes with the first run. What you see is of 11:38:00.Start it again$ systemctl start musterdCopyOr do one run now$ musterd reconcileCopy',
     ]);
   });
 
@@ -184,8 +184,8 @@ describe('the banner', () => {
     [{ how: 'failed' }, {}, 'Process 812 on mirror-1 gave up; its log says why. Nothing'],
     [{}, { waitingEdits: 1 }, 'Nothing is lost: 1 edit waits here, and'],
     [{}, { waitingEdits: 0 }, 'Nothing is lost: no edit waits here, and'],
-    [{ bySystemd: false }, {}, 'Begin it again$ musterd daemonCopy'],
-    [{}, { standings: new Map() }, 'comes with the first run.Begin it again'],
+    [{ bySystemd: false }, {}, 'Start it again$ musterd daemonCopy'],
+    [{}, { standings: new Map() }, 'comes with the first run.Start it again'],
   ] as const)('of one with %j and %j says: %s', (more, context, words) => {
     expect(bannersOf(stopped(more, context))[0]).toContain(words);
   });

@@ -236,7 +236,7 @@ describe('a decision about a message', () => {
     const { asked, done } = await decide(1, 'There', [['is', '907']]);
     expect(asked.text).toContain('Its number there');
     expect(done.location).toBe('/messages?note=there');
-    expect((await kim.ask(done.location ?? '')).text).toContain('It is on record what is so.');
+    expect((await kim.ask(done.location ?? '')).text).toContain('What you found is on record.');
     expect(await stateOf(1)).toBe('scheduled ');
     expect(
       await rowsOf(`select m.id, c.decided_by, c.decided_why from mirror.scheduled_messages m

@@ -567,7 +567,7 @@ describe('a decision that is taken back', () => {
     expect((await dora.ask(again.done.location ?? '')).text).toContain('1 approved by you');
   });
 
-  it('gives the mirror the values of before, and leaves what has moved since', async () => {
+  it('gives the mirror the earlier values, and leaves what has moved since', async () => {
     const receipt = await approved();
     await arrive(11, 12, 13);
     await rowsOf(`update mirror.users set email = 'later@example.com' where id = 13`);
@@ -587,7 +587,7 @@ describe('a decision that is taken back', () => {
     const asked = await questionOf(receipt, 'Undo the 4');
     expect(asked.text).toContain('Undo 3 of 4, leave 1 as it is?');
     expect(asked.text).toContain(
-      'The mirror gets 3 values of before, as edits of yours. The next run sends them, in 1 request.',
+      'The mirror gets 3 earlier values, as edits of yours. The next run sends them, in 1 request.',
     );
     expect(asked.text).toMatch(/Robin Reed11 11phone15550177 → 15550000011/);
     expect(asked.text).toMatch(/One is left as it is\..*Robin Reed13 13 email edited since/s);
@@ -596,17 +596,17 @@ describe('a decision that is taken back', () => {
     expect(await decisions()).toContainEqual(['undo', 11n, 'phone']);
     const undone = async () => (await dora.ask(done.location ?? '')).text;
     expect(await undone()).toMatch(
-      /3 undone by you at [\w :]+\. The mirror has the values of before\. No daemon runs/,
+      /3 undone by you at [\w :]+\. The mirror has the earlier values\. No daemon runs/,
     );
     await arrive(11, 12);
     expect(await undone()).toMatch(
-      /The mirror has the values of before\. They were sent back in run \d+ and are confirmed since [\w :]+\. Approved at [\w :]+, undone at [\w :]+\./,
+      /The mirror has the earlier values\. They were sent back in run \d+ and are confirmed since [\w :]+\. Approved at [\w :]+, undone at [\w :]+\./,
     );
     expect((await dora.ask(receipt)).text).toMatch(
       /1 was sent in run \d+ and is confirmed since .*; 3 were undone at/,
     );
     const nothing = await questionOf(receipt, 'Undo the one');
-    expect(nothing.text).toContain('Nothing of it can be undone');
+    expect(nothing.text).toContain('None of it can be undone');
     expect(nothing.forms).toEqual([]);
   });
 
@@ -709,7 +709,7 @@ describe('a decision that is taken back', () => {
       ).toEqual([['undo']]);
       await hold([12], batch);
       expect((await dora.ask(done.location ?? '')).text).toMatch(
-        /4 undone by you at [\w :]+\. The mirror has the values of before\. 1 waits for somebody; 3 wait undecided again/,
+        /4 undone by you at [\w :]+\. The mirror has the earlier values\. 1 waits for somebody; 3 wait undecided again/,
       );
     });
   });
@@ -796,7 +796,7 @@ describe('a form that no browser of ours sends', () => {
   it('is refused with words where it is longer than any', async () => {
     const { form } = await openBatch();
     const { status, text } = await dora.press(withField(form, 'row', '1'.repeat(70_000)), 'Approve');
-    expect([status, text]).toEqual([413, expect.stringContaining('That is too much')]);
+    expect([status, text]).toEqual([413, expect.stringContaining('This form is too long')]);
   });
 });
 
@@ -883,9 +883,9 @@ describe('a hold on the page of a person', () => {
 
   it.each([
     ['without a reason', { why: [' '] }, 400, 'A reason is missing'],
-    ['without a moment', { until: ['at'] }, 400, 'It does not say until when'],
-    ['until no moment', { until: ['at'], at: ['2026-02-30T09:00'] }, 400, 'It does not say until when'],
-    ['with no choice', { until: [], at: ['2099-03-31T09:00'] }, 400, 'It does not say until when'],
+    ['without a moment', { until: ['at'] }, 400, 'The form does not say until when'],
+    ['until no moment', { until: ['at'], at: ['2026-02-30T09:00'] }, 400, 'The form does not say until when'],
+    ['with no choice', { until: [], at: ['2099-03-31T09:00'] }, 400, 'The form does not say until when'],
     ['in the past', { until: ['at'], at: ['2001-01-01T09:00'] }, 409, 'would have ended already'],
     ['of no field', { field: [] }, 400, 'does not say which field'],
     ['of another column', { field: ['gone_at'] }, 400, 'does not say which field'],
@@ -958,7 +958,7 @@ describe('an address that no link leads to', () => {
         const { status, text: shown } = await dora.ask(path);
         const isBad = value === '\0' && path.includes(text);
         expect([path, status]).toEqual([path, isBad ? 400 : expect.toBeOneOf([200, 404])]);
-        if (isBad) expect(shown).toContain('That cannot be read');
+        if (isBad) expect(shown).toContain('This request cannot be read');
       }
     }
     expect(warnings).toEqual([]);

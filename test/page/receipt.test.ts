@@ -185,7 +185,7 @@ describe('the receipt', () => {
     [
       'tick',
       { decision: 'undo', rows: 56, at: clock('14:33:08'), fates: { sent: 56 }, ...sent, ...taken },
-      '56 undone by you at 14:33:08. The mirror has the values of before. They were sent back in run 4,824 and are confirmed since 14:33:05. Approved at 14:33:02, undone at 14:33:08.',
+      '56 undone by you at 14:33:08. The mirror has the earlier values. They were sent back in run 4,824 and are confirmed since 14:33:05. Approved at 14:33:02, undone at 14:33:08.',
       ['The 56, with values', 'Close'],
     ],
     [

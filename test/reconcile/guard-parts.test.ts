@@ -127,7 +127,7 @@ it('the words of a refusal', () => {
     ['many users no longer had their phone, email when everybody was read, which waits for a decision'],
   ]);
   expect(sayDrift({ field: 'roleId', count: 9 }, 40)).toBe(
-    "9 of 40 users no longer have a role_id in the service's answers; approve it if that is so for good",
+    "9 of 40 users no longer have a role_id in the service's answers; approve it if that is meant to stay so",
   );
 });
 

@@ -973,7 +973,7 @@ describe('a field that many users no longer have', () => {
     });
     const { refused, batches, waiting, writes } = guard({ ...viewOf({}), states }, settings);
     const words =
-      "40 of 40 users no longer have a phone in the service's answers; approve it if that is so for good";
+      "40 of 40 users no longer have a phone in the service's answers; approve it if that is meant to stay so";
     expect([refused, waiting, batches]).toEqual([[words], [], [hashOf([], ['phone'])]]);
     expect(writes.lacking).toEqual([
       {

@@ -341,7 +341,7 @@ describe('refresh', () => {
     expect(told.absences).toMatchObject([{ missing: [7n], gone: [], found: [7n], lost: [], withheld: null }]);
     expect(notes.reasons).toEqual([]);
     expect(notes.warnings).toEqual([
-      'tags: the listing leaves out 1 of the rows that are there, archived or filtered out perhaps; they stay in the mirror',
+      'tags: the listing leaves out 1 rows that exist, perhaps because they are archived or filtered out; they stay in the mirror',
     ]);
   });
 
@@ -362,7 +362,7 @@ describe('refresh', () => {
     expect(told.absences).toMatchObject([
       { gone: [], found: ids.slice(0, 20).filter((id) => id !== 99n), lost: [99n], withheld: null },
     ]);
-    expect(notes).toMatchObject({ reasons: [], warnings: [expect.stringContaining('leaves out 49 of')] });
+    expect(notes).toMatchObject({ reasons: [], warnings: [expect.stringContaining('leaves out 49 rows')] });
   });
 
   it('does without a point lookup where the interface has none', async () => {
@@ -379,7 +379,7 @@ describe('refresh', () => {
     await run();
     expect(told).toMatchObject({ absences: [{ missing: [7n, 8n], gone: [] }], memory: [nothingLearned] });
     expect(notes.reasons).toEqual([
-      'tags: 2 of 3 rows are missing, more than half; none of them is called gone before somebody says "musterd approve 16f68f62e497 --reason …"',
+      'tags: 2 of 3 rows are missing, more than half; none of them is marked as gone before somebody says "musterd approve 16f68f62e497 --reason …"',
     ]);
   });
 

@@ -105,8 +105,8 @@ describe('absences that nobody decides by himself', () => {
       code: 0,
       stdout: [
         '30 missing users approved, 10 wait on',
-        'The next complete run calls them gone, if they are missing still.',
-        `No run calls the others gone, before they are approved too: musterd approve ${rest?.hash} --reason …`,
+        'The next complete run marks them as gone, if they are still missing.',
+        `No run marks the others as gone before they are approved, too: musterd approve ${rest?.hash} --reason …`,
         '',
       ].join('\n'),
     });
@@ -238,7 +238,7 @@ describe('absences that nobody decides by himself', () => {
     const [kept, ...hidden] = stage.emulator.team.tags();
     const filtered = { scope: { tags: { filter: kept?.tag ?? '' }, contactFields: {} } };
     const warned = (rows: number) => [
-      `tags: the listing leaves out ${rows} of the rows that are there, archived or filtered out perhaps; they stay in the mirror`,
+      `tags: the listing leaves out ${rows} rows that exist, perhaps because they are archived or filtered out; they stay in the mirror`,
     ];
     const present = async () =>
       (await stage.sql('select id from mirror.tags where gone_at is null order by id')).map(([id]) =>

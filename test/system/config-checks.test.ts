@@ -118,7 +118,7 @@ describe('a complaint', () => {
     ['schedule: {users: often}\n', '1:19: schedule.users: a cron expression, not "often" ('],
     [
       'schedule: {listings: "0 0 5 * 1#2"}\n',
-      '1:22: schedule.listings: a time that comes, not "0 0 5 * 1#2"',
+      '1:22: schedule.listings: a time that will come, not "0 0 5 * 1#2"',
     ],
     ['schedule: {counts: "61 * * * *"}\n', '1:20: schedule.counts: a cron expression, not "61 * * * *" ('],
     ['service: {baseUrl: nowhere}\n', "1:20: service.baseUrl: The service's base URL is not a URL. Give it"],

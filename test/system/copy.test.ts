@@ -337,7 +337,7 @@ describe('a place', () => {
     const again = await mirror.musterd('adopt', '--reason', 'x');
     expect(again).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('Nothing is to be changed') as string,
+      stdout: expect.stringContaining('Nothing would change') as string,
     });
   });
 });

@@ -155,8 +155,8 @@ describe('exporting', () => {
   it.each([
     [['export', 'nothing'], '"nothing" cannot be exported'],
     [['export', '--format', 'xlsx'], 'use one of csv, json, ndjson, yaml'],
-    [['export', '-o', 'roster.xlsx'], 'No format that is written here ends in .xlsx'],
-    [['export', '-o', 'roster.csv.gz'], 'or say the format with --format'],
+    [['export', '-o', 'roster.xlsx'], 'There is no output format with the ending .xlsx'],
+    [['export', '-o', 'roster.csv.gz'], 'or choose the format with --format'],
     [['export', 'tags', '--as-of', '2026-01-01'], 'What tags were at a time is not exported'],
     [['export', '--as-of', 'yesterday'], '"yesterday" is not a time'],
     [['export', '-o', '/nowhere/at/all.csv'], '/nowhere/at/all.csv cannot be written (ENOENT)'],

@@ -46,7 +46,7 @@ describe('a setting that went', () => {
         expect.stringMatching(/^team\.yaml:1:\d+: /) as string,
       ]);
       expect(refusal(`${section}: {${key}: such and such}\n`)[0]).toContain(
-        `${name}: this is no setting any more: ${instead}. Leave it out`,
+        `${name}: this setting no longer exists: ${instead}. Leave it out`,
       );
     },
   );
@@ -55,7 +55,7 @@ describe('a setting that went', () => {
     const yaml =
       'push: {maxTries: 5}\nteams:\n  north: {push: {maxTries: 4}, rate: {burst: 1}}\n  south: {}\n';
     const refused = refusal(yaml, { MUSTERD__clock__warnAboveMs: '1', MUSTERD__pages__size: '7' });
-    expect(refused.map((line) => line.replace(/ this is .*/, ''))).toEqual([
+    expect(refused.map((line) => line.replace(/ this setting .*/, ''))).toEqual([
       'team.yaml:3:28: teams.north.push.maxTries:',
       'team.yaml:3:46: teams.north.rate.burst:',
       'MUSTERD__clock__warnAboveMs:',

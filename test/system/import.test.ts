@@ -325,7 +325,7 @@ describe('importing', () => {
       [['x.csv', '--map', 'phone'], '--map "phone" is not a column'],
       [['x.csv', '--map', 'Nothing=phone'], 'there is no column "Nothing"'],
       [['x.csv', '--only', 'colour'], '--only "colour"'],
-      [['x.csv', '--empty', 'all'], 'there is only "clear"'],
+      [['x.csv', '--empty', 'all'], 'the only value is "clear"'],
     ])('%j is wrong usage', async (args, words) => {
       file('id,email\n1,a@example.com\n', 'x.csv');
       const [name = '', ...rest] = args;
@@ -506,7 +506,7 @@ describe('importing', () => {
       expect([format, stderr, JSON.parse(stdout)]).toMatchObject([
         format,
         '',
-        { matched: 12, problems: [], changes: [], why: 'nothing is to be changed' },
+        { matched: 12, problems: [], changes: [], why: 'nothing would change' },
       ]);
     }
   });

@@ -322,7 +322,7 @@ describe('`--only`', () => {
 
   it.each([
     ['name', 'The name of user', 'The batch has these fields of the user: email, phone.'],
-    ['nonsense', 'No user answers to', 'whole name'],
+    ['nonsense', 'No user matches', 'whole name'],
   ])('does nothing for what is not in the batch: %s', async (field, words, hint) => {
     const { a, b, approve } = await openBatch();
     const { code, stderr } = await approve(`${a}.${field}`, String(b));
@@ -364,7 +364,7 @@ describe('`--only`', () => {
         rejected: 0,
         left: [{ user_id: a, field: 'email', outcome: 'on its way' }],
       });
-    else expect(stdout).toMatch(/^0 users rejected.*\n.*1 field being sent.*next run tells/);
+    else expect(stdout).toMatch(/^0 users rejected.*\n.*1 field being sent.*next run finds out/);
     team.emulator.applyLateWrites();
     await team.run();
     expect(team.emulator.team.user(a).email).toBe(`ada${a}@example.com`);

@@ -193,7 +193,7 @@ test('shows the stack of an error that nobody foresaw in files of the source', a
   });
   await database.close();
   expect(status).toBe(1);
-  expect(stderr).toMatch(/Something that should not happen did: TypeError: out of the blue/);
+  expect(stderr).toMatch(/Something happened that should not have: TypeError: out of the blue/);
   expect(stderr).toMatch(/ \(?file:\S+\/src\/mirror\/migrations\.ts:\d+:\d+/);
   expect(stderr).not.toMatch(/dist\/chunks/);
 });

@@ -358,7 +358,7 @@ describe('the page of a daemon', () => {
     await banner.waitFor();
     expect((await banner.innerText()).replaceAll(/\s+/g, ' ')).toMatch(
       new RegExp(
-        `^No daemon runs since [\\d:]+, for \\d+ seconds?\\. Process ${pid} on \\S+ was asked to stop, and stopped\\. Nothing is lost: \\d+ edits wait here, and what changes on the service comes with the first run\\. What you see is of [\\d:]+\\. Begin it again \\$ musterd daemon Copy Or do one run now \\$ musterd reconcile Copy$`,
+        `^No daemon runs since [\\d:]+, for \\d+ seconds?\\. Process ${pid} on \\S+ was asked to stop, and stopped\\. Nothing is lost: \\d+ edits wait here, and what changes on the service comes with the first run\\. What you see is of [\\d:]+\\. Start it again \\$ musterd daemon Copy Or do one run now \\$ musterd reconcile Copy$`,
       ),
     );
     await expect

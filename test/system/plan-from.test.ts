@@ -251,7 +251,7 @@ describe('musterd plan --from', () => {
     const path = file('id,email\n1,a@example.com\n', 'people.csv');
     for (const [args, words] of [
       [['--from', path, '--out', join(folder, 'plan.json')], '--out is for the plan of a run'],
-      [['--only', 'email'], 'These options say how a file is read, and there is none'],
+      [['--only', 'email'], 'These options say how a file is read, but no file is given'],
       [['--from', join(folder, 'nowhere.csv')], 'nowhere.csv cannot be read (ENOENT)'],
       [['--from', path, '--map', 'x'], '--map "x" is not a column'],
     ] as const) {

@@ -93,7 +93,7 @@ describe('SIGHUP', () => {
     ['has a schedule that is none', '{"teams":{"north":{"schedule":{"users":"never"}}}}', 'schedule.users'],
   ])('keeps the old settings when the file %s, and says so', async (_, text, complaint) => {
     write(text);
-    const said = await hangUp('settings not taken: the old ones stay');
+    const said = await hangUp('the new settings were not applied: the old ones stay in effect');
     expect(said).toContain(complaint);
     await edit(await idOf('north'), 'still-here@example.com');
     await eventually('the old team goes on', () => has(0, 'still-here@example.com'));
@@ -104,7 +104,7 @@ describe('SIGHUP', () => {
   it('takes all of the settings or nothing, also when the database is in trouble', async () => {
     write(settings(['north', 'west']));
     await stage.sql('alter table sync.due rename to due_away');
-    await hangUp('settings not taken: the old ones stay');
+    await hangUp('the new settings were not applied: the old ones stay in effect');
     await stage.sql('alter table sync.due_away rename to due');
     await edit(await idOf('south'), 'south@example.com');
     await eventually('the old team goes on', () => has(1, 'south@example.com'));

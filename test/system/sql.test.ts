@@ -104,7 +104,7 @@ describe('musterd sql', () => {
       process.stdin.isTTY = true;
       const { code, stdout, stderr } = await sql();
       expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
-      expect(stderr).toMatch(/There is no query\n.*"musterd status" prints the line that opens psql/);
+      expect(stderr).toMatch(/No query is given\n.*"musterd status" prints the line that opens psql/);
     } finally {
       process.stdin.isTTY = isTTY;
     }

@@ -288,7 +288,7 @@ describe('musterd why', () => {
     await stage.run();
     const { code, stdout, stderr } = await musterd(['why', 'twin double']);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
-    expect(stderr).toContain('2 users answer to "twin double"');
+    expect(stderr).toContain('2 users match "twin double"');
     for (const { id, email } of twins) expect(stderr).toMatch(new RegExp(`${id} .*${email}`));
     expect((await why(String(twins[1]?.id))).report.user['id']).toBe(twins[1]?.id);
   });
@@ -297,7 +297,7 @@ describe('musterd why', () => {
     await open();
     const { code, stdout, stderr } = await musterd(['why', 'Nobody At All']);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
-    expect(stderr).toContain('No user answers to "Nobody At All"');
+    expect(stderr).toContain('No user matches "Nobody At All"');
   });
 
   it('tells pull, push, settle and conflict apart before a run, and writes nothing', async () => {
@@ -548,7 +548,7 @@ describe('musterd why', () => {
     stage.emulator.team.removeUser(id);
     const { report } = await why(String(id));
     expect(report.presence).toBe('missing');
-    expect(report.next).toContain('called gone once');
+    expect(report.next).toContain('marked as gone once');
   });
 
   it('exits 78 when the credentials are those of another team', async () => {

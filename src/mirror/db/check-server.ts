@@ -34,7 +34,7 @@ export async function checkServer(db: Database, isReading = false): Promise<void
     );
   }
   if (server.standby && !isReading) {
-    throw refused('This Postgres takes no writes.', 'Point DATABASE_URL at the primary, not at a standby.');
+    throw refused('This Postgres is read-only.', 'Point DATABASE_URL at the primary, not at a standby.');
   }
 }
 

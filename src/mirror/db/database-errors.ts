@@ -13,11 +13,11 @@ export function sqlState(error: unknown): string | undefined {
 /** States after which the connection is useless, or any further statement would fail too. */
 const OUT_OF_ORDER: Readonly<Record<string, string>> = {
   '25006':
-    'It takes no writes: a standby, or default_transaction_read_only. Point DATABASE_URL at the primary.',
-  '25P03': 'A transaction stood still for too long and was ended; it is tried again at the next run.',
+    'It is read-only: a standby, or default_transaction_read_only is on. Point DATABASE_URL at the primary.',
+  '25P03': 'A transaction was idle for too long and was ended; the next run tries again.',
   '53100': 'Its disk is full. Make room; musterd goes on by itself at the next run.',
   '53200': 'It is out of memory.',
-  '53300': 'It has no connection to spare. Raise max_connections, or put PgBouncer before it.',
+  '53300': 'It has no free connection. Raise max_connections, or put PgBouncer before it.',
   '57P01': 'It was told to end the connection, or is shutting down.',
   '57P02': 'It crashed and is recovering.',
   '57P03': 'It is starting or shutting down. Try again in a moment.',
@@ -80,13 +80,13 @@ function connectHint(error: unknown, words: string): string {
   if (state === '3D000') return 'Create the database first, or correct its name in DATABASE_URL.';
   if (state !== undefined && OUT_OF_ORDER[state] !== undefined) return OUT_OF_ORDER[state];
   if (words.includes('does not support SSL')) {
-    return 'To a host other than this machine musterd encrypts. Switch TLS on in Postgres, or add sslmode=disable to DATABASE_URL where the network itself is safe.';
+    return 'musterd encrypts connections to other machines. Switch on TLS in Postgres, or add sslmode=disable to DATABASE_URL if the network itself is safe.';
   }
   if (/certificate|self.signed|altnames|issuer/i.test(words)) {
     return 'The server could not prove who it is. Name its certificate authority with sslrootcert=<file> in DATABASE_URL (sslmode=no-verify encrypts without any proof).';
   }
   if (words === asksForPassword) {
-    return "Without TLS a password is given by SCRAM alone. Set the role's password again with password_encryption = 'scram-sha-256', or use TLS (sslmode=verify-full).";
+    return "Without TLS, musterd logs in by SCRAM alone. Set the role's password again with password_encryption = 'scram-sha-256', or use TLS (sslmode=verify-full).";
   }
   if (words.includes('SASL') || words.includes('password')) return 'DATABASE_URL needs a password.';
   return 'Check that Postgres runs and that DATABASE_URL names its host and port.';

@@ -119,7 +119,7 @@ function readMode(mode: string | undefined, name: string): Tls | undefined {
 function tlsInUrl(parameterOf: (name: string) => string | undefined): Tls | undefined {
   const mode = readMode(parameterOf('sslmode'), 'sslmode');
   const ssl = parameterOf('ssl');
-  const plainly = 'Say it with sslmode alone: disable, no-verify or verify-full.';
+  const plainly = 'Use sslmode alone: disable, no-verify or verify-full.';
   if (parameterOf('uselibpqcompat') !== undefined)
     refuse('DATABASE_URL has uselibpqcompat, which has no effect here.', plainly);
   if (ssl !== undefined && ssl !== 'true' && ssl !== '1')

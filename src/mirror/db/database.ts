@@ -201,7 +201,7 @@ async function retry<T>(once: () => Promise<T>, signal?: AbortSignal): Promise<T
       if (TIMEOUTS.has(state)) signal?.throwIfAborted();
       if (tries > retries) {
         const words = error instanceof Error ? error.message : String(error);
-        throw new MusterdError('mirror', `Postgres broke off a transaction ${tries} times: ${words}`, {
+        throw new MusterdError('mirror', `Postgres aborted a transaction ${tries} times: ${words}`, {
           hint:
             state === '57014'
               ? 'A statement took longer than it may: the server is busy, or its statistics are old ("analyze" renews them).'

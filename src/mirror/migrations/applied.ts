@@ -69,14 +69,14 @@ export async function readApplied(db: Queryable): Promise<AppliedFiles> {
 
 const newer = (what: string) =>
   new MusterdError('mirror', `The schema is newer than this musterd: it has ${what}.`, {
-    hint: 'Update musterd. There is no way back for a schema, except a backup.',
+    hint: 'Update musterd. A schema goes back only by restoring a backup.',
   });
 
 function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
   if (isOfNumbers(applied)) {
     throw new MusterdError(
       'mirror',
-      `The schema is of a musterd before 0.1.0: its last migration is ${[...applied.numbered.keys()].at(-1)}.`,
+      `The schema was made by a musterd before 0.1.0: its last migration is ${[...applied.numbered.keys()].at(-1)}.`,
       {
         hint: 'Nothing was changed. Dump the mirror with the musterd that made it ("musterd dump"), and load that into an empty database with this one ("musterd restore").',
       },

@@ -25,7 +25,9 @@ export async function applyNumbered(tx: Transaction, files: readonly MigrationFi
     const words = error instanceof Error ? error.message : '';
     // A temporary error of Postgres is passed on, so that the transaction is repeated.
     throw words.startsWith('corrupted migrations')
-      ? new MusterdError('mirror', `The list of applied migrations does not fit: ${words}`, { cause: error })
+      ? new MusterdError('mirror', `The list of applied migrations does not match: ${words}`, {
+          cause: error,
+        })
       : error;
   }
   const applied = new Set(results.map(({ migrationName }) => migrationName));

@@ -138,7 +138,7 @@ async function judgedByTime(tx: Transaction, run: RunOf, result: AnsweredRequest
     request.kind === 'message' &&
     (outcome.kind === 'gone' || (outcome.kind === 'confirmed' && open.sent === null));
   return isGone && (await isOver(tx, run, result))
-    ? { ...result, outcome: { kind: 'late', detail: 'its time came meanwhile: people may have got it' } }
+    ? { ...result, outcome: { kind: 'late', detail: 'its time came meanwhile: people may have received it' } }
     : result;
 }
 

@@ -51,7 +51,7 @@ export async function readUndoneRequests(
       when u.after is null then 'a cancelled message does not come back: ask for another one'
       when m.state is null or m.state in ('past', 'cancelled') then 'it is ' || coalesce(m.state, 'no longer here')
       when m.base is distinct from u.after or sync.wanted('message', to_jsonb(m)) is distinct from u.after then 'it was edited since'
-      when (u.before ->> 'execute_at')::timestamptz < clock_timestamp() + interval '1 hour' then 'its time of before has come'
+      when (u.before ->> 'execute_at')::timestamptz < clock_timestamp() + interval '1 hour' then 'its earlier time has come'
     end as reason) l
     order by u.local_id`.execute(db);
   return rows;

@@ -66,7 +66,7 @@ const refused = /^2[23]/;
 
 const describeRefused = (error: unknown): unknown =>
   error instanceof Error && refused.test(sqlState(error) ?? '')
-    ? unusable(`has what its tables do not take: ${error.message}`, error)
+    ? unusable(`has values that its tables do not accept: ${error.message}`, error)
     : error;
 
 const unusable = (what: string, cause?: Error) =>
@@ -104,7 +104,7 @@ async function readHead(reader: DumpReader): Promise<ReadonlyMap<string, string>
   if (first !== firstLine) {
     if (first?.startsWith('-- musterd dump ') === true)
       throw new MusterdError('usage', 'The file was written by a newer musterd', { hint: 'Update musterd.' });
-    throw unusable('is no dump of musterd');
+    throw unusable('is not a dump of musterd');
   }
   const applied = new Map<string, string>();
   for (;;) {
@@ -132,7 +132,7 @@ async function requireEmpty(tx: Transaction): Promise<void> {
   if (any === undefined) return;
   const more = rows.length === 1 ? '' : ` and ${rows.length - 1} more`;
   throw new MusterdError('mirror', `The database is not empty: it has ${any.name}${more}`, {
-    hint: 'A dump goes into an empty database alone, so that it replaces nothing. Create one and name it in DATABASE_URL; for the embedded Postgres give MUSTERD_DATA_DIR a new folder.',
+    hint: 'A dump is loaded only into an empty database, so that it replaces nothing. Create one and name it in DATABASE_URL; for the embedded Postgres give MUSTERD_DATA_DIR a new folder.',
   });
 }
 

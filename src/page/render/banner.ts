@@ -67,7 +67,7 @@ function stoppedBanner(context: PageContext): Html {
   const how = last.how === null ? 'ended without a word' : ended[last.how];
   const again = last.bySystemd ? 'systemctl start musterd' : 'musterd daemon';
   const once = team === null ? 'musterd reconcile' : commandOf(context, team.team, 'reconcile');
-  return html`<div class="notice banner">${icon('alarm', 'act')}<div><p><b>No daemon runs${stoppedTeams(context)} since ${at(since, now, true)}, for ${span(now.getTime() - since.getTime())}.</b> Process ${String(last.pid)} on ${named(last.host)} ${how}. Nothing is lost: ${edits} here, and what changes on the service comes with the first run.${seen}</p><div class="halves"><div><p class="label">Begin it again</p>${commandBox(again)}</div><div><p class="label">Or do one run now</p>${commandBox(once)}</div></div></div></div>`;
+  return html`<div class="notice banner">${icon('alarm', 'act')}<div><p><b>No daemon runs${stoppedTeams(context)} since ${at(since, now, true)}, for ${span(now.getTime() - since.getTime())}.</b> Process ${String(last.pid)} on ${named(last.host)} ${how}. Nothing is lost: ${edits} here, and what changes on the service comes with the first run.${seen}</p><div class="halves"><div><p class="label">Start it again</p>${commandBox(again)}</div><div><p class="label">Or do one run now</p>${commandBox(once)}</div></div></div></div>`;
 }
 
 /** `One daemon, process 812 on mirror-1, up for 19 days` */

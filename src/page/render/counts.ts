@@ -182,7 +182,7 @@ function noLine(context: PageContext, read: CountsRead): Html {
   const { segment, steps, counted, stepMs, last } = read;
   const lastCount = last.find((each) => each.segment === segment);
   if (lastCount === undefined || !steps.some((step) => step.segment === segment))
-    return empty('dashed', 'No count in this range', 'What was counted before it is in the longer ranges.');
+    return empty('dashed', 'No count in this range', 'Earlier counts are in the longer ranges.');
   if (counted > 1)
     return empty(
       'dashed',

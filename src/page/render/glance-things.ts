@@ -86,7 +86,7 @@ function batchThings(read: Glance, team: SeenTeam, context: PageContext): readon
       id: `missing-${hash}`,
       brief: html`${many(rows, 'missing row')} of ${resource.replace('_', ' ')} ${waits(rows, 'an approval')}${ofTeam}.`,
       title: html`${count(rows)} ${resource.replace('_', ' ')} are missing on the service${ofTeam}`,
-      text: html`${visible(capital(reason))}. None of them is called gone before somebody agrees.`,
+      text: html`${visible(capital(reason))}. None of them is marked as gone before somebody agrees.`,
       ways: [
         {
           label: html`They are really gone`,

@@ -121,7 +121,7 @@ export function changes(read: ChangesRead, context: PageContext): PageShown {
       ? empty(
           'dashed',
           'Nothing moved',
-          'No change of the ledger is as the filters want it.',
+          'No change in the ledger matches the filters.',
           html`<p><a href="${to(context, '/changes', { since: '2000-01-01' })}">All changes</a></p>`,
         )
       : table(context, {

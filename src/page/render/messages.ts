@@ -96,7 +96,7 @@ export function messages(read: PageMessages, context: PageContext, refusal?: str
   const said =
     note === undefined
       ? none
-      : html`<div class="notice receipt" role="status" id="receipt"><p><b>It is on record what is so.</b> ${note}</p></div>`;
+      : html`<div class="notice receipt" role="status" id="receipt"><p><b>What you found is on record.</b> ${note}</p></div>`;
   const receipt = refusal === undefined ? html`${said}${receiptCard(context, read)}` : nothingCard(refusal);
   const standing = (message: PageMessage): MessageOnPage => ({
     context,
@@ -118,7 +118,7 @@ export function messages(read: PageMessages, context: PageContext, refusal?: str
       ? empty(
           hasBanner(context) ? 'dashed' : 'tick',
           'Nothing is scheduled',
-          'Whoever may insert into mirror.scheduled_messages schedules a message there; it waits here for somebody else.',
+          'Anybody who may insert into mirror.scheduled_messages can schedule a message there. It then waits here for somebody else.',
         )
       : timeLine(read, context)
   }`;

@@ -195,7 +195,7 @@ function afterParts(context: PageContext, decided: FollowedDecision, { nextRun }
 export function statusOf(context: PageContext, decided: FollowedDecision, sending: Sending): Html {
   const { undecided = 0, decided: again = 0, moved = 0 } = decided.fates;
   const isSetBack = decided.decision === 'undo' && undecided + again + moved < decided.rows;
-  const before = isSetBack ? 'The mirror has the values of before. ' : '';
+  const before = isSetBack ? 'The mirror has the earlier values. ' : '';
   const ahead = onItsWay(context, decided, sending);
   return html`${before}${ahead ?? html`${partsOf(context, decided)}.${afterParts(context, decided, sending)}`}`;
 }

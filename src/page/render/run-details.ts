@@ -23,7 +23,7 @@ function reasons({ reasons: all, outcome, waiting }: OpenRun): Html {
 
 function requests({ endpoints, requests: all }: OpenRun, context: PageContext): Html {
   if (endpoints.length === 0)
-    return html`<h2 class="h3">Requests: ${count(all)}</h2><p class="note">By endpoint they are kept of later runs alone.</p>`;
+    return html`<h2 class="h3">Requests: ${count(all)}</h2><p class="note">They are kept by endpoint only for later runs.</p>`;
   const rows = endpoints.map((endpoint) => {
     const answers = [
       ...(endpoint.throttled > 0 ? [`${endpoint.throttled} told to wait (429)`] : []),

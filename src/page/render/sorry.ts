@@ -4,18 +4,18 @@ import { type Html, html } from './html.ts';
 const words: Readonly<Record<number, readonly [string, string]>> = {
   401: [
     'Who are you?',
-    'Give status.token as the password, and status.user as the name, or any name where there is none.',
+    'Give status.token as the password, and status.user as the name, or any name if there is no status.user.',
   ],
   403: [
     'Not from here',
-    'Without status.token, this page is for the machine alone that it runs on. A form counts only where it comes from this page, and only until the server starts again.',
+    'Without status.token, this page is only for the machine that it runs on. A form counts only if it comes from this page, and only until the server starts again.',
   ],
   404: ['There is no such page', 'What you look for may have gone, or this role may not see its team.'],
   400: [
-    'That cannot be read',
+    'This request cannot be read',
     'There is something in it that no page of musterd sends. Nothing was decided; go back, and load the page again.',
   ],
-  413: ['That is too much', 'A form of this page is never so long. Nothing was decided.'],
+  413: ['This form is too long', 'A form of this page is never so long. Nothing was decided.'],
   429: ['Too many attempts', 'Wait for a minute.'],
   42501: [
     'This role may not read that',

@@ -50,7 +50,7 @@ function titleOf({ details }: PageContext, question: UndoQuestion): string {
   const n = back.length + undecided.length;
   const verb = verbOf(question);
   const [only] = [...back, ...undecided];
-  if (only === undefined) return 'Nothing of it can be undone';
+  if (only === undefined) return 'None of it can be undone';
   const leave =
     left.length === 0 ? '' : `, leave ${count(left.length)} as ${left.length === 1 ? 'it is' : 'they are'}`;
   if (n === 1)
@@ -70,7 +70,7 @@ function leadOf({ back, undecided, left, isLetPass }: UndoQuestion): string {
     ...(back.length === 0
       ? []
       : [
-          `The mirror gets ${many(back.length, 'value')} of before, as ${back.length === 1 ? 'an edit' : 'edits'} of yours. ${sends}`,
+          `The mirror gets ${many(back.length, 'earlier value')}, as ${back.length === 1 ? 'an edit' : 'edits'} of yours. ${sends}`,
         ]),
     ...(undecided.length === 0
       ? []

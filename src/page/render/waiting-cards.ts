@@ -32,12 +32,12 @@ export function missingCard(missing: MissingRows, context: PageContext): Html {
       : html`<form method="post" action="${path}">${hidden('token', context.decide.token(path))}${hidden('team', team.team)}${hidden('rows', String(rows))}<button class="button main" name="verb" value="Approve">Approve ${count(rows)}…</button></form>`;
   const way = choice(
     'They are really gone',
-    'the next complete run calls them gone, if they are missing still',
+    'the next complete run marks them as gone, if they are still missing',
     commandOf(context, team.team, `approve ${hash} --reason '…'`),
     button,
   );
   return html`<section class="${cardOf(context)}" id="${`missing-${hash}`}">
-<div class="part row between head"><div><h2 class="h3">${count(rows)} ${what} are missing on the service${inTeam(context, team)}</h2><p class="dim">${visible(capital(missing.reason))}. None of them is called gone before somebody agrees; they stay in the mirror.</p></div>${since(context, missing.since)}</div>
+<div class="part row between head"><div><h2 class="h3">${count(rows)} ${what} are missing on the service${inTeam(context, team)}</h2><p class="dim">${visible(capital(missing.reason))}. None of them is marked as gone before somebody agrees; they stay in the mirror.</p></div>${since(context, missing.since)}</div>
 ${isCopy(context) ? none : way}
 </section>`;
 }

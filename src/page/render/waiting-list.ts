@@ -168,7 +168,7 @@ function leadOf({ all, missing, messages }: PageWaiting): string {
 
 /** The messages of `?note=`. */
 const notes: Readonly<Record<string, Html>> = {
-  missing: html`<div class="notice receipt" role="status" id="receipt"><p><b>It is agreed that they are gone.</b> The next complete run calls them so, if it does not find them.</p></div>`,
+  missing: html`<div class="notice receipt" role="status" id="receipt"><p><b>It is agreed that they are gone.</b> The next complete run marks them so, if it does not find them.</p></div>`,
 };
 
 /** The view of all lists, or of one alone. @param refusal why nothing was decided, if the list comes back */

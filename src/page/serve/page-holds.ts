@@ -32,7 +32,7 @@ function endOf({ until, at }: HoldRequest): TimeFromNow {
   try {
     return readUntil(how === 'at' ? at : moment);
   } catch {
-    throw new MusterdError('usage', 'It does not say until when: choose one, or type a date and a time');
+    throw new MusterdError('usage', 'The form does not say until when: choose a time, or type one');
   }
 }
 

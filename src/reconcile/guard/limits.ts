@@ -92,5 +92,5 @@ export function schemaDrift(
 
 export function sayDrift({ field, count }: Drift, users: number): string {
   const column = columnOf(field);
-  return `${count} of ${users} users no longer have a ${column} in the service's answers; approve it if that is so for good`;
+  return `${count} of ${users} users no longer have a ${column} in the service's answers; approve it if that is meant to stay so`;
 }

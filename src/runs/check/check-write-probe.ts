@@ -57,7 +57,7 @@ async function findSubject(
 ): Promise<Omit<Subject, 'guard'>> {
   const user = await findUser(service, team, db, userText);
   if (user === undefined) {
-    throw new MusterdError('usage', `--write-probe: no user answers to "${userText}"`, {
+    throw new MusterdError('usage', `--write-probe: no user matches "${userText}"`, {
       hint: 'Give an email, a phone number or an id.',
     });
   }
@@ -105,7 +105,7 @@ async function update(
   if (seen === undefined) {
     throw new MusterdError(
       'service',
-      `User ${user.id} is not to be seen after the update; look at the user in the web app`,
+      `User ${user.id} does not show after the update; look at the user in the web app`,
     );
   }
   return seen;
