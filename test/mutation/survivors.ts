@@ -149,7 +149,7 @@ export function pageOf(known: Page, files: Readonly<Record<string, MutatedFile>>
 
 const head = `# Changes that no test notices
 
-\`npm run mutate\` changes the code of the decisions in one place after the other, and plays the tests that reach it ([reliability.md](reliability.md)).
-This page has what was left when each file was last played: \`node test/mutation/write-survivors.ts\` writes the figures and the rows, and
-a person the last column. Code that no test of these reaches, and tables that are made on import, do not count.
+\`npm run mutate\` changes the code of the decisions in one place after another, and runs the tests that reach it ([reliability.md](reliability.md)).
+This page lists the changes that no test noticed when each file was last run. \`node test/mutation/write-survivors.ts\` writes the figures and the
+rows, and a person writes the last column. Code that none of these tests reaches, and tables that are made on import, do not count.
 `;
