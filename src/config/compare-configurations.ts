@@ -34,7 +34,7 @@ export function compareConfigurations(before: Teams, after: Teams): Configuratio
   const later = new Map(after.teams.map((config) => [config.team, config]));
   const names = [...later.keys()];
   const shared = [sharedOf(before.teams), sharedOf(after.teams)] as const;
-  const settings = new Set(shared.flatMap((one) => [...one.keys()]));
+  const settings = new Set(shared.flatMap((values) => [...values.keys()]));
   return {
     added: names.filter((name) => !earlier.has(name)),
     removed: [...earlier.keys()].filter((name) => !later.has(name)),

@@ -71,9 +71,9 @@ const dotted = (path: Path) => path.map(String).join('.');
 function isOwn(own: unknown, common: unknown, path: Path): boolean {
   const [first, ...rest] = path.map(String);
   if (first === undefined || !isSection(own)) return true;
-  const under = isSection(common) && Object.hasOwn(common, first) ? common[first] : undefined;
-  if (!Object.hasOwn(own, first)) return under === undefined;
-  return isOwn(own[first], under, rest);
+  const inherited = isSection(common) && Object.hasOwn(common, first) ? common[first] : undefined;
+  if (!Object.hasOwn(own, first)) return inherited === undefined;
+  return isOwn(own[first], inherited, rest);
 }
 
 /** A complaint about a setting of one team, wherever that setting comes from. */

@@ -41,7 +41,7 @@ const keyOf = (key: unknown) => String(isScalar(key) ? key.value : key);
 /** A value of a mapping, with its key, or of a list. */
 function childAt(node: unknown, key: PropertyKey): { readonly key?: unknown; readonly value: unknown } {
   if (isSeq(node)) return { value: node.items[Number(key)] };
-  const pair = isMap(node) ? node.items.find((one) => keyOf(one.key) === String(key)) : undefined;
+  const pair = isMap(node) ? node.items.find((item) => keyOf(item.key) === String(key)) : undefined;
   return { key: pair?.key, value: pair?.value };
 }
 

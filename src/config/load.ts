@@ -81,7 +81,7 @@ function settleTeam(origins: Origins, { folder, env, check }: SettingsSources): 
   );
   // One source must not give the same value twice. If two sources do, their order decides.
   const [general, special] = [true, false].map((forAll) =>
-    given(assigned.filter((one) => (one.team === undefined) === forAll)),
+    given(assigned.filter((value) => (value.team === undefined) === forAll)),
   );
   const rivals = [common, own, general ?? {}, special ?? {}].flatMap(rivalsIn);
   const complaints = [
@@ -119,7 +119,7 @@ export function loadConfiguration(
     const own = isSection(section) ? withoutEmpty(section) : {};
     const special = assigned
       .filter(({ path: [first, name] }) => first === 'teams' && name === team)
-      .map((one) => ({ ...one, path: one.path.slice(2), team }));
+      .map((value) => ({ ...value, path: value.path.slice(2), team }));
     const set = [...general, ...special];
     const origins = { team, teamSections, common, own, assigned: set, locate: from.locate };
     return settleTeam(origins, { folder: path === undefined ? '.' : dirname(path), env, check });
@@ -130,7 +130,7 @@ export function loadConfiguration(
     ...strangersAmong(env, from.variables, settingPaths),
     ...complaintsAboutTeams(from, assigned, names),
     ...settled.flatMap(({ origins }) => strangersIn(origins)),
-    ...settled.flatMap((one) => one.complaints),
+    ...settled.flatMap((result) => result.complaints),
     ...sharedCredentials(settled),
   ];
   const [first, ...others] = settled.flatMap(({ config }) => (config === undefined ? [] : [config]));
@@ -139,7 +139,7 @@ export function loadConfiguration(
   return {
     teams: [first, ...others],
     file: path,
-    warnings: complaintsInWords([...open, ...settled.flatMap((one) => one.warnings)]),
+    warnings: complaintsInWords([...open, ...settled.flatMap((result) => result.warnings)]),
   };
 }
 

@@ -38,8 +38,8 @@ export function withoutEmpty(settings: RawSettings): RawSettings {
 /** Sections are merged. Everything else is replaced, lists too. */
 export function mergeSettings(below: RawSettings, above: RawSettings): RawSettings {
   const merged = Object.entries(above).map(([key, value]) => {
-    const under = Object.hasOwn(below, key) ? below[key] : undefined;
-    return [key, isSection(under) && isSection(value) ? mergeSettings(under, value) : value] as const;
+    const inherited = Object.hasOwn(below, key) ? below[key] : undefined;
+    return [key, isSection(inherited) && isSection(value) ? mergeSettings(inherited, value) : value] as const;
   });
   return { ...below, ...Object.fromEntries(merged) };
 }

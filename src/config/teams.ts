@@ -66,7 +66,7 @@ export function complaintsAboutTeams(
   const unknown = assigned.filter(
     ({ path: [first, name] }) => first === 'teams' && !names.includes(String(name)),
   );
-  const common = assigned.filter((one) => names.length > 1 && isCredential(one));
+  const common = assigned.filter((value) => names.length > 1 && isCredential(value));
   const single = names.length === 0 ? [] : assigned.filter(({ path: [first] }) => first === 'team');
   return [
     ...misshapen,

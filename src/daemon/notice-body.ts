@@ -55,7 +55,7 @@ function describeGroups({ team, groups, failedRuns }: TeamFacts, isFailing: bool
     ({ fresh, outcome }) => !fresh && (!isFailing || outcome === 'failed' || outcome === 'partial'),
   );
   const rows = stale.map(({ group, outcome, sinceMs }) => {
-    const run = failedRuns.find((one) => one.group === group);
+    const run = failedRuns.find((failed) => failed.group === group);
     const lastRun = isFailing ? { outcome, error: run?.errorCode ?? null, run: run?.runId ?? null } : {};
     return { group, since: showMoment(sinceMs), ...lastRun };
   });
@@ -93,17 +93,17 @@ function describeBatches({ team, batches }: TeamFacts): NoticeContent {
 }
 
 function describeHeld({ team, held }: TeamFacts): NoticeContent {
-  const count = held.reduce((sum, one) => sum + one.count, 0);
-  const counts = list(held.map((one) => `${one.count} ${one.reason}`));
+  const count = held.reduce((sum, row) => sum + row.count, 0);
+  const counts = list(held.map((row) => `${row.count} ${row.reason}`));
   return {
     text: `${count === 1 ? '1 field is' : `${count} fields are`} held for a person to decide: ${counts}`,
-    facts: { held: Object.fromEntries(held.map((one) => [one.reason, one.count])) },
+    facts: { held: Object.fromEntries(held.map((row) => [row.reason, row.count])) },
     command: commandOf(team, 'held'),
   };
 }
 
 function describeUnknown({ team, unknown }: TeamFacts): NoticeContent {
-  const count = unknown.reduce((sum, one) => sum + one.count, 0);
+  const count = unknown.reduce((sum, row) => sum + row.count, 0);
   return {
     text: `${plural(count, 'message')} got no answer, and a person has to find out whether the service has ${count === 1 ? 'it' : 'them'}`,
     facts: { messages: count },

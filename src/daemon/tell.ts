@@ -91,7 +91,7 @@ const waitsForPerson = ({ reason }: { readonly reason: string }) =>
   reason !== 'asked' && reason !== 'rejected';
 
 export function factsOf(read: TeamsNow, { team, groups }: TeamFreshness): TeamFacts {
-  const isOurs = (one: { readonly team: string }) => one.team === team;
+  const isOurs = (row: { readonly team: string }) => row.team === team;
   const outcomes = new Map(read.standings.filter(isOurs).map(({ group, outcome }) => [group, outcome]));
   return {
     team,

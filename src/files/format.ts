@@ -19,7 +19,7 @@ const endings: Readonly<Record<string, Format>> = {
 /** The requested format, else that of the file's name, else CSV. @throws MusterdError `usage` */
 export function readFormat(wanted: string | undefined, file: string | undefined): Format {
   if (wanted === undefined) return endings[extname(file ?? '').toLowerCase()] ?? 'csv';
-  const format = formats.find((one) => one === wanted);
+  const format = formats.find((name) => name === wanted);
   if (format !== undefined) return format;
   throw new MusterdError('usage', `--format "${wanted}": use one of ${formats.join(', ')}`);
 }

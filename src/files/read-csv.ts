@@ -17,14 +17,16 @@ const countLines = (text: string) => text.match(/\r\n|\n|\r/g)?.length ?? 0;
 
 /** The delimiter that occurs most often in the first record, outside of quotes. */
 function findDelimiter(text: string): string {
-  const counts = new Map<string, number>(delimiters.map((one) => [one, 0]));
+  const counts = new Map<string, number>(delimiters.map((delimiter) => [delimiter, 0]));
   let isQuoted = false;
   for (const char of text) {
     if (char === '"') isQuoted = !isQuoted;
     else if (!isQuoted && (char === '\n' || char === '\r')) break;
     else if (!isQuoted && counts.has(char)) counts.set(char, (counts.get(char) ?? 0) + 1);
   }
-  return delimiters.reduce((best, one) => ((counts.get(one) ?? 0) > (counts.get(best) ?? 0) ? one : best));
+  return delimiters.reduce((best, delimiter) =>
+    (counts.get(delimiter) ?? 0) > (counts.get(best) ?? 0) ? delimiter : best,
+  );
 }
 
 /** Feeds the parser in pieces, in turns with other work. */

@@ -39,7 +39,10 @@ function createObjects({ isRead }: Pick<TableWishes, 'isRead'>) {
   const table = (): FileTable => {
     const { columns, places, notes } = chooseColumns([...names], { isRead });
     const read = columns.slice(0, places.length);
-    const rows = good.map(({ line, values }) => ({ line, cells: read.map((one) => values.get(one) ?? '') }));
+    const rows = good.map(({ line, values }) => ({
+      line,
+      cells: read.map((column) => values.get(column) ?? ''),
+    }));
     return { columns, rows, problems, notes };
   };
   return { add, table };

@@ -113,7 +113,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
       resting: known === undefined ? null : toResting<RestingListing>(known.learned, resource),
     }),
     readRest: () => readRest(kysely, teamId),
-    readRowHashes: (of: RestingUsers) => readRowHashes(kysely, teamId, of),
+    readRowHashes: (record: RestingUsers) => readRowHashes(kysely, teamId, record),
     readRestingUsers: () =>
       Promise.resolve(known === undefined ? null : toResting<RestingUsers>(known.learned, 'users')),
     readNameSafety: () => readNameSafety(kysely, teamId),

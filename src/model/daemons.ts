@@ -39,7 +39,7 @@ export const lastSign = ({ seenAt, endedAt }: Pick<SeenDaemon, 'seenAt' | 'ended
  * | all have ended, or are silent    | the one of which we heard last   |
  */
 export function stoppedOf(daemons: readonly SeenDaemon[], team: string, now: Date): SeenDaemon | undefined {
-  const own = daemons.filter((one) => one.team === team);
-  if (own.some((one) => isUp(one, now))) return undefined;
+  const own = daemons.filter((daemon) => daemon.team === team);
+  if (own.some((daemon) => isUp(daemon, now))) return undefined;
   return own.toSorted((a, b) => lastSign(b).getTime() - lastSign(a).getTime())[0];
 }

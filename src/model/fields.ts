@@ -105,7 +105,7 @@ export const fieldColumns: readonly string[] = fields.map(columnOf);
 
 /** @throws Error if no field has this column */
 export function fieldOf(column: string): Field {
-  const field = fields.find((one) => columnOf(one) === column);
+  const field = fields.find((candidate) => columnOf(candidate) === column);
   if (field === undefined) throw new Error(`no field is called ${column}`);
   return field;
 }

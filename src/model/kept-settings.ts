@@ -31,7 +31,7 @@ export function stricterOf(kept: KeptSettings, wanted: KeptSettings): KeptSettin
     fourEyes: kept.fourEyes || wanted.fourEyes,
     writes: {
       tags: kept.writes.tags && wanted.writes.tags,
-      schedule: [false, true, 'unattended' as const].find((one) => schedules.includes(one)) ?? false,
+      schedule: [false, true, 'unattended' as const].find((value) => schedules.includes(value)) ?? false,
       conversations: kept.writes.conversations && wanted.writes.conversations,
       timezone: wanted.writes.timezone,
     },

@@ -49,11 +49,10 @@ export interface Placing {
 }
 
 /** An unknown value does not count as another one. */
-const isOther = (one: string | null, other: string | null): boolean =>
-  one !== null && other !== null && one !== other;
+const isOther = (a: string | null, b: string | null): boolean => a !== null && b !== null && a !== b;
 
-export const isSameAddress = (one: Address, other: Address): boolean =>
-  one.at === other.at && !isOther(one.machine, other.machine);
+export const isSameAddress = (a: Address, b: Address): boolean =>
+  a.at === b.at && !isOther(a.machine, b.machine);
 
 /** Whether both can be the same database, which a copy of the disk can be, too. */
 export const isSameDatabase = (
@@ -80,7 +79,7 @@ export function judgePlace(known: KnownPlace | null, here: PresentPlace): PlaceV
   if (known === null) return 'unrecorded';
   if (!isSameDatabase(known, here)) return 'elsewhere';
   if (known.addresses.length === 0) return 'unrecorded';
-  if (!known.addresses.some((one) => isSameAddress(one, here.address))) return 'elsewhere';
+  if (!known.addresses.some((address) => isSameAddress(address, here.address))) return 'elsewhere';
   return known.kind === 'copy' ? 'copy' : 'here';
 }
 

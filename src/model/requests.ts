@@ -162,9 +162,9 @@ const numbered = (what: string, id: Id | number | undefined) =>
 /** The people who get a message, or whose conversations were read. */
 function targetInWords(wanted: WantedColumns, others: string): string {
   const { list_id, conversation_id, phone_number, target, targets: [first = '', ...more] = [] } = wanted;
-  const one =
+  const single =
     numbered('list', list_id) ?? numbered('conversation', conversation_id) ?? phone_number ?? target;
-  return one ?? (more.length === 0 ? first : `${more.length + 1} ${others}`);
+  return single ?? (more.length === 0 ? first : `${more.length + 1} ${others}`);
 }
 
 /** The wanted values in short, as in `mirror.field_text()`; `undefined` if this is no request. */
@@ -172,9 +172,9 @@ export function wantedInWords(wanted: WantedColumns): string | undefined {
   const { tag, text = '', template_id, execute_at, inbox_id } = wanted;
   if (tag !== undefined) return tag;
   if (execute_at !== undefined) {
-    const said = text === '' ? numbered('template', template_id) : `"${shortText(text)}"`;
+    const content = text === '' ? numbered('template', template_id) : `"${shortText(text)}"`;
     const time = execute_at.slice(0, 'YYYY-MM-DD hh:mm'.length).replace('T', ' ');
-    return `${said ?? 'attachments'} to ${targetInWords(wanted, 'numbers')}, ${time} UTC`;
+    return `${content ?? 'attachments'} to ${targetInWords(wanted, 'numbers')}, ${time} UTC`;
   }
   return inbox_id === undefined
     ? undefined

@@ -27,7 +27,7 @@ export interface WrittenSince extends Mark {
 export interface RestingUsers {
   readonly mark: string;
   /** Identifies the settings, the version of the program, and the schema of the database. */
-  readonly under: string;
+  readonly setup: string;
   /** The answer about the team, apart from its members. */
   readonly name: string | null;
   readonly listSize: string | null;
@@ -52,7 +52,7 @@ export interface ListingRest extends Mark {
 /** The record of a listing that was read to its end, and was equal to the mirror in the state `mark`. */
 export interface RestingListing {
   readonly mark: string;
-  readonly under: string;
+  readonly setup: string;
   /** The digests of its pages. */
   readonly digests: readonly string[];
   /** The number of rows that it had. */

@@ -27,7 +27,7 @@ type ShownFields = { readonly [F in SingleName]?: ShownValue<NonNullable<SingleV
 
 /**
  * A user as the service gave it in `memberships` (interface.md, User). A property that the service left out is absent
- * here, which is neither `null` nor unreadable: {@link saidOf} tells the three apart. In a long
+ * here, which is neither `null` nor unreadable: {@link readingOf} tells the three apart. In a long
  * answer `raw` is a getter that parses its text each time: take properties by their names, and spread none of these.
  */
 export interface ServiceUser extends ShownFields {
@@ -97,17 +97,17 @@ export function canonicalShown(field: Field, value: SingleValue): string {
   return field === 'name' ? canonicalName(String(value ?? '')) : single(field).canonical(value);
 }
 
-/** The service's statement about a field: a value in canonical form, or why there is none. */
+/** A field as it is read from the service: a value in canonical form, or why there is none. */
 export type FieldReading = { readonly value: string } | 'left out' | 'unreadable';
 
-export function saidOf(field: Field, user: ServiceUser): FieldReading {
+export function readingOf(field: Field, user: ServiceUser): FieldReading {
   const value = user[field];
   if (isUnreadable(value)) return 'unreadable';
   return value === undefined ? 'left out' : { value: canonicalShown(field, value) };
 }
 
-/** Whether the service says this of a field, in canonical form. */
-export function says(reading: FieldReading, value: string): boolean {
+/** Whether a field is read as this value, in canonical form. */
+export function isReadAs(reading: FieldReading, value: string): boolean {
   return typeof reading === 'object' && reading.value === value;
 }
 

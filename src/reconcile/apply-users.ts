@@ -143,7 +143,7 @@ export function notePostponed(postponed: GuardVerdict['postponed'], notes: RunNo
   const waiting = (until: AwaitedRun) =>
     postponed
       .values()
-      .filter((one) => one === until)
+      .filter((awaited) => awaited === until)
       .toArray().length;
   const [next, whole] = [waiting('next'), waiting('whole')];
   notes.count('postponed', next);

@@ -62,13 +62,16 @@ const limitOf = ({ population }: Missing) => Math.max(mostMissing, Math.floor(po
 
 /** The reasons why a run does not mark rows as gone by itself, the gravest first. `musterd approve` resolves each of them. */
 export const absenceDoubts = {
-  empty: (of) =>
-    of.population > 0 && of.missing >= of.population ? `${share(of)}: an empty list proves nothing` : null,
-  half: (of) => (of.missing * 2 > of.population ? `${share(of)}, more than half` : null),
-  limit: (of) => (of.missing > limitOf(of) ? `${share(of)}, more than the limit of ${limitOf(of)}` : null),
-  scope: (of) =>
-    of.scopeChanged ? `${share(of)}, and the settings ask for something else than before` : null,
-} as const satisfies Readonly<Record<string, (of: Missing) => string | null>>;
+  empty: (found) =>
+    found.population > 0 && found.missing >= found.population
+      ? `${share(found)}: an empty list proves nothing`
+      : null,
+  half: (found) => (found.missing * 2 > found.population ? `${share(found)}, more than half` : null),
+  limit: (found) =>
+    found.missing > limitOf(found) ? `${share(found)}, more than the limit of ${limitOf(found)}` : null,
+  scope: (found) =>
+    found.scopeChanged ? `${share(found)}, and the settings ask for something else than before` : null,
+} as const satisfies Readonly<Record<string, (found: Missing) => string | null>>;
 
 function doubtAbout(missing: Missing): string | null {
   if (missing.missing === 0) return null;

@@ -112,7 +112,9 @@ export async function planUsers(
   const { members } = roster;
   await noteRoster(roster, notes);
   const roles = rolesOf(members);
-  const planned = await mirror.inSnapshot((one) => planRoster(one, { roster, roles, only }, settings));
+  const planned = await mirror.inSnapshot((snapshot) =>
+    planRoster(snapshot, { roster, roles, only }, settings),
+  );
   const { unread, remarks, ...plan } = planned;
   tell(notes, unread);
   warnOfStale(notes, plan.stale.length);

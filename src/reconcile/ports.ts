@@ -105,7 +105,7 @@ export interface MirrorPort {
   /** Reads which users are not at rest, as far as the database can tell. */
   readRest(): Promise<WrittenSince>;
   /** The hashes kept with this record; `null` if there is another record by now. */
-  readRowHashes(of: RestingUsers): Promise<Buffer | null>;
+  readRowHashes(record: RestingUsers): Promise<Buffer | null>;
   /** The record of the last complete pass; `null` if there is none, or it is too old. */
   readRestingUsers(): Promise<RestingUsers | null>;
   readKnownListing(resource: MirroredResource): Promise<KnownListing>;

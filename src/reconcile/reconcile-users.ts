@@ -156,7 +156,7 @@ async function push(
   { plans, roster, roles, verdict, fresh }: UsersPlan,
   deferred: ReadonlySet<Id>,
 ): Promise<void> {
-  const ready = plans.filter((one) => isPush(one) && !deferred.has(one.id));
+  const ready = plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
   const { approved } = verdict;
   await pushEdits(
     { ...context, users: roster.users, roles, approved, fresh },

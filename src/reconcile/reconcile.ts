@@ -114,7 +114,7 @@ export async function reconcile(
 ): Promise<void> {
   const { service, mirror, notes } = places;
   const users = await attempt(notes, 'users', async () => {
-    const group = (['users', 'edits'] as const).find((one) => groups.includes(one));
+    const group = (['users', 'edits'] as const).find((candidate) => groups.includes(candidate));
     return group === undefined ? unlearned : await reconcileUsers(places, team, settings, group);
   });
   if (groups.includes('users') || groups.includes('edits'))

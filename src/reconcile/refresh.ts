@@ -10,7 +10,7 @@ import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
 import { type Listing, type ListingMemory, type ListingSink, nothingLearned } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { KnownListing } from '../model/rest.ts';
-import { standFor } from './at-rest.ts';
+import { setupOf } from './at-rest.ts';
 import {
   type AbsenceSettings,
   judgeAbsences,
@@ -58,7 +58,7 @@ interface Read {
 
 /** Keeps the rows that are of this team, or do not say of which. */
 function onlyOwn({ name, columns }: ListedResource, teamId: Id, rows: GatheredListing) {
-  const column = Object.keys(columns).find((one) => columns[one] === 'team');
+  const column = Object.keys(columns).find((key) => columns[key] === 'team');
   const others = new Map<Id, RejectedRow>();
   const isOwn = (row: ListedRow): boolean => {
     const team = column === undefined ? null : row[column];
@@ -119,26 +119,26 @@ async function withListing<R>(
   }
 }
 
-function countResult(of: MirroredResource, result: RefreshResult, notes: RunNotes): void {
+function countResult(resource: MirroredResource, result: RefreshResult, notes: RunNotes): void {
   const counts: readonly [CountKind, number][] = [
-    [`${of}_added`, result.added],
-    [`${of}_changed`, result.changed],
+    [`${resource}_added`, result.added],
+    [`${resource}_changed`, result.changed],
   ];
   for (const [kind, by] of counts) notes.count(kind, by);
 }
 
 /** Tells what a refresh would change. It reads everything and writes nothing. */
 export async function planRefresh(
-  of: Refreshable,
+  list: Refreshable,
   mirror: MirrorPort,
   settings: RefreshSettings,
   notes: RunNotes,
 ): Promise<RefreshResult> {
-  const { name } = of.resource;
+  const { name } = list.resource;
   const known = await recallRest(name, mirror, settings);
   const work = async ({ listing, rows }: Read) =>
     isAsKnown(listing) ? nothingNew : await mirror.compareListing(rows);
-  const result = await withListing(of, mirror, settings, notes, known, work);
+  const result = await withListing(list, mirror, settings, notes, known, work);
   countResult(name, result, notes);
   return result;
 }
@@ -151,40 +151,40 @@ async function recallRest(
 ): Promise<Recalled> {
   const known = await mirror.readKnownListing(resource);
   const { rest, resting } = known;
-  const under = standFor(rest, settings);
-  const isSame = resting?.mark === rest.since && resting?.shown === rest.present && resting.under === under;
-  return { ...known, under, resting: isSame && !rest.isLacking ? resting : null };
+  const setup = setupOf(rest, settings);
+  const isSame = resting?.mark === rest.since && resting?.shown === rest.present && resting.setup === setup;
+  return { ...known, setup, resting: isSame && !rest.isLacking ? resting : null };
 }
 
 interface Recalled extends KnownListing {
-  readonly under: string;
+  readonly setup: string;
 }
 
 const nothingNew: RefreshResult = { added: 0, changed: 0, absent: [], population: 0 };
 
 /** Reads a listing and publishes it in one transaction. */
 export async function refresh(
-  of: Refreshable,
+  list: Refreshable,
   mirror: MirrorPort & MirrorWriter,
   settings: RefreshSettings,
   notes: RunNotes,
 ): Promise<void> {
-  const resource = of.resource.name;
+  const resource = list.resource.name;
   const known = await recallRest(resource, mirror, settings);
   const work = async ({ listing, rows, differing, others }: Read) => {
-    const byRow = isAsKnown(listing) ? noneByRow : await readByRow(of, mirror, rows, known.memory, notes);
+    const byRow = isAsKnown(listing) ? noneByRow : await readByRow(list, mirror, rows, known.memory, notes);
     const result = isAsKnown(listing) ? nothingNew : await mirror.applyListing(rows);
     const rejected = [...others, ...differing.map((id) => givenTwice(resource, id))];
     return { listing, result, byRow, rejected };
   };
-  const { listing, result, byRow, rejected } = await withListing(of, mirror, settings, notes, known, work);
+  const { listing, result, byRow, rejected } = await withListing(list, mirror, settings, notes, known, work);
   countResult(resource, result, notes);
   await mirror.applyRejectedRows(resource, [...listing.rejected, ...rejected]);
   if (listing.status === 'incomplete') {
     await mirror.applyListingMemory(resource, { ...listing.memory, ...byRow.memory });
     return;
   }
-  const decision = await judgeMissing(of, result, mirror, settings, notes);
+  const decision = await judgeMissing(list, result, mirror, settings, notes);
   const { gone } = decision;
   // A row that is missing makes the learned numbering of the pages suspect: the next pass learns it again.
   await mirror.applyListingMemory(resource, {
@@ -197,7 +197,7 @@ export async function refresh(
   const news = result.added + result.changed + result.absent.length + rejected.length + byRow.lacking;
   if (isAsKnown(listing) || news > 0 || known.rest.isLacking || digests.length === 0) return;
   // The database will tell the next run what is written from now on.
-  await mirror.applyRestingListing(resource, { mark: known.rest.mark, under: known.under, digests, shown });
+  await mirror.applyRestingListing(resource, { mark: known.rest.mark, setup: known.setup, digests, shown });
 }
 
 /** How many rows a run reads one by one, and how many may get no answer before the rest is left to the next run. */

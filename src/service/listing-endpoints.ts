@@ -71,8 +71,8 @@ export async function listResource(
   const decode = decodeListed(resource);
   const long = { property: null, decode: decodeList(words, decode) };
   const ask = async (body: object | undefined, known: string | undefined) => {
-    const asked = { long, isLeft: (digest: string) => digest === known };
-    const reply = await call({ operation, body, list: asked });
+    const list = { long, isLeft: (digest: string) => digest === known };
+    const reply = await call({ operation, body, list: list });
     return takePage(reply, (whole) => decodePage(whole, words, decode));
   };
   const fetchPage = (page: PageQuery, known?: string) => ask({ ...options.filter, ...page }, known);
@@ -84,8 +84,8 @@ export async function listResource(
 export function createListingEndpoints(call: MakeCall, pages: PagesSettings): ListingEndpoints {
   const list: ListingEndpoints['list'] = async (resource, options) => {
     let isAnswered = false;
-    const noteAnswer: MakeCall = async (one) => {
-      const reply = await call(one);
+    const noteAnswer: MakeCall = async (request) => {
+      const reply = await call(request);
       isAnswered = true;
       return reply;
     };

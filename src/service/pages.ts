@@ -139,8 +139,8 @@ async function readNumbered<Row extends { readonly id: Id }>(
     };
   }
   if (walk.kind === 'contradiction' || (isGrown && walk.isRagged)) return null;
-  const same = memory.limit === limit && memory.firstPage === firstPage;
-  const pages = walk.flaws.length === 0 ? walk.filled : same ? memory.pages : null;
+  const isSame = memory.limit === limit && memory.firstPage === firstPage;
+  const pages = walk.flaws.length === 0 ? walk.filled : isSame ? memory.pages : null;
   // A page that is no larger tells something only if there are more rows.
   const largest = isTried && walk.filled > 1 ? { isLargest: true } : {};
   return conclude(

@@ -4,7 +4,7 @@ import { columnOf, fields, valuesIn } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import type { MirroredUser } from '../model/mirrored-user.ts';
 import { canonicalName, joinName } from '../model/name.ts';
-import { canonicalValue, readable, type ServiceUser, saidOf, says } from '../model/user.ts';
+import { canonicalValue, readable, type ServiceUser, readingOf, isReadAs } from '../model/user.ts';
 import type { Difference, Duplicate, Differences, OneSided, Value } from './difference.ts';
 
 /** The service's half: `users` as answered by address or without a filter, `members` as the team lists them. */
@@ -22,8 +22,8 @@ function compareWritable(mirror: MirroredUser, service: ServiceUser): readonly F
   const values = valuesIn(mirror);
   return fields.flatMap((field) => {
     const column = columnOf(field);
-    const said = saidOf(field, service);
-    if (typeof said !== 'object' || says(said, canonicalValue(field, values))) return [];
+    const reading = readingOf(field, service);
+    if (typeof reading !== 'object' || isReadAs(reading, canonicalValue(field, values))) return [];
     const ours = field === 'name' ? joinName(values.name) : values[field];
     const theirs = readable<string | Id>(service[field]) ?? null;
     return [{ field: column, mirror: ours, service: theirs, because: mirror.expected[column] ?? null }];
@@ -40,14 +40,14 @@ function findUnread(mirrored: readonly MirroredUser[], users: ServiceUsers['user
     if (mirror.gone_at !== null || service === undefined) return [];
     return fields.flatMap((field) => {
       const column = columnOf(field);
-      const said = saidOf(field, service);
-      if (typeof said === 'object') return [];
+      const reading = readingOf(field, service);
+      if (typeof reading === 'object') return [];
       const isExplained = canonicalValue(field, valuesIn(mirror)) === '' || column in mirror.expected;
-      if (said === 'left out' && isExplained) return [];
+      if (reading === 'left out' && isExplained) return [];
       return [
         {
           id: mirror.id,
-          finding: said === 'left out' ? `${column} is left out` : `${column} cannot be read`,
+          finding: reading === 'left out' ? `${column} is left out` : `${column} cannot be read`,
         },
       ];
     });
@@ -63,9 +63,9 @@ const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)$/
 
 /** Whether two times are equal to the millisecond, because Postgres rounds finer digits. */
 function sameTime(mirror: Date | null, service: string | null): boolean {
-  const said = isoTime.test(service ?? '') ? Date.parse(service ?? '') : Number.NaN;
-  if (mirror === null || Number.isNaN(said)) return mirror === null && Number.isNaN(said);
-  return Math.abs(mirror.getTime() - said) <= 1;
+  const serviceMs = isoTime.test(service ?? '') ? Date.parse(service ?? '') : Number.NaN;
+  if (mirror === null || Number.isNaN(serviceMs)) return mirror === null && Number.isNaN(serviceMs);
+  return Math.abs(mirror.getTime() - serviceMs) <= 1;
 }
 
 /** The columns that only ever follow the service. */

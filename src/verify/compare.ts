@@ -47,8 +47,10 @@ export interface Comparison {
 
 /** Columns that a listing leaves out and the mirror keeps are not compared. */
 function serviceRow(resource: ListedResource, row: ListedRow): ServiceRow {
-  const said = columnNamesOf(resource).filter((column) => row[column] !== null || !isKept(resource, column));
-  return { id: row.id, columns: Object.fromEntries(said.map((column) => [column, row[column]])) };
+  const shownColumns = columnNamesOf(resource).filter(
+    (column) => row[column] !== null || !isKept(resource, column),
+  );
+  return { id: row.id, columns: Object.fromEntries(shownColumns.map((column) => [column, row[column]])) };
 }
 
 function compareListed(mirrored: Mirrored, { listed, complete }: ServiceSnapshot, resource: ListedResource) {
@@ -60,9 +62,9 @@ function compareListed(mirrored: Mirrored, { listed, complete }: ServiceSnapshot
 }
 
 /** Messages are asked for one by one. Those that were not asked for are not compared. */
-function compareMessages({ messages }: Mirrored, { messages: asked }: ServiceSnapshot) {
-  const there = [...asked].flatMap(([id, columns]) => (columns === null ? [] : [{ id, columns }]));
-  const compared = messages.filter(({ id }) => asked.has(id));
+function compareMessages({ messages }: Mirrored, { messages: read }: ServiceSnapshot) {
+  const there = [...read].flatMap(([id, columns]) => (columns === null ? [] : [{ id, columns }]));
+  const compared = messages.filter(({ id }) => read.has(id));
   const known = new Set(compared.map(({ id }) => id));
   return compareRows(
     'messages',

@@ -7,9 +7,9 @@ import { toJson } from '../../src/model/json.ts';
 import {
   canonicalValue,
   type ServiceUser,
-  saidOf,
+  readingOf,
   sameBytes,
-  says,
+  isReadAs,
   serviceValue,
 } from '../../src/model/user.ts';
 import { anyText } from './odd-texts.ts';
@@ -92,18 +92,18 @@ describe('the canonical form of a field', () => {
   it.each(fields)('of %s is the same on both sides', (field) => {
     const service = (part: Partial<ServiceUser>): ServiceUser => ({ id: 1n, raw: {}, ...part });
     const mine = canonicalValue(field, values);
-    expect(saidOf(field, service(said[field].equal))).toEqual({ value: mine });
-    expect(says(saidOf(field, service(said[field].equal)), mine)).toBe(true);
-    expect(says(saidOf(field, service(said[field].other)), mine)).toBe(false);
+    expect(readingOf(field, service(said[field].equal))).toEqual({ value: mine });
+    expect(isReadAs(readingOf(field, service(said[field].equal)), mine)).toBe(true);
+    expect(isReadAs(readingOf(field, service(said[field].other)), mine)).toBe(false);
   });
 
   it.each(fields)('of %s tells left out and unreadable from null, and takes null for empty', (field) => {
     const empty: UserValues = { name: { first: '', last: '' }, email: null, phone: null, roleId: null };
     const unreadable = { id: 1n, raw: {}, [field]: { unreadable: 'true' } };
-    expect(saidOf(field, { id: 1n, raw: {} })).toBe('left out');
-    expect(saidOf(field, unreadable)).toBe('unreadable');
-    expect(saidOf(field, { id: 1n, raw: {}, [field]: null } as ServiceUser)).toEqual({ value: '' });
-    expect(says('left out', '') || says('unreadable', '')).toBe(false);
+    expect(readingOf(field, { id: 1n, raw: {} })).toBe('left out');
+    expect(readingOf(field, unreadable)).toBe('unreadable');
+    expect(readingOf(field, { id: 1n, raw: {}, [field]: null } as ServiceUser)).toEqual({ value: '' });
+    expect(isReadAs('left out', '') || isReadAs('unreadable', '')).toBe(false);
     expect(serviceValue(unreadable, field)).toBeUndefined();
     expect(canonicalValue(field, empty)).toBe('');
   });

@@ -4,7 +4,7 @@ import type { Id } from '../../src/model/id.ts';
 import type { WrittenSince, RestingUsers } from '../../src/model/rest.ts';
 import type { Everybody, RowsBefore, SomeUsers } from '../../src/model/service-request.ts';
 import type { Team } from '../../src/model/team.ts';
-import { type LearnablePlan, learnRest, lookForNews, standFor } from '../../src/reconcile/at-rest.ts';
+import { type LearnablePlan, learnRest, lookForNews, setupOf } from '../../src/reconcile/at-rest.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, refusal } from './service-stand-in.ts';
@@ -21,7 +21,7 @@ const team: Team = {
 };
 const known: RestingUsers = {
   mark: 'then',
-  under: standFor({ schema: '0068' }, settings),
+  setup: setupOf({ schema: '0068' }, settings),
   name: 'T',
   listSize: String(2n ** 60n),
   team: 'team',
@@ -135,7 +135,7 @@ describe('A run that knows what was recorded', () => {
     ['somebody is being pushed', { isPushing: true }, 'not asked'],
     ['the record is another one by now', { rest: { since: 'later' } }, 'read as a whole'],
     ['the record is of another database', { rest: { since: null } }, 'read as a whole'],
-    ['the settings or the program are others', { known: { under: 'other' } }, 'read as a whole'],
+    ['the settings or the program are others', { known: { setup: 'other' } }, 'read as a whole'],
     ['the schema is a later one', { rest: { schema: '0069' } }, 'read as a whole'],
     ['one is missing in the database', { rest: { present: 8_999 } }, 'read as a whole'],
     ['one more is there', { rest: { present: 9_001 } }, 'read as a whole'],

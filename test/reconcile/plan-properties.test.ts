@@ -10,7 +10,7 @@ import {
   type BaseUser,
   type MirrorUser,
   readable,
-  saidOf,
+  readingOf,
   sameBytes,
   serviceValue,
 } from '../../src/model/user.ts';
@@ -270,7 +270,7 @@ describe('a field', () => {
         const { write, moves } = planInLists(state, member, policy);
         const { service } = state;
         if (service === undefined) return;
-        for (const field of fields.filter((of) => typeof saidOf(of, service) !== 'object')) {
+        for (const field of fields.filter((of) => typeof readingOf(of, service) !== 'object')) {
           expect(moves.filter((move) => move.field === field && move.kind !== 'push')).toEqual([]);
           if (write === null) continue;
           const before = state.mirror ?? state.base;

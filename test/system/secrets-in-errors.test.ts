@@ -76,7 +76,7 @@ describe('what is blotted out', () => {
 });
 
 /** Both ways to tell an error. @returns everything that was said */
-async function saidOf(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
+async function readingOf(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
   const said = [];
   for (const form of [[], ['--json']]) {
     const { code, stdout, stderr } = await runMusterd([...args, ...form], env);
@@ -99,13 +99,13 @@ describe('no error repeats', () => {
     `postgres://u:12/x?${secret}@127.0.0.1:9/m`,
     `postgres://u/${secret}@127.0.0.1:9/m`,
   ])('the password of DATABASE_URL=%s', async (url) => {
-    const said = await saidOf(['status'], { DATABASE_URL: url });
+    const said = await readingOf(['status'], { DATABASE_URL: url });
     for (const part of parts) expect(said).not.toContain(part);
     expect(said).toContain('DATABASE_URL is not a Postgres connection URL.');
   });
 
   it.each(['[', '{', ' [', '["', '{"'])('a value of the environment that begins with %s', async (start) => {
-    const said = await saidOf(['status'], { MUSTERD__service__secretKey: start + secret });
+    const said = await readingOf(['status'], { MUSTERD__service__secretKey: start + secret });
     for (const part of parts) expect(said).not.toContain(part);
     expect(said).toContain('MUSTERD__service__secretKey: begins like a list or a mapping');
   });
@@ -114,7 +114,7 @@ describe('no error repeats', () => {
   it.each([...starts, '{a: *', '[*', '{*', '*x: '])('a secret in YAML that begins with %s', async (start) => {
     const file = join(folder.path, 'musterd.yaml');
     writeFileSync(file, `service:\n  secretId: x\n  secretKey: ${start}${secret}\n`);
-    const said = await saidOf(['status', '--config', file], {});
+    const said = await readingOf(['status', '--config', file], {});
     for (const part of parts) expect(said).not.toContain(part);
     expect(said).not.toContain('should not happen');
     expect(said).toContain('musterd.yaml:');

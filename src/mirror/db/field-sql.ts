@@ -25,7 +25,7 @@ const columns = fields.flatMap(sqlColumnsOf);
 const typeOf = (field: Field): ColumnType => (field === 'name' ? 'text' : single(field).type);
 
 const inRow = (row: string, column: string, prefix: string): Sql => sql.ref(`${row}.${prefix}${column}`);
-const list = (names: readonly string[], of: (column: string) => Sql): Sql => sql.join(names.map(of));
+const list = (names: readonly string[], toSql: (column: string) => Sql): Sql => sql.join(names.map(toSql));
 
 /** The columns of all fields, for `insert into`. */
 export const columnNames: Sql = list(columns, (column) => sql.ref(column));

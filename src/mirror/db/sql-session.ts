@@ -229,7 +229,7 @@ function describeSqlError(
       ? 'Addresses are removed by "select mirror.forget_lookups(<team>, array[<address>, …])", with --write.'
       : undefined,
   ];
-  const hintWords = hints.filter((one) => one !== undefined).join(' ');
+  const hintWords = hints.filter((hint) => hint !== undefined).join(' ');
   return new MusterdError('mirror', [`ERROR:  ${message}`, ...place, ...more].join('\n'), {
     hint: hintWords === '' ? undefined : hintWords,
     cause: error,

@@ -58,7 +58,7 @@ const inWords = (type: number) => (value: string) => {
 };
 
 function listInJson(value: unknown, inJson: (value: string) => string): string {
-  if (Array.isArray(value)) return `[${value.map((one) => listInJson(one, inJson)).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => listInJson(item, inJson)).join(',')}]`;
   return typeof value === 'string' ? inJson(value) : 'null';
 }
 

@@ -6,7 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Field, fields, type UserValues } from '../../model/fields.ts';
 import type { IntentResult, PushOutcome } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
-import { canonicalValue, saidOf, says } from '../../model/user.ts';
+import { canonicalValue, readingOf, isReadAs } from '../../model/user.ts';
 import type { Transaction } from './database.ts';
 
 const topic = 'a version moves though no value does';
@@ -33,7 +33,7 @@ export const isNewer = sql`(coalesce(s.updated_at > u.updated_at, false)
 export function isInDoubt({ intent: { sent }, outcomes, seen, holds }: IntentResult): boolean {
   const doubts: readonly (PushOutcome | undefined)[] = ['unanswered', 'unknown', 'missing'];
   const shows = (field: Field) =>
-    seen !== null && says(saidOf(field, seen), canonicalValue(field, sent as UserValues));
+    seen !== null && isReadAs(readingOf(field, seen), canonicalValue(field, sent as UserValues));
   const isHeld = (field: Field) => holds.some((hold) => hold.field === field);
   return fields.some(
     (field) =>

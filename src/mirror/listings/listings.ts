@@ -54,7 +54,7 @@ export function tableOf(resource: ListedResource): ListedTable {
 const writable = (row: string, column: string) =>
   column === 'raw' ? sql`${sql.ref(`${row}.raw`)}::jsonb` : sql.ref(`${row}.${column}`);
 
-const namesOf = (of: ListedTable) => of.columns.map(([name]) => name);
+const namesOf = (table: ListedTable) => table.columns.map(([name]) => name);
 
 /** Whether the row t of the mirror differs from the staged row s. */
 function isMoved(shape: ListedTable) {
@@ -138,7 +138,7 @@ function resultOf({ absent, ...counts }: Compared, known: readonly KnownAbsence[
 
 /** Tells what publishing these rows would do. */
 export async function compareListing(db: Database, teamId: Id, spool: ListingSpool): Promise<RefreshResult> {
-  const compared = await withStaged(db, spool, (one, staged) => compare(one, spool, teamId, staged));
+  const compared = await withStaged(db, spool, (tx, staged) => compare(tx, spool, teamId, staged));
   return resultOf(
     compared,
     compared.absent.length === 0 ? [] : await readAbsences(db.kysely, spool.shape.name, teamId),
@@ -181,12 +181,12 @@ export async function readLackingRows(
       [...shape.byRow].map((column) => sql`${sql.ref(`${row}.${column}`)} is null`),
       sql` or `,
     );
-  const { rows } = await withStaged(db, spool, (one, staged) =>
+  const { rows } = await withStaged(db, spool, (tx, staged) =>
     sql<ListedRow>`
       select ${sql.join(columns)} from ${staged}
       left join ${sql.table(`mirror.${shape.name}`)} t on t.team_id = ${teamId} and t.id = s.id
       where (${lacks('s')}) and (t.id is null or t.gone_at is not null or ${lacks('t')} or ${isMoved(shape)})
-      order by s.id <= ${after}, s.id limit ${most}`.execute(one),
+      order by s.id <= ${after}, s.id limit ${most}`.execute(tx),
   );
   return rows;
 }

@@ -25,10 +25,10 @@ export function readMigrations(folder: string): MigrationFiles {
   return { numbered, repeatable: existsSync(join(folder, REPEATABLE)) ? readFolder(folder, REPEATABLE) : [] };
 }
 
-function readFolder(folder: string, under: string): readonly MigrationFile[] {
+function readFolder(folder: string, subfolder: string): readonly MigrationFile[] {
   let names: readonly string[];
   try {
-    names = readdirSync(join(folder, under)).filter((name) => name.endsWith('.sql'));
+    names = readdirSync(join(folder, subfolder)).filter((name) => name.endsWith('.sql'));
   } catch (error) {
     throw new MusterdError('mirror', `The migrations are missing: ${folder}.`, { cause: error });
   }
@@ -40,9 +40,9 @@ function readFolder(folder: string, under: string): readonly MigrationFile[] {
       );
     }
     // A checkout on Windows may have other line ends, which do not count as a change.
-    const file = readFileSync(join(folder, under, name), 'utf8').replaceAll('\r\n', '\n');
-    const text = under === REPEATABLE ? forEachField(file) : file;
+    const file = readFileSync(join(folder, subfolder, name), 'utf8').replaceAll('\r\n', '\n');
+    const text = subfolder === REPEATABLE ? forEachField(file) : file;
     const checksum = createHash('sha256').update(text).digest('hex');
-    return { name: posix.join(under, name.slice(0, -'.sql'.length)), text, checksum };
+    return { name: posix.join(subfolder, name.slice(0, -'.sql'.length)), text, checksum };
   });
 }

@@ -34,7 +34,7 @@ const ofColumn = (template: string, field: Field): readonly string[] =>
 
 /** All other items follow on the last line of the first, so that an error names the right line of the file. */
 const joined = ([first = '', ...others]: readonly string[], separator: string): string =>
-  [first, ...others.map((one) => one.replaceAll(/\s+/g, ' '))].join(separator);
+  [first, ...others.map((item) => item.replaceAll(/\s+/g, ' '))].join(separator);
 
 export const forEachField = (text: string): string =>
   text

@@ -196,7 +196,9 @@ async function pruneBatch(
 ): Promise<BatchEnd> {
   await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
   if (!isDry) await sql`select from sync.teams where team_id = ${teamId} for no key update`.execute(tx);
-  const removed = isDry ? [] : remove.map((one, nth) => sql`, ${sql.ref(`removed_${nth}`)} as (${one})`);
+  const removed = isDry
+    ? []
+    : remove.map((removal, nth) => sql`, ${sql.ref(`removed_${nth}`)} as (${removal})`);
   const { rows } = await sql<BatchEnd>`
     with batch as materialized (${batch}) ${sql.join(removed, sql` `)}
     select count(*)::int as looked, count(*) filter (where is_over)::int as removed,

@@ -150,16 +150,16 @@ export async function replaceNotice(
   before: Notice | undefined,
   notice: Notice,
 ): Promise<boolean> {
-  const was = before === undefined ? null : toJson(before);
+  const recorded = before === undefined ? null : toJson(before);
   const topic = prefix + event;
   const write =
-    was === null
+    recorded === null
       ? sql`
         insert into sync.learned (team, topic, value) values (${team}, ${topic}, ${toJson(notice)}::jsonb)
         on conflict do nothing returning team`
       : sql`
         update sync.learned set value = ${toJson(notice)}::jsonb, learned_at = clock_timestamp()
-        where team = ${team} and topic = ${topic} and value = ${was}::jsonb returning team`;
+        where team = ${team} and topic = ${topic} and value = ${recorded}::jsonb returning team`;
   return (await db.transaction((tx) => write.execute(tx))).rows.length > 0;
 }
 

@@ -57,20 +57,20 @@ export interface PlaceMove {
 /** @returns whether the place was written, which it is only if the recorded one is still `was` */
 export async function writePlace(
   tx: Transaction,
-  was: KnownPlace | null,
+  before: KnownPlace | null,
   place: KnownPlace,
   move: PlaceMove | null = null,
 ): Promise<boolean> {
   const { rows } = await sql<{ kept: boolean }>`
-    select sync.keep_place(${was === null ? null : toJson(was)}::jsonb, ${toJson(place)}::jsonb,
+    select sync.keep_place(${before === null ? null : toJson(before)}::jsonb, ${toJson(place)}::jsonb,
       ${move === null ? null : toJson(move)}::jsonb) as kept`.execute(tx);
   return rows[0]?.kept === true;
 }
 
-export const moveOf = (was: KnownPlace | null, now: KnownPlace, why: string): PlaceMove => {
+export const moveOf = (before: KnownPlace | null, now: KnownPlace, why: string): PlaceMove => {
   const inWords = (place: KnownPlace | null) =>
     place === null ? 'nowhere' : `${place.kind === 'copy' ? 'copy at ' : ''}${addressesInWords(place)}`;
-  return { from: inWords(was), to: inWords(now), why };
+  return { from: inWords(before), to: inWords(now), why };
 };
 
 /** The present place as the only one, as long as no person has said otherwise. */

@@ -126,7 +126,7 @@ export async function applyResults(
   if (applied.length === 0) return ids.filter((id) => !lost.has(id));
   const json = toJson(applied.map(stageResult));
   // Compares only these few rows, never the whole team, whatever the statistics say.
-  const these = anyOf(applied.map(({ intent }) => intent.userId));
+  const anyOfApplied = anyOf(applied.map(({ intent }) => intent.userId));
   const changes = applied.map(({ intent }) => intent.changeId);
   await sql`
     with staged as materialized (${stagedAs(json)}),
@@ -145,7 +145,7 @@ export async function applyResults(
       select (m.first_name, m.last_name) is not distinct from (s.sent_first_name, s.sent_last_name),
         s.is_known and not ${isOlder(sql`m`)} and (s.is_direct or not ${hasDecided(teamId)})
     ) p (pair_is_sent, is_news)
-    where u.team_id = ${teamId} and u.id = s.id and u.id = ${these}
+    where u.team_id = ${teamId} and u.id = s.id and u.id = ${anyOfApplied}
       and (is_news or ${tookAny})),
     in_base as (update sync.user_base b set
       name = case when takes_name then s.joined else b.name end,
@@ -156,7 +156,7 @@ export async function applyResults(
       select ${took('name')} or s.harmed and not exists (
         select from sync.held_fields h where h.team_id = ${teamId} and h.user_id = s.id and h.field = 'name')
     ) n (takes_name)
-    where b.team_id = ${teamId} and b.id = s.id and b.id = ${these}
+    where b.team_id = ${teamId} and b.id = s.id and b.id = ${anyOfApplied}
       and (takes_name or ${tookAny})),
     arrived as (${endArrived(teamId, sql`staged s`)})
     update sync.changes c set outcome = c.outcome || s.outcome, request_id = coalesce(s.request_id, c.request_id),

@@ -91,8 +91,8 @@ function shownBefore(plan: UserPlan): Readonly<Record<string, unknown>> {
           return [columnOf(field), typeof service === 'string' ? stored(service) : service];
         const pair = (base ?? plan.write?.base.name) as NamePair | undefined;
         const joined = typeof service === 'string' ? service : '';
-        const same = pair !== undefined && joinName(pair) === canonicalName(joined);
-        return [columnOf(field), same ? pair : splitName(joined)];
+        const isSame = pair !== undefined && joinName(pair) === canonicalName(joined);
+        return [columnOf(field), isSame ? pair : splitName(joined)];
       },
     ),
   );

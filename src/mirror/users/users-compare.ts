@@ -125,7 +125,7 @@ async function readRows(
   });
   const isUnseen = sql`((u.gone_at is null or u.id = any (${idArray(only)})) and coalesce(u.id, b.id) is not null)`;
   return await withSpool(shapeWith(roles), users.values(), (spool) =>
-    withStaged(db, spool, async (on, staged) => {
+    withStaged(db, spool, async (tx, staged) => {
       const query =
         listed === null
           ? select(teamId, fewBesides(teamId, staged), isNotAtRest)
@@ -134,7 +134,7 @@ async function readRows(
               allBesides(teamId, staged),
               sql`case when s.id is null then ${listed !== null} and ${isUnseen} else ${isNotAtRest} end`,
             );
-      return (await query.execute(on)).rows;
+      return (await query.execute(tx)).rows;
     }),
   );
 }

@@ -142,7 +142,7 @@ function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
     const pushed = decisionsOf(plan, 'push').map(
       ([field, { values }]) => [field, pushedValues(plan, field, values)] as const,
     );
-    const holdOf = (field: Field) => held.find((one) => one.field === field);
+    const holdOf = (field: Field) => held.find((row) => row.field === field);
     const where = (is: (hold: Hold | undefined, values: Values) => boolean) =>
       pushed.flatMap(([field, values]) => (is(holdOf(field), values) ? [field] : []));
     const isAgain = (hold: Hold | undefined, values: Values): hold is Hold =>
@@ -227,7 +227,7 @@ function holdBack(
       });
   });
   const groups = Map.groupBy(rows, ({ userId, field }) => groupOf(userId, field));
-  const batches = new Map([...groups].map(([group, of]) => [group, hashOf(of, lacking)]));
+  const batches = new Map([...groups].map(([group, fields]) => [group, hashOf(fields, lacking)]));
   if (rows.length === 0 && lacking.length > 0) batches.set('', hashOf(rows, lacking));
   const waiting = rows.map(({ userId, field, edit, seenMs, values, why }): WaitingField => {
     const batch = batches.get(groupOf(userId, field)) ?? '';
@@ -241,8 +241,8 @@ function holdBack(
   const mapped = plans.map((plan) =>
     mapPushes(plan, (field, push) => {
       const hold =
-        fieldLimits.get(plan.id)?.find((one) => one.field === field) ??
-        stopped.get(plan.id)?.find((one) => one.hold.field === field)?.hold;
+        fieldLimits.get(plan.id)?.find((row) => row.field === field) ??
+        stopped.get(plan.id)?.find((row) => row.hold.field === field)?.hold;
       if (hold !== undefined) return { kind: 'hold', hold };
       return field === 'roleId' && postponed.has(plan.id) ? { kind: 'wait' } : push;
     }),
@@ -269,7 +269,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const changed = isReviewed ? [] : counted.map(({ plan }) => plan.id);
   const tooMuch = [
     ...massChange(changed, view, settings),
-    ...drift.open.map((one) => sayDrift(one, view.shown)),
+    ...drift.open.map((field) => sayDrift(field, view.shown)),
   ];
   const isRefused = tooMuch.length > 0;
   const passes: PushTest = (push, field) => drift.open.length === 0 && isPutBack(push, field);
@@ -322,7 +322,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
         ...waiting.map(({ userId, hold }) => ({ id: userId, hold, seen: view.users.get(userId) })),
         ...heldAlone,
       ],
-      lacking: drift.news.map((one) => holdLacking(one, view.shown, hashes[0])),
+      lacking: drift.news.map((field) => holdLacking(field, view.shown, hashes[0])),
       ended: drift.ended,
       isNews,
     },

@@ -7,7 +7,7 @@ import { type Decision, holdsOf, type UserPlan } from '../../model/user-plan.ts'
 export function stayingOf<Held>(
   plans: readonly UserPlan[],
   held: readonly Held[],
-  which: (one: Held) => { readonly userId: Id; readonly field: Field },
+  which: (row: Held) => { readonly userId: Id; readonly field: Field },
 ): readonly Held[] {
   const decided = new Map(plans.map(({ id, fields }) => [id, fields]));
   const stays = (decision: Decision | undefined) =>
@@ -29,5 +29,5 @@ export function countHeld(
   const anew = plans
     .flatMap(holdsOf)
     .filter(({ batch, reason }) => batch === undefined && reason !== 'asked' && reason !== 'rejected');
-  return anew.length + stayingOf(plans, before, (one) => one).length;
+  return anew.length + stayingOf(plans, before, (row) => row).length;
 }

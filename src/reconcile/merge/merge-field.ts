@@ -32,7 +32,7 @@ import {
   canonicalValue,
   type FieldReading,
   type ServiceUser,
-  saidOf,
+  readingOf,
   sameBytes,
 } from '../../model/user.ts';
 
@@ -55,7 +55,7 @@ export function unreadOf(
   base: BaseUser | undefined,
   service: ServiceUser,
 ): Exclude<FieldReading, object> | undefined {
-  const reading = saidOf(field, service);
+  const reading = readingOf(field, service);
   if (typeof reading === 'object') return undefined;
   const isKnown = reading === 'left out' && (base === undefined || canonicalBase(field, base) === '');
   return isKnown ? undefined : reading;
@@ -68,7 +68,7 @@ export function mergeField(
   service: ServiceUser,
 ): Verdict {
   if (unreadOf(field, base, service) !== undefined) return 'unread';
-  const reading = saidOf(field, service);
+  const reading = readingOf(field, service);
   if (typeof reading !== 'object')
     return decide(base !== undefined && !sameBytes(field, mirror, base), false, false);
   const edited = base === undefined || !sameBytes(field, mirror, base);

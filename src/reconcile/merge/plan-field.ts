@@ -15,9 +15,9 @@ import {
   type MirrorUser,
   readable,
   type ServiceUser,
-  saidOf,
+  readingOf,
   sameBytes,
-  says,
+  isReadAs,
   serviceValue,
   sameValue,
 } from '../../model/user.ts';
@@ -63,11 +63,11 @@ export const isAsked = (hold: Hold | undefined): boolean =>
 
 /** Whether both values of a held field are still the same as when it was held. */
 export function holdStands(hold: Hold, mirror: UserValues, service: ServiceUser): boolean {
-  const reading = saidOf(hold.field, service);
+  const reading = readingOf(hold.field, service);
   const sameService =
     standsByMirror(hold) ||
     typeof reading !== 'object' ||
-    says(reading, canonicalShown(hold.field, hold.service ?? null));
+    isReadAs(reading, canonicalShown(hold.field, hold.service ?? null));
   const asMirror = { ...mirror, [hold.field]: hold.mirror } as UserValues;
   return sameService && hold.mirror !== undefined && sameBytes(hold.field, asMirror, mirror);
 }

@@ -7,7 +7,7 @@ import type { NameSafety } from '../../model/intent.ts';
 import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import { canonicalName, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
-import { readable, type ServiceUser, saidOf, says, type UserPatch } from '../../model/user.ts';
+import { readable, type ServiceUser, readingOf, isReadAs, type UserPatch } from '../../model/user.ts';
 import type { RunNote } from '../run-notes.ts';
 import { type Policy, unreadOf } from '../merge/merge-field.ts';
 import { nameToCarry } from '../merge/name-to-carry.ts';
@@ -22,8 +22,8 @@ export const isNameHeld = ({ fields }: Pick<UserPlan, 'fields'>): boolean =>
 
 /** Whether the service's name differs from the name to carry, or is unreadable. */
 export function isOtherName(along: NamePair | undefined, user: ServiceUser): boolean {
-  const reading = saidOf('name', user);
-  return along !== undefined && reading !== 'left out' && !says(reading, joinName(along));
+  const reading = readingOf('name', user);
+  return along !== undefined && reading !== 'left out' && !isReadAs(reading, joinName(along));
 }
 
 /** The decision about an update without a name, if such updates are known to clear the name. */

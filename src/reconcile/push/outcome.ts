@@ -20,7 +20,7 @@ import {
   canonicalValue,
   readable,
   type ServiceUser,
-  saidOf,
+  readingOf,
   type UserPatch,
 } from '../../model/user.ts';
 
@@ -41,7 +41,7 @@ function judgeField(
   seen: ServiceUser | null,
 ): PushOutcome {
   const wanted = canonicalValue(field, sent as UserValues);
-  const reading = seen === null ? 'unreadable' : saidOf(field, seen);
+  const reading = seen === null ? 'unreadable' : readingOf(field, seen);
   // Some deployments leave out empty fields: if it was to be cleared, an absent field is confirmed.
   if (reading === 'left out' && wanted === '') return 'confirmed';
   if (typeof reading !== 'object') return 'missing';
@@ -58,7 +58,7 @@ export function judge(sent: UserPatch, before: UserValues, seen: ServiceUser | n
 
 /** Whether a missing field had a value, or has one that cannot be read: nothing is sent over an unknown value. */
 function isOutOfSight(field: Field, before: UserValues, seen: ServiceUser): boolean {
-  return saidOf(field, seen) === 'unreadable' || canonicalValue(field, before) !== '';
+  return readingOf(field, seen) === 'unreadable' || canonicalValue(field, before) !== '';
 }
 
 /**

@@ -30,7 +30,7 @@ async function arrange(
   plans: readonly UserPlan[],
 ): Promise<readonly Batch<UserPlan>[]> {
   const pushes = plans.map((plan) => ({ id: plan.id, patch: pushOf(plan), plan }));
-  const lessons = fresh?.lessons ?? (await mirror.inSnapshot((one) => readLessons(one, pushes)));
+  const lessons = fresh?.lessons ?? (await mirror.inSnapshot((snapshot) => readLessons(snapshot, pushes)));
   const canPutBack = ({ id }: UserPlan) => countWords(readable(users.get(id)?.name) ?? '') <= 2;
   const batches = arrangeBatches(pushes, batchSize, lessons, (probes) => {
     const free = probes.filter(({ plan }) => !isNameHeld(plan));
@@ -118,7 +118,7 @@ async function sendBatches(
     if (sent.putOff === null) results.push(sent);
     else if (round < maxRounds) {
       const again = await sendBatches(places, settings, [batch], ofNamed, round + 1);
-      results.push(...again.map((one) => ({ ...one, wasPutOff: true })));
+      results.push(...again.map((result) => ({ ...result, wasPutOff: true })));
     } else {
       if (!(sent.putOff instanceof LateError)) throw sent.putOff;
       places.notes.partial(sent.putOff.message);
@@ -144,7 +144,7 @@ async function pushByField(
   const others = singleNames.toReversed();
   const order: readonly Field[] = keepsName ? [...others, 'name'] : ['name', ...others];
   let taken = false;
-  for (const field of order.filter((one) => sent[one] !== undefined)) {
+  for (const field of order.filter((name) => sent[name] !== undefined)) {
     if (places.breaker.open) break;
     const part = mapPushes(plan, (other, push) => (other === field ? push : { kind: 'wait' }));
     const alone = { plans: [part], isProbe: false, isTroubled: false, keepsNames: false };

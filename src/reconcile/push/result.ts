@@ -4,7 +4,7 @@ import type { Field, UserValues } from '../../model/fields.ts';
 import type { FieldOutcomes, Intent, IntentResult, PushTries } from '../../model/intent.ts';
 import type { Hold, HoldReason } from '../../model/user-plan.ts';
 import { joinName, splitName } from '../../model/name.ts';
-import { canonicalValue, readable, type ServiceUser, saidOf, serviceValue } from '../../model/user.ts';
+import { canonicalValue, readable, type ServiceUser, readingOf, serviceValue } from '../../model/user.ts';
 import { takeValues } from '../merge/service-values.ts';
 import { nameWasTouched, patchedFields, patchOf } from './outcome.ts';
 
@@ -111,7 +111,7 @@ function sayRefusal({ intent, refusal }: AnsweredIntent): string {
 
 /** The first difference between the sent and the shown value, in canonical form. */
 function differenceOf(field: Field, { intent, seen }: AnsweredIntent): string {
-  const reading = seen === null ? 'left out' : saidOf(field, seen);
+  const reading = seen === null ? 'left out' : readingOf(field, seen);
   if (typeof reading !== 'object') return '';
   const value = reading.value;
   const sent = canonicalValue(field, intent.sent as UserValues);

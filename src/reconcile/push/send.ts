@@ -119,13 +119,13 @@ export async function sendIntents(
       await record(
         places,
         settings,
-        present.map((one) => answered(one, sent.users.get(one.userId) ?? null, true)),
+        present.map((intent) => answered(intent, sent.users.get(intent.userId) ?? null, true)),
       );
       const seen = await readBackIntents(places, missing);
       await record(
         places,
         settings,
-        missing.map((one) => answered(one, seen.get(one.userId) ?? null, false)),
+        missing.map((intent) => answered(intent, seen.get(intent.userId) ?? null, false)),
       );
       return [];
     }

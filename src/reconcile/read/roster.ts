@@ -86,7 +86,7 @@ export function noteRefused(addresses: number, notes: RunNotes): void {
 
 /** Whether the user has one of these addresses, each of which is a filter of its own. */
 function hasOneOf({ emails, phones }: Addresses, each: readonly UserFilter[]): boolean {
-  const among = new Set(each.flatMap((one) => [...one.emails, ...one.phones]));
+  const among = new Set(each.flatMap((filter) => [...filter.emails, ...filter.phones]));
   return (
     emails.some((email) => among.has(email.trim())) ||
     phones.some((phone) => among.has(canonicalPhone(phone)))
@@ -177,8 +177,14 @@ export async function readRoster(
   if (someWanted()) {
     askedAddresses = await mirror.readAddresses([...wanted]);
     const extras = team.members.filter(({ id }) => wanted.has(id));
-    const emails = [...askedAddresses.flatMap((of) => of.emails), ...extras.map(({ email }) => email)];
-    const phones = [...askedAddresses.flatMap((of) => of.phones), ...extras.map(({ phone }) => phone)];
+    const emails = [
+      ...askedAddresses.flatMap((addresses) => addresses.emails),
+      ...extras.map(({ email }) => email),
+    ];
+    const phones = [
+      ...askedAddresses.flatMap((addresses) => addresses.phones),
+      ...extras.map(({ phone }) => phone),
+    ];
     tried.push({ emails, phones });
     await lookUp(service, someWanted, { emails, phones }, take, onRefused);
   }
@@ -193,7 +199,7 @@ export async function readRoster(
   await findLeftOut(service, tried, { users, wanted: someMissing([...wanted], users), take, refused });
   noteRefused(refused.length, notes);
   const unproven = askedAddresses
-    .filter((of) => !users.has(of.id) && hasOneOf(of, refused))
+    .filter((user) => !users.has(user.id) && hasOneOf(user, refused))
     .map(({ id }) => id);
   return {
     users,

@@ -3,7 +3,7 @@ import type { Database } from '../../mirror/db/database.ts';
 import { readKnownAddresses } from '../../mirror/users/verify-read.ts';
 import { columnOf, fields } from '../../model/fields.ts';
 import type { Team } from '../../model/team.ts';
-import { type FieldReading, type ServiceUser, saidOf } from '../../model/user.ts';
+import { type FieldReading, type ServiceUser, readingOf } from '../../model/user.ts';
 import { isRefusal } from '../../reconcile/read/ask.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { Report } from './check-report.ts';
@@ -41,7 +41,7 @@ export async function probeFields(
       fields
         .map(
           (field) =>
-            [columnOf(field), users.filter((user) => saidOf(field, user) === wanted).length] as const,
+            [columnOf(field), users.filter((user) => readingOf(field, user) === wanted).length] as const,
         )
         .filter(([, times]) => times > 0),
     );

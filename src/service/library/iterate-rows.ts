@@ -63,9 +63,9 @@ export async function* iterateRows(
 ): AsyncGenerator<ListedRow, void, undefined> {
   const left = new AbortController();
   const queue = createQueue();
-  const ownCall: MakeCall = async (one) => {
+  const ownCall: MakeCall = async (request) => {
     await queue.hasRoom();
-    return await call({ ...one, signal: eitherOf(left.signal, signal) });
+    return await call({ ...request, signal: eitherOf(left.signal, signal) });
   };
   const reading = read(ownCall, queue.sink).finally(queue.end);
   // It is awaited below, after the rows that came before.
