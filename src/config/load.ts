@@ -48,7 +48,7 @@ interface TeamSettings {
   readonly warnings: readonly Complaint[];
 }
 
-const given = (assigned: readonly Assignment[]) =>
+const asTree = (assigned: readonly Assignment[]) =>
   assigned.reduce<RawSettings>((all, { path, value }) => withSetting(all, path, value), {});
 
 /** A complaint about a value of the right kind. */
@@ -70,7 +70,7 @@ function settleTeam(origins: Origins, { folder, env, check }: SettingsSources): 
   const written = mergeSettings(withoutRivals(common, own), own);
   const merged = assigned.reduce(
     (below, { path, value }) =>
-      withSetting(withoutRivals(below, given([{ path, value, name: '' }])), path, value),
+      withSetting(withoutRivals(below, asTree([{ path, value, name: '' }])), path, value),
     team === undefined ? written : { ...written, team },
   );
   const secrets = readSecretFiles(merged, origins, { folder, env });
@@ -81,7 +81,7 @@ function settleTeam(origins: Origins, { folder, env, check }: SettingsSources): 
   );
   // One source must not give the same value twice. If two sources do, their order decides.
   const [general, special] = [true, false].map((forAll) =>
-    given(assigned.filter((value) => (value.team === undefined) === forAll)),
+    asTree(assigned.filter((value) => (value.team === undefined) === forAll)),
   );
   const rivals = [common, own, general ?? {}, special ?? {}].flatMap(rivalsIn);
   const complaints = [

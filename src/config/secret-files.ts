@@ -65,8 +65,8 @@ export interface SecretPlaces {
 function lookUp(name: string, { folder, env }: SecretPlaces): string {
   const credentials = env['CREDENTIALS_DIRECTORY'];
   if (isAbsolute(name)) return name;
-  const given = credentials ? resolve(credentials, name) : undefined;
-  return given !== undefined && existsSync(given) ? given : resolve(folder, name);
+  const granted = credentials ? resolve(credentials, name) : undefined;
+  return granted !== undefined && existsSync(granted) ? granted : resolve(folder, name);
 }
 
 /** systemd provides them with root as the owner and mode 0440, in a mount that nobody else can see into. */
@@ -126,9 +126,9 @@ export function readSecretFiles(settings: RawSettings, origins: Origins, places:
     if (typeof name !== 'string' || name.trim() === '') continue;
     const path = lookUp(name.trim(), places);
     try {
-      const held = readFileSync(path, 'utf8').trim();
-      if (held === '') complaints.push(complain(origins, file, `${path} is empty`));
-      else complete = withSetting(complete, value, held);
+      const content = readFileSync(path, 'utf8').trim();
+      if (content === '') complaints.push(complain(origins, file, `${path} is empty`));
+      else complete = withSetting(complete, value, content);
       const open = judgeMode(path, places.env);
       if (open !== undefined)
         (open.refused ? complaints : warnings).push(complain(origins, file, open.message));

@@ -189,9 +189,9 @@ export async function applyUserAbsences(
     scope: grounds.scopeNow,
     scopeIsUsual,
   };
-  const held = await mirror.applyAbsences('users', decision);
-  const gone = due.length - held.length;
+  const locked = await mirror.applyAbsences('users', decision);
+  const gone = due.length - locked.length;
   notes.count('missing', missing.length - gone);
   notes.count('gone', gone);
-  if (held.length > 0) notes.partial(`${held.length} users who left were being edited and wait`);
+  if (locked.length > 0) notes.partial(`${locked.length} users who left were being edited and wait`);
 }

@@ -191,8 +191,8 @@ export async function refresh(
     ...(result.absent.length > gone.length ? nothingLearned : listing.memory),
     ...byRow.memory,
   });
-  const held = await mirror.applyAbsences(resource, decision);
-  notes.count(`${resource}_gone`, gone.length - held.length);
+  const locked = await mirror.applyAbsences(resource, decision);
+  notes.count(`${resource}_gone`, gone.length - locked.length);
   const { digests = [], count: shown } = listing;
   const news = result.added + result.changed + result.absent.length + rejected.length + byRow.lacking;
   if (isAsKnown(listing) || news > 0 || known.rest.isLacking || digests.length === 0) return;

@@ -30,7 +30,7 @@ export type Numbering<Row> =
   | { readonly kind: 'unclear'; readonly pages: readonly Page<Row>[]; readonly because: string }
   | { readonly kind: 'refused'; readonly error: ServiceError };
 
-function look<Row>(fetched: Fetched<Row>): 'refused' | 'empty' | 'filled' {
+function contentOf<Row>(fetched: Fetched<Row>): 'refused' | 'empty' | 'filled' {
   if ('refused' in fetched) return 'refused';
   return countRows(fetched.page) === 0 ? 'empty' : 'filled';
 }
@@ -48,8 +48,8 @@ function judgeTwo<Row extends { readonly id: Id }>(
     if ('refused' in zero) return { kind: 'refused', error: one.refused };
     return { kind: 'unclear', pages: [zero.page], because: 'page 1 was refused, and page 0 was not' };
   }
-  if (look(zero) !== 'filled') {
-    if (look(one) === 'empty') return { kind: 'nothing-listed' };
+  if (contentOf(zero) !== 'filled') {
+    if (contentOf(one) === 'empty') return { kind: 'nothing-listed' };
     return { kind: 'numbered', firstPage: 1, pages: [one.page] };
   }
   const pages = [...pageOf(zero), one.page];
@@ -68,9 +68,9 @@ export async function learnNumbering<Row extends { readonly id: Id }>(
 ): Promise<Numbering<Row>> {
   let zero = await fetchOrRefused(fetchPage, { limit, page: 0 });
   const one = await fetchOrRefused(fetchPage, { limit, page: 1 });
-  if (look(zero) === 'empty' && look(one) === 'filled') {
+  if (contentOf(zero) === 'empty' && contentOf(one) === 'filled') {
     zero = await fetchOrRefused(fetchPage, { limit, page: 0 });
-    if (look(zero) === 'filled') {
+    if (contentOf(zero) === 'filled') {
       return {
         kind: 'unclear',
         pages: [...pageOf(zero), ...pageOf(one)],

@@ -15,10 +15,10 @@ export interface ServiceUsers {
   readonly complete: boolean;
 }
 
-type Found = Pick<Difference, 'field' | 'mirror' | 'service' | 'because'>;
+type UserDifference = Pick<Difference, 'field' | 'mirror' | 'service' | 'because'>;
 
 /** The writable fields that the service shows, in canonical form. */
-function compareWritable(mirror: MirroredUser, service: ServiceUser): readonly Found[] {
+function compareWritable(mirror: MirroredUser, service: ServiceUser): readonly UserDifference[] {
   const values = valuesIn(mirror);
   return fields.flatMap((field) => {
     const column = columnOf(field);
@@ -74,8 +74,8 @@ function compareObserved(
   service: ServiceUser,
   member: TeamMember | undefined,
   differs: boolean,
-): readonly Found[] {
-  const found: Found[] = [];
+): readonly UserDifference[] {
+  const found: UserDifference[] = [];
   const add = (field: string, ours: Value, theirs: Value) =>
     found.push({ field, mirror: ours, service: theirs, because: null });
   const times = [
@@ -95,7 +95,11 @@ function compareObserved(
 }
 
 /** The name of the role follows its id. */
-function compareRole(mirror: MirroredUser, service: ServiceUser, role: string | null): readonly Found[] {
+function compareRole(
+  mirror: MirroredUser,
+  service: ServiceUser,
+  role: string | null,
+): readonly UserDifference[] {
   if (role === null || role === mirror.role) return [];
   const roleId = readable(service.roleId);
   const isSame = roleId === undefined || roleId === mirror.role_id;
@@ -111,7 +115,7 @@ function compareUser(
   member: TeamMember | undefined,
 ): readonly Difference[] {
   const shown = (service === undefined ? member?.name : readable(service.name)) ?? mirror.name;
-  const finish = ({ field, mirror: ours, service: theirs, because }: Found): Difference => ({
+  const finish = ({ field, mirror: ours, service: theirs, because }: UserDifference): Difference => ({
     resource: 'users',
     id: mirror.id,
     name: shown,

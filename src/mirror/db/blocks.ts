@@ -20,7 +20,7 @@ export interface BlocksOptions {
 const charactersPerBlock = 256 * 1024;
 
 /** A block, or its position in the file. */
-type Kept = Buffer | { readonly at: number; readonly length: number };
+type KeptBlock = Buffer | { readonly at: number; readonly length: number };
 
 /** No other process can open the file, and it disappears with this process. */
 function openUnnamed(folder: string): number {
@@ -31,14 +31,14 @@ function openUnnamed(folder: string): number {
 }
 
 export function createBlocks({ folder = tmpdir(), inMemory = 8 * 1024 * 1024 }: BlocksOptions = {}): Blocks {
-  const kept: Kept[] = [];
+  const kept: KeptBlock[] = [];
   let pending: string[] = [];
   let characters = 0;
   let bytes = 0;
   let file: number | undefined;
   /** Once the disk turned out to be full or read-only, all the rest stays in memory. */
   let isRefused = false;
-  const keep = (block: Buffer): Kept => {
+  const keep = (block: Buffer): KeptBlock => {
     if (isRefused || bytes + block.length <= inMemory) return block;
     try {
       file ??= openUnnamed(folder);
@@ -76,7 +76,7 @@ export function createBlocks({ folder = tmpdir(), inMemory = 8 * 1024 * 1024 }: 
   };
 }
 
-function readBlock(file: number | undefined, { at, length }: Exclude<Kept, Buffer>): Buffer {
+function readBlock(file: number | undefined, { at, length }: Exclude<KeptBlock, Buffer>): Buffer {
   const block = Buffer.allocUnsafe(length);
   let done = 0;
   while (file !== undefined && done < length) {

@@ -80,9 +80,9 @@ export function readConnectionUrl(text: string, environment: Environment = proce
 export function connectionOptions({ url, tls, direct, files }: ConnectionUrl) {
   // The client suits a pool that somebody else makes.
   if (tls === 'disable') return { connectionString: url, ssl: false, Client: clientOfPool };
-  const held = Object.entries(files).map(([name, path]) => [name, readFileSync(path, 'utf8')]);
+  const contents = Object.entries(files).map(([name, path]) => [name, readFileSync(path, 'utf8')]);
   // Always set, because NODE_TLS_REJECT_UNAUTHORIZED would decide otherwise.
-  const ssl = { ...Object.fromEntries(held), rejectUnauthorized: tls === 'verify-full' };
+  const ssl = { ...Object.fromEntries(contents), rejectUnauthorized: tls === 'verify-full' };
   return { connectionString: url, ssl, ...(direct ? { sslnegotiation: 'direct' as const } : {}) };
 }
 

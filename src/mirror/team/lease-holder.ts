@@ -30,7 +30,7 @@ export function inWords({ host, pid, taken_at }: Holder): string {
   return `${where}, since ${taken_at.toISOString()}`;
 }
 
-export function held(team: string, holder: Holder | undefined, isLocked: boolean): MusterdError {
+export function leaseHeld(team: string, holder: Holder | undefined, isLocked: boolean): MusterdError {
   const holderWords = holder === undefined ? 'it began a moment ago' : inWords(holder);
   const expiry = holder?.expires_at.toISOString();
   return new MusterdError('lease-held', `Another run of team "${team}" is under way: ${holderWords}`, {

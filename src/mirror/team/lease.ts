@@ -11,7 +11,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import { type Database, databaseTime, type Transaction } from '../db/database.ts';
 import { requireHome } from './known-place.ts';
-import { held, inWords, isUnbelievable, readHolder } from './lease-holder.ts';
+import { inWords, isUnbelievable, leaseHeld, readHolder } from './lease-holder.ts';
 import { isRunning, thisProcess } from '../db/process-identity.ts';
 import { wakeForEdits } from './due.ts';
 
@@ -103,7 +103,7 @@ export async function takeLeaseFor<R>(
     if (holder?.unbelievable === true) await db.transaction((tx) => shorten(tx, own));
     // It was free a moment ago: either another process was faster, or a transaction has locked its row.
     const patienceMs = isFree ? Math.max(waitMs, lockedMs) : waitMs;
-    if (performance.now() >= startMs + patienceMs) throw held(team, holder, isFree);
+    if (performance.now() >= startMs + patienceMs) throw leaseHeld(team, holder, isFree);
     if (!waits && waitMs > 0 && holder !== undefined)
       onWait?.(`another run of team "${team}": ${inWords(holder)}`);
     waits = true;

@@ -37,17 +37,17 @@ export interface ClientOptions extends Partial<HttpSettings> {
 
 function credentialsOf({ secretId, secretKey, next, apiKey }: ClientOptions): Credentials {
   if (secretId !== undefined && secretKey !== undefined) {
-    const both = { secretId, secretKey: createSecret(secretKey) };
+    const current = { secretId, secretKey: createSecret(secretKey) };
     return next === undefined
-      ? both
-      : { ...both, next: { secretId: next.secretId, secretKey: createSecret(next.secretKey) } };
+      ? current
+      : { ...current, next: { secretId: next.secretId, secretKey: createSecret(next.secretKey) } };
   }
   if (apiKey !== undefined) return { apiKey: createSecret(apiKey) };
   throw new MusterdError('configuration', 'No credentials: secretId and secretKey are not both given');
 }
 
 /** The options without those that are `undefined`, which would hide a default. */
-const given = <T extends object>(some: T = {} as T): Partial<T> =>
+const withoutUndefined = <T extends object>(some: T = {} as T): Partial<T> =>
   Object.fromEntries(Object.entries(some).filter(([, value]) => value !== undefined)) as Partial<T>;
 
 /** @throws MusterdError `configuration` for missing credentials */
@@ -68,9 +68,9 @@ export function settingsOf(options: ClientOptions, signal: AbortSignal): Service
     baseUrl,
     credentials: credentialsOf(options),
     mode: readOnly === true ? 'read-only' : 'read-write',
-    http: given(http),
-    rate: given(rate),
-    retry: given(retry),
+    http: withoutUndefined(http),
+    rate: withoutUndefined(rate),
+    retry: withoutUndefined(retry),
     clock: systemClock,
     signal,
     onEvent,
