@@ -241,16 +241,16 @@ function markdown(): string {
   return `# The interface, and where it is
 
 Made by \`UPDATE_COVERAGE=1 npx vitest run test/system/interface-coverage.test.ts\` from
-\`test/support/interface-rows.ts\`; the same test holds each line against the sources, the tests and
+\`test/support/interface-rows.ts\`; the same test compares each line with the sources, the tests and
 [openapi.json](openapi.json). Files are below \`src/\`, those of tests below \`test/\`; a title with \`%s\` is
 that of a test with many cases. The words are ours; the headings and numbers are those of the interface.
 
-Where each field and each endpoint is in the mirror, or why it is nowhere, says the second column; it is made from
-\`test/support/interface-mirror.ts\`, and held against the schema and the commands.
+The second column says where each field and each endpoint is in the mirror, or why it is nowhere. It is made from
+\`test/support/interface-mirror.ts\`, and compared with the schema and the commands.
 
-${rows.length} rows, ${fields} of them fields; for ${without} the interface shows no path. "Not shown" is what
-it says that it leaves open: there the client's column says what is done instead, and the emulator's which
-variants play it.
+${rows.length} rows, ${fields} of them fields; for ${without} the interface shows no path. "Not shown" marks what
+the interface says that it leaves open. There the client's column says what is done instead, and the emulator's column
+names the variants that play it.
 
 ${sections.map(tableOf).join('\n')}`;
 }
