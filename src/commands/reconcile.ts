@@ -40,19 +40,19 @@ export function exitCodeOf({
   outcome,
   waiting,
   refusal = null,
-  still = null,
-}: Pick<RunReport, 'outcome' | 'waiting'> & Partial<Pick<RunReport, 'refusal' | 'still'>>): ExitCode {
+  sendBlock = null,
+}: Pick<RunReport, 'outcome' | 'waiting'> & Partial<Pick<RunReport, 'refusal' | 'sendBlock'>>): ExitCode {
   if (outcome === 'refused') return refusal?.isNews === false ? exitCode.waiting : exitCode.refused;
   if (outcome !== 'complete') return exitCode.partial;
   if (refusal?.isNews === true) return exitCode.refused;
-  if (still !== null) return still === 'copy' ? exitCode.ok : exitCode.waiting;
+  if (sendBlock !== null) return sendBlock === 'copy' ? exitCode.ok : exitCode.waiting;
   return waiting > 0 ? exitCode.waiting : exitCode.ok;
 }
 
-function reportInJson({ runId, durationMs, refusal, still, ...report }: RunReport): object {
+function reportInJson({ runId, durationMs, refusal, sendBlock, ...report }: RunReport): object {
   return {
     ...report,
-    place: still ?? 'here',
+    place: sendBlock ?? 'here',
     run_id: runId,
     refused_plan: refusal?.hash ?? null,
     duration_ms: durationMs,

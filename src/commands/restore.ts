@@ -3,7 +3,7 @@ import { access, constants } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
 import { MusterdError } from '../errors.ts';
 import { plural, printable } from '../model/in-words.ts';
-import { adviceOn, placeInWords, stillOf } from '../model/place.ts';
+import { adviceOn, placeInWords, sendBlockOf } from '../model/place.ts';
 import { restoreMirror } from '../runs/dump-mirror.ts';
 import { placeInJson } from './adopt.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -36,7 +36,7 @@ export async function restoreCommand(context: Context, file: string): Promise<Ex
       else {
         const what = `${plural(restored.rows, 'row')} of ${plural(restored.tables, 'table')}`;
         printLine(context.out, `${what} restored from ${file}`);
-        if (stillOf(placing) !== undefined)
+        if (sendBlockOf(placing) !== undefined)
           printLine(context.out, printable(`${placeInWords(placing)}. ${adviceOn(placing)}`));
       }
       return exitCode.ok;

@@ -1,5 +1,5 @@
 import { printable } from '../model/in-words.ts';
-import { adviceOn, placeInWords, stillOf } from '../model/place.ts';
+import { adviceOn, placeInWords, sendBlockOf } from '../model/place.ts';
 import { explainUser } from '../runs/explain-user.ts';
 import { isLocalId } from '../runs/write-requests.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -16,7 +16,7 @@ export async function whyCommand(context: Context, userText: string): Promise<Ex
       const explanation = await explainUser(setup, context.signal, userText);
       showExplanation(context, explanation);
       const { answer, placing } = explanation;
-      if (stillOf(placing) !== undefined)
+      if (sendBlockOf(placing) !== undefined)
         printLine(context.err, printable(`Note: ${placeInWords(placing)}. ${adviceOn(placing)}`));
       if (answer.reached) return exitCode.ok;
       return answer.error.code === 'credentials' ? exitCode.credentials : exitCode.partial;

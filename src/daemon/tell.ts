@@ -27,7 +27,7 @@ import {
   teamEvents,
   type TeamStanding,
 } from '../model/notices.ts';
-import { stillOf } from '../model/place.ts';
+import { sendBlockOf } from '../model/place.ts';
 import type { GroupStatus } from '../model/run-group.ts';
 import { createBell } from './bell.ts';
 import { describeCallError } from './call-out.ts';
@@ -112,8 +112,8 @@ export function factsOf(read: TeamsNow, { team, groups }: TeamFreshness): TeamFa
   };
 }
 
-function stillSince({ placing, nowMs }: TeamsNow): TeamStanding['still'] {
-  const why = stillOf(placing);
+function sendBlockSince({ placing, nowMs }: TeamsNow): TeamStanding['sendBlock'] {
+  const why = sendBlockOf(placing);
   return why === undefined ? null : { why, sinceMs: placing.until?.getTime() ?? nowMs };
 }
 
@@ -137,7 +137,7 @@ export function stepsOf(
       waiting: sumOf(batches),
       held: sumOf(held),
       unknown: sumOf(unknown),
-      still: stillSince(read),
+      sendBlock: sendBlockSince(read),
     });
     return teamEvents.flatMap((event) => {
       const before = read.told.find((told) => told.team === team && told.event === event)?.notice;

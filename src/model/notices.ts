@@ -2,7 +2,7 @@
  * Decides which notices people get, and when: once, and not at each run. `eventsOf` finds the events of a team, and
  * `nextNotice` compares them with the earlier notices.
  */
-import type { Still } from './place.ts';
+import type { SendBlock } from './place.ts';
 import type { RunGroup } from './run-group.ts';
 
 /** States of a team that last until somebody or something ends them. */
@@ -44,7 +44,7 @@ export interface TeamStanding {
   /** Messages of which nobody knows whether the service has them. */
   readonly unknown: Backlog | null;
   /** The reason why nothing is sent, and since when. */
-  readonly still: { readonly why: Still; readonly sinceMs: number } | null;
+  readonly sendBlock: { readonly why: SendBlock; readonly sinceMs: number } | null;
 }
 
 /** An event stands, is over, or is `covered`: another event explains it, and nobody can tell whether it is over. */
@@ -82,14 +82,14 @@ const groupState = (groups: readonly GroupStanding[]): EventState => ({
  * | somewhere else   | stands    | covered                                   |
  */
 export function eventsOf(standing: TeamStanding): Readonly<Record<TeamEvent, EventState>> {
-  const { groups, refusedSinceMs, waiting, held, unknown, still } = standing;
+  const { groups, refusedSinceMs, waiting, held, unknown, sendBlock } = standing;
   const stale = groups.filter(({ fresh }) => !fresh);
   const failing = stale.filter(hasFailed);
   const others = {
-    'batch-waits': still === null ? (waiting ?? 'over') : 'covered',
-    'fields-held': still === null ? (held ?? 'over') : 'covered',
-    'message-unknown': still === null ? (unknown ?? 'over') : 'covered',
-    elsewhere: still?.why === 'elsewhere' ? { count: 1, sinceMs: still.sinceMs } : 'over',
+    'batch-waits': sendBlock === null ? (waiting ?? 'over') : 'covered',
+    'fields-held': sendBlock === null ? (held ?? 'over') : 'covered',
+    'message-unknown': sendBlock === null ? (unknown ?? 'over') : 'covered',
+    elsewhere: sendBlock?.why === 'elsewhere' ? { count: 1, sinceMs: sendBlock.sinceMs } : 'over',
   } as const;
   if (refusedSinceMs !== null) {
     const refused = { count: 1, sinceMs: refusedSinceMs };

@@ -36,8 +36,8 @@ interface PlaceOnRecord {
 export type KnownPlace = PlaceOnRecord & { readonly kind: 'home' | 'copy' };
 
 /** The reason why nothing is sent. */
-export type Still = 'elsewhere' | 'copy';
-export type PlaceVerdict = 'here' | 'unrecorded' | Still;
+export type SendBlock = 'elsewhere' | 'copy';
+export type PlaceVerdict = 'here' | 'unrecorded' | SendBlock;
 
 /** The recorded place and the present one. */
 export interface Placing {
@@ -84,7 +84,7 @@ export function judgePlace(known: KnownPlace | null, here: PresentPlace): PlaceV
 }
 
 /** The reason why nothing is sent; `undefined` if things are sent. */
-export const stillOf = ({ verdict }: Pick<Placing, 'verdict'>): Still | undefined =>
+export const sendBlockOf = ({ verdict }: Pick<Placing, 'verdict'>): SendBlock | undefined =>
   verdict === 'elsewhere' || verdict === 'copy' ? verdict : undefined;
 
 /** `a, b or c` */

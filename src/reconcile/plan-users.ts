@@ -4,7 +4,7 @@ import type { AbsentRow } from '../model/absence.ts';
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import { inTurns } from '../model/in-turns.ts';
-import type { Still } from '../model/place.ts';
+import type { SendBlock } from '../model/place.ts';
 import type { Concern, RoleNames } from '../model/plan.ts';
 import type { UsersToCompare } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
@@ -31,7 +31,7 @@ export interface RunContext {
   readonly notes: RunNotes;
   readonly monotonicMs: () => number;
   /** The reason why nothing may be sent; absent if it may. */
-  readonly still?: Still | undefined;
+  readonly sendBlock?: SendBlock | undefined;
   /** Set if a run of the last minute has read the team and compared it with the mirror. It may have counted the users. */
   readonly recalled?: { readonly population: number | undefined } | undefined;
 }

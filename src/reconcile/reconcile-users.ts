@@ -99,12 +99,12 @@ async function planBegun(
 
 /** Stores and reports what the guard holds. @returns whether the run ends here */
 async function stopsAtGuard(
-  { mirror, notes, still }: WritingContext,
+  { mirror, notes, sendBlock }: WritingContext,
   { plans, verdict }: UsersPlan,
 ): Promise<boolean> {
   const { refused, reviewed, waiting, batches, isNews, writes, postponed } = verdict;
   // If nothing may be sent, the batches wait like everything else, and there is no reason to stop.
-  const isStopped = verdict.stopped && still === undefined;
+  const isStopped = verdict.stopped && sendBlock === undefined;
   if (isNews || writes.holds.length + writes.lacking.length + writes.ended.length > 0)
     await mirror.applyStopped(writes);
   if (refused.length + reviewed.length > 0)
@@ -115,7 +115,7 @@ async function stopsAtGuard(
       isReview: refused.length === 0,
       users: countUsers(waiting),
       stopped: isStopped,
-      isNews: isNews && still === undefined,
+      isNews: isNews && sendBlock === undefined,
       what: 'pushes',
     });
   notePostponed(postponed, notes);

@@ -93,8 +93,8 @@ export async function runPlan(db: Database, config: Config, watch: Watch): Promi
     const seconds = Math.ceil((planned.cost.requests * periodMs) / 1_000);
     const cost = { ...planned.cost, seconds, perMinute: perMinute * share };
     // In a copy nothing waits for anybody.
-    const before = context.still === 'copy' ? [] : await readWaitingFields(db.kysely, team.id);
-    const held = context.still === 'copy' ? 0 : countHeld(planned.users.plans, before);
+    const before = context.sendBlock === 'copy' ? [] : await readWaitingFields(db.kysely, team.id);
+    const held = context.sendBlock === 'copy' ? 0 : countHeld(planned.users.plans, before);
     return { team, ...planned, notes: context.notes, held, cost };
   });
 }

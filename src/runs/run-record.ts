@@ -8,7 +8,7 @@ import { type Learned, writeLearned } from '../mirror/team/learned.ts';
 import type { Lease } from '../mirror/team/lease.ts';
 import { type FinishedRun, finishRun, type EndpointCount } from '../mirror/runs/runs.ts';
 import type { Id } from '../model/id.ts';
-import type { Still } from '../model/place.ts';
+import type { SendBlock } from '../model/place.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import type { TeamHead } from '../model/team.ts';
 import type { RunNotes } from '../reconcile/run-notes.ts';
@@ -71,7 +71,7 @@ export interface RunReport {
   readonly requests: number;
   readonly durationMs: number;
   /** Why nothing was sent, or `null` if something could be. */
-  readonly still: Still | null;
+  readonly sendBlock: SendBlock | null;
 }
 
 export interface BegunRun {
@@ -136,7 +136,7 @@ export function createRecord({
   };
   return {
     onServiceEvent: endpointCounts.onServiceEvent,
-    end: async ({ id, name }: TeamHead, still?: Still): Promise<RunReport> => {
+    end: async ({ id, name }: TeamHead, sendBlock?: SendBlock): Promise<RunReport> => {
       const { refusal, warnings } = notes;
       const outcome = outcomeOf(notes);
       const departures = refusal?.what === 'departures' ? refusal.users : 0;
@@ -145,7 +145,7 @@ export function createRecord({
         departures,
         atLeast: refusal === null ? 0 : 1,
       });
-      return { team: { id, name }, runId, groups, warnings, refusal, still: still ?? null, ...ended };
+      return { team: { id, name }, runId, groups, warnings, refusal, sendBlock: sendBlock ?? null, ...ended };
     },
     endEarly: async (error: unknown) => {
       log.error({ err: error }, 'run failed');

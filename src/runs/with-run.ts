@@ -13,7 +13,7 @@ import { checkTeam, pinTeam } from '../mirror/team/pinned-teams.ts';
 import { learnedOfRate } from '../mirror/team/rate-limits.ts';
 import { toTeamHead } from '../mirror/team/read-rest.ts';
 import { beginRun, noteTeam } from '../mirror/runs/runs.ts';
-import { adviceOn, placeInWords, type Still, stillOf } from '../model/place.ts';
+import { adviceOn, placeInWords, type SendBlock, sendBlockOf } from '../model/place.ts';
 import type { RunGroup } from '../model/run-group.ts';
 import { asAnswer, type Team, type TeamAnswer } from '../model/team.ts';
 import type { WritingContext } from '../reconcile/apply-users.ts';
@@ -99,18 +99,18 @@ function createLoggedNotes(log: Log, onEvent: Watch['onEvent']): RunNotes {
  * @returns the same as a word, or `undefined` if something may be sent
  * @throws MusterdError `copy` if a person ordered the run
  */
-async function noteStill(
+async function noteSendBlock(
   db: Database,
   kind: RunKind,
   known: KnownTeam,
   notes: RunNotes,
-): Promise<Still | undefined> {
+): Promise<SendBlock | undefined> {
   const placing = await notePlace(db, placingOf(known.place, db));
-  const still = stillOf(placing);
-  if (still === undefined) return undefined;
+  const sendBlock = sendBlockOf(placing);
+  if (sendBlock === undefined) return undefined;
   if (isDecision(kind)) throw notHome(placing);
   notes.warn(`${placeInWords(placing)}. ${adviceOn(placing)}`);
-  return still;
+  return sendBlock;
 }
 
 /**
@@ -166,8 +166,8 @@ async function runUnderLease<Result>(
   const learned = () => [...newsOf(known, learnedOf(config, service)), ...(mirror?.learned() ?? [])];
   const record = createRecord({ config, begun, groups, log, notes, learned });
   try {
-    const still = await noteStill(db, kind, known, notes);
-    service = createService(config, still === undefined ? mode : 'read-only', {
+    const sendBlock = await noteSendBlock(db, kind, known, notes);
+    service = createService(config, sendBlock === undefined ? mode : 'read-only', {
       signal: watch.signal,
       connections: watch.connections,
       pace: await sharePace(db, config, known),
@@ -196,12 +196,22 @@ async function runUnderLease<Result>(
       });
     };
     const keepPopulation = (users: number) => watch.teamMemory?.keepPopulation(users);
-    const places = { runId, service, mirror, notes, monotonicMs, recalled, keepTeam, keepPopulation, still };
+    const places = {
+      runId,
+      service,
+      mirror,
+      notes,
+      monotonicMs,
+      recalled,
+      keepTeam,
+      keepPopulation,
+      sendBlock,
+    };
     const run = () => work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
     // A run of a large team holds and writes everybody at once. What lives for a moment must not double the memory.
     const isLarge = known.teamId === null && (await team.readTeam()).members.length > manyMembers;
     const result = await (isLarge ? withSmallNursery(run) : run());
-    return { report: await record.end(team.head, still), result };
+    return { report: await record.end(team.head, sendBlock), result };
   } catch (error) {
     await record.endEarly(error);
     throw error;
@@ -236,9 +246,12 @@ export async function withReading<Result>(
     if (known.teamId !== team.id) await checkTeam(db.kysely, config.team, team.id);
     const mirror = createMirrorReader(db, team.id, known);
     const placing = placingOf(known.place, db);
-    const still = stillOf(placing);
-    if (still !== undefined) notes.warn(`${placeInWords(placing)}. ${adviceOn(placing)}`);
-    return await work({ service, mirror, notes, still, monotonicMs: () => systemClock.monotonicMs() }, team);
+    const sendBlock = sendBlockOf(placing);
+    if (sendBlock !== undefined) notes.warn(`${placeInWords(placing)}. ${adviceOn(placing)}`);
+    return await work(
+      { service, mirror, notes, sendBlock, monotonicMs: () => systemClock.monotonicMs() },
+      team,
+    );
   } finally {
     await service.close();
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { placeToNote } from '../../src/mirror/team/known-place.ts';
-import { type PresentPlace, type KnownPlace, type PlaceVerdict, stillOf } from '../../src/model/place.ts';
+import { type PresentPlace, type KnownPlace, type PlaceVerdict, sendBlockOf } from '../../src/model/place.ts';
 
 const now = new Date('2026-03-11T02:10:00.000Z');
 const until = new Date('2026-03-10T02:10:00.000Z');
@@ -75,6 +75,6 @@ it.each([
   ['unrecorded', undefined],
   ['elsewhere', 'elsewhere'],
   ['copy', 'copy'],
-] as const)('%s: nothing is sent because of %s', (verdict, still) => {
-  expect(stillOf({ verdict })).toBe(still);
+] as const)('%s: nothing is sent because of %s', (verdict, sendBlock) => {
+  expect(sendBlockOf({ verdict })).toBe(sendBlock);
 });

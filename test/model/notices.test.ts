@@ -26,7 +26,7 @@ const quiet: TeamStanding = {
   waiting: null,
   held: null,
   unknown: null,
-  still: null,
+  sendBlock: null,
 };
 
 const inWord = (state: EventState) => (typeof state === 'string' ? state : 'stands');
@@ -74,8 +74,15 @@ describe('what there is to tell of a team', () => {
     ['somewhere else', 'elsewhere', 'stands', 'covered'],
   ] as const)('asks nobody to decide where nothing is sent: %s', (_, why, elsewhere, piles) => {
     const pile = { count: 2, sinceMs: 4 };
-    const still = why === null ? null : { why, sinceMs: 3 };
-    const events = eventsOf({ ...quiet, groups: [failing], waiting: pile, held: pile, unknown: pile, still });
+    const sendBlock = why === null ? null : { why, sinceMs: 3 };
+    const events = eventsOf({
+      ...quiet,
+      groups: [failing],
+      waiting: pile,
+      held: pile,
+      unknown: pile,
+      sendBlock,
+    });
     expect(inWord(events.elsewhere)).toBe(elsewhere);
     expect([events['batch-waits'], events['fields-held'], events['message-unknown']].map(inWord)).toEqual([
       piles,

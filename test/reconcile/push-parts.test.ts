@@ -36,7 +36,10 @@ function createParts(users: number) {
   for (const intent of intents) mirror.intents.set(intent.userId, intent);
   const notes = createRunNotes(() => undefined);
   const places = {
-    ...createPushContext({ service, mirror, notes, monotonicMs: () => 0, still: undefined }, { members: [] }),
+    ...createPushContext(
+      { service, mirror, notes, monotonicMs: () => 0, sendBlock: undefined },
+      { members: [] },
+    ),
     sendByMs: 0,
   };
   return { ids, service, mirror, intents, notes, places };

@@ -3,7 +3,7 @@ import { MusterdError } from '../../src/errors.ts';
 import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
 import type { Id } from '../../src/model/id.ts';
 import { splitName } from '../../src/model/name.ts';
-import type { Still } from '../../src/model/place.ts';
+import type { SendBlock } from '../../src/model/place.ts';
 import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
 import { type Hold, isPush, pushOf } from '../../src/model/user-plan.ts';
 import { readLessons } from '../../src/reconcile/push/batches.ts';
@@ -51,12 +51,12 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
   const run = async ({
     readAgoMs,
     approved = new Map(),
-    still,
+    sendBlock,
   }: {
     readonly readAgoMs?: number;
     readonly approved?: ReadonlyMap<Id, readonly Field[]>;
     /** Why nothing may be sent. */
-    readonly still?: Still;
+    readonly sendBlock?: SendBlock;
   } = {}) => {
     const events: RunEvent[] = [];
     const notes = createRunNotes((event) => events.push(event));
@@ -65,7 +65,7 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
       return clock.now;
     };
     const places = {
-      ...createPushContext({ service, mirror, notes, monotonicMs, still }, { members: [] }),
+      ...createPushContext({ service, mirror, notes, monotonicMs, sendBlock }, { members: [] }),
       users: new Map(service.held),
       approved,
     };
@@ -1587,11 +1587,11 @@ describe('a push that nobody answered', () => {
   });
 });
 
-describe.each(['copy', 'elsewhere'] as const)('where nothing may be sent (%s)', (still) => {
+describe.each(['copy', 'elsewhere'] as const)('where nothing may be sent (%s)', (sendBlock) => {
   it('no edit leaves, nor is it written down', async () => {
     const { service, mirror, run, show } = createStage();
     mirror.edit(1n, { email: robin.email });
-    await run({ still });
+    await run({ sendBlock });
     expect(service.updates).toEqual([]);
     expect(show(1n)).toMatchObject({ open: undefined, row: { email: robin.email } });
   });
@@ -1605,7 +1605,7 @@ describe.each(['copy', 'elsewhere'] as const)('where nothing may be sent (%s)', 
       if (!hasLeft) service.beforeDispatch = () => Promise.reject(new Error('the process ends'));
       await run();
       mirror.age(600_000);
-      await run({ still });
+      await run({ sendBlock });
       expect(show(1n).open).toEqual({ email: robin.email });
     },
   );
@@ -1617,7 +1617,7 @@ describe.each(['copy', 'elsewhere'] as const)('where nothing may be sent (%s)', 
     await run();
     service.held.set(1n, makeUser(1n, { email: taken.email }));
     mirror.age(600_000);
-    await run({ still });
+    await run({ sendBlock });
     expect(show(1n).open).toEqual({ email: robin.email, phone: robin.phone });
   });
 
@@ -1627,7 +1627,7 @@ describe.each(['copy', 'elsewhere'] as const)('where nothing may be sent (%s)', 
     service.fault = () => ({ kind: 'lost', applied: false });
     await run();
     service.held.set(1n, makeUser(1n, { email: taken.email }));
-    const { events } = await run({ still });
+    const { events } = await run({ sendBlock });
     expect(events).toEqual([{ kind: 'step', step: 'open pushes' }]);
     expect(show(1n)).toMatchObject({ open: undefined, base: { email: taken.email } });
   });

@@ -83,7 +83,7 @@ describe('while the demo goes on', () => {
     waiting: 0,
     requests: 2,
     durationMs: 9,
-    still: null,
+    sendBlock: null,
   };
   const batch = {
     hash: 'e006',

@@ -170,7 +170,7 @@ describe('a mirror with a standby', () => {
     await standby.sql(`update mirror.users set email = 'promoted@example.com' where id = ${users[4]}`);
     expect(await reconcile(standby)).toMatchObject({
       outcome: 'complete',
-      still: null,
+      sendBlock: null,
       counts: { pushed: 1 },
     });
     expect(emulator.team.user(users[4] ?? 0).email).toBe('promoted@example.com');

@@ -11,7 +11,7 @@ import {
   type KnownPlace,
   placeInWords,
   type Placing,
-  stillOf,
+  sendBlockOf,
 } from '../../model/place.ts';
 import type { Database, Queryable, Transaction } from '../db/database.ts';
 
@@ -149,7 +149,7 @@ export const notHome = (placing: Placing): MusterdError =>
 /** Has to be called before anything is sent, or decided about. @throws MusterdError `copy` */
 export async function requireHome(db: Pick<Database, 'address' | 'kysely'>): Promise<void> {
   const placing = await readPlacing(db);
-  if (stillOf(placing) !== undefined) throw notHome(placing);
+  if (sendBlockOf(placing) !== undefined) throw notHome(placing);
 }
 
 /** The placing as far as the database alone can tell, because whoever only reads may reach it by any name. */

@@ -1,6 +1,6 @@
 /** The banner over every view when nothing is sent: this is a copy, or no daemon runs. It says what to do about it. */
 import { isUp, lastSign } from '../../model/daemons.ts';
-import { type KnownPlace, type Placing, stillOf } from '../../model/place.ts';
+import { type KnownPlace, type Placing, sendBlockOf } from '../../model/place.ts';
 import { commandBox } from './components.ts';
 import { type Html, html, none } from './html.ts';
 import { icon } from './pills.ts';
@@ -72,7 +72,7 @@ function stoppedBanner(context: PageContext): Html {
 
 /** `One daemon, process 812 on mirror-1, up for 19 days` */
 export function daemonsUp({ daemons, now }: PageContext): Html {
-  const up = daemons.filter((one) => isUp(one, now));
+  const up = daemons.filter((daemon) => isUp(daemon, now));
   const [daemon, ...others] = new Map(up.map((each) => [`${each.pid} ${each.host}`, each])).values();
   if (daemon === undefined) return none;
   if (others.length > 0) return html`${count(others.length + 1)} daemons`;
@@ -82,9 +82,9 @@ export function daemonsUp({ daemons, now }: PageContext): Html {
 /** Shows the gravest banner alone. */
 export function banner(context: PageContext): Html {
   const { placing } = context;
-  const still = stillOf(placing);
-  if (still === undefined) return stoppedBanner(context);
-  return still === 'copy' && placing.known !== null
+  const sendBlock = sendBlockOf(placing);
+  if (sendBlock === undefined) return stoppedBanner(context);
+  return sendBlock === 'copy' && placing.known !== null
     ? declaredCopy(context, placing.known)
     : unsaid(context, placing);
 }
@@ -93,7 +93,7 @@ export function banner(context: PageContext): Html {
 export const hasBanner = (context: PageContext): boolean => isCopy(context) || context.stopped.size > 0;
 
 /** Whether this is a copy, which is said beside the team, and in the browser's tab. */
-export const isCopy = ({ placing }: PageContext): boolean => stillOf(placing) !== undefined;
+export const isCopy = ({ placing }: PageContext): boolean => sendBlockOf(placing) !== undefined;
 
 /** The reason why nothing can be decided here, below the title of what waits. */
 export const nothingDecided =

@@ -5,7 +5,7 @@ import { createRowWriter } from '../../files/write-rows.ts';
 import type { Database } from '../../mirror/db/database.ts';
 import { ofDatabase } from '../../mirror/team/known-place.ts';
 import { type PageFrame, type PageReader, readPageFrame, readPulse } from '../read/page-reader.ts';
-import { stillOf } from '../../model/place.ts';
+import { sendBlockOf } from '../../model/place.ts';
 import { readAssets } from '../assets.ts';
 import { layout } from '../render/layout.ts';
 import { sorryPage } from '../render/sorry.ts';
@@ -74,7 +74,7 @@ function contextOf(
   const placeOf = (team: string) => (byTeam.has(team) ? order.indexOf(team) : order.length);
   // A page without a daemon sends nothing, and people reach it by any address.
   const placing = decide === null ? ofDatabase(found) : found;
-  const mayDecide = decide !== null && stillOf(placing) === undefined;
+  const mayDecide = decide !== null && sendBlockOf(placing) === undefined;
   return {
     path,
     params,

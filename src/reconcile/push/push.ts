@@ -200,7 +200,7 @@ function gravestOf(failures: readonly unknown[]): unknown {
 }
 
 /**
- * Pushes all edits, unless nothing may be sent (`still`). Stops at once if the service refuses us; refused fields are
+ * Pushes all edits, unless nothing may be sent (`sendBlock`). Stops at once if the service refuses us; refused fields are
  * held and do not affect others. Sends one batch at a time until one was accepted at the first attempt, and after an
  * update without an answer; otherwise several in parallel. Each user is in one batch.
  */
@@ -210,7 +210,7 @@ export async function pushEdits(
   plans: readonly UserPlan[],
 ): Promise<void> {
   const { notes, breaker } = places;
-  if (places.still !== undefined) return;
+  if (places.sendBlock !== undefined) return;
   let batches = await arrange(places, settings, plans);
   let done = 0;
   let wasTaken = false;

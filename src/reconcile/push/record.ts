@@ -5,7 +5,7 @@ import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import type { RoleNames } from '../../model/plan.ts';
 import type { Intent, PushTries } from '../../model/intent.ts';
-import type { Still } from '../../model/place.ts';
+import type { SendBlock } from '../../model/place.ts';
 import type { Team } from '../../model/team.ts';
 import type { ServiceUser } from '../../model/user.ts';
 import type { Policy } from '../merge/merge-field.ts';
@@ -37,7 +37,7 @@ export interface PushContext {
   /** The fields that a person approved or resolved, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
   /** The reason why nothing may be sent; absent if it may. */
-  readonly still?: Still | undefined;
+  readonly sendBlock?: SendBlock | undefined;
   readonly monotonicMs: () => number;
   /** The latest time, by that clock, at which the prepared updates may leave. */
   readonly sendByMs: number;
@@ -58,8 +58,8 @@ export function createPushContext(
     mirror,
     notes,
     monotonicMs,
-    still,
-  }: Pick<PushContext, 'service' | 'mirror' | 'notes' | 'monotonicMs' | 'still'>,
+    sendBlock,
+  }: Pick<PushContext, 'service' | 'mirror' | 'notes' | 'monotonicMs' | 'sendBlock'>,
   team: Pick<Team, 'members'>,
 ): PushContext {
   return {
@@ -67,7 +67,7 @@ export function createPushContext(
     mirror,
     notes,
     monotonicMs,
-    still,
+    sendBlock,
     members: membersOf(team),
     roles: new Map(),
     users: new Map(),

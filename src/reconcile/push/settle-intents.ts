@@ -16,9 +16,9 @@ const isConfirmed = ({ outcomes }: AnsweredIntent): boolean =>
  * shows is confirmed, and the rest stays open.
  */
 export async function settleIntents(places: PushContext, settings: PushSettings): Promise<void> {
-  const { mirror, notes, still } = places;
+  const { mirror, notes, sendBlock } = places;
   const intents = await mirror.readIntents();
-  const mayHaveLeft = (intent: Intent) => intent.hasLeft || still !== undefined;
+  const mayHaveLeft = (intent: Intent) => intent.hasLeft || sendBlock !== undefined;
   await record(places, settings, intents.filter((intent) => !mayHaveLeft(intent)).map(neverLeft));
   const left = intents.filter(mayHaveLeft);
   for (const batch of chunks(left, 100)) {
@@ -29,6 +29,6 @@ export async function settleIntents(places: PushContext, settings: PushSettings)
       return { intent, seen: user, outcomes, requestId: null };
     });
     notes.event({ kind: 'step', step: 'open pushes' });
-    await record(places, settings, still === undefined ? answers : answers.filter(isConfirmed));
+    await record(places, settings, sendBlock === undefined ? answers : answers.filter(isConfirmed));
   }
 }

@@ -208,8 +208,8 @@ export async function reconcileRequests(
   quietPeriodMs: number,
   readsAgain: boolean,
 ): Promise<void> {
-  const { mirror, notes, service, still } = places;
-  if (still !== undefined) return;
+  const { mirror, notes, service, sendBlock } = places;
+  if (sendBlock !== undefined) return;
   if (!(await mirror.requests.areThere())) return;
   await mirror.requests.passTime();
   if (readsAgain) await readAgain(places);

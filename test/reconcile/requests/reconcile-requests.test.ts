@@ -36,13 +36,13 @@ const insert = `insert into mirror.scheduled_messages (team_id, local_id, inbox_
 /** One run, in which the next writes go so. @returns why it is partial */
 async function run(
   next: readonly PlayedFault[] = [],
-  still?: 'copy',
+  sendBlock?: 'copy',
   schedule: 'unattended' | false = 'unattended',
 ): Promise<readonly string[]> {
   faults = [...next];
   const notes = createRunNotes();
   const mirror = { requests: world.requests, requireLease: () => undefined };
-  const places = { runId: 7n, service: played.service, mirror, notes, still };
+  const places = { runId: 7n, service: played.service, mirror, notes, sendBlock };
   await reconcileRequests(places as never, { ...write, schedule }, 600_000, false).catch((error: unknown) => {
     if (!(error instanceof Killed)) throw error;
   });
