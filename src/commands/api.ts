@@ -45,7 +45,7 @@ export async function apiCommand(
     if (options.include === true) {
       printLine(context.out, `HTTP ${reply.status}`);
       for (const [name, value] of Object.entries(reply.headers)) {
-        for (const one of [value].flat()) printLine(context.out, printable(`${name}: ${String(one)}`));
+        for (const text of [value].flat()) printLine(context.out, printable(`${name}: ${String(text)}`));
       }
       printLine(context.out, '');
     }

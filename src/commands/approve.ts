@@ -103,7 +103,7 @@ function showBatch(
   verb: 'approve' | 'reject',
   revert = false,
 ): ExitCode {
-  const withOutcome = (outcome: string) => fields.filter((one) => one.outcome === outcome);
+  const withOutcome = (outcome: string) => fields.filter((row) => row.outcome === outcome);
   const sizeOf = (outcome: string) => ({
     users: new Set(withOutcome(outcome).flatMap(({ user_id }) => user_id ?? [])).size,
     requests: withOutcome(outcome).filter(({ field }) => isRequestKind(field)).length,
@@ -115,7 +115,7 @@ function showBatch(
   const approved = sizes.approved.users + sizes.approved.requests;
   const rejected = sizes.rejected.users + sizes.rejected.requests;
   const left = fields.filter(({ outcome }) => outcome in staying);
-  const code = fields.some((one) => isWaiting(one, verb)) ? exitCode.waiting : exitCode.ok;
+  const code = fields.some((row) => isWaiting(row, verb)) ? exitCode.waiting : exitCode.ok;
   if (context.json) {
     const batches = now.map(({ hash, users, requests }) => ({ batch: hash, users, requests }));
     const held = withOutcome('asked').length;
@@ -155,12 +155,12 @@ function showBatch(
         ? 'The mirror is set back to the values that both sides last agreed on.'
         : 'They stay in the mirror, and are not sent for as long as these edits last.',
     );
-  if (left.some((one) => isWaiting(one, 'approve')))
+  if (left.some((row) => isWaiting(row, 'approve')))
     printLine(
       context.out,
       now.length === 0
         ? 'No batch waits now: "musterd held" shows what does.'
-        : `What waits now: ${now.map((one) => `${sizeInWords(one)} in ${one.hash}`).join(', ')}.`,
+        : `What waits now: ${now.map((other) => `${sizeInWords(other)} in ${other.hash}`).join(', ')}.`,
     );
   return code;
 }

@@ -18,7 +18,7 @@ export interface ExportOptions {
 }
 
 function readWhat(text: string): string {
-  const what = exportable.find((one) => one === text);
+  const what = exportable.find((name) => name === text);
   if (what !== undefined) return what;
   throw new MusterdError('usage', `"${text}" cannot be exported`, {
     hint: `Give one of ${exportable.join(', ')}.`,

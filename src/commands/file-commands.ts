@@ -33,7 +33,7 @@ export function readPlanOptions(options: PlanOptions): PlanOptions {
     throw new MusterdError('usage', '--out is for the plan of a run, and --from for that of an import', {
       hint: 'To do what --from shows: musterd import <file> --expect <hash>',
     });
-  const stray = fileOptions.find((one) => options[one] !== undefined);
+  const stray = fileOptions.find((option) => options[option] !== undefined);
   if (from === undefined && stray !== undefined)
     throw new MusterdError('usage', 'These options say how a file is read, but no file is given', {
       hint: 'Name it: --from roster.yaml',

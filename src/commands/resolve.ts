@@ -101,7 +101,7 @@ async function resolveTogether(
         })),
       });
     else
-      for (const one of resolved) printLine(context.out, printable(`${inWords(one)}${numbered(decision)}`));
+      for (const row of resolved) printLine(context.out, printable(`${inWords(row)}${numbered(decision)}`));
     return exitCode.ok;
   });
 }

@@ -87,7 +87,8 @@ export function printRequests(
 ): void {
   if (requests.length === 0) return;
   printTable(context, head, requests.map(cellsOf));
-  for (const line of new Set(requests.flatMap((one) => askedOf(one) ?? []))) printLine(context.out, line);
+  for (const line of new Set(requests.flatMap((request) => askedOf(request) ?? [])))
+    printLine(context.out, line);
 }
 
 export function printRequestsInMarkdown({ out }: Context, requests: readonly ShownRequest[]): void {
@@ -150,14 +151,14 @@ export function showRequest(
     printTable(
       context,
       ['when', 'kind', 'outcome', 'by', 'why', 'run', 'request'],
-      moves.map((one) => [
-        showTime(one.opened_at),
-        one.kind,
-        one.outcome,
-        one.decided_by,
-        one.decided_why,
-        one.run_id,
-        one.request_id,
+      moves.map((move) => [
+        showTime(move.opened_at),
+        move.kind,
+        move.outcome,
+        move.decided_by,
+        move.decided_why,
+        move.run_id,
+        move.request_id,
       ]),
     );
   line('next', nextOf(request));

@@ -24,7 +24,7 @@ function readAnswerFormat({ format, json }: SqlOptions): AnswerFormat {
   if (json === true && format !== undefined && format !== 'json')
     throw new MusterdError('usage', `--json and --format ${format} do not go together`);
   const answerFormat = json === true ? 'json' : (format ?? 'table');
-  const found = answerFormats.find((one) => one === answerFormat);
+  const found = answerFormats.find((name) => name === answerFormat);
   if (found !== undefined) return found;
   throw new MusterdError('usage', `--format "${answerFormat}": use one of ${answerFormats.join(', ')}`);
 }

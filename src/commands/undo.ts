@@ -108,7 +108,7 @@ function printPlan(
   applied: boolean,
 ): void {
   const rows = [
-    ...undecided.map((one) => [...Object.values(fieldOf(one)).toSpliced(2, 0, 'undecided'), '', '', '']),
+    ...undecided.map((row) => [...Object.values(fieldOf(row)).toSpliced(2, 0, 'undecided'), '', '', '']),
     ...changes.map(({ userId, name, field, from, to }) => [
       userId,
       name,

@@ -58,7 +58,9 @@ function print(context: Context, comparison: Comparison): void {
   const { team, equal, compared, unresolved, differences, oneSided, duplicates, unread, isRunning } =
     comparison;
   const line = (text: string) => printLine(context.out, printable(text));
-  const listed = listedResources.map((one) => plural(compared[one.name] ?? 0, one.noun, inPlural(one)));
+  const listed = listedResources.map((resource) =>
+    plural(compared[resource.name] ?? 0, resource.noun, inPlural(resource)),
+  );
   const messages = compared['messages'] ?? 0;
   line(
     `Team ${team.id}${team.name === null ? '' : ` "${team.name}"`}: compared ${[plural(compared['users'] ?? 0, 'user'), ...listed, ...(messages === 0 ? [] : [plural(messages, 'scheduled message')])].join(', ')}`,

@@ -43,7 +43,7 @@ function withAddress({ known, here }: Placing, now: Date): KnownPlace | null {
       'The folder of an embedded server is not another address of the one on record, but a copy of it',
       'If the mirror has moved here: musterd adopt --reason …, and stop the other one.',
     );
-  if (known.addresses.some((one) => isSameAddress(one, here.address))) return null;
+  if (known.addresses.some((address) => isSameAddress(address, here.address))) return null;
   const { left: _, ...rest } = known;
   return { ...rest, addresses: [...known.addresses, here.address] };
 }

@@ -135,8 +135,8 @@ async function send(
   );
   const plans = users.plans
     .map((plan) =>
-      mapPushes(plan, (field, one) =>
-        passing.get(plan.id)?.includes(field) === true ? one : { kind: 'wait' },
+      mapPushes(plan, (field, push) =>
+        passing.get(plan.id)?.includes(field) === true ? push : { kind: 'wait' },
       ),
     )
     .filter(isPush);

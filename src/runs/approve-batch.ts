@@ -62,13 +62,13 @@ export interface BatchDecision extends Omit<Choice, 'only' | 'edits'> {
 async function requireWaiting({ config, mirror: { db } }: Setup, hash: string, isKnown = false) {
   await requireSchema(db);
   const teamId = await readTeamId(db.kysely, config.team);
-  const batches = teamId === null ? [] : (await readBatches(db.kysely, teamId)).map((one) => one.hash);
+  const batches = teamId === null ? [] : (await readBatches(db.kysely, teamId)).map((row) => row.hash);
   const absences = teamId === null ? [] : await readWaitingAbsences(db.kysely, teamId);
-  const absence = absences.find((one) => one.hash === hash);
+  const absence = absences.find((row) => row.hash === hash);
   if (teamId !== null && (absence !== undefined || batches.includes(hash))) return { teamId, absence };
   if (teamId !== null && isKnown && (await readBatchFields(db.kysely, teamId, hash)).length > 0)
     return { teamId, absence };
-  const waiting = [...batches, ...absences.map((one) => one.hash)];
+  const waiting = [...batches, ...absences.map((row) => row.hash)];
   const hint =
     waiting.length === 0
       ? 'Nothing waits. "musterd plan" shows what would move now.'
@@ -111,16 +111,16 @@ async function requireNamed(setup: Setup, teamId: Id, named: string | Id): Promi
 /** The edits of the batch that are meant by one name. @throws MusterdError `usage` if there are none */
 function editsOf(fields: readonly BatchField[], batch: string, named: NamedEdits): readonly Id[] {
   if ('localId' in named) {
-    const edits = fields.flatMap((one) => (one.localId === named.localId ? (one.edit ?? []) : []));
+    const edits = fields.flatMap((row) => (row.localId === named.localId ? (row.edit ?? []) : []));
     if (edits.length > 0) return edits;
     throw new MusterdError('usage', `There is no request ${named.localId} in batch ${batch}`);
   }
   const { id, field } = named;
   const ofUser = fields.filter(({ userId, edit }) => userId === id && edit !== null);
-  const meant = ofUser.filter((one) => field === undefined || one.field === field);
+  const meant = ofUser.filter((row) => field === undefined || row.field === field);
   if (meant.length > 0) return meant.flatMap(({ edit }) => (edit === null ? [] : [edit]));
   if (ofUser.length === 0) throw new MusterdError('usage', `User ${id} is not in batch ${batch}`);
-  const others = ofUser.map((one) => one.field).join(', ');
+  const others = ofUser.map((row) => row.field).join(', ');
   throw new MusterdError('usage', `The ${field} of user ${id} is not in batch ${batch}`, {
     hint: `The batch has these fields of the user: ${others}.`,
   });
@@ -137,10 +137,10 @@ async function requireChosen(
   if (resource !== undefined) return { only: await requireRows(setup, teamId, only, resource), edits };
   const named: NamedEdits[] = [];
   for (const choice of only) named.push(await requireNamed(setup, teamId, choice));
-  const users = named.flatMap((one) => ('id' in one && one.field === undefined ? [one.id] : []));
+  const users = named.flatMap((name) => ('id' in name && name.field === undefined ? [name.id] : []));
   if (users.length === named.length) return { only: [...new Set(users)], edits };
   const fields = await readBatchFields(setup.mirror.db.kysely, teamId, batch);
-  const meant = new Set(named.flatMap((one) => editsOf(fields, batch, one)));
+  const meant = new Set(named.flatMap((name) => editsOf(fields, batch, name)));
   return { only: null, edits: edits === null ? [...meant] : edits.filter((edit) => meant.has(edit)) };
 }
 
@@ -151,15 +151,15 @@ async function requireRows(
   resource: MirroredResource,
 ): Promise<readonly Id[]> {
   const ids: Id[] = [];
-  for (const one of only) {
-    if (typeof one === 'bigint') ids.push(one);
-    else if (resource === 'users') ids.push((await requireUser(setup, teamId, one)).id);
+  for (const name of only) {
+    if (typeof name === 'bigint') ids.push(name);
+    else if (resource === 'users') ids.push((await requireUser(setup, teamId, name)).id);
     else {
-      const id = idOf(one);
+      const id = idOf(name);
       if (id === undefined)
         throw new MusterdError(
           'usage',
-          `"${printable(one)}" is not the id of one of the ${resource.replace('_', ' ')}`,
+          `"${printable(name)}" is not the id of one of the ${resource.replace('_', ' ')}`,
         );
       ids.push(id);
     }

@@ -45,6 +45,6 @@ export async function readHeldNow(setup: Setup, userText: string, field: Field):
     service,
     digest: shownDigest({ edit, mirror: mirror[field], service }),
     edit,
-    edited: edits.find((one) => columnOf(one.field) === columnOf(field)),
+    edited: edits.find((edit) => columnOf(edit.field) === columnOf(field)),
   };
 }

@@ -141,8 +141,8 @@ export function inverseOf(teamId: Id, fields: readonly MovedField[]): UndoPlan {
 /** The rows of a plan as a page shows them and its form names them: user, field, and what becomes of it. */
 export function undoKeys({ changes, undecided }: Pick<UndoPlan, 'changes' | 'undecided'>): readonly string[] {
   const all = [
-    ...changes.map((one) => ({ ...one, edit: null })),
-    ...undecided.map((one) => ({ ...one, to: null, edit: 0n })),
+    ...changes.map((change) => ({ ...change, edit: null })),
+    ...undecided.map((row) => ({ ...row, to: null, edit: 0n })),
   ];
   return all.flatMap(({ userId, field, from, to, edit }) => {
     const digest = shownDigest({ edit, mirror: to, service: from });
@@ -156,6 +156,6 @@ export function withoutMissed<P extends UndoPlan>(plan: P, edited: ReadonlySet<I
   return {
     ...plan,
     changes: plan.changes.filter(({ userId }) => edited.has(userId)),
-    left: [...plan.left, ...missed.map((one) => ({ ...one, reason: 'being edited', offer: null }))],
+    left: [...plan.left, ...missed.map((change) => ({ ...change, reason: 'being edited', offer: null }))],
   };
 }

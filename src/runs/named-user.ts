@@ -54,7 +54,7 @@ export async function requireUser(
 
 /** @throws MusterdError `usage` */
 export function readField(text: string): Field {
-  const field = fields.find((one) => columnOf(one) === text);
+  const field = fields.find((candidate) => columnOf(candidate) === text);
   if (field !== undefined) return field;
   throw new MusterdError('usage', `"${printable(text)}" is not a field you can write`, {
     hint: `Give one of ${fields.map(columnOf).join(', ')}.`,

@@ -66,7 +66,7 @@ export async function requireHeld(
   { field, sends = () => false }: { readonly field: Field; readonly sends?: (mirror: MirrorRow) => boolean },
 ): Promise<HeldField> {
   const { id, held, mirror, base } = state;
-  const hold = held.find((one) => one.field === field);
+  const hold = held.find((row) => row.field === field);
   if (hold === undefined) {
     throw new MusterdError('usage', `The ${columnOf(field)} of user ${id} is not held`, {
       hint: '"musterd held" lists what is; a field that is not held is edited in mirror.users.',

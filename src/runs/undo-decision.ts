@@ -45,10 +45,10 @@ export async function undoDecision(
   const outcomes = new Map(rows.map((row) => [keyOfRow(row), row.outcome]));
   const inverse = inverseOf(
     teamId,
-    moved.filter((one) => ['arrived', 'given back'].includes(outcomes.get(keyOfField(one)) ?? '')),
+    moved.filter((change) => ['arrived', 'given back'].includes(outcomes.get(keyOfField(change)) ?? '')),
   );
   const isTold = new Set([...inverse.changes, ...inverse.left].map(keyOfField));
-  const movedBefore = new Map(before.map((one) => [keyOf(one.userId, one.field), one]));
+  const movedBefore = new Map(before.map((change) => [keyOf(change.userId, change.field), change]));
   const named = (row: UndecidedEdit): UndoPlan['undecided'][number] => {
     const { name, value } = movedBefore.get(keyOfRow(row)) ?? {};
     const field = row.field === null ? null : fieldOf(row.field);
@@ -61,7 +61,7 @@ export async function undoDecision(
     number,
     requests,
     undecided: rows.filter(({ outcome }) => outcome === 'undecided').map(named),
-    approvable: inverse.changes.filter((one) => outcomes.get(keyOfField(one)) === 'arrived'),
+    approvable: inverse.changes.filter((change) => outcomes.get(keyOfField(change)) === 'arrived'),
     left: [
       ...inverse.left,
       ...rows

@@ -105,8 +105,8 @@ export async function explainRequest(
 /** @throws MusterdError `usage` if no inbox or several match */
 export async function requireInbox(setup: Setup, text: string): Promise<Id> {
   const found = await findInboxes(setup.mirror.db.kysely, await requireTeamId(setup), text.trim());
-  const [one] = found;
-  if (one !== undefined && found.length === 1) return one.id;
+  const [inbox] = found;
+  if (inbox !== undefined && found.length === 1) return inbox.id;
   throw new MusterdError(
     'usage',
     `${found.length === 0 ? 'No inbox' : 'More than one inbox'} is called "${printable(text)}"`,
@@ -136,7 +136,7 @@ export async function readDueTime(setup: Setup, text: string): Promise<string> {
       hint:
         moments.length === 0
           ? 'Give another time.'
-          : `Say which: ${moments.map((one) => one.toISOString()).join(' or ')}.`,
+          : `Say which: ${moments.map((moment) => moment.toISOString()).join(' or ')}.`,
     },
   );
 }

@@ -127,7 +127,7 @@ export async function readDecided(
     union select a.number from (select ${number}::bigint as number) a where a.number is not null`.execute(db);
   // Postgres takes longer to plan what follows than to do it.
   if (wanted.length === 0) return [];
-  const numbers = wanted.map((one) => one.number);
+  const numbers = wanted.map((decision) => decision.number);
   const { rows } = await sql<FollowedDecision>`
     with named as (
       select d.*, bool_or(d.decision = 'undo') over (partition by d.decision_id) as is_undo, count(*) over (partition by d.decision_id) > a.most as is_more,

@@ -99,7 +99,7 @@ const readMoved = (teamIds: readonly Id[]) => sql<MovedTotals>`
 
 async function readTotals(reader: PageReader): Promise<readonly GlanceTotals[]> {
   const moved = new Map(
-    (await readMoved(reader.teamIds).execute(reader.db)).rows.map((one) => [one.teamId, one]),
+    (await readMoved(reader.teamIds).execute(reader.db)).rows.map((row) => [row.teamId, row]),
   );
   return (await readNotAtRest(reader.db, reader.teamIds)).flatMap(({ teamId, present, left, unresolved }) => {
     const totals = moved.get(teamId);

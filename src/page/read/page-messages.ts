@@ -112,7 +112,7 @@ function messagesFrom(
   const zoneOf = new Map(terms.map(({ teamId, timezone }) => [teamId, timezone]));
   const begins = teamIds.map((id) => today(zoneOf.get(id) ?? 'UTC', now));
   return sql`
-    unnest(${idArray(teamIds)}, ${begins.map((one) => one.toISOString())}::timestamptz[]) z (team_id, today)
+    unnest(${idArray(teamIds)}, ${begins.map((begin) => begin.toISOString())}::timestamptz[]) z (team_id, today)
     join mirror.scheduled_messages m on m.team_id = z.team_id
     left join report.held h on h.team_id = m.team_id and h.local_id = m.local_id`;
 }
@@ -172,10 +172,10 @@ async function readOwn(
   const own: string[] = [];
   for (const { teamId, schedule } of terms) {
     const isSeenByTwo = teams.some(
-      (one) => one.teamId === teamId && decider?.fourEyes.has(one.team) === true,
+      (candidate) => candidate.teamId === teamId && decider?.fourEyes.has(candidate.team) === true,
     );
     if (schedule === 'unattended' && !isSeenByTwo) continue;
-    const ofTeam = open.filter((one) => one.team_id === teamId).map((one) => one.local_id);
+    const ofTeam = open.filter((message) => message.team_id === teamId).map((message) => message.local_id);
     own.push(...(await readOwnRequests(tx, teamId, ofTeam)));
   }
   return new Set(own);

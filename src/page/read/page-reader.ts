@@ -142,7 +142,7 @@ export async function readPageFrame<Result>(
   return await db.transaction(
     async (tx) => {
       const { now, teams: seen } = await readSeenTeams(tx);
-      const teams = team === null ? seen : seen.filter((one) => one.team === team);
+      const teams = team === null ? seen : seen.filter((candidate) => candidate.team === team);
       const teamIds = teams.map(({ teamId }) => teamId);
       const standings = await readStandings(tx, seen);
       const placing = await readPlacing(db, tx);

@@ -60,7 +60,7 @@ export async function readTeamStandings(reader: PageReader): Promise<readonly Te
 export function inState(state: PeopleState, teams: readonly TeamStandings[]): RawBuilder<unknown> {
   if (state === 'left') return sql`u.gone_at is not null`;
   if (state === 'present') return sql`u.gone_at is null`;
-  const chosen = state === 'equal' ? standings.filter((one) => one !== 'equal') : [state];
+  const chosen = state === 'equal' ? standings.filter((standing) => standing !== 'equal') : [state];
   const some = teams.flatMap(({ noted, ids }) => {
     const all = chosen.flatMap((standing) => ids[standing] ?? []);
     return all.length === 0 ? [] : [sql`(u.team_id = ${noted.teamId} and u.id = any (${idArray(all)}))`];
@@ -73,8 +73,10 @@ export function inState(state: PeopleState, teams: readonly TeamStandings[]): Ra
 export function countStandings(teams: readonly TeamStandings[]): Readonly<Record<PeopleState, number>> {
   const sum = (of: (team: TeamStandings) => number) => teams.reduce((all, team) => all + of(team), 0);
   const present = sum(({ noted }) => noted.present);
-  const by = Object.fromEntries(standings.map((one) => [one, sum(({ ids }) => ids[one]?.length ?? 0)]));
-  const others = Object.values(by).reduce((all, one) => all + one, 0);
+  const by = Object.fromEntries(
+    standings.map((standing) => [standing, sum(({ ids }) => ids[standing]?.length ?? 0)]),
+  );
+  const others = Object.values(by).reduce((all, number) => all + number, 0);
   return {
     ...(by as Record<UserStanding, number>),
     present,

@@ -82,7 +82,7 @@ interface WaitingFilter {
 /** The order of the rows. */
 function requestedSort(query: URLSearchParams): { readonly sort: RowSort; readonly isDown: boolean } {
   const sortWord = query.get('sort') ?? '';
-  const sort = rowSorts.find((one) => one === sortWord.replace(/^-/, '')) ?? 'edited';
+  const sort = rowSorts.find((word) => word === sortWord.replace(/^-/, '')) ?? 'edited';
   return { sort, isDown: sortWord === `-${sort}` };
 }
 
@@ -134,7 +134,7 @@ export async function readSending({ db, teams, teamIds, now }: PageReader): Prom
     where f.team_id = any (${idArray(teamIds)}) and f.run_group in ('users', 'edits') and f.next_run > now()`.execute(
     db,
   );
-  const daemons = (await readDaemons(db)).filter((one) => isUp(one, now));
+  const daemons = (await readDaemons(db)).filter((daemon) => isUp(daemon, now));
   const served = new Set(daemons.map(({ team }) => team));
   const listens = teams.every(({ team, teamId }) => !teamIds.includes(teamId) || served.has(team));
   return { listens, nextRun: rows[0]?.nextRun ?? null };
@@ -146,7 +146,7 @@ export async function readDone(reader: PageReader, query: URLSearchParams, most:
   const number = first === undefined ? null : BigInt(first);
   const decided = await readDecided(reader, { number, most });
   const isRecent = ({ at }: FollowedDecision) => reader.now.getTime() - at.getTime() < dayMs;
-  return { decided, done: decided.find((one) => one.number === number && isRecent(one)) };
+  return { decided, done: decided.find((decision) => decision.number === number && isRecent(decision)) };
 }
 
 /** Whether the address asks for this batch, if it names one, or for this state. */

@@ -32,13 +32,13 @@ function wayOf({ kind }: ChangeRow): Html {
   const word = kindWords[kind];
   if (kind === 'push') return direction('push', word);
   if (kind === 'hold') return direction('hold', word);
-  if (kindsOf.pulled.some((one) => one === kind)) return direction('pull', word);
+  if (kindsOf.pulled.some((pulled) => pulled === kind)) return direction('pull', word);
   return html`${word}`;
 }
 
 /** The person who made a change. Nobody is known for a pull: the service does not say. */
 export function actorOf({ kind, edited_by: edited, decided_by: decided }: ChangeRow): string | null {
-  if (kindsOf.pulled.some((one) => one === kind)) return 'on the service';
+  if (kindsOf.pulled.some((pulled) => pulled === kind)) return 'on the service';
   return decided ?? edited;
 }
 
@@ -80,7 +80,7 @@ export function fromAndTo(
   if (field === null) return [none, none];
   if (kind === 'hold')
     return [value(context, field, base), changed(context, field, { to: old, from: base, side: 'mirror' })];
-  const side = kindsOf.pulled.some((one) => one === kind) ? 'service' : 'mirror';
+  const side = kindsOf.pulled.some((pulled) => pulled === kind) ? 'service' : 'mirror';
   const to = textOf(now) === null ? noValue : changed(context, field, { to: now, from: old, side });
   return [value(context, field, old), to];
 }

@@ -24,13 +24,13 @@ export function changesFilter({ query, details, isCsv }: ViewRequest, now: Date)
   const q = text('q');
   const usual = new Date(Math.floor(now.getTime() / dayMs) * dayMs - usualDays * dayMs);
   const decision = text('decision');
-  const isOpen = query.has('since') || [q, run, decision].some((one) => one !== '');
+  const isOpen = query.has('since') || [q, run, decision].some((value) => value !== '');
   const page = text('page');
   return {
     q,
     details,
-    field: [...fieldColumns, ...requestKinds].find((one) => one === query.get('field')) ?? null,
-    direction: directions.find((one) => one === query.get('direction')) ?? null,
+    field: [...fieldColumns, ...requestKinds].find((column) => column === query.get('field')) ?? null,
+    direction: directions.find((direction) => direction === query.get('direction')) ?? null,
     actor: text('actor') === '' ? null : text('actor'),
     runId: isWholeNumber.test(run) ? BigInt(run) : null,
     decision: isWholeNumber.test(decision) ? BigInt(decision) : null,

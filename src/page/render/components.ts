@@ -21,7 +21,7 @@ export type TableRow =
   | { readonly band: string | Html; readonly tone?: 'folded' | 'now' }
   /** Details of the row above. */
   | { readonly inside: Html }
-  | { readonly under: Html };
+  | { readonly details: Html };
 
 export interface Table {
   readonly caption: string;
@@ -54,8 +54,8 @@ function bodyRow(columns: readonly Column[], row: TableRow, hasTicks: boolean): 
     return html`<tr role="row" class="${row.tone ?? 'band'}"><td role="cell" class="note" colspan="${width}">${row.band}</td></tr>`;
   if ('inside' in row)
     return html`<tr role="row" class="inside"><td role="cell" colspan="${width}">${row.inside}</td></tr>`;
-  if ('under' in row)
-    return html`<tr role="row" class="under"><td role="cell"></td><td role="cell" colspan="${String(columns.length - 1)}" class="note">${row.under}</td></tr>`;
+  if ('details' in row)
+    return html`<tr role="row" class="under"><td role="cell"></td><td role="cell" colspan="${String(columns.length - 1)}" class="note">${row.details}</td></tr>`;
   const cells = row.cells.map((cell, i) => {
     const { short, label = '', isNumber } = columns[i] ?? {};
     const kind = isNumber === true ? 'number' : '';
@@ -89,8 +89,8 @@ export interface Chip {
 /** Filters, each with the number of its rows. */
 export const chips = (label: string, all: readonly Chip[], more: Html = none): Html =>
   html`<nav class="row chips" aria-label="${label}">${all.map(
-    (one) =>
-      html`<a class="chip" href="${one.href}"${one.isCurrent ? html` aria-current="true"` : none}>${one.label}${one.count === undefined ? none : html` <span>${count(one.count)}</span>`}</a>`,
+    (choice) =>
+      html`<a class="chip" href="${choice.href}"${choice.isCurrent ? html` aria-current="true"` : none}>${choice.label}${choice.count === undefined ? none : html` <span>${count(choice.count)}</span>`}</a>`,
   )}<span class="push"></span>${more}</nav>`;
 
 /** Asks the same view for other rows. It keeps what the address says of `kept`. */
@@ -130,7 +130,7 @@ export const choice = (
 ): Html =>
   html`<div class="part choice"><div><h3>${name}</h3><p class="note">${effect}</p></div>${commandBox(command)}${button}</div>`;
 
-export interface Thing {
+export interface Task {
   /** The anchor that alarms link to. */
   readonly id: string;
   readonly title: Html;
@@ -140,10 +140,10 @@ export interface Thing {
 }
 
 /** Tasks that somebody must do, and can begin from here. */
-export const things = (all: readonly Thing[]): Html =>
+export const taskList = (all: readonly Task[]): Html =>
   html`<section class="card flush todo" aria-label="To do">${all.map(
-    (one) =>
-      html`<div class="part thing" id="${one.id}"><div><h2 class="h3">${one.title}</h2><p class="dim">${one.text}</p></div><div>${one.ways.map(
+    (task) =>
+      html`<div class="part thing" id="${task.id}"><div><h2 class="h3">${task.title}</h2><p class="dim">${task.text}</p></div><div>${task.ways.map(
         ({ label, command }) =>
           html`<p class="label">${label}</p>${command === undefined ? none : commandBox(command)}`,
       )}</div></div>`,

@@ -24,7 +24,7 @@ export function countsRange({ query }: Pick<ViewRequest, 'query'>): {
   readonly days: number | null;
   readonly segment: string | null;
 } {
-  const [days] = ranges.find(([one]) => one === query.get('days')) ?? ['90'];
+  const [days] = ranges.find(([key]) => key === query.get('days')) ?? ['90'];
   return { days: query.get('days') === 'since' ? null : Number(days), segment: query.get('segment') };
 }
 
@@ -40,7 +40,7 @@ function rangeChips(context: PageContext, read: CountsRead): Html {
   const { firstAt, days } = read;
   const reachMs = reachOf(read, now);
   const reached = ranges.filter(([value]) => Number(value) * dayMs <= reachMs);
-  const later = ranges.filter((one) => !reached.includes(one));
+  const later = ranges.filter((range) => !reached.includes(range));
   const link = (value: string, words: Html | string, isCurrent: boolean) =>
     html`<a class="chip" href="${href(context, { days: value })}"${isCurrent ? html` aria-current="true"` : none}>${words}</a>`;
   const links = reached.map(([value, label]) => link(value, label, Number(value) === days));
@@ -159,8 +159,8 @@ function multiples(context: PageContext, read: CountsRead): Html {
   const others = last.filter(({ segment }) => segment !== main);
   if (others.length === 0) return none;
   const cells = others.map(({ segment, count: value }) => {
-    const before = monthAgo.find((one) => one.segment === segment)?.count;
-    const first = steps.find((one) => one.segment === segment)?.last ?? value;
+    const before = monthAgo.find((row) => row.segment === segment)?.count;
+    const first = steps.find((row) => row.segment === segment)?.last ?? value;
     const moved =
       before !== undefined
         ? `${shareWords(value, before)} in 30 days`
@@ -229,12 +229,12 @@ function everyWords(context: PageContext, read: CountsRead): string {
 
 function lead(context: PageContext, read: CountsRead): string {
   const { last, monthAgo, segment, counted } = read;
-  const now = last.find((one) => one.segment === segment);
+  const now = last.find((row) => row.segment === segment);
   if (now === undefined) return 'Contacts by segment, tags, contact fields and roles, as they grew.';
   const at = clockTime(now.countedAt, context.now, true);
   const every = everyWords(context, read);
   if (counted === 1) return `${many(now.count, 'contact')}, counted once, at ${at}.${every}`;
-  const before = monthAgo.find((one) => one.segment === segment)?.count;
+  const before = monthAgo.find((row) => row.segment === segment)?.count;
   const moved = (from: number) => {
     const by = now.count - from;
     if (by === 0) return ', as many as 30 days ago';

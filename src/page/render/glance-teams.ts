@@ -5,7 +5,7 @@ import type { PageRun } from '../read/page-runs.ts';
 import { daemonsUp, isCopy } from './banner.ts';
 import { meter, section, table } from './components.ts';
 import { asTheyWere, busiestOf, countedSoFar, sinceItBegan } from './first-day.ts';
-import { groupsOf } from './glance-things.ts';
+import { groupsOf } from './glance-tasks.ts';
 import { type Html, html, none } from './html.ts';
 import { teamName, worstFirst } from './layout.ts';
 import { to } from './links.ts';
@@ -21,16 +21,16 @@ const dayMs = 86_400_000;
 
 const noTotals = { users: 0, unresolved: 0, gone: 0, tags: 0, contactFields: 0, pushed: 0, refused: 0 };
 const totalsOf = (read: Glance, { teamId }: SeenTeam): Omit<GlanceTotals, 'teamId'> =>
-  read.totals.find((one) => one.teamId === teamId) ?? noTotals;
+  read.totals.find((row) => row.teamId === teamId) ?? noTotals;
 
 /** The number of things that wait for a person, and the word for them: messages are no fields. */
 function waitingOfTeam(read: Glance, { teamId }: SeenTeam): { waiting: number; word: 'field' | 'thing' } {
   const messages = read.messages
-    .filter((one) => one.teamId === teamId)
+    .filter((row) => row.teamId === teamId)
     .reduce((sum, { held, unknown }) => sum + held + unknown, 0);
   const fields =
-    read.lists.filter((one) => one.teamId === teamId).reduce((sum, { rows }) => sum + rows, 0) +
-    read.missing.filter((one) => one.teamId === teamId).length;
+    read.lists.filter((row) => row.teamId === teamId).reduce((sum, { rows }) => sum + rows, 0) +
+    read.missing.filter((row) => row.teamId === teamId).length;
   return { waiting: messages + fields, word: messages === 0 ? 'field' : 'thing' };
 }
 
@@ -46,7 +46,7 @@ function busiestMinute(runs: readonly PageRun[]) {
 
 function firstStale(groups: readonly GlanceGroup[]): Date | null {
   const all = groups.flatMap(({ staleSince }) => staleSince ?? []);
-  return all.length === 0 ? null : new Date(Math.min(...all.map((one) => one.getTime())));
+  return all.length === 0 ? null : new Date(Math.min(...all.map((date) => date.getTime())));
 }
 
 interface Contacts {
@@ -61,14 +61,14 @@ interface Contacts {
 
 /** How the contacts of a team grew. */
 export function contactsOf(read: Pick<Glance, 'counts'>, { teamId }: SeenTeam, now: Date): Contacts | null {
-  const counts = read.counts.filter((one) => one.teamId === teamId);
+  const counts = read.counts.filter((row) => row.teamId === teamId);
   const last = counts.at(-1);
   if (last === undefined) return null;
   const points = markMissing(
-    counts.map((one) => ({ atMs: Date.parse(`${one.day}T00:00:00Z`), value: Number(one.count) })),
+    counts.map((row) => ({ atMs: Date.parse(`${row.day}T00:00:00Z`), value: Number(row.count) })),
     dayMs,
   );
-  const before = counts.findLast((one) => Date.parse(one.day) <= Date.parse(last.day) - 30 * dayMs);
+  const before = counts.findLast((row) => Date.parse(row.day) <= Date.parse(last.day) - 30 * dayMs);
   const moved = before === undefined ? null : last.count - before.count;
   const share =
     moved === null || before?.count === 0n ? 0 : (Number(moved) / Number(before?.count ?? 1)) * 100;
@@ -136,7 +136,7 @@ function dayOfRuns(read: Glance, team: SeenTeam, context: PageContext): Html {
   const groups = groupsOf(read, team);
   const rows = lanes.map((lane: Lane) => {
     const runs = read.runs.filter((run) => run.groups.includes(lane) && run.teamId === team.teamId);
-    const group = groups.find((one) => one.group === lane);
+    const group = groups.find((candidate) => candidate.group === lane);
     const last = runs[0]?.startedAt ?? group?.lastAttempt ?? null;
     const next =
       lane === 'edits'

@@ -1,10 +1,10 @@
 /** The first view, whose first line says whether somebody has to do something. */
 import type { Glance, GlanceMove } from '../read/page-glance.ts';
 import { hasBanner, isCopy, sayWhere } from './banner.ts';
-import { commandBox, empty, person, section, table, teamCells, things, verdict } from './components.ts';
+import { commandBox, empty, person, section, table, taskList, teamCells, verdict } from './components.ts';
 import { beginning } from './first-day.ts';
 import { oneTeam, severalTeams } from './glance-teams.ts';
-import { thingsToDo } from './glance-things.ts';
+import { tasksOf } from './glance-tasks.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { teamName } from './layout.ts';
@@ -108,7 +108,7 @@ const moved = (context: PageContext, glance: Glance): Html =>
       });
 
 /** The first line. It has no green tick below a banner, which says that nothing is sent. */
-function firstLine(read: Glance, context: PageContext, all: ReturnType<typeof thingsToDo>): PageShown {
+function firstLine(read: Glance, context: PageContext, all: ReturnType<typeof tasksOf>): PageShown {
   const begun = beginning(read, context);
   const briefs = [...asksOf(read, context, all.length === 0), ...all.map(({ brief }) => brief)];
   if (briefs.length === 0) {
@@ -121,12 +121,12 @@ function firstLine(read: Glance, context: PageContext, all: ReturnType<typeof th
   const text = html`${briefs.map((brief, i) => html`${i === 0 ? '' : ' '}${brief}`)}${needNothing(read, context, all)}`;
   return {
     title,
-    main: html`${verdict(['alarm', 'act'], title, text, begun)}${all.length === 0 ? none : things(all)}`,
+    main: html`${verdict(['alarm', 'act'], title, text, begun)}${all.length === 0 ? none : taskList(all)}`,
   };
 }
 
 /** The teams among several that need nobody. */
-function needNothing({ teams }: Glance, { stopped }: PageContext, all: ReturnType<typeof thingsToDo>): Html {
+function needNothing({ teams }: Glance, { stopped }: PageContext, all: ReturnType<typeof tasksOf>): Html {
   const busy = new Set(all.map(({ teamId }) => teamId));
   const calm = teams.filter(({ team, teamId }) => !busy.has(teamId) && !stopped.has(team));
   if (calm.length === 0 || busy.size === 0) return none;
@@ -137,7 +137,7 @@ function needNothing({ teams }: Glance, { stopped }: PageContext, all: ReturnTyp
 
 export function glance(read: Glance, context: PageContext): PageShown {
   if (read.teams.length === 0) return noRunYet();
-  const { title, main: begin } = firstLine(read, context, thingsToDo(read, context));
+  const { title, main: begin } = firstLine(read, context, tasksOf(read, context));
   const body = read.teams.length === 1 ? oneTeam(read, context) : severalTeams(read, context);
   return { title, main: html`${begin}${body}${moved(context, read)}` };
 }

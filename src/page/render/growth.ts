@@ -63,7 +63,7 @@ function noneMoved({ now: today }: PageContext, { now, beganAt, months }: Listed
 /** By month, what was added above the line and what went below it. A table has the same numbers. */
 export function monthsChart(context: PageContext, { months, now, beganAt }: ListedRead, what: string): Html {
   const moves = months.map(({ month, added, gone }) => ({ label: monthWord.format(month), added, gone }));
-  const sum = (of: 'added' | 'gone') => moves.reduce((all, one) => all + one[of], 0);
+  const sum = (of: 'added' | 'gone') => moves.reduce((all, move) => all + move[of], 0);
   const sentence = `${what} in twelve months: ${count(sum('added'))} added, ${count(sum('gone'))} gone.`;
   if (sum('added') + sum('gone') === 0)
     return html`<div class="card"><p>${noneMoved(context, { now, beganAt, months }, what)}</p></div>`;
@@ -78,7 +78,7 @@ export function monthsChart(context: PageContext, { months, now, beganAt }: List
 
 /** To each of the listings. */
 export const toListings = (context: PageContext): Html =>
-  html`${listedResources.map((one) => html`<a href="${to(context, `/${exportNameOf(one)}`)}">${capital(inPlural(one))}</a> `)}`;
+  html`${listedResources.map((resource) => html`<a href="${to(context, `/${exportNameOf(resource)}`)}">${capital(inPlural(resource))}</a> `)}`;
 
 export function listings(context: PageContext, { teamId, tags, contactFields, roles }: CountsRead): Html {
   const note = ({ now, months }: ListedRead) =>
@@ -137,10 +137,10 @@ export function countsCsv(
       return months(contactFields);
     case 'teams':
       return csvFrom(counts, {
-        team: (one) => teamOf(context, one.teamId).team || null,
-        segment: (one) => one.segment,
-        day: (one) => one.day,
-        count: (one) => one.count,
+        team: (row) => teamOf(context, row.teamId).team || null,
+        segment: (row) => row.segment,
+        day: (row) => row.day,
+        count: (row) => row.count,
       });
     default:
       return csvFrom(steps, {

@@ -50,7 +50,7 @@ function holdForm(context: PageContext, team: string, request: HoldRequest): Htm
   const begin = Math.ceil(now.getTime() / minuteMs) * minuteMs;
   const [chosen = ''] = request.until.split(' ');
   const isChosen = (key: string) => (chosen === '' ? key === '3d' : key === chosen);
-  const ends = stretches.map((one) => ({ ...one, end: new Date(begin + one.days * dayMs) }));
+  const ends = stretches.map((stretch) => ({ ...stretch, end: new Date(begin + stretch.days * dayMs) }));
   const fields = [...holdColumns, 'all'].map(
     (field) =>
       html`<option value="${field}"${field === request.field ? html` selected` : none}>${fieldWords(field)}</option>`,
@@ -91,7 +91,7 @@ const together = (rows: readonly HeldRow[]): readonly (readonly HeldRow[])[] => 
     row.until?.getTime() === first.until?.getTime() &&
     row.asked_by === first.asked_by &&
     row.detail === first.detail;
-  return rows.length > 1 && rows.every(isSame) ? [rows] : rows.map((one) => [one]);
+  return rows.length > 1 && rows.every(isSame) ? [rows] : rows.map((row) => [row]);
 };
 
 const before: Readonly<Partial<Record<HeldRow['reason'], string>>> = {
@@ -141,7 +141,7 @@ export function holdChoices(
 ): Html {
   const { id, held } = read;
   const requestedHolds = holdColumns.flatMap((column) =>
-    held.filter((one) => one.reason === 'asked' && one.field === column),
+    held.filter((hold) => hold.reason === 'asked' && hold.field === column),
   );
   const others = held.filter(({ reason }) => reason !== 'asked');
   const field = others[0]?.field ?? 'all';

@@ -59,15 +59,15 @@ function switcher(context: PageContext): Html {
       ? badge(waiting)
       : pill('alarm', 'act', html`stale since ${clockTime(staleSince, context.now)}`);
   };
-  const link = (one: SeenTeam | null, words: Html, state: Html) =>
-    html`<li><a class="row between" href="${href(context, { team: one?.team ?? null, open: null })}"${one?.team === team?.team ? html` aria-current="true"` : none}><span>${words}</span>${state}</a></li>`;
+  const link = (target: SeenTeam | null, words: Html, state: Html) =>
+    html`<li><a class="row between" href="${href(context, { team: target?.team ?? null, open: null })}"${target?.team === team?.team ? html` aria-current="true"` : none}><span>${words}</span>${state}</a></li>`;
   const choices = [
     link(
       null,
       html`<b>All teams</b> <span class="dim on-service">${count(teams.length)} in the settings</span>`,
       badge(sum),
     ),
-    ...worstFirst(context).map((one) => link(one, bothNames(one), stateOf(one))),
+    ...worstFirst(context).map((team) => link(team, bothNames(team), stateOf(team))),
   ];
   const find =
     teams.length > mostAtOnce

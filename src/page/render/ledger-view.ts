@@ -51,12 +51,12 @@ function filters(context: PageContext, { actors }: ChangesRead): Html {
     'direction',
     'any',
     filter.direction,
-    directions.map((one) => [one, one]),
+    directions.map((direction) => [direction, direction]),
   )}</label><label class="field note">By${choice(
     'actor',
     'anybody',
     filter.actor,
-    people.map((one) => [one, one]),
+    people.map((name) => [name, name]),
   )}</label><label class="field note">Run<input size="8" name="run" inputmode="numeric" value="${filter.runId ?? ''}" maxlength="20"></label><label class="field note">Decision<input size="8" name="decision" inputmode="numeric" value="${filter.decision ?? ''}" maxlength="20"></label><label class="field note">Since<input type="date" name="since" value="${since}"></label>`;
   const more = html`<span class="push"></span>${csvChip(csvOf(context))}`;
   return filterForm(context, { kept: ['team'], inside, button: 'Filter', more });

@@ -21,7 +21,7 @@ export function listFilters({ list, context }: ListOnPage): Html {
     const current = context.query.get(key);
     const chip = (words: string, value: string | null, number: number) =>
       html`<a class="chip" href="${href(context, { [key]: value, ticks: null })}"${current === value ? html` aria-current="true"` : none}>${words} <span>${count(number)}</span></a>`;
-    return html`<span class="label">${label}</span>${chip(any, null, list.rows)}${all.map((one) => chip(...one))}`;
+    return html`<span class="label">${label}</span>${chip(any, null, list.rows)}${all.map((choice) => chip(...choice))}`;
   };
   const fields = list.fields.map(({ field, rows }) => [fieldName(field), field, rows] as const);
   const editors = list.editors.map(
@@ -134,7 +134,7 @@ export function decidedBelow(standing: ListOnPage): Html {
     ['back', back],
     ...(list.isOfAll ? [] : ([['ticks', 'on']] as const)),
   ] as const;
-  return html`<form class="list" method="post" action="${path}" data-still>${values.map(([name, one]) => hidden(name, one))}${rows}${command}${pagesOf(standing)}${bar(standing)}</form>`;
+  return html`<form class="list" method="post" action="${path}" data-still>${values.map(([name, value]) => hidden(name, value))}${rows}${command}${pagesOf(standing)}${bar(standing)}</form>`;
 }
 
 /** Leads to all rows, because nobody decides about rows that are not on the page. */

@@ -62,7 +62,7 @@ function hasMoved({ context }: ListOnPage, row: PageField): boolean {
   const key = shownKey(row);
   const before = key.slice(0, key.lastIndexOf('.') + 1);
   const shownBefore = (context.query.get('ticks') ?? '').split(',');
-  return !shownBefore.includes(key) && shownBefore.some((one) => one.startsWith(before));
+  return !shownBefore.includes(key) && shownBefore.some((shown) => shown.startsWith(before));
 }
 
 function tickOf(standing: ListOnPage, row: PageField, personName: string): Html {
@@ -117,7 +117,7 @@ function rowsOf(standing: ListOnPage): readonly TableRow[] {
       ),
       edited,
     ];
-    return [{ cells, ...id }, ...(note === none ? [] : [{ under: note }])];
+    return [{ cells, ...id }, ...(note === none ? [] : [{ details: note }])];
   });
 }
 

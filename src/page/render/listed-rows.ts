@@ -50,7 +50,7 @@ export function listedFilter({ query, isCsv }: Pick<ViewRequest, 'query' | 'isCs
   return {
     q: (query.get('q') ?? '').trim().slice(0, 200),
     hasGone: query.get('state') === 'gone',
-    sort: sorts.find((one) => one === sort.replace(/^-/, '')) ?? 'name',
+    sort: sorts.find((word) => word === sort.replace(/^-/, '')) ?? 'name',
     isDown: sort.startsWith('-'),
     before: /^\d{1,6}$/.test(page) && !isCsv ? Number(page) : 0,
     limit: isCsv ? mostInFile : perPage,

@@ -37,7 +37,7 @@ function button({ context, message }: MessageOnPage, verb: MessageVerb, words: s
     team: teamOf(context, message.team_id).team,
     row: messageKey(message),
   };
-  return html`<form method="post" action="/messages">${Object.entries(values).map(([name, one]) => hidden(name, one))}<button class="${verb === 'Approve' ? 'button main' : 'button'}" name="verb" value="${verb}">${words}…</button></form>`;
+  return html`<form method="post" action="/messages">${Object.entries(values).map(([name, value]) => hidden(name, value))}<button class="${verb === 'Approve' ? 'button main' : 'button'}" name="verb" value="${verb}">${words}…</button></form>`;
 }
 
 const card = (standing: MessageOnPage, head: Html, below: Html): Html => {

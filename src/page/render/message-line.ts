@@ -41,7 +41,7 @@ const states = {
 export function messagesFilter({ query, isCsv }: Pick<ViewRequest, 'query' | 'isCsv'>): MessagesFilter {
   const page = query.get('page') ?? '';
   return {
-    state: Object.keys(states).find((one) => one === query.get('state')) ?? null,
+    state: Object.keys(states).find((word) => word === query.get('state')) ?? null,
     isEarlier: query.get('days') === 'earlier',
     skip: /^\d{1,6}$/.test(page) && !isCsv ? Number(page) : 0,
     limit: isCsv ? mostInFile : perPage,
@@ -104,7 +104,7 @@ function lineRow(standing: MessageOnPage): TableRow {
 function dayWords(sums: readonly MessageSum[]): string {
   return [...Map.groupBy(sums, ({ state }) => state)]
     .map(([state, of]) => {
-      const sum = (key: 'messages' | 'recipients' | 'lists') => of.reduce((all, one) => all + one[key], 0);
+      const sum = (key: 'messages' | 'recipients' | 'lists') => of.reduce((all, row) => all + row[key], 0);
       const words = states[state][2].toLowerCase();
       const [people, lists] = [sum('recipients'), sum('lists')];
       const whom = [...(people === 0 ? [] : [count(people)]), ...(lists === 0 ? [] : [many(lists, 'list')])];
@@ -122,12 +122,12 @@ function lineRows(read: PageMessages, context: PageContext, teamId: bigint): rea
   const dayOf = ({ executeAt }: Pick<PageMessage, 'executeAt'>) =>
     clocks(executeAt).toISOString().slice(0, 10);
   const sums = Map.groupBy(
-    read.sums.filter((one) => one.teamId === teamId),
+    read.sums.filter((row) => row.teamId === teamId),
     dayOf,
   );
   const line = { band: html`now ${clockTime(now, now)}`, tone: 'now' } as const;
   const days = Map.groupBy(
-    read.shown.filter((one) => one.team_id === teamId),
+    read.shown.filter((message) => message.team_id === teamId),
     dayOf,
   );
   return [...days].flatMap(([day, of]) => {
@@ -141,18 +141,18 @@ function lineRows(read: PageMessages, context: PageContext, teamId: bigint): rea
 
 export function timeLine(read: PageMessages, context: PageContext): Html {
   const { isEarlier, skip, state } = messagesFilter(context);
-  const teams = [...new Set(read.shown.map((one) => one.team_id))];
-  const byState = [...Map.groupBy(read.sums, (one) => one.state)].map(
-    ([one, of]) => [one, of.reduce((sum, { messages }) => sum + messages, 0)] as const,
+  const teams = [...new Set(read.shown.map((message) => message.team_id))];
+  const byState = [...Map.groupBy(read.sums, (row) => row.state)].map(
+    ([word, of]) => [word, of.reduce((sum, { messages }) => sum + messages, 0)] as const,
   );
-  const found = byState.reduce((sum, [one, n]) => sum + (state === null || one === state ? n : 0), 0);
+  const found = byState.reduce((sum, [word, n]) => sum + (state === null || word === state ? n : 0), 0);
   const filter = [
     { label: 'All', href: href(context, { state: null }), isCurrent: state === null },
-    ...byState.map(([one, n]) => ({
-      label: states[one][2],
+    ...byState.map(([word, n]) => ({
+      label: states[word][2],
       count: n,
-      href: href(context, { state: one }),
-      isCurrent: state === one,
+      href: href(context, { state: word }),
+      isCurrent: state === word,
     })),
   ];
   const left = found - skip - read.shown.length;

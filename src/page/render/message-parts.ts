@@ -22,7 +22,7 @@ export interface MessageOnPage {
 
 /** The terms for a team about which nothing is known. */
 export const termsOf = ({ messageTerms }: Pick<PageContext, 'messageTerms'>, teamId: bigint): MessageTerms =>
-  messageTerms.find((one) => one.teamId === teamId) ?? {
+  messageTerms.find((terms) => terms.teamId === teamId) ?? {
     teamId,
     timezone: 'UTC',
     schedule: 'false',
@@ -82,9 +82,10 @@ function targetOf({ details }: PageContext, { targetKind, target, targets, recip
   if (targetKind === 'conversation') return html`${words}, conversation ${visible(target ?? '')}`;
   if (!details) return words;
   const all = (targets ?? [target ?? '']).map(
-    (one) => html`<span class="mono nowrap">${visible(one)}</span>`,
+    (target) => html`<span class="mono nowrap">${visible(target)}</span>`,
   );
-  const joined = (some: readonly Html[]) => html`${some.map((one, i) => html`${i === 0 ? '' : ', '}${one}`)}`;
+  const joined = (some: readonly Html[]) =>
+    html`${some.map((part, i) => html`${i === 0 ? '' : ', '}${part}`)}`;
   const rest = all.slice(mostTargets);
   return html`${words}, ${joined(all.slice(0, mostTargets))}${rest.length === 0 ? none : html`<details><summary>and ${count(rest.length)} more</summary>${joined(rest)}</details>`}`;
 }
@@ -110,7 +111,7 @@ export function messageFacts(standing: MessageOnPage): Html {
       : [
           [
             'With',
-            html`<ul>${files.map((one) => html`<li class="value">${visible(one)}</li>`)}</ul>`,
+            html`<ul>${files.map((file) => html`<li class="value">${visible(file)}</li>`)}</ul>`,
           ] as const,
         ]),
     ...(ofDay === null || limit === null || message.cancels

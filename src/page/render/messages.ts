@@ -59,13 +59,13 @@ const openCards = (open: readonly PageMessage[]): readonly OpenCards[] => [
     card: unknownCard,
   },
   {
-    all: open.filter((one) => one.state !== 'unknown' && isForApproval(one)),
+    all: open.filter((message) => message.state !== 'unknown' && isForApproval(message)),
     title: 'For an approval',
     inTitle: (n) => `${count(n)} ${waits(n, 'an approval')}`,
     card: approvalCard,
   },
   {
-    all: open.filter((one) => one.state !== 'unknown' && !isForApproval(one)),
+    all: open.filter((message) => message.state !== 'unknown' && !isForApproval(message)),
     title: 'Cannot be sent',
     inTitle: (n) => `${count(n)} cannot be sent`,
     card: stuckCard,
@@ -79,7 +79,7 @@ function recipientsOfDay({ sums }: PageMessages, context: PageContext, message: 
   const day = dayOf(message.executeAt);
   return sums
     .filter(({ state }) => state !== 'cancelled' && state !== 'refused' && state !== 'rejected')
-    .filter((one) => one.teamId === teamId && dayOf(one.executeAt) === day)
+    .filter((row) => row.teamId === teamId && dayOf(row.executeAt) === day)
     .reduce((all, { recipients }) => all + recipients, 0);
 }
 
@@ -110,7 +110,7 @@ export function messages(read: PageMessages, context: PageContext, refusal?: str
   const main = html`${receipt}${heading(title, leadOf(context))}${cards.map(({ all, title: words, card }) =>
     all.length === 0
       ? none
-      : section(words, html`<div class="stack">${all.map((one) => card(standing(one)))}</div>`, {
+      : section(words, html`<div class="stack">${all.map((message) => card(standing(message)))}</div>`, {
           note: all.length === 1 ? none : html`${count(all.length)}, the one that is due first on top`,
         }),
   )}${

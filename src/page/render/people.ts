@@ -45,9 +45,9 @@ export function peopleFilter({ query, details, isCsv }: ViewRequest): PeopleFilt
   return {
     q: (query.get('q') ?? '').trim().slice(0, 200),
     details,
-    state: states.find((one) => one === query.get('state')) ?? 'present',
+    state: states.find((word) => word === query.get('state')) ?? 'present',
     roleId: /^\d{1,18}$/.test(role) ? BigInt(role) : null,
-    sort: peopleSorts.find((one) => one === sort.replace(/^-/, '')) ?? 'state',
+    sort: peopleSorts.find((word) => word === sort.replace(/^-/, '')) ?? 'state',
     isDown: sort.startsWith('-'),
     after: isCsv ? null : readCursor(query).after,
     limit: isCsv ? mostInFile : perPage,
@@ -62,7 +62,7 @@ function linkTo(context: PageContext, { id }: RosterRow, { field, batch, reason:
 }
 
 /** The fields, and what is said about each. */
-function fieldsOf(open: readonly OpenField[], say: (one: OpenField) => string): Html {
+function fieldsOf(open: readonly OpenField[], say: (field: OpenField) => string): Html {
   const by = Map.groupBy(open, say);
   const parts = [...by].map(
     ([words, of]) =>
@@ -77,7 +77,7 @@ const isWaiting = ({ reason }: OpenField) => reason !== null && reason !== 'aske
 function stateCell(context: PageContext, row: RosterRow): Html {
   const { open, standing } = row;
   const { now } = context;
-  const fieldsHeldFor = (reason: string | null) => open.filter((one) => one.reason === reason);
+  const fieldsHeldFor = (reason: string | null) => open.filter((field) => field.reason === reason);
   switch (standing) {
     case 'waits': {
       const waiting = open.filter(isWaiting);

@@ -35,7 +35,7 @@ function editsOf(periods: readonly PersonPeriod[]): readonly MirrorEdit[] {
       { field: 'phone', old: before.phone, new: period.phone },
       { field: 'role_id', old: before.role_id, new: period.role_id },
     ] as const;
-    const moved = all.filter((one) => textOf(one.old) !== textOf(one.new));
+    const moved = all.filter((value) => textOf(value.old) !== textOf(value.new));
     return moved.length === 0 ? [] : [{ at: period.valid_from, fields: moved, by: period.edited_by }];
   });
 }
@@ -162,7 +162,9 @@ function eventsOf(steps: readonly HistoryStep[]): readonly HistoryEvent[] {
   for (const step of steps.toSorted((a, b) => a.at.getTime() - b.at.getTime())) {
     const { field, edit, kind, text } = step;
     const numbered =
-      edit === null ? undefined : events.findLast((one) => one.edit === edit && one.first.field === field);
+      edit === null
+        ? undefined
+        : events.findLast((event) => event.edit === edit && event.first.field === field);
     const before = field === null ? undefined : last.get(field);
     const isAnother = edit !== null && before?.edit !== edit && (before?.edit ?? null) !== null;
     const isOfIt = kind !== 'edit' && kind !== 'pull' && (kind === 'resolve' || before?.first.text === text);
@@ -202,7 +204,7 @@ function eventItem(context: PageContext, { first, steps }: HistoryEvent, last: H
     first.field === null
       ? none
       : html`<p><b>${fieldName(first.field)}</b> <span class="quiet">${from}</span> <span aria-label="to">→</span> ${into} ${outcome}</p>`;
-  const more = steps.map((step) => step.more).filter((one) => one.toString() !== '');
+  const more = steps.map((step) => step.more).filter((detail) => detail.toString() !== '');
   const fold =
     more.length === 0
       ? none

@@ -57,7 +57,7 @@ function heldState(context: PageContext, hold: HeldRow): Html {
 
 function stateOf(context: PageContext, read: PersonRead, field: Column): Html {
   const { row, state, held } = read;
-  const hold = held.find((one) => one.field === field);
+  const hold = held.find((row) => row.field === field);
   if (row.gone_at !== null) return pill('cross', 'dim', 'Left');
   if (hold !== undefined) return heldState(context, hold);
   if (!row.resolved || state.base === undefined) return pill('dashed', 'dim', 'Unresolved');

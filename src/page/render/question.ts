@@ -200,7 +200,7 @@ export function fieldsFact(
   const [first, ...others] = fieldsOf(rows).fields;
   if (first === undefined) return none;
   if (others.length === 0) return html`<dt>Field</dt><dd>${fieldTitle(first.field)}, of ${people}</dd>`;
-  const each = [first, ...others].map((one) => many(one.rows, ...fieldWords(one.field)));
+  const each = [first, ...others].map((group) => many(group.rows, ...fieldWords(group.field)));
   return html`<dt>Fields</dt><dd>${each.join(', ')}, of ${people}</dd>`;
 }
 
@@ -248,7 +248,7 @@ export function asking(context: PageContext, question: QuestionShown): PageShown
   const form =
     deed === null
       ? html`<div class="card stack">${facts}<div class="row buttons">${leave}</div></div>`
-      : html`<form class="card stack" method="post" action="${path}">${hidden('token', decide.token(path))}${values.map(([name, one]) => hidden(name, one))}${hidden('confirmed', 'yes')}${facts}<label class="field"><span class="label">Reason, kept with the decision</span><textarea name="why" rows="3" required maxlength="1000" autocomplete="off"></textarea></label><div class="row buttons"><button class="button main">${deed}</button>${leave}</div><p class="note">Recorded as <b>${named(decide.actor)}</b>, with the reason.${undo}</p></form>`;
+      : html`<form class="card stack" method="post" action="${path}">${hidden('token', decide.token(path))}${values.map(([name, value]) => hidden(name, value))}${hidden('confirmed', 'yes')}${facts}<label class="field"><span class="label">Reason, kept with the decision</span><textarea name="why" rows="3" required maxlength="1000" autocomplete="off"></textarea></label><div class="row buttons"><button class="button main">${deed}</button>${leave}</div><p class="note">Recorded as <b>${named(decide.actor)}</b>, with the reason.${undo}</p></form>`;
   const left = what === none ? none : html`<div class="card flush">${what}</div>`;
   const [list, view] = path === '/messages' ? [path, 'Messages'] : ['/waiting', 'Waiting'];
   const way = html`<p class="note"><a href="${to(context, list)}">${view}</a></p>`;

@@ -27,7 +27,7 @@ const isTakenBack = ({ decision, fates: of, rows }: FollowedDecision): boolean =
   decision === 'undo' && of.undecided === rows;
 /** Whether it was about requests, not edits of users: only the command takes such a decision back. */
 export const isOfRequests = ({ fields: of }: FollowedDecision): boolean =>
-  of.some((field) => requestKinds.some((one) => one === field));
+  of.some((field) => requestKinds.some((kind) => kind === field));
 
 const undoneWord = (decided: FollowedDecision): string => (isTakenBack(decided) ? 'taken back' : pastOf.undo);
 
@@ -65,7 +65,7 @@ interface ReceiptPart {
   readonly decided: FollowedDecision;
   readonly isOne: boolean;
   /** The subject with its verb: `It was` or `They were` alone, `2 were` among others. */
-  readonly is: (one: string, more: string) => string;
+  readonly is: (single: string, more: string) => string;
 }
 
 /** Says why an edit that nobody has sent is in the mirror. */
@@ -114,7 +114,7 @@ function partOf(context: PageContext, decided: FollowedDecision, fate: Fate, n: 
   if (fate === 'asked') return isAlone ? html`The answer was lost` : html`of ${count(n)} the answer was lost`;
   const isOne = n === 1;
   const subject = isAlone ? (isOne ? 'It' : 'They') : count(n);
-  const is = (one: string, more: string) => `${subject} ${isOne ? one : more}`;
+  const is = (single: string, more: string) => `${subject} ${isOne ? single : more}`;
   return fateWords[fate]({ context, decided, isOne, is });
 }
 

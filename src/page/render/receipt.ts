@@ -33,7 +33,7 @@ function undoButton(context: PageContext, decided: FollowedDecision, words: Html
   if (decide === null || !mayDecide(context, team) || undoable(decided) === 0 || isOfRequests(decided))
     return none;
   const values = { token: decide.token('/waiting'), team, verb: 'Undo', decision: String(decided.number) };
-  return html`<form method="post" action="/waiting">${Object.entries(values).map(([name, one]) => hidden(name, one))}<button class="linked">${words}</button></form>`;
+  return html`<form method="post" action="/waiting">${Object.entries(values).map(([name, value]) => hidden(name, value))}<button class="linked">${words}</button></form>`;
 }
 
 function undoWords(decided: FollowedDecision): Html {
@@ -42,8 +42,8 @@ function undoWords(decided: FollowedDecision): Html {
   return html`Undo the ${n === 1 ? 'one' : count(n)}…`;
 }
 
-const those = (n: number, one: string, more: string): string =>
-  n === 1 ? `The one that ${one}` : `The ${count(n)} that ${more}`;
+const those = (n: number, single: string, more: string): string =>
+  n === 1 ? `The one that ${single}` : `The ${count(n)} that ${more}`;
 
 /** The address of the one list in which some of it waits again, or of all lists. */
 function waitingOf(context: PageContext, { waitsIn: [list, ...others] }: FollowedDecision): string {

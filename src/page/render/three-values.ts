@@ -114,4 +114,4 @@ export const headOfThree: readonly [Html, Html, Html] = [
 ];
 
 /** The legend of the three signs. */
-export const legend: Html = html`<p class="row note legend">${headOfThree.map((one) => html`<span>${one}</span>`)}</p>`;
+export const legend: Html = html`<p class="row note legend">${headOfThree.map((head) => html`<span>${head}</span>`)}</p>`;

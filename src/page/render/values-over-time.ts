@@ -72,7 +72,7 @@ export function overTime(context: PageContext, { periods, held }: PersonRead): H
       isShown(context, field) ? value : { ...value, text: '' },
     );
     const bars = drawLane(values, fromMs, toMs);
-    const waits = held.find((one) => one.field === (field === 'role' ? 'role_id' : field));
+    const waits = held.find((row) => row.field === (field === 'role' ? 'role_id' : field));
     const since =
       waits === undefined
         ? []

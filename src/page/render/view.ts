@@ -104,7 +104,7 @@ export const csvFrom = <Row>(
 
 /** The team with this id. It has no name if the reader may not see it. */
 export const teamOf = ({ teams }: Pick<PageContext, 'teams'>, teamId: Id | null): SeenTeam =>
-  teams.find((one) => one.teamId === teamId) ?? { team: '', teamId: teamId ?? 0n, name: null };
+  teams.find((team) => team.teamId === teamId) ?? { team: '', teamId: teamId ?? 0n, name: null };
 
 export interface View<Read = unknown> {
   /** A pattern such as `/people/:team/:id`. */
@@ -118,4 +118,4 @@ export interface View<Read = unknown> {
 }
 
 /** Checks that `render` takes what `read` gives, before views of all kinds are put in one list. */
-export const view = <Read>(one: View<Read>): View => one as View;
+export const view = <Read>(typed: View<Read>): View => typed as View;

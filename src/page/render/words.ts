@@ -12,8 +12,8 @@ const inLettersTo12 = 'one two three four five six seven eight nine ten eleven t
 export const inLetters = (value: number): string => inLettersTo12[value - 1] ?? count(value);
 
 /** `3 users`, `1 user`, `4,821 users`. */
-export const many = (value: number | bigint, one: string, more = `${one}s`): string =>
-  `${count(value)} ${Number(value) === 1 ? one : more}`;
+export const many = (value: number | bigint, single: string, more = `${single}s`): string =>
+  `${count(value)} ${Number(value) === 1 ? single : more}`;
 
 /** With a sign: `+774`, `−365`, `0`. */
 export function difference(value: number | bigint): string {
@@ -72,7 +72,7 @@ const longDay = part({ day: 'numeric', month: 'long' });
 
 const dayOf = (date: Date) => date.toISOString().slice(0, 10);
 
-export const isSameDay = (one: Date, other: Date): boolean => dayOf(one) === dayOf(other);
+export const isSameDay = (a: Date, b: Date): boolean => dayOf(a) === dayOf(b);
 
 /** `11 Mar`, with the year if it is another one. */
 export function day(date: Date, now: Date): string {
@@ -124,8 +124,8 @@ function markOf(character: string): Html {
 export function visible(text: string): Html {
   const formed = text.toWellFormed();
   if (!hidden.test(formed)) return html`${formed}`;
-  const parts = formed.split(hiddenParts).filter((one) => one !== '');
-  return html`${parts.map((one) => (hidden.test(one) && !joiners.has(one) ? markOf(one) : html`${one}`))}`;
+  const parts = formed.split(hiddenParts).filter((part) => part !== '');
+  return html`${parts.map((part) => (hidden.test(part) && !joiners.has(part) ? markOf(part) : html`${part}`))}`;
 }
 
 /** A name, which may be written in either direction. */

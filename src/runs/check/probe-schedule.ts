@@ -86,10 +86,10 @@ async function cancel(service: ServiceClient, { id, executeAt }: Made): Promise<
 
 /** Cancels each once, and looks whether it is gone. */
 async function cancelAll({ service, made }: Probe, inbox: Id, report: Report): Promise<void> {
-  const each = [...new Map(made.map((one) => [one.id ?? one.executeAt, one])).values()];
+  const each = [...new Map(made.map((message) => [message.id ?? message.executeAt, message])).values()];
   const left: string[] = [];
-  for (const one of each) {
-    const words = await cancel(service, one);
+  for (const message of each) {
+    const words = await cancel(service, message);
     if (words !== null) left.push(words);
   }
   if (left.length > 0)

@@ -35,7 +35,7 @@ export interface Mapping {
 /** @param text `Column=field` @throws MusterdError `usage` */
 export function readMapping(text: string): Mapping {
   const at = text.lastIndexOf('=');
-  const meaning = importColumns.find((one) => one === text.slice(at + 1).trim());
+  const meaning = importColumns.find((name) => name === text.slice(at + 1).trim());
   if (at < 1 || meaning === undefined)
     throw new MusterdError('usage', `--map "${text}" is not a column, "=" and a field`, {
       hint: `Such as --map "Work email=email"; the fields are ${importColumns.join(', ')}.`,
@@ -51,7 +51,7 @@ export interface Columns {
 
 function placeOfMapped({ columns }: FileTable, { column }: Mapping): number {
   const exact = columns.indexOf(column);
-  const place = exact >= 0 ? exact : columns.findIndex((one) => simple(one) === simple(column));
+  const place = exact >= 0 ? exact : columns.findIndex((name) => simple(name) === simple(column));
   if (place >= 0) return place;
   throw new MusterdError('usage', `--map: there is no column "${column}"`, {
     hint: `The file has ${columns.join(', ')}.`,
@@ -120,7 +120,7 @@ export function requireColumns({ columns, rows }: FileTable, { places, ignored }
     new MusterdError('usage', `No column of the file is ${missing}: it has ${found}`, {
       hint: `Say what they are, such as --map "${printable(first)}=${such}".`,
     });
-  if (identities.every((one) => !places.has(one)))
+  if (identities.every((identity) => !places.has(identity)))
     throw refuse('the id, the email or the phone by which a person is found', 'email');
   if (ignored.length > 0 && places.size === 1 && !places.has('name'))
     throw refuse('a value to change', 'first_name');

@@ -53,7 +53,7 @@ function isMisread(text: string, now: string): boolean {
   if (/^[\x20-\x7e]*$/.test(now)) return false;
   const read = canonicalName(text);
   const west = new TextDecoder('windows-1252');
-  const ways = [new TextEncoder().encode(now), ...codePages.map((one) => encode(now, tableOf(one)))];
+  const ways = [new TextEncoder().encode(now), ...codePages.map((page) => encode(now, tableOf(page)))];
   return ways
     .map((bytes) => canonicalName(west.decode(bytes)))
     .some((misread) => read === misread || isCutToCodePage(read, misread));

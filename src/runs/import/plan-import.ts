@@ -93,7 +93,7 @@ function readRow(
   };
   const changes: ImportChange[] = [];
   const problems: RowProblem[] = [];
-  for (const field of fields.filter((one) => only.has(one))) {
+  for (const field of fields.filter((name) => only.has(name))) {
     const found = wanted[field]?.();
     if (found === undefined) continue;
     if ('wrong' in found) problems.push({ line: row.line, kind: 'invalid', reason: found.wrong });

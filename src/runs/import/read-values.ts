@@ -156,9 +156,9 @@ export function wantedRole(
     ...(isNameSaid ? [readRole(name, roles, false)] : []),
     ...(isNumberSaid ? [readRole(number, roles, true)] : []),
   ];
-  const wrong = read.find((one) => 'wrong' in one);
+  const wrong = read.find((role) => 'wrong' in role);
   if (wrong !== undefined) return wrong;
-  const found = read.flatMap((one) => ('id' in one && one.id !== now.roleId ? [one.id] : []));
+  const found = read.flatMap((role) => ('id' in role && role.id !== now.roleId ? [role.id] : []));
   const ids = [...new Set(found)];
   const [id] = ids;
   if (ids.length > 1) return { wrong: `role "${name}" and role_id ${number} are not the same role` };

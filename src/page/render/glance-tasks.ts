@@ -3,7 +3,7 @@ import type { Glance, GlanceGroup } from '../read/page-glance.ts';
 import type { SeenTeam } from '../read/page-reader.ts';
 import type { Id } from '../../model/id.ts';
 import { isCopy } from './banner.ts';
-import type { Thing } from './components.ts';
+import type { Task } from './components.ts';
 import { editorsIn, listTitle, waits } from './hold-words.ts';
 import { html, none } from './html.ts';
 import { teamName } from './layout.ts';
@@ -16,13 +16,13 @@ import { at, capital, count, listed, many, named, visible } from './words.ts';
 export const groupsOf = (read: Glance, { teamId }: SeenTeam): readonly GlanceGroup[] =>
   read.groups.filter((group) => group.teamId === teamId);
 
-interface ToDo extends Thing {
+interface TeamTask extends Task {
   readonly teamId: Id;
   /** A sentence for the line below the title. */
   readonly brief: ReturnType<typeof html>;
 }
 
-function staleThing(read: Glance, team: SeenTeam, context: PageContext): readonly ToDo[] {
+function staleTask(read: Glance, team: SeenTeam, context: PageContext): readonly TeamTask[] {
   const stale = groupsOf(read, team).flatMap((group) =>
     group.staleSince === null ? [] : [{ group, since: group.staleSince }],
   );
@@ -51,7 +51,7 @@ function staleThing(read: Glance, team: SeenTeam, context: PageContext): readonl
   ];
 }
 
-function batchThings(read: Glance, team: SeenTeam, context: PageContext): readonly ToDo[] {
+function batchTasks(read: Glance, team: SeenTeam, context: PageContext): readonly TeamTask[] {
   const { now } = context;
   const ofTeam = context.team === null ? html` in ${named(teamName(team))}` : none;
   const change = { team: context.teams.length > 1 ? team.team : null };
@@ -97,7 +97,7 @@ function batchThings(read: Glance, team: SeenTeam, context: PageContext): readon
   ];
 }
 
-function singleThing(read: Glance, team: SeenTeam, context: PageContext): readonly ToDo[] {
+function singleTask(read: Glance, team: SeenTeam, context: PageContext): readonly TeamTask[] {
   const lists = read.lists.filter(({ teamId, batch }) => teamId === team.teamId && batch === null);
   if (lists.length === 0) return [];
   const ofTeam = context.team === null ? html` in ${named(teamName(team))}` : none;
@@ -121,7 +121,7 @@ function singleThing(read: Glance, team: SeenTeam, context: PageContext): readon
   ];
 }
 
-function messagesThings(read: Glance, team: SeenTeam, context: PageContext): readonly ToDo[] {
+function messageTasks(read: Glance, team: SeenTeam, context: PageContext): readonly TeamTask[] {
   const change = { team: context.teams.length > 1 ? team.team : null };
   const ofTeam = context.team === null ? html` in ${named(teamName(team))}` : none;
   return read.messages.flatMap((messages) => {
@@ -145,15 +145,15 @@ function messagesThings(read: Glance, team: SeenTeam, context: PageContext): rea
 }
 
 /** In a copy nothing waits for anybody. The banner already says why a team without a daemon is stale. */
-export function thingsToDo(read: Glance, context: PageContext): readonly ToDo[] {
-  const thingsFrom = (make: typeof staleThing, teams = read.teams) =>
+export function tasksOf(read: Glance, context: PageContext): readonly TeamTask[] {
+  const tasksFrom = (make: typeof staleTask, teams = read.teams) =>
     teams.flatMap((team) => make(read, team, context));
-  if (isCopy(context)) return thingsFrom(staleThing);
+  if (isCopy(context)) return tasksFrom(staleTask);
   const served = read.teams.filter(({ team }) => !context.stopped.has(team));
   return [
-    ...thingsFrom(staleThing, served),
-    ...thingsFrom(batchThings),
-    ...thingsFrom(messagesThings),
-    ...thingsFrom(singleThing),
+    ...tasksFrom(staleTask, served),
+    ...tasksFrom(batchTasks),
+    ...tasksFrom(messageTasks),
+    ...tasksFrom(singleTask),
   ];
 }
