@@ -1,18 +1,18 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { entryPoints } from '../../entry-points.ts';
+import { entryPoints, libraryFolder } from '../../entry-points.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { bundledPackages, readMaps } from '../support/bundled.ts';
 import { copyCheckout, plainEnvironment, ROOT, temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { longHungAfterMs } from '../support/limits.ts';
-import { run, runWell } from '../support/run.ts';
+import { type Ran, run, runWell } from '../support/run.ts';
 
-/** What `npm pack` makes, installed into an empty project, run by plain Node. */
+/** What a release would publish, installed into an empty project, run by plain Node. */
 const folder = temporaryFolder();
 const checkout = join(folder.path, 'checkout');
 const project = join(folder.path, 'project');
@@ -22,23 +22,33 @@ const imported = ['jose', 'p-limit', 'undici', 'yocto-queue'];
 const versionOf = (name: string) =>
   (JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8')) as { version: string })
     .version;
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+const released = join(folder.path, 'release');
+const packedInto = join(released, `musterd-${version}.tgz`);
 let packed: readonly string[] = [];
-let packedInto = '';
+let made: Ran;
 const readJson = (path: string): unknown => JSON.parse(readFileSync(join(installed, path), 'utf8'));
+const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: checkout });
+const release = (...args: readonly string[]): Promise<Ran> =>
+  run(process.execPath, ['release.ts', '--no-image', ...args], { cwd: checkout, env: plainEnvironment() });
 
 beforeAll(async () => {
   mkdirSync(checkout);
   copyCheckout(checkout);
-  const answer = await runWell('npm', ['pack', '--json', '--pack-destination', folder.path], {
-    cwd: checkout,
-    env: plainEnvironment(),
-  });
-  const [tarball] = JSON.parse(answer.slice(answer.indexOf('['))) as {
-    filename: string;
-    files: { path: string }[];
-  }[];
-  packed = tarball?.files.map(({ path }) => path) ?? [];
-  packedInto = join(folder.path, tarball?.filename ?? '');
+  const path = join(checkout, 'CHANGELOG.md');
+  writeFileSync(path, readFileSync(path, 'utf8').replace(/^## .*$/m, `## ${version} (2026-11-26)`));
+  await release('--record-migrations');
+  git('init', '--quiet');
+  git('add', '--all');
+  const somebody = ['-c', 'user.name=A', '-c', 'user.email=a@example.com'];
+  git(...somebody, 'commit', '--quiet', '--message', 'chore: begin');
+  made = await release('--dry-run', '--to', '../release');
+  // It is not made where docs/api is not what the types say.
+  expect(made.stderr).toBe('');
+  packed = String(execFileSync('tar', ['--list', '--file', packedInto]))
+    .trim()
+    .split('\n')
+    .map((file) => file.replace(/^package\//, ''));
   mkdirSync(project);
   // The versions that the checkout has, and not those that came out since.
   const overrides = Object.fromEntries(imported.map((name) => [name, versionOf(name)]));
@@ -58,6 +68,24 @@ const musterd = async (args: readonly string[], environment: Readonly<Record<str
     cwd: project,
     env: plainEnvironment(environment),
   });
+
+test('is made with its bill of materials, the notes and the checksums, and nothing is published', () => {
+  expect(made.status).toBe(0);
+  expect(made.stdout).toContain(`not to be published: no tag v${version} is here\n`);
+  expect(made.stdout.match(/^not to be published: /gm)).toHaveLength(1);
+  expect(made.stdout).toMatch(/^Nothing was published\./m);
+  expect(readdirSync(released).toSorted()).toEqual([
+    'SHA256SUMS',
+    `musterd-${version}.cdx.json`,
+    `musterd-${version}.tgz`,
+    'notes.md',
+  ]);
+  const inRelease = (name: string) => readFileSync(join(released, name), 'utf8');
+  expect(JSON.parse(inRelease(`musterd-${version}.cdx.json`))).toMatchObject({ bomFormat: 'CycloneDX' });
+  expect(inRelease('notes.md')).not.toBe('');
+  const check = execFileSync('sha256sum', ['--check', 'SHA256SUMS'], { cwd: released });
+  expect(String(check).match(/: OK$/gm)).toHaveLength(3);
+});
 
 test('holds what runs, and no source, test or setting of ours', () => {
   const config = [
@@ -239,6 +267,16 @@ describe('what other programs import', () => {
     expect(exports).toEqual({ ...Object.fromEntries(libraries), './package.json': './package.json' });
   });
 
+  test('has types in one file each that names no other, and a description of them', () => {
+    const names = Object.keys(entryPoints);
+    expect(readdirSync(join(ROOT, 'docs', 'api'))).toEqual(names.map((name) => `${name}.api.md`).toSorted());
+    for (const name of names) {
+      const types = readFileSync(join(installed, 'dist', libraryFolder, `${name}.d.ts`), 'utf8');
+      expect(types).toMatch(/^export declare function /m);
+      expect(types.split('\n').filter((line) => /^(import|declare) /.test(line))).toEqual([]);
+    }
+  });
+
   test('has nothing that publint minds', async () => {
     const { messages } = await publint({ pkgDir: installed, pack: false, strict: true });
     expect(messages).toEqual([]);
@@ -345,4 +383,19 @@ test('says which Postgres to install beside it, and runs that, and leaves no pro
   expect(ran).toMatchObject({ status: 0, stdout: expect.stringContaining('applied') as string });
   expect(existsSync(join(data, 'cluster', 'data', 'PG_VERSION'))).toBe(true);
   expect(existsSync(join(data, 'cluster', 'data', 'postmaster.pid'))).toBe(false);
+});
+
+test('is not published without a tag, nor once a released migration has changed', async () => {
+  const path = join(checkout, 'migrations', '0001_baseline.sql');
+  writeFileSync(path, `${readFileSync(path, 'utf8')}-- Another end.\n`);
+  const { status, stdout } = await release();
+  expect(status).toBe(1);
+  expect(stdout.trim().split('\n')).toEqual([
+    'not to be published: migrations/0001_baseline.sql was released, and has changed since',
+    'not to be published: there are changes that are not committed',
+    `not to be published: no tag v${version} is here`,
+  ]);
+  const recorded = await release('--record-migrations');
+  expect(recorded.status).toBe(1);
+  expect(recorded.stderr).toContain('Make another migration in its place.');
 });

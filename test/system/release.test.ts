@@ -1,15 +1,12 @@
-import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+/** What is made of a release, and that it is refused, is shown by `package.test.ts`, which installs what is made. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readNotes } from '../../release.ts';
-import { copyCheckout, plainEnvironment, ROOT, temporaryFolder } from '../support/checkout.ts';
-import { longHungAfterMs } from '../support/limits.ts';
-import { type Ran, run } from '../support/run.ts';
+import { ROOT } from '../support/checkout.ts';
 
-const { version, scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-  readonly version: string;
+const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   readonly scripts: object;
 };
 
@@ -28,71 +25,6 @@ describe('the notes of a release', () => {
     ['nothing', '1.2.0', changelog.replace('* New.\n', '')],
   ])('are missing where it begins with %s', (_, version, text) => {
     expect(readNotes(text, version)).toEqual({ flaw: expect.stringMatching(/^CHANGELOG\.md /) as string });
-  });
-});
-
-describe('npm run release -- --dry-run', () => {
-  const folder = temporaryFolder();
-  const checkout = join(folder.path, 'checkout');
-  const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: checkout });
-  const release = (...args: readonly string[]): Promise<Ran> =>
-    run(process.execPath, ['release.ts', '--no-image', ...args], { cwd: checkout, env: plainEnvironment() });
-  let made: Ran;
-
-  beforeAll(async () => {
-    copyCheckout(checkout);
-    const path = join(checkout, 'CHANGELOG.md');
-    writeFileSync(path, readFileSync(path, 'utf8').replace(/^## .*$/m, `## ${version} (2026-11-26)`));
-    await release('--record-migrations');
-    git('init', '--quiet');
-    git('add', '--all');
-    git(
-      '-c',
-      'user.name=A',
-      '-c',
-      'user.email=a@example.com',
-      'commit',
-      '--quiet',
-      '--message',
-      'chore: begin',
-    );
-    made = await release('--dry-run', '--to', '../release');
-  }, longHungAfterMs);
-  afterAll(() => folder[Symbol.dispose]());
-
-  const inRelease = (name: string) => readFileSync(join(folder.path, 'release', name), 'utf8');
-
-  it('makes the package, its bill of materials, the notes and the checksums, and publishes nothing', () => {
-    expect(made.stderr).toBe('');
-    expect(made.status).toBe(0);
-    expect(made.stdout).toContain(`not to be published: no tag v${version} is here\n`);
-    expect(made.stdout.match(/^not to be published: /gm)).toHaveLength(1);
-    expect(made.stdout).toMatch(/^Nothing was published\./m);
-    expect(readdirSync(join(folder.path, 'release')).toSorted()).toEqual([
-      'SHA256SUMS',
-      `musterd-${version}.cdx.json`,
-      `musterd-${version}.tgz`,
-      'notes.md',
-    ]);
-    expect(JSON.parse(inRelease(`musterd-${version}.cdx.json`))).toMatchObject({ bomFormat: 'CycloneDX' });
-    expect(inRelease('notes.md')).not.toBe('');
-    const check = execFileSync('sha256sum', ['--check', 'SHA256SUMS'], { cwd: join(folder.path, 'release') });
-    expect(String(check).match(/: OK$/gm)).toHaveLength(3);
-  });
-
-  it('is refused without the dry run: there is no tag, and a released migration has changed', async () => {
-    const path = join(checkout, 'migrations', '0001_baseline.sql');
-    writeFileSync(path, `${readFileSync(path, 'utf8')}-- Another end.\n`);
-    const { status, stdout } = await release();
-    expect(status).toBe(1);
-    expect(stdout.trim().split('\n')).toEqual([
-      'not to be published: migrations/0001_baseline.sql was released, and has changed since',
-      'not to be published: there are changes that are not committed',
-      `not to be published: no tag v${version} is here`,
-    ]);
-    const recorded = await release('--record-migrations');
-    expect(recorded.status).toBe(1);
-    expect(recorded.stderr).toContain('Make another migration in its place.');
   });
 });
 
