@@ -1,12 +1,10 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { faultsIn, launchBrowser, type Look, openPage, type OwnBrowser } from '../support/browser.ts';
-import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/postgres-process.ts';
 import { createVisitor, type PageForm } from './agreed/page-forms.ts';
-import { createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
+import { copyDatabase, createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
 import { type Running, startMusterd } from './run-musterd.ts';
 
 const token = 'a token of the page of a copy';
@@ -20,27 +18,23 @@ describe('the page of a daemon at a copy', () => {
   let own: OwnBrowser;
   let origin: string;
   let batch: string;
-  const folder = temporaryFolder();
   const databases: TestDatabase[] = [];
   beforeAll(async () => {
     service = await createService();
-    const create = async () => {
-      const database = await createTestDatabase({ empty: true });
+    const at = (database: TestDatabase) => {
       databases.push(database);
       const settings = { MUSTERD__push__approve: 'always' };
       return mirrorAt(service.emulator, { DATABASE_URL: database.url }, settings);
     };
-    const home = await create();
-    copy = await create();
+    const original = await createTestDatabase();
+    const home = at(original);
     expect((await home.musterd('reconcile')).code).toBe(0);
     // One transaction is one batch, whose rows have ticks where somebody may decide.
     const users = [...service.users.take(3)].join(', ');
     await home.sql(`update mirror.users set email = 'review' || id || '@example.com' where id in (${users})`);
     expect((await home.musterd('reconcile')).code).toBe(3);
     batch = String((await home.sql('select batch from report.held where batch is not null'))[0]?.[0]);
-    const file = join(folder.path, 'musterd.sql.gz');
-    expect((await home.musterd('dump', '-o', file)).code).toBe(0);
-    expect((await copy.musterd('restore', file)).code).toBe(0);
+    copy = at(await copyDatabase(original.url));
     const port = await freePort();
     origin = `http://127.0.0.1:${port}`;
     daemon = startMusterd(['daemon'], {
@@ -63,7 +57,6 @@ describe('the page of a daemon at a copy', () => {
     await daemon.ended;
     for (const database of databases) await database.close();
     await service.emulator.close();
-    folder[Symbol.dispose]();
   });
 
   const get = async (path: string) =>

@@ -7,7 +7,7 @@ import { type LeasedContext, withRun } from '../../src/runs/with-run.ts';
 import { parseFaults } from '../../src/emulator/faults.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
+import { copyDatabase, createService, type MirrorAt, mirrorAt } from './mirror-at.ts';
 import { configFor } from './stage.ts';
 
 let service: Awaited<ReturnType<typeof createService>>;
@@ -30,8 +30,7 @@ const writes = () =>
 
 beforeAll(async () => {
   service = await createService();
-  const create = async () => {
-    const database = await createTestDatabase({ empty: true });
+  const at = (database: TestDatabase) => {
     databases.push(database);
     return mirrorAt(
       service.emulator,
@@ -39,7 +38,8 @@ beforeAll(async () => {
       { MUSTERD__guard__maxRoleChanges: '0' },
     );
   };
-  [home, copy] = [await create(), await create()];
+  const original = await createTestDatabase();
+  home = at(original);
   expect((await home.musterd('reconcile')).code).toBe(0);
   [held, waiting, edited] = [...service.users];
   const [other] = service.emulator.team.users().filter(({ id }) => id === edited);
@@ -62,9 +62,7 @@ beforeAll(async () => {
   const { stdout } = await home.musterd('reject', batch, '--json');
   decision = String((JSON.parse(stdout) as { decision_id: number }).decision_id);
   expect((await home.musterd('undo', '--decision', decision, '--apply')).code).toBe(0);
-  const file = join(folder.path, 'musterd.sql.gz');
-  expect((await home.musterd('dump', '-o', file)).code).toBe(0);
-  expect((await copy.musterd('restore', file)).code).toBe(0);
+  copy = at(await copyDatabase(original.url));
   writeFileSync(roster, `id,phone\n${other?.id ?? 0},15550177\n`);
 });
 afterAll(async () => {

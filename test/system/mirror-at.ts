@@ -1,6 +1,8 @@
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { embeddedServer } from '../support/servers.ts';
 import { runMusterd } from './run-musterd.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -52,6 +54,10 @@ export function mirrorAt(emulator: Emulator, where: Environment, settings: Envir
     },
   };
 }
+
+/** A copy of a mirror on the embedded server, made as from a template: nobody may be connected. */
+export const copyDatabase = (url: string): Promise<TestDatabase> =>
+  createTestDatabase({ server: { ...embeddedServer(), template: new URL(url).pathname.slice(1) } });
 
 /** A service, and what it was sent. */
 export async function createService() {
