@@ -76,7 +76,7 @@ it('one is approved without a script, and no look of any page has a fault', asyn
   await seen.page.goto(`${origin}/messages`);
   expect(await faultsIn(seen.page, allLooks, nameOf('messages'))).toEqual([]);
   await seen.page.locator('button', { hasText: 'It is there' }).click();
-  expect(await faultsIn(seen.page, ['light', 'phone', 'dark'], nameOf('message-question'))).toEqual([]);
+  expect(await faultsIn(seen.page, ['light', 'narrow', 'dark'], nameOf('message-question'))).toEqual([]);
   expect([...trouble, ...seen.trouble]).toEqual([]);
   await seen.context.close();
   const { rows } = await runSqlText(

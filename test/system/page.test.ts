@@ -13,6 +13,7 @@ import {
   faultsOn,
   type Look,
   launchBrowser,
+  looks,
   type OwnBrowser,
   openPage,
   shoot,
@@ -364,19 +365,19 @@ describe('the page of a daemon', () => {
     await expect
       .poll(() => page.locator('.verdict').innerText())
       .toMatch(/things? to do\s+No daemon keeps default equal\./);
+    const other = await openPage(own, alone, 'light');
+    await other.page.clock.install();
+    await other.page.goto(alone);
+    expect(await faultsIn(other.page, allLooks, (look) => `stopped-${look}`)).toEqual([]);
+    await cutOff(other.page, true);
+    await other.page.clock.fastForward(120_000);
     for (const look of allLooks) {
-      const other = await openPage(own, alone, look);
-      await other.page.clock.install();
-      await other.page.goto(alone);
-      expect([look, await faultsOn(other.page, look)]).toEqual([look, []]);
-      await shoot(other.page, `stopped-${look}`);
-      await cutOff(other.page, true);
-      await other.page.clock.fastForward(120_000);
+      await other.page.setViewportSize(looks[look].viewport);
       expect([look, await other.page.locator('#no-answer').isVisible()]).toEqual([look, true]);
       // Only one, the gravest.
       expect([look, await other.page.locator('.banner:visible').count()]).toEqual([look, 1]);
-      await other.context.close();
     }
+    await other.context.close();
     expect(trouble).toEqual([]);
     await context.close();
     const said = (what: string) =>
@@ -440,40 +441,48 @@ describe('the header of fourteen teams', () => {
     );
     const { origin, close } = await openMirrorPage(database.db, { details: true });
     const choices = '.team li:visible';
+    const { page, context, trouble } = await openPage(own, origin, 'light');
+    await page.goto(`${origin}/?team=harbour`);
+    const name = page.locator('.team summary');
     for (const look of allLooks) {
-      const { page, context, trouble } = await openPage(own, origin, look);
-      await page.goto(`${origin}/?team=harbour`);
-      const name = page.locator('.team summary');
+      await page.setViewportSize(looks[look].viewport);
       expect([look, await name.innerText()]).toEqual([
         look,
         look === 'phone' || look === 'narrow'
           ? 'harbour'
           : expect.stringMatching(/^harbour\s+Harbour Street Clinic$/),
       ]);
-      await name.click();
+    }
+    await name.click();
+    for (const look of allLooks) {
+      await page.setViewportSize(looks[look].viewport);
       const words = (await page.locator(choices).allInnerTexts()).map((one) =>
         one.replaceAll(/\s+/g, ' ').replace(' ,', ','),
       );
-      expect(words.slice(0, 5)).toEqual([
+      expect([look, ...words.slice(0, 5)]).toEqual([
+        look,
         'All teams 14 in the settings 3, 3 things wait',
         expect.stringMatching(/^team-3 Harbour Street Clinic stale since [\w :]+$/),
         'harbour Harbour Street Clinic 2, 2 things wait',
         'harbour-test Harbour Street Clinic 1, 1 thing waits',
         'team-1 Harbour Street Clinic nothing waits',
       ]);
-      expect([look, await faultsOn(page, look)]).toEqual([look, []]);
-      await shoot(page, `teams-${look}`);
-      await page.getByLabel('Find a team').fill('HARBOUR-');
-      await expect.poll(() => page.locator(choices).count()).toBe(2);
-      await page.getByLabel('Find a team').fill('street');
-      await expect.poll(() => page.locator(choices).count()).toBe(15);
-      await page.goto(origin);
-      await shoot(page, `glance-of-teams-${look}`);
-      expect(trouble).toEqual([]);
-      await context.close();
     }
-    const without = await openPage(own, origin, 'light', { javaScriptEnabled: false });
-    await without.page.goto(origin);
+    expect(await faultsIn(page, allLooks, (look) => `teams-${look}`)).toEqual([]);
+    await page.getByLabel('Find a team').fill('HARBOUR-');
+    await expect.poll(() => page.locator(choices).count()).toBe(2);
+    await page.getByLabel('Find a team').fill('street');
+    await expect.poll(() => page.locator(choices).count()).toBe(15);
+    await page.setViewportSize(looks.light.viewport);
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.goto(origin);
+    await shoot(page, 'glance-of-teams-light');
+    expect(trouble).toEqual([]);
+    await context.close();
+    // A phone takes the page as wide as it is only if the page says so.
+    const without = await openPage(own, origin, 'phone', { javaScriptEnabled: false });
+    await without.page.goto(`${origin}/?team=harbour`);
+    expect(await without.page.locator('.team summary').innerText()).toBe('harbour');
     await without.page.locator('.team summary').click();
     await expect.poll(() => without.page.locator(choices).count()).toBe(15);
     await expect.poll(() => without.page.getByLabel('Find a team').isVisible()).toBe(false);
