@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import type { Database } from '../../src/mirror/db/database.ts';
 
@@ -35,7 +37,21 @@ const parsed: Readonly<Record<string, string>> = {
   xid8: 'string',
 };
 
-/** The tables and views of musterd as TypeScript, made from the catalogs. */
+const src = fileURLToPath(new URL('../../src/', import.meta.url));
+
+/** The tables and views that the code names in quotes, as Kysely and `Row` take them. */
+function namedRelations(): ReadonlySet<string> {
+  const files = globSync('**/*.ts', { cwd: src }).filter((file) => file !== 'mirror/db/schema.ts');
+  const names = files.flatMap((file) =>
+    Array.from(
+      readFileSync(`${src}${file}`, 'utf8').matchAll(/'((?:mirror|sync|report)\.\w+)'/g),
+      ([, name = '']) => name,
+    ),
+  );
+  return new Set(names);
+}
+
+/** The tables and views that the code names as TypeScript, made from the catalogs. */
 export async function schemaTypes(db: Database): Promise<string> {
   const { rows } = await sql<Column>`
     select n.nspname || '.' || c.relname as relation, a.attname as name, format_type(a.atttypid, null) as type,
@@ -51,7 +67,11 @@ export async function schemaTypes(db: Database): Promise<string> {
      order by array_position('{mirror,sync,report}', n.nspname::text), c.relname collate "C", a.attnum`.execute(
     db.kysely,
   );
-  const relations = Map.groupBy(rows, ({ relation }) => relation);
+  const named = namedRelations();
+  const relations = Map.groupBy(
+    rows.filter(({ relation }) => named.has(relation)),
+    ({ relation }) => relation,
+  );
   const members = [...relations].map(([relation, columns]) =>
     [`  '${relation}': {`, ...columns.map((column) => `    ${column.name}: ${typeOf(column)};`), '  };'].join(
       '\n',
@@ -60,7 +80,7 @@ export async function schemaTypes(db: Database): Promise<string> {
   return `/** Made from the catalogs: see "Adding a migration" in CONTRIBUTING.md. */
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 
-/** Every table and view with its columns. JSON is written as text: pg would turn a list into an array of Postgres. */
+/** Each table and view that the code names, with its columns. JSON is written as text: pg would turn a list into an array of Postgres. */
 export interface Schema {
 ${members.join('\n')}
 }

@@ -1,25 +1,13 @@
 /** Made from the catalogs: see "Adding a migration" in CONTRIBUTING.md. */
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 
-/** Every table and view with its columns. JSON is written as text: pg would turn a list into an array of Postgres. */
+/** Each table and view that the code names, with its columns. JSON is written as text: pg would turn a list into an array of Postgres. */
 export interface Schema {
   'mirror.contact_counts': {
     team_id: bigint;
     segment: string;
     counted_at: Date;
     count: bigint;
-  };
-  'mirror.contact_fields': {
-    team_id: bigint;
-    id: bigint;
-    title: string | null;
-    op: string | null;
-    rev: bigint | null;
-    tid: bigint | null;
-    uid: bigint | null;
-    first_seen_at: Generated<Date>;
-    gone_at: Date | null;
-    raw: ColumnType<unknown, string | undefined, string>;
   };
   'mirror.conversation_reads': {
     team_id: bigint;
@@ -35,11 +23,6 @@ export interface Schema {
     created_at: Generated<Date>;
     edited_by: string | null;
     sent_at: Date | null;
-  };
-  'mirror.inbox_members': {
-    team_id: bigint | null;
-    inbox_id: bigint | null;
-    user_id: bigint | null;
   };
   'mirror.inboxes': {
     team_id: bigint;
@@ -96,18 +79,6 @@ export interface Schema {
     read_at: Date | null;
     raw: ColumnType<unknown, string | undefined, string>;
   };
-  'mirror.surveys': {
-    team_id: bigint;
-    id: bigint;
-    name: string | null;
-    type: string | null;
-    question: string | null;
-    created: string | null;
-    updated: string | null;
-    first_seen_at: Generated<Date>;
-    gone_at: Date | null;
-    raw: ColumnType<unknown, string | undefined, string>;
-  };
   'mirror.tags': {
     team_id: bigint;
     id: bigint | null;
@@ -120,12 +91,6 @@ export interface Schema {
     gone_at: Date | null;
     raw: ColumnType<unknown, string | undefined, string>;
     local_id: Generated<string>;
-  };
-  'mirror.team_roles': {
-    role_name: string;
-    team_id: bigint | null;
-    all_teams: Generated<boolean>;
-    team_role_id: GeneratedAlways<bigint>;
   };
   'mirror.teams': {
     team_id: bigint;
@@ -219,24 +184,6 @@ export interface Schema {
     mark: string | null;
     stale_after: unknown;
   };
-  'sync.edits': {
-    edit_id: GeneratedAlways<bigint>;
-    xid: string;
-    team_id: bigint;
-    user_id: bigint | null;
-    field: 'name' | 'name_split' | 'email' | 'phone' | 'role_id' | 'tag' | 'message' | 'conversation_read';
-    old_value: ColumnType<unknown, string | null, string | null>;
-    new_value: ColumnType<unknown, string | null, string | null>;
-    old_split: string | null;
-    edited_at: Date;
-    edited_by: string | null;
-    application: string | null;
-    actor: string | null;
-    authors: readonly string[];
-    ended_at: Date | null;
-    ended_how: 'agreed' | 'overruled' | 'withdrawn' | 'replaced' | 'forgotten' | null;
-    local_id: string | null;
-  };
   'sync.held_fields': {
     team_id: bigint;
     user_id: bigint | null;
@@ -274,29 +221,10 @@ export interface Schema {
     taken_at: Date;
     expires_at: Date;
   };
-  'sync.listing_changes': {
-    change_id: GeneratedAlways<bigint>;
-    team_id: bigint;
-    resource: string;
-    id: bigint;
-    kind: 'changed' | 'gone' | 'back';
-    old: ColumnType<unknown, string | undefined, string>;
-    new: ColumnType<unknown, string | undefined, string>;
-    changed_at: Date;
-  };
-  'sync.migration_lock': {
-    id: string;
-    is_locked: Generated<number>;
-  };
   'sync.migrations': {
     name: string;
     timestamp: string;
     checksum: string | null;
-  };
-  'sync.rate_limits': {
-    team: string;
-    next_at: Date;
-    counted: ColumnType<unknown, string | undefined, string>;
   };
   'sync.rejected_rows': {
     rejected_id: GeneratedAlways<bigint>;
@@ -312,24 +240,6 @@ export interface Schema {
     name: string;
     checksum: string;
     applied_nr: number;
-  };
-  'sync.requests': {
-    team_id: bigint | null;
-    local_id: string | null;
-    field: string | null;
-    id: bigint | null;
-    base: ColumnType<unknown, string | null, string | null>;
-    wanted: ColumnType<unknown, string | null, string | null>;
-    state: string | null;
-    execute_at: Date | null;
-    recipients: bigint | null;
-  };
-  'sync.role_names': {
-    team_id: bigint | null;
-    role_id: bigint | null;
-    name: string | null;
-    valid_from: Date | null;
-    valid_to: Date | null;
   };
   'sync.runs': {
     run_id: GeneratedAlways<bigint>;
@@ -424,369 +334,5 @@ export interface Schema {
     edit_id: bigint | null;
     batch: string | null;
     local_id: string | null;
-  };
-  'report.contact_counts': {
-    team_id: bigint | null;
-    segment: string | null;
-    counted_at: Date | null;
-    count: bigint | null;
-  };
-  'report.contact_counts_daily': {
-    team_id: bigint | null;
-    segment: string | null;
-    day: string | null;
-    count: bigint | null;
-    lowest: bigint | null;
-    highest: bigint | null;
-    samples: bigint | null;
-    change: bigint | null;
-    first: bigint | null;
-    last: bigint | null;
-    previous_day: string | null;
-  };
-  'report.contact_fields': {
-    team_id: bigint | null;
-    contact_field_id: bigint | null;
-    title: string | null;
-    first_seen_at: Date | null;
-    gone_at: Date | null;
-    present: boolean | null;
-  };
-  'report.decisions': {
-    change_id: bigint | null;
-    team_id: bigint | null;
-    decided_at: Date | null;
-    decision: string | null;
-    user_id: bigint | null;
-    name: string | null;
-    field: string | null;
-    base_value: ColumnType<unknown, string | null, string | null>;
-    mirror_value: ColumnType<unknown, string | null, string | null>;
-    service_value: ColumnType<unknown, string | null, string | null>;
-    base_text: string | null;
-    mirror_text: string | null;
-    service_text: string | null;
-    decided_by: string | null;
-    decided_role: string | null;
-    decided_why: string | null;
-    batch: string | null;
-    run_id: bigint | null;
-    decision_id: bigint | null;
-    edit_id: bigint | null;
-    state: string | null;
-    detail: string | null;
-    user_name: string | null;
-    local_id: string | null;
-  };
-  'report.freshness': {
-    team_id: bigint | null;
-    team: string | null;
-    run_group: string | null;
-    schedule: string | null;
-    last_attempt: Date | null;
-    last_outcome: string | null;
-    last_success: Date | null;
-    age_seconds: bigint | null;
-    stale_after_seconds: bigint | null;
-    fresh: boolean | null;
-    stale_since: Date | null;
-    next_run: Date | null;
-    failures: number | null;
-  };
-  'report.held': {
-    team_id: bigint | null;
-    user_id: bigint | null;
-    name: string | null;
-    field: string | null;
-    reason: string | null;
-    base_value: ColumnType<unknown, string | null, string | null>;
-    mirror_value: ColumnType<unknown, string | null, string | null>;
-    service_value: ColumnType<unknown, string | null, string | null>;
-    detail: string | null;
-    since: Date | null;
-    run_id: bigint | null;
-    until: Date | null;
-    mirror_value_then: ColumnType<unknown, string | null, string | null>;
-    service_value_then: ColumnType<unknown, string | null, string | null>;
-    batch: string | null;
-    decided_at: Date | null;
-    decided_by: string | null;
-    decided_why: string | null;
-    base_text: string | null;
-    mirror_text: string | null;
-    service_text: string | null;
-    mirror_text_then: string | null;
-    service_text_then: string | null;
-    edit_id: bigint | null;
-    user_name: string | null;
-    held_before: string | null;
-    asked_by: string | null;
-    edited_at: Date | null;
-    edited_by: string | null;
-    edited_in: string | null;
-    local_id: string | null;
-  };
-  'report.inbox_members': {
-    team_id: bigint | null;
-    inbox_id: bigint | null;
-    inbox: string | null;
-    user_id: bigint | null;
-    user_name: string | null;
-    email: string | null;
-    present: boolean | null;
-  };
-  'report.inboxes': {
-    team_id: bigint | null;
-    inbox_id: bigint | null;
-    name: string | null;
-    members: ColumnType<unknown, string | null, string | null>;
-    phones: ColumnType<unknown, string | null, string | null>;
-    phone: string | null;
-    allowed_domains: ColumnType<unknown, string | null, string | null>;
-    auto_assignable: boolean | null;
-    bco_chats: boolean | null;
-    forward_number: string | null;
-    invited: ColumnType<unknown, string | null, string | null>;
-    widget_code: string | null;
-    widget_settings: ColumnType<unknown, string | null, string | null>;
-    first_seen_at: Date | null;
-    gone_at: Date | null;
-    present: boolean | null;
-  };
-  'report.listing_history': {
-    team_id: bigint | null;
-    resource: string | null;
-    id: bigint | null;
-    name: string | null;
-    kind: string | null;
-    field: string | null;
-    old_value: string | null;
-    new_value: string | null;
-    changed_at: Date | null;
-  };
-  'report.missing': {
-    team_id: bigint | null;
-    batch: string | null;
-    resource: string | null;
-    rows: bigint | null;
-    detail: string | null;
-    since: Date | null;
-  };
-  'report.pending': {
-    team_id: bigint | null;
-    user_id: bigint | null;
-    name: string | null;
-    field: string | null;
-    base_value: ColumnType<unknown, string | null, string | null>;
-    mirror_value: ColumnType<unknown, string | null, string | null>;
-    state: string | null;
-    held_because: string | null;
-    edited_at: Date | null;
-    edited_by: string | null;
-    base_text: string | null;
-    mirror_text: string | null;
-    user_name: string | null;
-    local_id: string | null;
-  };
-  'report.role_changes': {
-    team_id: bigint | null;
-    user_id: bigint | null;
-    user_name: string | null;
-    changed_at: Date | null;
-    old_role_id: bigint | null;
-    old_role: string | null;
-    new_role_id: bigint | null;
-    new_role: string | null;
-    side: string | null;
-    edited_by: string | null;
-    connected_as: string | null;
-    run_id: bigint | null;
-    role_arrived: boolean | null;
-  };
-  'report.roles': {
-    team_id: bigint | null;
-    role_id: bigint | null;
-    role: string | null;
-    members: bigint | null;
-    first_seen_at: Date | null;
-    gone_at: Date | null;
-    present: boolean | null;
-  };
-  'report.roster': {
-    team_id: bigint | null;
-    team: string | null;
-    user_id: bigint | null;
-    name: string | null;
-    first_name: string | null;
-    last_name: string | null;
-    email: string | null;
-    phone: string | null;
-    role_id: bigint | null;
-    role: string | null;
-    resolved: boolean | null;
-    created_at: Date | null;
-    updated_at: Date | null;
-    edited_at: Date | null;
-    edited_by: string | null;
-    user_name: string | null;
-    role_arrived: boolean | null;
-  };
-  'report.roster_changes': {
-    team_id: bigint | null;
-    user_id: bigint | null;
-    user_name: string | null;
-    changed_at: Date | null;
-    field: string | null;
-    old_value: string | null;
-    new_value: string | null;
-    side: string | null;
-    edited_by: string | null;
-    connected_as: string | null;
-    run_id: bigint | null;
-  };
-  'report.roster_history': {
-    team_id: bigint | null;
-    team: string | null;
-    user_id: bigint | null;
-    valid_from: Date | null;
-    valid_to: Date | null;
-    name: string | null;
-    first_name: string | null;
-    last_name: string | null;
-    email: string | null;
-    phone: string | null;
-    role_id: bigint | null;
-    role: string | null;
-    resolved: boolean | null;
-    created_at: Date | null;
-    updated_at: Date | null;
-    edited_at: Date | null;
-    edited_by: string | null;
-    user_name: string | null;
-    role_arrived: boolean | null;
-  };
-  'report.runs': {
-    run_id: bigint | null;
-    team: string | null;
-    team_id: bigint | null;
-    command: string | null;
-    started_at: Date | null;
-    finished_at: Date | null;
-    duration: unknown;
-    outcome: string | null;
-    reasons: readonly string[] | null;
-    counts: ColumnType<unknown, string | null, string | null>;
-    waiting: number | null;
-    requests: number | null;
-    request_ids: readonly string[] | null;
-    groups: readonly string[] | null;
-    endpoints: ColumnType<unknown, string | null, string | null>;
-    duration_seconds: number | null;
-    counts_text: string | null;
-  };
-  'report.schedule': {
-    team_id: bigint | null;
-    local_id: string | null;
-    message_id: bigint | null;
-    state: string | null;
-    execute_at: Date | null;
-    inbox_id: bigint | null;
-    inbox: string | null;
-    user_id: bigint | null;
-    sender: string | null;
-    text: string | null;
-    template_id: bigint | null;
-    target_kind: string | null;
-    target: string | null;
-    recipients: bigint | null;
-    cancels: boolean | null;
-    is_on_service: boolean | null;
-    detail: string | null;
-    created_at: Date | null;
-    edited_at: Date | null;
-    edited_by: string | null;
-    approved_by: string | null;
-    approved_at: Date | null;
-    batch: string | null;
-    user_name: string | null;
-  };
-  'report.surveys': {
-    team_id: bigint | null;
-    survey_id: bigint | null;
-    name: string | null;
-    type: string | null;
-    question: string | null;
-    created: string | null;
-    updated: string | null;
-    first_seen_at: Date | null;
-    gone_at: Date | null;
-    present: boolean | null;
-    created_at: Date | null;
-    updated_at: Date | null;
-  };
-  'report.sync_health': {
-    team_id: bigint | null;
-    team: string | null;
-    last_attempt: Date | null;
-    last_outcome: string | null;
-    last_success: Date | null;
-    runs: bigint | null;
-    complete_runs: bigint | null;
-    success_rate: number | null;
-    p50_seconds: number | null;
-    p95_seconds: number | null;
-    requests: bigint | null;
-    throttled: bigint | null;
-  };
-  'report.tag_growth': {
-    team_id: bigint | null;
-    day: string | null;
-    tags: bigint | null;
-    added: bigint | null;
-    changed: bigint | null;
-    gone: bigint | null;
-    back: bigint | null;
-  };
-  'report.tag_history': {
-    team_id: bigint | null;
-    tag_id: bigint | null;
-    tag: string | null;
-    kind: string | null;
-    field: string | null;
-    old_value: string | null;
-    new_value: string | null;
-    changed_at: Date | null;
-  };
-  'report.tags': {
-    team_id: bigint | null;
-    tag_id: bigint | null;
-    tag: string | null;
-    color: string | null;
-    created: string | null;
-    updated: string | null;
-    first_seen_at: Date | null;
-    gone_at: Date | null;
-    present: boolean | null;
-    created_at: Date | null;
-    updated_at: Date | null;
-  };
-  'report.teams': {
-    team_id: bigint | null;
-    team: string | null;
-    list_size: bigint | null;
-    members: bigint | null;
-    changed_at: Date | null;
-  };
-  'report.usage': {
-    team_id: bigint | null;
-    team: string | null;
-    day: string | null;
-    endpoint: string | null;
-    runs: bigint | null;
-    requests: bigint | null;
-    throttled: bigint | null;
-    failed: bigint | null;
-    mean_ms: bigint | null;
-    slowest_ms: bigint | null;
   };
 }
