@@ -34,10 +34,8 @@ export function isOvertaken({ isNewer, isTelling }: Versions, isSince: boolean, 
   return isNewer && isTelling && !isSince && !moved;
 }
 
-/** A missing name is stored as an empty one, and an empty address as none. */
-function asStored(field: Field, value: ServiceValue): ServiceValue {
-  return field === 'name' ? (value ?? '') : storedValue(value ?? null);
-}
+/** An empty text counts as none. */
+const asStored = (value: ServiceValue): ServiceValue => storedValue(value ?? null);
 
 type BaseAndHolds = Pick<UserState, 'base' | 'held'>;
 
@@ -53,6 +51,6 @@ export function hasMoved(state: BaseAndHolds, service: ServiceUser): boolean {
   if (base === undefined) return true;
   return fields.some((field) => {
     const value = readable<string | Id>(service[field]);
-    return value !== undefined && asStored(field, value) !== asStored(field, lastShown(field, state, base));
+    return value !== undefined && asStored(value) !== asStored(lastShown(field, state, base));
   });
 }
