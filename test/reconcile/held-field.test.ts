@@ -313,6 +313,13 @@ describe('a held field', () => {
     }
   });
 
+  it('that a person resolved is pulled where the service wins and has another value by now', () => {
+    const state = stateOf('limit alone');
+    const held = state.held.map((hold): Hold => ({ ...hold, decision: 'resolved' }));
+    const moved = change['service moved']({ ...state, held });
+    expect(fateOf(moved, settings.maxRows, 'service-wins')).toBe('pulled');
+  });
+
   it.each<readonly [Event, Fate]>([
     ['edited again', 'new batch'],
     ['edit withdrawn', 'ends'],

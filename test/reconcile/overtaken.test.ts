@@ -66,6 +66,12 @@ describe('an edit, where the version is newer, tells something, the edit is newe
     ]);
   });
 
+  it('is sent where the name was edited since, and it is one of the name', () => {
+    const name = { first: 'Anna', last: 'Berg' };
+    const edits = { name: { id: 1n, isSince: true } };
+    expect(planOf(makeState({ mirror: { name }, edits, versions: late })).patch).toEqual({ name });
+  });
+
   it('is held with every other edit of that user', () => {
     const state = makeState({ mirror: { email: 'new@example.com', roleId: 4n }, versions: late });
     expect(planOf(state)).toMatchObject({ patch: {}, holds: [{ field: 'email' }, { field: 'roleId' }] });

@@ -7,6 +7,7 @@ import { type NameSplit, splitName } from '../../src/model/name.ts';
 import { unsendable, holdStands, planField } from '../../src/reconcile/merge/plan-field.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { holdAll, base, makeState, row, shown, without } from './states.ts';
+import { longestText } from '../../src/model/longest-text.ts';
 import { rowsOf } from './truth.ts';
 
 /** What the state's own mirror and service come to. */
@@ -134,6 +135,22 @@ describe('other values that cannot be sent', () => {
     expect(holdIn(planned)?.reason).toBe(fate === 'held' ? 'unsupported' : undefined);
     expect(planned.kind).toBe(fate === 'sent' ? 'push' : 'hold');
   });
+
+  it('are those that no run could read back', () => {
+    const [long, half] = ['a'.repeat(longestText + 1), 'a'.repeat(longestText / 2)];
+    const why = `no run could read more than ${longestText} characters back`;
+    const named = { ...row, name: { first: half, last: half } };
+    expect(unsendable('email', { ...row, email: long }, base)).toBe(why);
+    expect([unsendable('name', named, base), unsendable('email', named, base)]).toEqual([why, undefined]);
+  });
+});
+
+it('A field that the service leaves out waits, and for a person if it was edited', () => {
+  const leftOut = (mirror: Partial<MirrorRow>) => ({ ...makeState({ mirror }), service: without('email') });
+  expect(plan('email', leftOut({}))).toEqual({ kind: 'wait' });
+  expect(holdIn(plan('email', leftOut({ email: 'anna@example.com' })))?.detail).toContain(
+    'edited here, and the service leaves it out',
+  );
 });
 
 const edited: Record<Field, { mirror: Partial<MirrorRow>; service: Partial<ServiceUser> }> = {
@@ -155,6 +172,7 @@ describe('a hold', () => {
     const { state, hold } = conflictOf(field);
     expect(hold).toMatchObject({
       reason: 'conflict',
+      detail: 'both sides changed it since they last agreed',
       base: base[field],
       mirror: state.mirror?.[field],
       service: state.service?.[field],

@@ -94,6 +94,12 @@ describe('taking everything from the service', () => {
     });
   });
 
+  it('settles all fields of a user without a base, and adopts whose row was lost', () => {
+    const settled = resync(makeState({ base: null }));
+    expect(settled.moves.map(({ kind }) => kind)).toEqual(fields.map(() => 'settle'));
+    expect(resync(makeState({ mirror: null }))).toMatchObject({ case: 'adopt', holds: [], moves: [] });
+  });
+
   it('believes an older version', () => {
     const state = { ...makeState({ service: { phone: there.phone } }), stale: true };
     expect(resync(state)).toMatchObject({ case: 'merge', moves: [{ kind: 'pull', field: 'phone' }] });
@@ -180,6 +186,8 @@ describe('a held field that a person decided', () => {
       base.phone,
       base.phone,
     ]);
+    const refused = conflict('phone', { reason: 'refused' });
+    expect(planResolved(state('phone'), refused, 'service').write.base.phone).toBe(there.phone);
   });
 
   it('drops another split of the same name', () => {
@@ -189,6 +197,11 @@ describe('a held field that a person decided', () => {
     const hold = conflict('name', { mirror: name, service: 'Anne Marie Berg' });
     const { write } = planResolved(cut, hold, 'service');
     expect(write).toMatchObject({ mirror: { name: agreed.name, split: 'guessed' }, base: agreed });
+    // The earlier halves come back with what was known of them, and another name is a guess.
+    const known = { ...cut, edits: { name: { id: 1n, isSince: true, madeMs: 0, split: 'known' as const } } };
+    expect(planResolved(known, hold, 'service').write.mirror.split).toBe('known');
+    const renamed = { ...hold, service: there.name };
+    expect(planResolved(known, renamed, 'service').write.mirror.split).toBe('guessed');
     expect(planResolved(cut, hold, 'mirror').write).toMatchObject({
       mirror: { name, split: 'known' },
       base: agreed,

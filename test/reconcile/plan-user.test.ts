@@ -4,6 +4,7 @@ import { decideEach, type Hold } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { planInLists } from './in-lists.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { takeValues } from '../../src/reconcile/merge/service-values.ts';
 import { holdAll, base, makeState, member, row, shown, without } from './states.ts';
 import { applyPlan } from './apply-plan.ts';
 
@@ -98,6 +99,25 @@ describe('a merge', () => {
     expect(wins('mirror-wins').patch).toEqual({ [field]: otherValues[field] });
   });
 
+  it('pulls a field of a user whose name the service has emptied', () => {
+    const { holds, write } = merge(makeState({ service: { name: '', email: otherShown.email } }));
+    expect(holds.map(({ field }) => field)).toEqual(['name']);
+    expect(write?.mirror.email).toBe(otherShown.email);
+  });
+
+  it('sends what waited for a name to go along once the name is sent as well', () => {
+    const agreed = { name: { first: 'Anne Marie', last: 'Berg' }, joined: 'Anne Marie Berg' };
+    const { name, email } = otherValues;
+    const hold = { field: 'email', reason: 'unsupported', detail: '', mirror: email } as const;
+    const state = makeState({
+      base: agreed,
+      mirror: { name, email },
+      service: { name: agreed.joined },
+      held: [{ ...hold, base: base.email, service: base.email }],
+    });
+    expect(merge(state)).toMatchObject({ patch: { name, email }, releases: ['email'] });
+  });
+
   it('clears what the service cleared, and stores no empty text', () => {
     for (const nothing of ['', ' ', null]) {
       const { write } = merge(makeState({ service: { phone: nothing, email: nothing } }));
@@ -185,6 +205,11 @@ describe('a merge without a base', () => {
     expect(merge(applyPlan(named, plan), mirrorWins)).toMatchObject({ moves: [], held: ['name'] });
   });
 
+  it('waits where a field is unreadable', () => {
+    const { fields: decided } = merge(makeState({ base: null, service: { email: { unreadable: '1' } } }));
+    expect(decided).toEqual(decideEach(() => ({ kind: 'wait' })));
+  });
+
   it('takes everything from the service where the service wins', () => {
     const plan = merge(state, serviceWins);
     expect(plan.write?.mirror).toMatchObject({ phone: '15550100', roleId: 9n });
@@ -207,7 +232,8 @@ describe('a user who is back', () => {
   it.each(fields)('has an edit of %s from before held, not pushed, and not taken into base', (field) => {
     const state = back({ mirror: { [field]: otherValues[field] } });
     const plan = merge(state);
-    expect(plan.holds).toMatchObject([{ field, reason: 'gone', mirror: otherValues[field] }]);
+    const detail = 'the user had left the team and came back; the edit from before waits';
+    expect(plan.holds).toMatchObject([{ field, reason: 'gone', detail, mirror: otherValues[field] }]);
     expect(plan).toMatchObject({ moves: [] });
     expect(plan.write?.mirror[field]).toEqual(otherValues[field]);
     expect(plan.write?.base[field]).toEqual(base[field]);
@@ -223,6 +249,17 @@ describe('a user who is back', () => {
     expect(plan.write?.base[field]).toEqual(base[field]);
     expect(plan.write?.base.joined).toBe('Anne Berg');
     expect(merge(applyPlan(state, plan))).toMatchObject({ held: [field], moves: [], write: null });
+  });
+
+  it('is adopted again where the service leaves the name out', () => {
+    const { holds, write } = merge({ ...back({}), service: without('name') });
+    expect([holds, write?.base]).toEqual([[], base]);
+  });
+
+  it('keeps the halves of an edited name that the service has by now', () => {
+    const name = { first: 'Anne', last: 'Marie Berg' };
+    const { write } = merge(back({ mirror: { name }, service: { name: 'Anne Marie Berg' } }));
+    expect(write).toMatchObject({ mirror: { name }, base: { name } });
   });
 
   it('has a new split of the same joined name held, and not lost in base', () => {
@@ -313,6 +350,13 @@ describe('a hold that somebody asked for', () => {
     expect(plan.holds.map(({ field }) => field)).toEqual(['email']);
   });
 
+  it('on the name of a member whom no lookup answers goes over what the listing says', () => {
+    const unknown = { email: null, phone: null, roleId: null };
+    const state = makeState({ base: unknown, mirror: unknown, service: null, held: [asked('name', 1)] });
+    const plan = planInLists(state, { ...member, name: 'Another Name' }, holdAll);
+    expect(plan).toMatchObject({ moves: [], write: { base: { joined: base.joined } } });
+  });
+
   it.each(fields)('on %s of a row that was lost keeps what was agreed on', (field) => {
     const plan = merge(makeState({ mirror: null, service: otherShown, held: [asked(field, 1)] }));
     expect(plan).toMatchObject({ case: 'adopt', releases: [], held: [field] });
@@ -358,6 +402,7 @@ describe('an adoption', () => {
       expect(write?.mirror.name).toEqual({ first: '', last: '' });
       expect(write?.observed.name).toBe(name ?? '');
     }
+    expect(takeValues({ ...shown, name: null }, base).name).toEqual({ first: '', last: '' });
   });
 });
 
@@ -376,6 +421,7 @@ describe('a member whom no lookup answers', () => {
         observed: { name: 'Anne Marie Berg', role: 'agent', resolved: false, details: null },
       },
     });
+    expect(plan.fields).toEqual(decideEach(() => ({ kind: 'adopt', ends: false })));
     const next = applyPlan(unknown, plan);
     expect(planInLists(next, { ...member, name: 'Anne Marie Berg' }, holdAll).write).toBeNull();
   });
@@ -421,23 +467,31 @@ describe('a member whom no lookup answers', () => {
         service: 'Anna Berg',
       },
     ]);
+    expect(renamed.releases).toEqual([]);
     expect(renamed.role).toEqual({ old: 'agent', new: 'admin' });
     const spaced = planInLists(seen, { ...member, name: 'Anne  Berg' }, holdAll);
-    expect(spaced).toMatchObject({ moves: [], write: { base: { joined: 'Anne  Berg' } } });
+    expect(spaced).toMatchObject({ moves: [], releases: [], write: { base: { joined: 'Anne  Berg' } } });
     expect('role' in spaced).toBe(false);
     const same = planInLists(seen, member, holdAll);
-    expect(same).toMatchObject({ moves: [], write: null });
+    expect(same).toMatchObject({ fields: decideEach(() => ({ kind: 'wait' })), write: null });
     expect('role' in same).toBe(false);
   });
 
   it('is neither pulled nor pushed, and keeps its edits', () => {
-    const state = makeState({ mirror: { ...otherValues }, service: null });
+    const state = makeState({ mirror: { ...otherValues, joined: 'Anne  Berg' }, service: null });
     const plan = planInLists(state, { ...member, name: 'Another Name', role: null }, holdAll);
     expect(plan).toMatchObject({ case: 'unresolved', moves: [], holds: [] });
     expect(plan.write?.base).toMatchObject(base);
     expect(plan.write?.mirror).toMatchObject(otherValues);
-    expect(plan.write?.observed).toMatchObject({ name: 'Anne Berg', role: 'agent', resolved: false });
+    expect(plan.write?.observed).toMatchObject({ name: 'Anne  Berg', role: 'agent', resolved: false });
     expect(planInLists(applyPlan(state, plan), member, holdAll).write).toBeNull();
+  });
+
+  it('keeps the name of whom something else was agreed on', () => {
+    const known = { phone: null, roleId: null };
+    const state = makeState({ base: known, mirror: known, service: null });
+    const plan = planInLists(state, { ...member, name: 'Another Name' }, holdAll);
+    expect(plan).toMatchObject({ moves: [], write: { base: { joined: base.joined } } });
   });
 
   it('takes part again as soon as a lookup answers', () => {
@@ -453,9 +507,9 @@ describe('a member whom no lookup answers', () => {
 
   it('whose row was lost keeps the addresses of base', () => {
     const state = makeState({ mirror: null, service: null });
-    expect(planInLists(state, member, holdAll)).toMatchObject({
+    expect(planInLists(state, { ...member, role: null }, holdAll)).toMatchObject({
       case: 'adopt',
-      write: { mirror: { email: 'anne@example.com' }, base, observed: { resolved: false } },
+      write: { mirror: { email: 'anne@example.com' }, base, observed: { role: null, resolved: false } },
     });
   });
 });
@@ -467,11 +521,27 @@ describe('a row that only the mirror has', () => {
     const plan = planInLists(state, undefined, holdAll);
     expect(plan).toMatchObject({
       case: 'stranger',
-      holds: [{ field: 'name', reason: 'unsupported', mirror: base.name }],
+      holds: [
+        {
+          field: 'name',
+          reason: 'unsupported',
+          detail: 'the interface gives no way to create users',
+          mirror: base.name,
+        },
+      ],
       moves: [],
       write: null,
     });
     expect(planInLists(applyPlan(state, plan), undefined, holdAll).holds).toEqual([]);
+  });
+
+  it.each([
+    ['missing', {}],
+    ['waiting', { mirror: { gone: true } }],
+    ['forget', { mirror: null }],
+  ] as const)('is another one than what base has, too: %s', (userCase, given) => {
+    const plan = planInLists(makeState({ ...given, service: null }), undefined, holdAll);
+    expect(plan).toMatchObject({ case: userCase, holds: [], write: null });
   });
 
   it('is merged once the service has the user', () => {

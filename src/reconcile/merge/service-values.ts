@@ -47,7 +47,7 @@ export function agreedOf(base: BaseUser | undefined, mirror: UserValues, service
 }
 
 const takes = ({ kind }: Decision) => kind === 'pull' || kind === 'settle' || kind === 'adopt';
-const agrees = (decision: Decision) => takes(decision) || ('agrees' in decision && decision.agrees === true);
+const agrees = (decision: Decision) => takes(decision) || 'agrees' in decision;
 
 /**
  * Mirror and base after these decisions:
