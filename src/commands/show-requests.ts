@@ -53,7 +53,7 @@ export const needsPerson = (request: ShownRequest): boolean => {
 };
 
 /** Says what a person has to do now. Several requests can wait for the same thing. */
-function askedOf(request: ShownRequest): string | null {
+function taskOf(request: ShownRequest): string | null {
   const { field, state, batch, local_id } = request;
   if (isUnknown(request))
     return `Nobody knows whether the service has ${local_id}: look there, then musterd schedule resolve ${local_id} --is <id>, or --was-not-sent`;
@@ -63,8 +63,8 @@ function askedOf(request: ShownRequest): string | null {
 }
 
 function nextOf(request: ShownRequest): string {
-  const asked = askedOf(request);
-  if (asked !== null) return asked;
+  const task = taskOf(request);
+  if (task !== null) return task;
   switch (request.state) {
     case 'waiting':
       return `The next run ${request.needs_approval ? 'holds it until somebody else approves it' : 'sends it'}: a daemon does so in a moment, else "musterd reconcile".`;
@@ -87,7 +87,7 @@ export function printRequests(
 ): void {
   if (requests.length === 0) return;
   printTable(context, head, requests.map(cellsOf));
-  for (const line of new Set(requests.flatMap((request) => askedOf(request) ?? [])))
+  for (const line of new Set(requests.flatMap((request) => taskOf(request) ?? [])))
     printLine(context.out, line);
 }
 

@@ -44,7 +44,7 @@ interface ControlCall {
   readonly body: unknown;
 }
 
-type ControlAct = (control: Control, asked: ControlCall) => unknown;
+type ControlAct = (control: Control, call: ControlCall) => unknown;
 
 /** The acts by method and path. `:team` is a team's id, `:id` the id of a row. */
 const acts: Readonly<Record<string, ControlAct>> = {
@@ -95,34 +95,34 @@ const acts: Readonly<Record<string, ControlAct>> = {
       ...(answered === undefined ? {} : { answered }),
     });
   },
-  'DELETE teams/:team/users/:id': (control, asked) => teamOf(control, asked).removeUser(rowOf(asked)),
-  'GET teams/:team/tags': (control, asked) => teamOf(control, asked).tags(),
-  'POST teams/:team/tags': (control, asked) => {
-    const { tag = '', color } = tagEdit.parse(asked.body);
-    return teamOf(control, asked).addTag(tag, color);
+  'DELETE teams/:team/users/:id': (control, call) => teamOf(control, call).removeUser(rowOf(call)),
+  'GET teams/:team/tags': (control, call) => teamOf(control, call).tags(),
+  'POST teams/:team/tags': (control, call) => {
+    const { tag = '', color } = tagEdit.parse(call.body);
+    return teamOf(control, call).addTag(tag, color);
   },
-  'PATCH teams/:team/tags/:id': (control, asked) => {
-    const { tag, color } = tagEdit.parse(asked.body);
+  'PATCH teams/:team/tags/:id': (control, call) => {
+    const { tag, color } = tagEdit.parse(call.body);
     const edit = { ...(tag === undefined ? {} : { tag }), ...(color === undefined ? {} : { color }) };
-    return teamOf(control, asked).editTag(rowOf(asked), edit);
+    return teamOf(control, call).editTag(rowOf(call), edit);
   },
-  'DELETE teams/:team/tags/:id': (control, asked) => teamOf(control, asked).removeTag(rowOf(asked)),
-  'GET teams/:team/fields': (control, asked) => teamOf(control, asked).fields(),
-  'POST teams/:team/fields': (control, asked) => teamOf(control, asked).addField(titleOf(asked)),
-  'PATCH teams/:team/fields/:id': (control, asked) =>
-    teamOf(control, asked).editField(rowOf(asked), titleOf(asked)),
-  'DELETE teams/:team/fields/:id': (control, asked) => teamOf(control, asked).removeField(rowOf(asked)),
-  'GET teams/:team/surveys': (control, asked) => teamOf(control, asked).surveys(),
-  'GET teams/:team/inboxes': (control, asked) => teamOf(control, asked).inboxes(),
-  'GET teams/:team/schedules': (control, asked) => teamOf(control, asked).schedules(),
-  'GET teams/:team/deliveries': (control, asked) => teamOf(control, asked).deliveries(),
-  'GET teams/:team/conversations-read': (control, asked) => teamOf(control, asked).conversationsRead(),
+  'DELETE teams/:team/tags/:id': (control, call) => teamOf(control, call).removeTag(rowOf(call)),
+  'GET teams/:team/fields': (control, call) => teamOf(control, call).fields(),
+  'POST teams/:team/fields': (control, call) => teamOf(control, call).addField(titleOf(call)),
+  'PATCH teams/:team/fields/:id': (control, call) =>
+    teamOf(control, call).editField(rowOf(call), titleOf(call)),
+  'DELETE teams/:team/fields/:id': (control, call) => teamOf(control, call).removeField(rowOf(call)),
+  'GET teams/:team/surveys': (control, call) => teamOf(control, call).surveys(),
+  'GET teams/:team/inboxes': (control, call) => teamOf(control, call).inboxes(),
+  'GET teams/:team/schedules': (control, call) => teamOf(control, call).schedules(),
+  'GET teams/:team/deliveries': (control, call) => teamOf(control, call).deliveries(),
+  'GET teams/:team/conversations-read': (control, call) => teamOf(control, call).conversationsRead(),
   'POST snapshot': ({ world }) => takeSnapshot(world.teams),
   'POST restore': ({ world }, { body }) => restoreWorld(world, body),
   'GET webhooks': ({ world }) => world.webhooks.sent,
-  'PUT teams/:team/contacts': (control, asked) => {
-    const { count, body } = contactsEdit.parse(asked.body);
-    teamOf(control, asked).setContacts(count, body);
+  'PUT teams/:team/contacts': (control, call) => {
+    const { count, body } = contactsEdit.parse(call.body);
+    teamOf(control, call).setContacts(count, body);
   },
 };
 
@@ -143,7 +143,7 @@ export function addControlRoutes(app: FastifyInstance, control: Control): void {
         if (!admits(control, request) || isFromPage(request))
           return reply.code(403).send({ error: 'The control endpoint is not yours.' });
         try {
-          const result = act(control, askedOf(request));
+          const result = act(control, callOf(request));
           return await reply.type('application/json; charset=utf-8').send(JSON.stringify(result ?? 'ok'));
         } catch (error) {
           return await reply
@@ -181,7 +181,7 @@ function isFromPage({ headers, body }: FastifyRequest): boolean {
   return typeof body === 'string' && body !== '' && type !== 'application/json';
 }
 
-function askedOf(request: FastifyRequest): ControlCall {
+function callOf(request: FastifyRequest): ControlCall {
   const { pathname, searchParams } = new URL(request.url, 'http://emulator');
   const text = typeof request.body === 'string' ? request.body : '';
   const body: unknown = text === '' ? undefined : JSON.parse(text);

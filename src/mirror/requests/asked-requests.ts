@@ -35,7 +35,7 @@ async function run(
   return rows[0]?.local_id ?? null;
 }
 
-const given = (table: RequestTable, values: RequestValues) =>
+const rowFrom = (table: RequestTable, values: RequestValues) =>
   sql`jsonb_populate_record(null::${sql.table(table)}, ${toJson(values)}::jsonb)`;
 
 /** @returns its local_id. @throws MusterdError `usage` in the words of the trigger, like all of these */
@@ -50,7 +50,7 @@ export async function insertRequest(
     (await run(
       tx,
       sql`
-      insert into ${sql.table(table)} (team_id, ${columns}) select ${teamId}, ${columns} from ${given(table, values)}
+      insert into ${sql.table(table)} (team_id, ${columns}) select ${teamId}, ${columns} from ${rowFrom(table, values)}
       returning local_id`,
     )) ?? ''
   );
@@ -67,7 +67,7 @@ export async function updateMessage(
   return await run(
     tx,
     sql`
-    update mirror.scheduled_messages m set ${sets} from ${given('mirror.scheduled_messages', values)} g
+    update mirror.scheduled_messages m set ${sets} from ${rowFrom('mirror.scheduled_messages', values)} g
     where m.team_id = ${teamId} and m.local_id = ${localId}::uuid returning m.local_id`,
   );
 }

@@ -47,7 +47,7 @@ export interface SentSoFar {
 const settingOf = { tag: 'tags', message: 'schedule', conversation_read: 'conversations' } as const;
 
 /** Why the settings do not allow such a request; `undefined` if they do. */
-export const offBy = ({ kind }: RequestState, write: RequestSettings): string | undefined =>
+export const refusedBySettings = ({ kind }: RequestState, write: RequestSettings): string | undefined =>
   ({ tag: write.tags, message: write.schedule !== false, conversation_read: write.conversations })[kind]
     ? undefined
     : `write.${settingOf[kind]} is off`;
@@ -58,13 +58,13 @@ function limitOfDay(
   { maxMessages, maxRecipients }: RequestSettings,
   sent: SentSoFar,
 ): string | undefined {
-  const so = sent.messages.get(day) ?? { messages: 0, recipients: 0 };
-  const messages = others.messages + so.messages + 1;
+  const sentThatDay = sent.messages.get(day) ?? { messages: 0, recipients: 0 };
+  const messages = others.messages + sentThatDay.messages + 1;
   if (messages > maxMessages)
     return `${messages} messages would be due on ${day}, more than the limit of ${maxMessages}`;
   if (recipients === null)
     return 'nobody here knows how many get it: the service does not tell the size of a list';
-  const all = others.recipients + so.recipients + recipients;
+  const all = others.recipients + sentThatDay.recipients + recipients;
   return all > maxRecipients
     ? `${all} people would get a message on ${day}, more than the limit of ${maxRecipients}`
     : undefined;
@@ -120,8 +120,8 @@ export function decideRequest(
   if (hold?.reason === 'refused' && hold.decision === null) return nothing;
   const late = flawOfTime(request);
   if (late !== undefined) return late;
-  const off = offBy(request, write);
-  if (off !== undefined) return { kind: 'wait', why: off };
+  const refusal = refusedBySettings(request, write);
+  if (refusal !== undefined) return { kind: 'wait', why: refusal };
   const { marginMinutes } = now.times;
   const decision: RequestDecision =
     message !== null && message.dueInMs < marginMinutes * 60_000
@@ -141,7 +141,10 @@ const isHeldSo = ({ hold, base }: RequestState, reason: RequestReason): boolean 
 /** Adds this request to what the run has decided to send. */
 export function withSent(sent: SentSoFar, { kind, message }: RequestState): SentSoFar {
   if (message === null) return { ...sent, tags: sent.tags + (kind === 'tag' ? 1 : 0) };
-  const so = sent.messages.get(message.day) ?? { messages: 0, recipients: 0 };
-  const day = { messages: so.messages + 1, recipients: so.recipients + (message.recipients ?? 0) };
+  const sentThatDay = sent.messages.get(message.day) ?? { messages: 0, recipients: 0 };
+  const day = {
+    messages: sentThatDay.messages + 1,
+    recipients: sentThatDay.recipients + (message.recipients ?? 0),
+  };
   return { ...sent, messages: new Map([...sent.messages, [message.day, day]]) };
 }

@@ -11,14 +11,14 @@ const textsOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) ? value.map(String) : undefined;
 
 /** Leaves out columns without a value. */
-const given = <T extends object>(values: T) =>
+const withoutUndefined = <T extends object>(values: T) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>;
   };
 
 export function toScheduleRequest(localId: string, wanted: Wanted): ScheduleRequest {
   const gallery = Array.isArray(wanted['gallery']) ? (wanted['gallery'] as readonly Wanted[]) : undefined;
-  return given({
+  return withoutUndefined({
     localId,
     inboxId: idOf(wanted['inbox_id']) ?? 0n,
     executeAt: textOf(wanted['execute_at']) ?? '',
@@ -28,12 +28,12 @@ export function toScheduleRequest(localId: string, wanted: Wanted): ScheduleRequ
     phoneNumber: textOf(wanted['phone_number']),
     targets: textsOf(wanted['targets']),
     isEmail: typeof wanted['is_email'] === 'boolean' ? wanted['is_email'] : undefined,
-    content: given({
+    content: withoutUndefined({
       text: textOf(wanted['text']),
       template: idOf(wanted['template_id']),
       attachments: wanted['attachments'] as ScheduleContent['attachments'] | undefined,
       gallery: gallery?.map((entry) =>
-        given({
+        withoutUndefined({
           annotationPosition: textOf(entry['annotation_position']),
           annotationText: textOf(entry['annotation_text']),
           originalUrl: textOf(entry['original_url']),
@@ -45,7 +45,7 @@ export function toScheduleRequest(localId: string, wanted: Wanted): ScheduleRequ
 }
 
 export const toConversationRead = (wanted: Wanted) =>
-  given({
+  withoutUndefined({
     inboxId: idOf(wanted['inbox_id']) ?? 0n,
     userId: idOf(wanted['user_id']) ?? 0n,
     target: textOf(wanted['target']),

@@ -10,7 +10,7 @@ import { LateError } from '../push/send-guard.ts';
 import { attempt } from '../run-notes.ts';
 import {
   decideRequest,
-  offBy,
+  refusedBySettings,
   type RequestDecision,
   type RequestSettings,
   type SentSoFar,
@@ -116,9 +116,9 @@ async function settle(context: RequestContext, request: RequestState, open: Open
   if (request.id !== null) return await is(await readBackMessage(service, request, open, quietPeriodMs));
   const unknown = unknownOf(request, now, 'it was sent, and no answer came');
   if (unknown.kind === 'unknown' && unknown.isForGood) return await is(unknown);
-  const off = offBy(request, context.settings);
-  if (off !== undefined)
-    return await is({ kind: 'unknown', isForGood: false, detail: `${off}, so it is not asked again` });
+  const refusal = refusedBySettings(request, context.settings);
+  if (refusal !== undefined)
+    return await is({ kind: 'unknown', isForGood: false, detail: `${refusal}, so it is not asked again` });
   await sendAgain(context, request, open);
 }
 
