@@ -29,7 +29,7 @@ import type { ReadExtent } from './run-notes.ts';
 const mostLookedAt = 1_000;
 
 /** Identifies all that decides which users differ, besides the two answers. */
-export function setupOf({ schema }: Pick<Mark, 'schema'>, settings: unknown): string {
+export function setupHash({ schema }: Pick<Mark, 'schema'>, settings: unknown): string {
   return createHash('sha256')
     .update(toJson([schema, settings]))
     .digest('base64url');
@@ -38,7 +38,7 @@ export function setupOf({ schema }: Pick<Mark, 'schema'>, settings: unknown): st
 /** The users who are looked at even if the service shows the same; `null` for everybody. */
 function usersToLookAt(known: RestingUsers, rest: WrittenSince, settings: unknown): ReadonlySet<Id> | null {
   // A record of another version of the program may have another form, so nothing else of it is read before this check.
-  if (rest.since !== known.mark || known.setup !== setupOf(rest, settings)) return null;
+  if (rest.since !== known.mark || known.setup !== setupHash(rest, settings)) return null;
   const open = new Set([...known.planned.map(BigInt), ...rest.written]);
   const restless = open.union(new Set(rest.noted));
   const isMuch = restless.size > Math.max(mostLookedAt, known.shown / 8);
@@ -111,7 +111,7 @@ export async function learnRest(
   const planned = taken?.written ?? [...plans.map(({ id }) => id), ...unknown];
   const users = {
     mark: taken?.mark ?? look.rest.mark,
-    setup: setupOf(look.rest, settings),
+    setup: setupHash(look.rest, settings),
     name: team.name,
     listSize: team.listSize?.toString() ?? null,
     team: team.digest,

@@ -10,7 +10,7 @@ import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
 import { type Listing, type ListingMemory, type ListingSink, nothingLearned } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { KnownListing } from '../model/rest.ts';
-import { setupOf } from './at-rest.ts';
+import { setupHash } from './at-rest.ts';
 import {
   type AbsenceSettings,
   judgeAbsences,
@@ -151,7 +151,7 @@ async function recallRest(
 ): Promise<Recalled> {
   const known = await mirror.readKnownListing(resource);
   const { rest, resting } = known;
-  const setup = setupOf(rest, settings);
+  const setup = setupHash(rest, settings);
   const isSame = resting?.mark === rest.since && resting?.shown === rest.present && resting.setup === setup;
   return { ...known, setup, resting: isSame && !rest.isLacking ? resting : null };
 }

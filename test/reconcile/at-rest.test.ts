@@ -4,7 +4,7 @@ import type { Id } from '../../src/model/id.ts';
 import type { WrittenSince, RestingUsers } from '../../src/model/rest.ts';
 import type { Everybody, RowsBefore, SomeUsers } from '../../src/model/service-request.ts';
 import type { Team } from '../../src/model/team.ts';
-import { type LearnablePlan, learnRest, lookForNews, setupOf } from '../../src/reconcile/at-rest.ts';
+import { type LearnablePlan, learnRest, lookForNews, setupHash } from '../../src/reconcile/at-rest.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, refusal } from './service-stand-in.ts';
@@ -21,7 +21,7 @@ const team: Team = {
 };
 const known: RestingUsers = {
   mark: 'then',
-  setup: setupOf({ schema: '0068' }, settings),
+  setup: setupHash({ schema: '0068' }, settings),
   name: 'T',
   listSize: String(2n ** 60n),
   team: 'team',

@@ -6,7 +6,7 @@ import type { AbsenceDecision, DecidedAbsence, RefreshResult } from '../../src/m
 import { type Listing, type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
 import type { ListingRest, RestingListing } from '../../src/model/rest.ts';
 import type { ListedResource, ListedRow } from '../../src/model/listed-resource.ts';
-import { setupOf } from '../../src/reconcile/at-rest.ts';
+import { setupHash } from '../../src/reconcile/at-rest.ts';
 import { scopeOf } from '../../src/reconcile/missing-rows.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { countContacts, planRefresh, type Refreshable, refresh } from '../../src/reconcile/refresh.ts';
@@ -278,7 +278,7 @@ describe('refresh', () => {
 
     it('asks for nothing where the pages are as they were, or the listing leaves nothing out', async () => {
       const row = () => Promise.reject(new Error('asked'));
-      const setup = setupOf(atRest, settings);
+      const setup = setupHash(atRest, settings);
       const resting = { mark: '1', setup, digests: ['a'], shown: 7 };
       await createStage({ resource: surveys, digests: ['a'], resting, lacking, row }).run();
       await createStage({ lacking, row }).run();
@@ -428,7 +428,7 @@ describe('countContacts', () => {
 describe('a listing that was read before', () => {
   const nothing = { added: 0, changed: 0, absent: [] };
   const digests = ['a', 'b'];
-  const resting = { mark: '1', setup: setupOf(atRest, settings), digests, shown: 7 };
+  const resting = { mark: '1', setup: setupHash(atRest, settings), digests, shown: 7 };
 
   it('is recorded if it is equal to the mirror, with a mark from before it was read', async () => {
     const { run, told } = createStage({ digests, result: nothing });
@@ -492,7 +492,7 @@ describe('a listing that was read before', () => {
   it('stands for the version of the program and all settings', () => {
     const { push, scope } = { push: { batchSize: 25 }, scope: settings.scope };
     const of = (program: string, batchSize: number, baseUrl = scope.baseUrl) =>
-      setupOf(atRest, { program, push: { ...push, batchSize }, scope: { ...scope, baseUrl } });
+      setupHash(atRest, { program, push: { ...push, batchSize }, scope: { ...scope, baseUrl } });
     expect(of('1.0.0', 25)).toBe(of('1.0.0', 25));
     expect(
       new Set([of('1.0.0', 25), of('1.0.1', 25), of('1.0.0', 24), of('1.0.0', 25, 'https://x')]).size,
