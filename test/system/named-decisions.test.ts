@@ -64,7 +64,6 @@ describe('`resolve` by a script', () => {
     const unsaid = await team.musterd('resolve', String(id), field, '--take', 'mirror');
     expect([unsaid.code, unsaid.stdout]).toEqual([64, '']);
     for (const value of Object.values(other)) expect(unsaid.stderr).toContain(String(value));
-    await expectUndecided();
     const [, line = ''] = /: (musterd .*?)\n/.exec(unsaid.stderr) ?? [];
     for (const command of ['held', 'why']) {
       const { stdout, stderr } = await team.musterd(command, ...(command === 'why' ? [String(id)] : []));
@@ -89,6 +88,7 @@ describe('`resolve` by a script', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       error: { code: 'usage', hint: expect.stringContaining(`--if ada@example.com`) },
     });
+    await expectUndecided();
   });
 
   it.each(['mirror', 'service'])('names the edit by its number: --take %s', async (side) => {
@@ -137,7 +137,7 @@ describe('`resolve` by a script', () => {
       return await team.musterd('resolve', String(id), field, '--take', side, ...seen);
     };
 
-    it.each(['mirror', 'service'])('decides nothing where that has moved: --take %s', async (side) => {
+    it('decides nothing where that has moved, and does where what it has now is said', async () => {
       const id = await openConflict(conflict);
       const before = await shown();
       team.emulator.team.editUser(id, {
@@ -149,14 +149,16 @@ describe('`resolve` by a script', () => {
       await team.run();
       const now = await shown();
       expect(now).not.toBe(before);
-      const moved = await take(id, side, before);
-      expect([moved.code, moved.stderr]).toEqual([64, expect.stringContaining(`the service "${now}"`)]);
-      const named = ['--if', words, '--if-service', before];
-      expect(await team.musterd('resolve', String(id), field, '--take', side, ...named)).toMatchObject({
-        code: 64,
-      });
+      for (const side of ['mirror', 'service']) {
+        const moved = await take(id, side, before);
+        expect([moved.code, moved.stderr]).toEqual([64, expect.stringContaining(`the service "${now}"`)]);
+        const named = ['--if', words, '--if-service', before];
+        expect(await team.musterd('resolve', String(id), field, '--take', side, ...named)).toMatchObject({
+          code: 64,
+        });
+      }
       await expectUndecided();
-      expect(await take(id, side, now)).toMatchObject({ code: 0 });
+      expect(await take(id, 'service', now)).toMatchObject({ code: 0 });
     });
 
     it('decides where that has not moved, however it is spelled', async () => {
@@ -185,17 +187,20 @@ describe('`resolve` by a script', () => {
     expect(team.emulator.team.user(id).email).toBe('new@example.com');
   });
 
-  it.each([
-    [['--if', 'ada@example.com', '--edit', '1'], 'give one of them'],
-    [['--edit', 'one'], 'not the number of an edit'],
-    [['--if-service', 'eva@example.com'], 'give --edit or --if too'],
-    [['--if', 'ada@example.com', '--if-service', ''], '"eva@example.com"'],
-    [['--edit', '99999999999999999999'], 'not the number of an edit'],
-    [['--if', ''], '"ada@example.com"'],
-  ])('is refused with %j', async (seen, words) => {
+  it('is refused with less than was seen, or more', async () => {
     const id = await openConflict(ofEmail);
-    const { code, stderr } = await team.musterd('resolve', String(id), 'email', '--take', 'mirror', ...seen);
-    expect([code, stderr]).toEqual([64, expect.stringContaining(words)]);
+    for (const [seen, words] of [
+      [['--if', 'ada@example.com', '--edit', '1'], 'give one of them'],
+      [['--edit', 'one'], 'not the number of an edit'],
+      [['--if-service', 'eva@example.com'], 'give --edit or --if too'],
+      [['--if', 'ada@example.com', '--if-service', ''], '"eva@example.com"'],
+      [['--edit', '99999999999999999999'], 'not the number of an edit'],
+      [['--if', ''], '"ada@example.com"'],
+    ] as const) {
+      const take = ['resolve', String(id), 'email', '--take', 'mirror', ...seen];
+      const { code, stderr } = await team.musterd(...take);
+      expect([seen, code, stderr]).toEqual([seen, 64, expect.stringContaining(words)]);
+    }
     await expectUndecided();
   });
 });
@@ -320,23 +325,18 @@ describe('`--only`', () => {
     expect(await sent()).toEqual([[b, 'email', 'phone']]);
   });
 
-  it.each([
-    ['name', 'The name of user', 'The batch has these fields of the user: email, phone.'],
-    ['nonsense', 'No user matches', 'whole name'],
-  ])('does nothing for what is not in the batch: %s', async (field, words, hint) => {
+  it('does nothing for what is not in the batch, beside what is in it', async () => {
     const { a, b, approve } = await openBatch();
-    const { code, stderr } = await approve(`${a}.${field}`, String(b));
-    expect(code).toBe(64);
-    expect(stderr).toContain(words);
-    expect(stderr).toContain(hint);
-    expect(await sent()).toEqual([]);
-  });
-
-  it('does nothing for a user who has no edit in the batch, beside a field that is in it', async () => {
-    const { a, approve } = await openBatch();
     const [, , c = 0] = team.ids;
-    const { code, stderr } = await approve(`${a}.email`, String(c));
-    expect([code, stderr]).toEqual([64, expect.stringContaining(`User ${c} is not in batch`)]);
+    for (const [only, words, hint] of [
+      [[`${a}.name`, String(b)], 'The name of user', 'The batch has these fields of the user: email, phone.'],
+      [[`${a}.nonsense`, String(b)], 'No user matches', 'whole name'],
+      [[`${a}.email`, String(c)], `User ${c} is not in batch`, ''],
+    ] as const) {
+      const { code, stderr } = await approve(...only);
+      expect([only, code, stderr]).toEqual([only, 64, expect.stringContaining(words)]);
+      expect(stderr).toContain(hint);
+    }
     expect(await sent()).toEqual([]);
   });
 
