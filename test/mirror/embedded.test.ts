@@ -121,23 +121,29 @@ describe.each([
   { name: 'the server from npm', from: undefined },
   ...(bindir === undefined ? [] : [{ name: 'an installed server', from: bindir }]),
 ])('$name', ({ from }) => {
+  let dataDir: string;
+  beforeAll(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'musterd-test-'));
+  });
+  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
   test('starts in an empty folder, keeps what is written, and starts again', async () => {
     const steps: string[] = [];
-    const first = await open({ bindir: from, onProgress: (step) => steps.push(step) });
-    expect(first).toMatchObject({ attached: false, dataDir: folder });
+    const first = await open({ dataDir, bindir: from, onProgress: (step) => steps.push(step) });
+    expect(first).toMatchObject({ attached: false, dataDir });
     expect(steps).toContain('creating the database');
     await use(first.url, async (db) => await checkServer(db));
     await note(first.url, 'kept');
     await first.close();
     expect(findPostmaster(dataOf(first))).toBeUndefined();
 
-    const second = await open({ bindir: from, onProgress: (step) => steps.push(step) });
+    const second = await open({ dataDir, bindir: from, onProgress: (step) => steps.push(step) });
     expect(await notes(second.url)).toEqual(['kept']);
     expect(steps.filter((step) => step === 'creating the database')).toHaveLength(1);
   });
 
   test('listens on loopback alone, only to who knows the password, and sorts and folds text alike everywhere', async () => {
-    const { url } = await open({ bindir: from });
+    const { url } = await open({ dataDir, bindir: from });
     const settings = await use(url, async (db) => {
       const { rows } = await sql<{ name: string; setting: string }>`
         select name, setting from pg_settings
@@ -152,9 +158,9 @@ describe.each([
       password_encryption: 'scram-sha-256',
       fsync: 'on',
     });
-    const file = join(folder, 'cluster', 'pgpass');
+    const file = join(dataDir, 'cluster', 'pgpass');
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(statSync(join(folder, 'cluster')).mode & 0o077).toBe(0);
+    expect(statSync(join(dataDir, 'cluster')).mode & 0o077).toBe(0);
     expect(readFileSync(file, 'utf8')).toContain(new URL(url).password);
     const wrong = new URL(url);
     wrong.password = 'guess';
@@ -658,11 +664,19 @@ describe('as a plain user', () => {
     return child;
   };
 
-  test('with a home', async () => {
+  test('with a home, at which root looks as that user', async () => {
     const child = await start(plain(join(folder, 'home')));
     expect(child.dataDir).toBe(join(folder, 'home', '.local', 'share', 'musterd'));
     await note(child.url, 'mine');
     expect(await child.close()).toBe(0);
+    if (!isRoot) return;
+    chmodSync(join(folder, 'home'), 0o755);
+    for (const part of ['.local', '.local/share']) chmodSync(join(folder, 'home', part), 0o755);
+    const { uid } = statSync(dataOf(child));
+    const root = await open({ dataDir: child.dataDir });
+    expect(await notes(root.url)).toEqual(['mine']);
+    expect(statSync(join(dataOf(child), 'postmaster.pid')).uid).toBe(uid);
+    await root.close();
   });
 
   test('without one, in a private folder for temporary files', async () => {
@@ -688,18 +702,5 @@ describe('as a plain user', () => {
       });
     })();
     await expect(outcome).rejects.toThrow(/No folder will do/);
-  });
-
-  test.runIf(isRoot)("root looks at a user's mirror, as that user", async () => {
-    const child = await start(plain(join(folder, 'home')));
-    await note(child.url, 'mine');
-    await child.close();
-    chmodSync(join(folder, 'home'), 0o755);
-    for (const part of ['.local', '.local/share']) chmodSync(join(folder, 'home', part), 0o755);
-    const { uid } = statSync(dataOf(child));
-    const root = await open({ dataDir: child.dataDir });
-    expect(await notes(root.url)).toEqual(['mine']);
-    expect(statSync(join(dataOf(child), 'postmaster.pid')).uid).toBe(uid);
-    await root.close();
   });
 });
