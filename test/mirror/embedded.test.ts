@@ -701,6 +701,6 @@ describe('as a plain user', () => {
         environment: { ...plain(home), HOME: '/nonexistent' },
       });
     })();
-    await expect(outcome).rejects.toThrow(/No folder will do/);
+    await expect(outcome).rejects.toThrow(/No folder is usable/);
   });
 });

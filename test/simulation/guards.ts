@@ -222,14 +222,14 @@ export const guards: readonly Guard[] = [
   guard(
     'many missing rows wait',
     missingRows,
-    'of.missing > limitOf(of)',
+    'found.missing > limitOf(found)',
     'false',
     byTest('reconcile/absence', '%i of %i missing: %s'),
   ),
   guard(
     'rows missing under other settings wait',
     missingRows,
-    'of.scopeChanged ?',
+    'found.scopeChanged ?',
     'false ?',
     byTest(
       'reconcile/absence',
@@ -356,21 +356,21 @@ export const guards: readonly Guard[] = [
   guard(
     'a copy gives up no push',
     'src/reconcile/push/settle-intents.ts',
-    'still === undefined ? answers : answers.filter(isConfirmed)',
+    'sendBlock === undefined ? answers : answers.filter(isConfirmed)',
     'answers',
     byTest('reconcile/push', 'a push of before stays open, however old it is (had it left: %s)'),
   ),
   guard(
     'a copy does not say what never left',
     'src/reconcile/push/settle-intents.ts',
-    'intent.hasLeft || still !== undefined',
+    'intent.hasLeft || sendBlock !== undefined',
     'intent.hasLeft',
     byTest('reconcile/push', 'a push of before stays open, however old it is (had it left: %s)'),
   ),
   guard(
     'a copy sends nothing',
     'src/reconcile/push/push.ts',
-    'if (places.still !== undefined) return;',
+    'if (places.sendBlock !== undefined) return;',
     '',
     byTest('reconcile/push', 'no edit leaves, nor is it written down'),
   ),

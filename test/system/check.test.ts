@@ -134,7 +134,7 @@ describe('musterd check', () => {
     const sent = () => stage.emulator.requests.filter(({ path }) => path.startsWith('/v1/schedule'));
 
     it.each([
-      [{}, { local_ids: 'unique', grid_minutes: 15 }, 'ok', 'makes none twice'],
+      [{}, { local_ids: 'unique', grid_minutes: 15 }, 'ok', 'makes no second message'],
       [{ 'local-id': 'ignored' }, { local_ids: 'ignored', grid_minutes: 15 }, 'note', 'does not look at'],
       [{ 'schedule-grid': 'none' }, { local_ids: 'unique', grid_minutes: 1 }, 'ok', 'due on full 1 minutes'],
     ] as const)(

@@ -194,7 +194,7 @@ describe('commands that ask for tags, messages and read conversations', () => {
     ],
     [['schedule', 'create', '--inbox', 'back office'], 'No inbox is called "back office"', 'musterd inboxes'],
     [['schedule', 'create', '--inbox', 'Twice'], 'More than one inbox is called "Twice"', 'musterd inboxes'],
-    [['schedule', 'create', '--user', 'nobody@example.com'], 'No user answers', 'Give an id'],
+    [['schedule', 'create', '--user', 'nobody@example.com'], 'No user matches', 'Give an id'],
     [['schedule', 'create', '--template', 'x'], '--template "x" is not an id of the service', ''],
     [['schedule', 'create', '--list', 'all'], '--list "all" is not an id of the service', ''],
     [
