@@ -8,7 +8,15 @@ import { createRedReporter } from './test/support/red-reporter.ts';
 class LongestFirst extends BaseSequencer {
   override async sort(files: Parameters<BaseSequencer['sort']>[0]) {
     const sorted = await super.sort(files);
-    const first = ['/test/simulation/', '/test/reconcile/specification', '/test/system/', ''];
+    const first = [
+      '/test/simulation/',
+      '/test/reconcile/specification',
+      '/test/crash/',
+      '/test/system/',
+      '/test/stepper/',
+      '/test/hostile/',
+      '',
+    ];
     const rank = ({ moduleId }: (typeof sorted)[number]) =>
       first.findIndex((part) => moduleId.includes(part));
     return sorted.toSorted((a, b) => rank(a) - rank(b));
