@@ -23,6 +23,11 @@ export interface MigrateOptions {
 
 /** Beside src in a checkout, beside dist in the package. */
 const FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
+let own: MigrationFiles | undefined;
+/** Read once: each run asks for them, and an update of the files belongs to the next process. */
+const ownMigrations = (): MigrationFiles => (own ??= readMigrations(FOLDER));
+const migrationsIn = (folder: string | undefined) =>
+  folder === undefined ? ownMigrations() : readMigrations(folder);
 /** A large index may take long; waiting for a lock should not. */
 const LIMITS = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
 
@@ -34,7 +39,7 @@ const LIMITS = { statementTimeoutMs: 0, lockTimeoutMs: 60_000 };
  * or if a numbered file was changed after it was applied.
  */
 export async function migrate(db: Database, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
-  const files = readMigrations(options.folder ?? FOLDER);
+  const files = migrationsIn(options.folder);
   const migrateAll = () =>
     db.transaction(async (tx) => {
       if (await isThere(tx)) await sql`lock table sync.migrations in share row exclusive mode`.execute(tx);
@@ -61,7 +66,7 @@ export const unlessOvertaken = <T>(make: () => Promise<T>, tries = 3): Promise<T
   });
 
 /** Like `migrate`, within a running transaction that nobody else disturbs. */
-export async function migrateWithin(tx: Transaction, files = readMigrations(FOLDER)): Promise<string[]> {
+export async function migrateWithin(tx: Transaction, files = ownMigrations()): Promise<string[]> {
   const applied = await readApplied(tx);
   const missing = missingOf(files, applied);
   await applyNumbered(tx, files.numbered);
@@ -80,7 +85,7 @@ export async function makeSchemaOf(
   tx: Transaction,
   checksums: ReadonlyMap<string, string | null>,
 ): Promise<void> {
-  const files = readMigrations(FOLDER);
+  const files = ownMigrations();
   const { numbered, repeatable } = madeBy(files, checksums);
   await applyNumbered(tx, numbered);
   await runFiles(tx, repeatable);
@@ -88,7 +93,7 @@ export async function makeSchemaOf(
 
 /** The rows of a mirror from before the baseline are in its tables now: the baseline counts as applied in place of the earlier files. */
 export async function replaceNumbers(tx: Transaction): Promise<void> {
-  const [baseline] = readMigrations(FOLDER).numbered;
+  const [baseline] = ownMigrations().numbered;
   if (baseline === undefined || !isOfNumbers(await readApplied(tx))) return;
   // The history of the users goes back to the file that began it: `export --as-of` asks.
   await sql`
@@ -118,7 +123,7 @@ export function schemaText(checksums: ReadonlyMap<string, string | null>): {
   readonly names: readonly string[];
   readonly schema: string;
 } {
-  const made = madeBy(readMigrations(FOLDER), checksums);
+  const made = madeBy(ownMigrations(), checksums);
   const tables = [`create schema sync;${MIGRATOR_TABLES}`, TABLES, ...made.numbered.map(({ text }) => text)];
   const knownFiles = made.repeatable.map(
     ({ name, checksum }) => `insert into sync.repeatables values ('${name}', '${checksum}', 1)`,
@@ -139,7 +144,7 @@ export function schemaText(checksums: ReadonlyMap<string, string | null>): {
 
 /** The names of the migrations that `migrate` would apply. Writes nothing; throws as `migrate` does. */
 export async function pendingMigrations(db: Database, options: MigrateOptions = {}): Promise<string[]> {
-  const files = readMigrations(options.folder ?? FOLDER);
+  const files = migrationsIn(options.folder);
   return missingOf(files, await readApplied(db.kysely).catch(explain));
 }
 
