@@ -2,8 +2,8 @@
 import type { Id } from './id.ts';
 
 /** An empty text of the service is no value, and is stored as NULL. */
-export function stored(text: string | null | undefined): string | null {
-  return text === undefined || text === null || text.trim() === '' ? null : text;
+export function stored(text: string): string | null {
+  return text.trim() === '' ? null : text;
 }
 
 /** Makes ASCII letters lower case and trims. The case of other letters may matter to mail servers. */

@@ -42,6 +42,7 @@ describe('one group', () => {
     [null, null, limitMs + 1, false, limitMs + 1],
     // Clocks that part by a little, and one that was set back: then the run tells nothing any more.
     [-30_000, hour, hour, true, 0],
+    [-60_000, hour, hour, true, 0],
     [-hour, hour, hour, false, hour],
   ] as const)(
     'complete %s ms ago, known for %s ms, process up for %s ms: fresh %s',

@@ -144,6 +144,7 @@ describe('the words about a place', () => {
 
   it('speak of another name only where it can be the same database, and no folder', () => {
     expect(maybeAlso(at(home, {}))).toBe(true);
+    expect(maybeAlso(at(null, {}))).toBe(false);
     expect(maybeAlso(at(home, { identifier: '2' }))).toBe(false);
     expect(maybeAlso(at(home, { address: { at: 'folder /srv/b', machine: 'aa' } }))).toBe(false);
     expect(adviceOn(at(home, {}))).toContain('--also');

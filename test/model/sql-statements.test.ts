@@ -62,6 +62,7 @@ describe('SQL is cut at the semicolons between its statements', () => {
       [4, 'update'],
       [7, ''],
     ]);
+    expect(['/* a', 'select 1; /* a'].map((sql) => splitSql(sql).rest?.keyword)).toEqual(['', '']);
   });
 
   it('cuts nowhere else, whatever stands between', () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { changesOf, wordOf, roleMove } from '../../src/model/user-changes.ts';
+import { changesOf, sayHold, wordOf, roleMove } from '../../src/model/user-changes.ts';
 import {
   type Decision,
   decisionsOf,
+  detailsOf,
   endedHolds,
   type Hold,
   holdsOf,
@@ -88,11 +89,24 @@ describe('what is decided of a field', () => {
       expect(changesOf({ ...plan({}, userCase), write }, '')).toMatchObject([
         { change: userCase, field: null },
       ]);
+    expect(changesOf({ ...plan({}, 'merge'), write }, '')).toEqual([]);
     // Nothing of them is written.
     expect(changes('adopt')).toEqual(moved);
     expect(changes('waiting')).toEqual(moved);
     expect(changesOf(plan(fields), '')[0]).toMatchObject({ base: null });
   });
+});
+
+it('The words for a hold are its reason, and what happened where that is known', () => {
+  const said = ['', 'both'].map((detail) => sayHold({ reason: 'conflict', detail }));
+  expect(said).toEqual(['conflict', 'conflict: both']);
+});
+
+it('The details of a user are those of the service, and none where it leaves them out', () => {
+  const details = { createdAt: 'a', updatedAt: 'b', userCreatedAt: 'c', userUpdatedAt: 'd', raw: { x: 1 } };
+  expect(detailsOf({ id: 7n, ...details })).toEqual(details);
+  const none = { createdAt: null, updatedAt: null, userCreatedAt: null, userUpdatedAt: null };
+  expect(detailsOf({ id: 7n, raw: {} })).toEqual({ ...none, raw: {} });
 });
 
 describe('the pushes of a plan', () => {

@@ -7,7 +7,6 @@ import { type NameSplit, splitName } from '../../src/model/name.ts';
 import { unsendable, holdStands, planField } from '../../src/reconcile/merge/plan-field.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { holdAll, base, makeState, row, shown, without } from './states.ts';
-import { longestText } from '../../src/model/longest-text.ts';
 import { rowsOf } from './truth.ts';
 
 /** What the state's own mirror and service come to. */
@@ -136,12 +135,12 @@ describe('other values that cannot be sent', () => {
     expect(planned.kind).toBe(fate === 'sent' ? 'push' : 'hold');
   });
 
-  it('are those that no run could read back', () => {
-    const [long, half] = ['a'.repeat(longestText + 1), 'a'.repeat(longestText / 2)];
-    const why = `no run could read more than ${longestText} characters back`;
-    const named = { ...row, name: { first: half, last: half } };
-    expect(unsendable('email', { ...row, email: long }, base)).toBe(why);
-    expect([unsendable('name', named, base), unsendable('email', named, base)]).toEqual([why, undefined]);
+  it.each([
+    ['phone', 'none', 'the phone number has no digits'],
+    ['email', null, 'the service gives no way to remove an email'],
+    ['roleId', null, 'the service gives no way to remove a role'],
+  ] as const)('say so: %s, %s', (field, value, why) => {
+    expect(unsendable(field, { ...row, [field]: value }, base)).toBe(why);
   });
 });
 
