@@ -3,7 +3,6 @@ import type { HeldRow } from '../../mirror/users/held.ts';
 import type { PersonRead } from '../read/page-person.ts';
 import type { PageFrame, PageReader, SeenTeam } from '../read/page-reader.ts';
 import type { Id } from '../../model/id.ts';
-import type { Placing } from '../../model/place.ts';
 import type { Html } from './html.ts';
 
 export const tabs = ['At a glance', 'Waiting', 'Runs', 'People', 'Messages', 'Counts', 'Changes'] as const;
@@ -20,35 +19,16 @@ export interface ViewRequest {
   readonly isCsv: boolean;
 }
 
-/** The things that every view knows besides its own data. */
-export interface PageContext extends ViewRequest {
+/** The things that every view knows besides its own data: what is read for every view, and what the settings say. */
+export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'reader'> {
   /** The path that was asked for, without the query. */
   readonly path: string;
-  /** All teams that the reader may see. */
+  /** All teams that the reader may see, in the order of the settings. */
   readonly teams: readonly SeenTeam[];
   /** The team that is asked for, or the only one; `null` for all of them. */
   readonly team: SeenTeam | null;
-  /** The time by the database's clock. */
-  readonly now: Date;
   /** The terms of decisions here, if `status.decide` allows them and somebody is known; else `null`. */
   readonly decide: DecisionTerms | null;
-  /** Fields and missing rows that wait for a person, in the teams asked for. */
-  readonly waiting: number;
-  /** The state of each team that the reader may see. */
-  readonly standings: PageFrame['standings'];
-  /** Names of roles, in the teams asked for. */
-  readonly roleNames: PageFrame['roleNames'];
-  /** The place at which this mirror is, and was. */
-  readonly placing: Placing;
-  /** All daemons that have reported for these teams. */
-  readonly daemons: PageFrame['daemons'];
-  /** The teams asked for that no daemon serves any more, by name, with the last one. */
-  readonly stopped: PageFrame['stopped'];
-  /** The terms for scheduled messages of each team that is asked for, and whether there are or may be any. */
-  readonly messageTerms: PageFrame['messageTerms'];
-  readonly hasMessages: boolean;
-  /** Edits that wait because nothing is sent from here, in the teams asked for. */
-  readonly waitingEdits: number;
   /** The version of musterd. */
   readonly version: string;
   /** Explains a person by the settings of a team, as a run last saw them; `null` if the team has no settings here. */

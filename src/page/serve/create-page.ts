@@ -7,6 +7,7 @@ import { ofDatabase } from '../../mirror/team/known-place.ts';
 import { type PageFrame, type PageReader, readPageFrame, readPulse } from '../read/page-reader.ts';
 import { sendBlockOf } from '../../model/place.ts';
 import { readAssets } from '../assets.ts';
+import { refusedPage } from '../render/decide.ts';
 import { layout } from '../render/layout.ts';
 import { sorryPage } from '../render/sorry.ts';
 import type { Csv, PageContext, PageShown, View } from '../render/view.ts';
@@ -14,7 +15,13 @@ import { explainAsSeen } from '../../runs/explain-as-seen.ts';
 import { saySeen, seenOf } from '../../runs/say-seen.ts';
 import { policyOf } from '../../runs/reconcile-team.ts';
 import type { PageAnswer, PageQuestion, PageSource } from './page-routes.ts';
-import type { DecideOptions, FormHandler } from './deciding.ts';
+import {
+  type CarryOut,
+  type DecideOptions,
+  decidingOn,
+  type FormHandler,
+  type PostedForm,
+} from './deciding.ts';
 import { deciding, decisionPatterns } from './page-decisions.ts';
 import { holding, holdPattern } from './page-holds.ts';
 import { decidingMessages, messagesPattern } from './message-decisions.ts';
@@ -47,20 +54,7 @@ const asCsv = ({ head, rows }: Csv): string => {
 function contextOf(
   { configs, version, decide }: PageOptions,
   question: PageQuestion,
-  {
-    seen,
-    reader,
-    now,
-    waiting,
-    standings,
-    placing: found,
-    roleNames,
-    daemons,
-    stopped,
-    messageTerms,
-    hasMessages,
-    waitingEdits,
-  }: PageFrame,
+  { seen, reader, ...frame }: PageFrame,
 ): PageContext {
   const [{ status }] = configs() as readonly [Config, ...Config[]];
   const byTeam = new Map(configs().map((config) => [config.team, config]));
@@ -73,15 +67,15 @@ function contextOf(
   const order = [...byTeam.keys()];
   const placeOf = (team: string) => (byTeam.has(team) ? order.indexOf(team) : order.length);
   // A page without a daemon sends nothing, and people reach it by any address.
-  const placing = decide === null ? ofDatabase(found) : found;
+  const placing = decide === null ? ofDatabase(frame.placing) : frame.placing;
   const mayDecide = decide !== null && sendBlockOf(placing) === undefined;
   return {
+    ...frame,
     path,
     params,
     query,
     teams: seen.toSorted((a, b) => placeOf(a.team) - placeOf(b.team)),
     team: (isAsked || seen.length === 1 ? only : null) ?? null,
-    now,
     details: status.details,
     isCsv,
     explain: (team, { state, held }) => {
@@ -91,16 +85,9 @@ function contextOf(
         : explainAsSeen(state, held, { ...config, policy: policyOf(config) });
     },
     decide: mayDecide && status.decide && actor !== null ? { actor, token, barred, isKnown } : null,
-    waiting,
-    standings,
-    roleNames,
     placing,
-    daemons,
     // A daemon that answers is running, and is about to report it.
-    stopped: new Map([...stopped].filter(([team]) => decide === null || !byTeam.has(team))),
-    messageTerms,
-    hasMessages,
-    waitingEdits,
+    stopped: new Map([...frame.stopped].filter(([team]) => decide === null || !byTeam.has(team))),
     version,
     saySeen: (row) => saySeen(seenOf(row)),
     recipientLimit: (team) => byTeam.get(team)?.guard.maxRecipients ?? null,
@@ -136,34 +123,40 @@ async function answerDecision(
   const { tab, prepare, refusedAfterAll } = handlers.get(question.pattern) ?? deciding;
   if (options.decide === null || team === null) return notFound;
   const by = { ...options.decide, configs };
-  const read = <Result>(work: (frame: PageFrame) => Promise<Result>) =>
-    readPageFrame(db, team, work, deciderOf(options, question));
-  const page = (context: PageContext, view: PageShown): PageAnswer => ({
-    status: view.status ?? 200,
-    type: htmlType,
-    body: layout(context, tab, view, links).toString(),
-  });
-  const posing = async () => ({
-    question,
-    undo: await planUndoOf(by, question.form ?? new URLSearchParams()),
-  });
-  const posted = await posing();
-  const prepared = await read(async (frame) => {
-    if (frame.reader.teams.length === 0) return notFound;
-    const context = contextOf(options, question, frame);
-    const next = await prepare(by, posted, frame, context);
-    return typeof next === 'function' ? { carryOut: next } : page(context, next);
-  });
-  if (!('carryOut' in prepared)) return prepared;
+  const form = question.form ?? new URLSearchParams();
+  const answer = async (
+    work: (posted: PostedForm, frame: PageFrame, context: PageContext) => Promise<PageShown | CarryOut>,
+  ): Promise<PageAnswer | CarryOut> => {
+    const undo = await planUndoOf(by, form);
+    return await readPageFrame(
+      db,
+      team,
+      async (frame) => {
+        if (frame.reader.teams.length === 0) return notFound;
+        const context = contextOf(options, question, frame);
+        const config = decidingOn(by, question, context);
+        const next = 'main' in config ? config : await work({ question, form, config, undo }, frame, context);
+        if (typeof next === 'function') return next;
+        const body = layout(context, tab, next, links).toString();
+        return { status: next.status ?? 200, type: htmlType, body };
+      },
+      deciderOf(options, question),
+    );
+  };
+  const prepared = await answer((posted, frame, context) =>
+    prepare(by, posted, frame, context).catch((error: unknown) => {
+      if (!(error instanceof MusterdError)) throw error;
+      return refusedPage(context, { status: 400, message: error.message, hint: error.hint });
+    }),
+  );
+  if (typeof prepared !== 'function') return prepared;
   try {
-    return { status: 303, type: htmlType, body: '', headers: { location: await prepared.carryOut() } };
+    return { status: 303, type: htmlType, body: '', headers: { location: await prepared() } };
   } catch (error) {
     if (!(error instanceof MusterdError)) throw error;
-    const again = await posing();
-    return await read(async (frame) => {
-      const context = contextOf(options, question, frame);
-      return page(context, await refusedAfterAll(again, frame, context, error));
-    });
+    const why = [error.message, error.hint].filter((one) => one !== undefined).join('. ');
+    const refused = await answer((posted, frame, context) => refusedAfterAll(posted, frame, context, why));
+    return typeof refused === 'function' ? notFound : refused;
   }
 }
 

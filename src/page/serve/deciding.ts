@@ -16,16 +16,12 @@ export interface DecideOptions {
   readonly configs: () => readonly Config[];
 }
 
-/** A form, and what it would take back if it is about that. */
-export interface PostedQuestion {
-  readonly question: PageQuestion;
-  readonly undo: PlannedUndo | null;
-}
-
 export interface PostedForm {
   readonly question: PageQuestion;
   readonly form: URLSearchParams;
   readonly config: Config;
+  /** What it would take back, if it is about that. */
+  readonly undo: PlannedUndo | null;
 }
 
 /**
@@ -38,19 +34,22 @@ export type CarryOut = () => Promise<string>;
 /** The answers to a form of the page. */
 export interface FormHandler {
   readonly tab: Tab;
-  /** @returns a page that asks for confirmation or says why nothing is done, or else what carries it out */
+  /**
+   * @returns a page that asks for confirmation or says why nothing is done, or else what carries it out
+   * @throws MusterdError for a form that cannot be read
+   */
   readonly prepare: (
     options: DecideOptions,
-    posed: PostedQuestion,
+    posted: PostedForm,
     frame: PageFrame,
     context: PageContext,
   ) => Promise<PageShown | CarryOut>;
   /** The page that says why it was refused after all, over what is there by now. */
   readonly refusedAfterAll: (
-    posed: PostedQuestion,
+    posted: PostedForm,
     frame: PageFrame,
     context: PageContext,
-    error: MusterdError,
+    why: string,
   ) => Promise<PageShown>;
 }
 

@@ -2,7 +2,6 @@
 import { MusterdError } from '../../errors.ts';
 import { type PageMessage, readMessages } from '../read/page-messages.ts';
 import type { PageFrame } from '../read/page-reader.ts';
-import { refusedPage } from '../render/decide.ts';
 import { messageKey, type MessageVerb, messageVerbs } from '../render/message-cards.ts';
 import { mayDecideMessages, termsOf } from '../render/message-parts.ts';
 import { messagesFilter } from '../render/message-line.ts';
@@ -12,7 +11,7 @@ import type { PageContext, PageShown } from '../render/view.ts';
 import { approve, reject } from '../../runs/approve-batch.ts';
 import { resolveMessage, writeRequests } from '../../runs/write-requests.ts';
 import { only, readReason, readNumber, requireReadable } from './decision-form.ts';
-import { decidingOn, doneAt, type FormHandler, setupOf } from './deciding.ts';
+import { doneAt, type FormHandler, setupOf } from './deciding.ts';
 
 export const messagesPattern = '/messages';
 
@@ -37,61 +36,53 @@ async function viewAgain(frame: PageFrame, context: PageContext, refusal: string
   return { ...messages(await readView(frame), view, refusal), status: 409 };
 }
 
-const prepare: FormHandler['prepare'] = async (options, { question }, frame, context) => {
-  const config = decidingOn(options, question, context);
-  if ('main' in config) return config;
-  const { form = new URLSearchParams() } = question;
-  try {
-    requireReadable(form);
-    const verb = readVerb(form);
-    const read = await readView(frame);
-    const message = read.open.find((one) => messageKey(one) === form.get('row'));
-    if (message === undefined || !isMeant(message, verb)) return await viewAgain(frame, context, moved);
-    const terms = termsOf(context, message.team_id);
-    if (!mayDecideMessages(context, terms))
-      throw new MusterdError('usage', 'This page does not know who decides', {
-        hint: 'With status.user it does; the command says so with --as.',
-      });
-    if (form.get('confirmed') === null)
-      return messageQuestion(
-        { context, message, terms, isOwn: read.own.has(message.local_id), ofDay: null },
-        verb,
-        read,
-      );
-    const why = readReason(form);
-    const actor = context.decide?.actor;
-    const { setup, leased } = setupOf(options, { question, form, config });
-    if (verb === 'There' || verb === 'Not there') {
-      const is = verb === 'There' ? readNumber(only(form, 'is')) : null;
-      if (is === undefined) throw new MusterdError('usage', 'Its number is a whole number');
-      return async () => {
-        const by = { actor, waitMs: undefined, signal: new AbortController().signal };
-        await writeRequests(setup, by, async (tx, teamId) => [
-          await resolveMessage(tx, teamId, message.local_id, { id: is, why }),
-        ]);
-        return `${messagesPattern}?note=${is === null ? 'not-there' : 'there'}`;
-      };
-    }
-    const { batch, editId } = message;
-    if (batch === null || editId === null) return await viewAgain(frame, context, moved);
-    const choice = { batch, only: null, edits: [editId], rows: null, why, actor };
+const prepare: FormHandler['prepare'] = async (options, posted, frame, context) => {
+  const { form } = posted;
+  requireReadable(form);
+  const verb = readVerb(form);
+  const read = await readView(frame);
+  const message = read.open.find((one) => messageKey(one) === form.get('row'));
+  if (message === undefined || !isMeant(message, verb)) return await viewAgain(frame, context, moved);
+  const terms = termsOf(context, message.team_id);
+  if (!mayDecideMessages(context, terms))
+    throw new MusterdError('usage', 'This page does not know who decides', {
+      hint: 'With status.user it does; the command says so with --as.',
+    });
+  if (form.get('confirmed') === null)
+    return messageQuestion(
+      { context, message, terms, isOwn: read.own.has(message.local_id), ofDay: null },
+      verb,
+      read,
+    );
+  const why = readReason(form);
+  const actor = context.decide?.actor;
+  const { setup, leased } = setupOf(options, posted);
+  if (verb === 'There' || verb === 'Not there') {
+    const is = verb === 'There' ? readNumber(only(form, 'is')) : null;
+    if (is === undefined) throw new MusterdError('usage', 'Its number is a whole number');
     return async () => {
-      const decided =
-        verb === 'Approve'
-          ? await approve(setup, leased, choice)
-          : await reject(setup, leased, { ...choice, revert: verb === 'Withdraw' });
-      return doneAt(decided.decision, messagesPattern);
+      const by = { actor, waitMs: undefined, signal: new AbortController().signal };
+      await writeRequests(setup, by, async (tx, teamId) => [
+        await resolveMessage(tx, teamId, message.local_id, { id: is, why }),
+      ]);
+      return `${messagesPattern}?note=${is === null ? 'not-there' : 'there'}`;
     };
-  } catch (error) {
-    if (!(error instanceof MusterdError)) throw error;
-    return refusedPage(context, { status: 400, message: error.message, hint: error.hint });
   }
+  const { batch, editId } = message;
+  if (batch === null || editId === null) return await viewAgain(frame, context, moved);
+  const choice = { batch, only: null, edits: [editId], rows: null, why, actor };
+  return async () => {
+    const decided =
+      verb === 'Approve'
+        ? await approve(setup, leased, choice)
+        : await reject(setup, leased, { ...choice, revert: verb === 'Withdraw' });
+    return doneAt(decided.decision, messagesPattern);
+  };
 };
 
 /** Decides about messages, each with its own question. */
 export const decidingMessages: FormHandler = {
   tab: 'Messages',
   prepare,
-  refusedAfterAll: async (_, frame, context, { message, hint }) =>
-    await viewAgain(frame, context, [message, hint].filter((one) => one !== undefined).join('. ')),
+  refusedAfterAll: async (_, frame, context, why) => await viewAgain(frame, context, why),
 };

@@ -4,7 +4,7 @@ import type { PageFrame } from '../read/page-reader.ts';
 import { type PageField, readHeldRows } from '../read/page-waiting.ts';
 import { type PageWaiting, readWaitingView } from '../read/page-waiting-view.ts';
 import { readKept } from '../../mirror/team/pinned-teams.ts';
-import { refusedPage, shownKey, type Verb, whyBarred } from '../render/decide.ts';
+import { shownKey, type Verb, whyBarred } from '../render/decide.ts';
 import { href } from '../render/links.ts';
 import { confirmation } from '../render/question.ts';
 import { undoQuestion } from '../render/undo-question.ts';
@@ -28,7 +28,6 @@ import {
   type CarryOut,
   type DecideOptions,
   type FormHandler,
-  decidingOn,
   doneAt,
   type PostedForm,
   setupOf,
@@ -47,7 +46,7 @@ async function requireKnownName(options: DecideOptions, { question, config }: Po
 
 /** The list that the form came from, as it is now. */
 async function listAgain(
-  { question, form }: Pick<PostedForm, 'question' | 'form'>,
+  { question, form }: PostedForm,
   frame: PageFrame,
   context: PageContext,
   {
@@ -247,35 +246,20 @@ async function prepareUndo(
   };
 }
 
-const prepareDecision: FormHandler['prepare'] = async (options, { question, undo }, frame, context) => {
-  const { form = new URLSearchParams() } = question;
-  const config = decidingOn(options, question, context);
-  if ('main' in config) return config;
-  try {
-    requireReadable(form);
-    const posted = { question, form, config };
-    return undo === null
-      ? await prepare(options, posted, frame, context)
-      : await prepareUndo(options, posted, frame, context, undo);
-  } catch (error) {
-    if (!(error instanceof MusterdError)) throw error;
-    return refusedPage(context, { status: 400, message: error.message, hint: error.hint });
-  }
+const prepareDecision: FormHandler['prepare'] = async (options, posted, frame, context) => {
+  requireReadable(posted.form);
+  return posted.undo === null
+    ? await prepare(options, posted, frame, context)
+    : await prepareUndo(options, posted, frame, context, posted.undo);
 };
 
 /** The list as it is by now, with the reason why the decision was refused after all. */
-const refusedAfterAll: FormHandler['refusedAfterAll'] = async (
-  { question, undo },
-  frame,
-  context,
-  { message, hint },
-) => {
-  const { form = new URLSearchParams() } = question;
-  const refusal = [message, hint].filter((one) => one !== undefined).join('. ');
+const refusedAfterAll: FormHandler['refusedAfterAll'] = async (posted, frame, context, why) => {
+  const { form, undo } = posted;
   if (undo !== null && !('refusal' in undo))
-    return undoQuestion(context, await askUndo(undo, frame, { shown: form.getAll('row'), why: refusal }));
+    return undoQuestion(context, await askUndo(undo, frame, { shown: form.getAll('row'), why }));
   const ticks = form.getAll('row').join(',');
-  return await listAgain({ question, form }, frame, context, { status: 409, refusal, ticks });
+  return await listAgain(posted, frame, context, { status: 409, refusal: why, ticks });
 };
 
 /** Decides about what waits in lists. */

@@ -13,11 +13,11 @@ import { endHold, holdFields, readUntil } from '../../runs/hold-fields.ts';
 import { readField } from '../../runs/named-user.ts';
 import type { PageQuestion } from './page-routes.ts';
 import { readReason, requireReadable } from './decision-form.ts';
-import { type FormHandler, decidingOn, setupOf } from './deciding.ts';
+import { type FormHandler, type PostedForm, setupOf } from './deciding.ts';
 
 export const holdPattern = '/people/:team/:id';
 
-const holdRequestOf = ({ form = new URLSearchParams() }: PageQuestion): HoldRequest => ({
+const holdRequestOf = ({ form }: PostedForm): HoldRequest => ({
   deed: form.get('deed') === 'end' ? 'end' : 'hold',
   field: form.getAll('field').length === 1 ? (form.get('field') ?? '') : 'all',
   until: form.get('until') ?? '',
@@ -37,7 +37,7 @@ function endOf({ until, at }: HoldRequest): TimeFromNow {
 }
 
 /** @throws MusterdError `usage` for fields that no form of the page has */
-function fieldsOf({ form = new URLSearchParams() }: PageQuestion) {
+function fieldsOf({ form }: PostedForm) {
   const named = form.getAll('field');
   if (named.length === 0 || !named.every(isHoldField))
     throw new MusterdError('usage', 'The form cannot be read: it does not say which field');
@@ -56,18 +56,16 @@ const nobody = (context: PageContext): PageShown =>
     hint: undefined,
   });
 
-const prepare: FormHandler['prepare'] = async (options, { question }, frame, context) => {
-  const config = decidingOn(options, question, context);
-  if ('main' in config) return config;
+const prepare: FormHandler['prepare'] = async (options, posted, frame, context) => {
+  const { question, form } = posted;
   const person = await somebody(frame.reader, question);
   if (person === null) return nobody(context);
-  const { form = new URLSearchParams() } = question;
-  const request = holdRequestOf(question);
-  const { setup, leased } = setupOf(options, { question, form, config });
+  const request = holdRequestOf(posted);
+  const { setup, leased } = setupOf(options, posted);
   const { id } = person;
   try {
     requireReadable(form);
-    const wanted = { id, fields: fieldsOf(question) };
+    const wanted = { id, fields: fieldsOf(posted) };
     const wish =
       request.deed === 'end'
         ? undefined
@@ -84,16 +82,10 @@ const prepare: FormHandler['prepare'] = async (options, { question }, frame, con
   }
 };
 
-const refusedAfterAll: FormHandler['refusedAfterAll'] = async (
-  { question },
-  frame,
-  context,
-  { message, hint },
-) => {
-  const person = await somebody(frame.reader, question);
+const refusedAfterAll: FormHandler['refusedAfterAll'] = async (posted, frame, context, refusal) => {
+  const person = await somebody(frame.reader, posted.question);
   if (person === null) return nobody(context);
-  const refusal = [message, hint].filter((one) => one !== undefined).join('. ');
-  return { ...onePerson(person, context, { ...holdRequestOf(question), refusal }), status: 409 };
+  return { ...onePerson(person, context, { ...holdRequestOf(posted), refusal }), status: 409 };
 };
 
 export const holding: FormHandler = { tab: 'People', prepare, refusedAfterAll };
