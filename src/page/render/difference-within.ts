@@ -1,4 +1,5 @@
 /** Finds what differs within a value: digits one by one, text word by word. */
+import { diff } from 'node:util';
 
 /** A piece of a value, compared with the value before. */
 export interface Span {
@@ -23,30 +24,9 @@ function markPlaces(before: readonly string[], after: readonly string[]): Marked
   return { pieces: after, isSame: after.map((piece, at) => piece === before[at]) };
 }
 
-/** Marks the longest sequence of pieces that both have in this order. */
-function markCommon(before: readonly string[], after: readonly string[]): boolean[] {
-  const width = after.length + 1;
-  const longest = new Uint32Array((before.length + 1) * width);
-  const at = (row: number, column: number) => longest[row * width + column] ?? 0;
-  for (let row = before.length - 1; row >= 0; row -= 1) {
-    for (let column = after.length - 1; column >= 0; column -= 1) {
-      longest[row * width + column] =
-        before[row] === after[column]
-          ? at(row + 1, column + 1) + 1
-          : Math.max(at(row + 1, column), at(row, column + 1));
-    }
-  }
-  const isSame = after.map(() => false);
-  for (let row = 0, column = 0; row < before.length && column < after.length; ) {
-    if (before[row] === after[column]) {
-      isSame[column] = true;
-      row += 1;
-      column += 1;
-    } else if (at(row + 1, column) >= at(row, column + 1)) row += 1;
-    else column += 1;
-  }
-  return isSame;
-}
+/** Marks the pieces of the second that the first has in the same order. */
+const markCommon = (before: readonly string[], after: readonly string[]): boolean[] =>
+  diff([...after], [...before]).flatMap(([where]) => (where < 0 ? [] : [where === 0]));
 
 /** Counts the pieces with which both begin. */
 function countCommon(before: readonly string[], after: readonly string[]): number {
