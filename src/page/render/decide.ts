@@ -5,7 +5,7 @@ import { heading } from './components.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
 import { isShown } from './three-values.ts';
-import type { PageContext, PageShown } from './view.ts';
+import type { DecisionTerms, PageContext, PageShown } from './view.ts';
 
 /** The possible decisions about an edit. The last three say which value it is to have. */
 export const verbs = ['Approve', 'Reject', 'Withdraw', 'mirror', 'service', 'value'] as const;
@@ -27,6 +27,19 @@ export const barredNote = ({ decide }: Pick<PageContext, 'decide'>, teams: reado
 
 export const hidden = (name: string, value: string): Html =>
   html`<input type="hidden" name="${name}" value="${value}">`;
+
+/** What a form sends besides what is ticked and typed. */
+export type FormValues = Readonly<Record<string, string | readonly string[]>>;
+
+/** A form of the page, with the token by which it can only come from here. */
+export const postForm = (
+  { token }: DecisionTerms,
+  path: string,
+  values: FormValues,
+  inside: Html,
+  attributes: Html = none,
+): Html =>
+  html`<form method="post" action="${path}"${attributes}>${hidden('token', token(path))}${Object.entries(values).map(([name, value]) => [value].flat().map((one) => hidden(name, one)))}${inside}</form>`;
 
 /** The options by which a command names what was seen. They show no value where the page shows none. */
 export function asSeen(context: PageContext, { field, editId, mirror, service }: ShownHold): string {
@@ -57,7 +70,9 @@ export interface TakeButton {
 export function takeButton(context: PageContext, { team, state, shown, verb }: TakeButton): Html {
   if (context.decide === null || !mayDecide(context, team)) return none;
   const words = verb === 'value' ? 'Another value' : `Take the ${verb}’s`;
-  return html`<form method="post" action="/waiting">${hidden('token', context.decide.token('/waiting'))}${hidden('team', team)}${hidden('state', state)}${hidden('rows', '1')}${hidden('ticks', 'on')}${hidden('row', shownKey(shown))}<button class="button" name="verb" value="${verb}">${words}…</button></form>`;
+  const values = { team, state, rows: '1', ticks: 'on', row: shownKey(shown) };
+  const button = html`<button class="button" name="verb" value="${verb}">${words}…</button>`;
+  return postForm(context.decide, '/waiting', values, button);
 }
 
 /** The reason why nothing was decided, if there is no list to show. */

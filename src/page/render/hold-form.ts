@@ -3,7 +3,7 @@ import type { HeldRow } from '../../mirror/users/held.ts';
 import type { PersonRead } from '../read/page-person.ts';
 import { choice } from './components.ts';
 import { hidden, mayDecide } from './decide.ts';
-import { fieldName } from './hold-words.ts';
+import { fieldName, stateName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, href, to } from './links.ts';
 import type { PageContext } from './view.ts';
@@ -94,17 +94,6 @@ const together = (rows: readonly HeldRow[]): readonly (readonly HeldRow[])[] => 
   return rows.length > 1 && rows.every(isSame) ? [rows] : rows.map((row) => [row]);
 };
 
-const before: Readonly<Partial<Record<HeldRow['reason'], string>>> = {
-  conflict: 'changed on both sides',
-  refused: 'refused by the service',
-  ineffective: 'taken without effect',
-  unsupported: 'cannot be sent',
-  gone: 'from before they left',
-  limit: 'more than the limit',
-  review: 'for an approval',
-  rejected: 'rejected',
-};
-
 function heldAlready(
   context: PageContext,
   { id }: PersonRead,
@@ -122,7 +111,7 @@ function heldAlready(
   const author = by === null ? none : html` by ${named(by)}`;
   const reason = why === '' || !details ? none : html`, “${named(why)}”`;
   const again = holds.flatMap(({ field, held_before: was }) =>
-    was === null ? [] : [`${fieldName(field)} ${before[was] ?? was}`],
+    was === null ? [] : [`${fieldName(field)} ${stateName[was]}`],
   );
   const rest = again.length === 0 ? '' : `; then as before: ${again.join(', ')}`;
   const title = html`Held until ${until === null ? 'it is ended' : time(until, clockTime(until, now))}${author}${reason}`;

@@ -31,6 +31,14 @@ export function to(context: Pick<PageContext, 'query'>, path: string, change: Ch
   return fragment === undefined ? made : `${made}#${fragment}`;
 }
 
+/** Another view, of this team. */
+export const toTeam = (
+  context: Pick<PageContext, 'query' | 'teams'>,
+  team: string,
+  path: string,
+  change: Change = {},
+): string => to(context, path, { team: context.teams.length > 1 ? team : null, ...change });
+
 /** The address of the rows of this view as a file. */
 export const csvOf = ({ path, query }: Pick<PageContext, 'path' | 'query'>): string =>
   `${path === '/' ? '/glance' : path}.csv${queryOf(query)}`;

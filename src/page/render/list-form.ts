@@ -2,10 +2,10 @@
 import { requestedPage, perList } from '../../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
 import { commandBox } from './components.ts';
-import { asSeen, deedWords, hidden, mayDecide, shownKey } from './decide.ts';
+import { asSeen, deedWords, hidden, mayDecide, postForm, shownKey } from './decide.ts';
 import { fieldName, isMine } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
-import { commandOf, href, to } from './links.ts';
+import { commandOf, href, toTeam } from './links.ts';
 import { isOwn, rowsTable, type ListOnPage, verbsOf } from './list-rows.ts';
 import { count } from './words.ts';
 
@@ -126,24 +126,18 @@ export function decidedBelow(standing: ListOnPage): Html {
   if (!isDecided || context.decide === null) return html`${rows}${command}${pagesOf(standing)}`;
   const path = list.batch === null ? '/waiting' : `/waiting/${list.batch}`;
   const back = read.isAlone ? href(context, { ticks: null, page: context.query.get('page') }) : '';
-  const values = [
-    ['token', context.decide.token(path)],
-    ['team', team.team],
-    ['state', list.state],
-    ['rows', String(list.rows)],
-    ['back', back],
-    ...(list.isOfAll ? [] : ([['ticks', 'on']] as const)),
-  ] as const;
-  return html`<form class="list" method="post" action="${path}" data-still>${values.map(([name, value]) => hidden(name, value))}${rows}${command}${pagesOf(standing)}${bar(standing)}</form>`;
+  const ticks = list.isOfAll ? {} : { ticks: 'on' };
+  const values = { team: team.team, state: list.state, rows: String(list.rows), back, ...ticks };
+  const inside = html`${rows}${command}${pagesOf(standing)}${bar(standing)}`;
+  return postForm(context.decide, path, values, inside, html` class="list" data-still`);
 }
 
 /** Leads to all rows, because nobody decides about rows that are not on the page. */
 export function lookAtAll({ list, context, team }: ListOnPage): Html {
-  const change = { team: context.teams.length > 1 ? team.team : null };
   const link =
     list.batch === null
-      ? to(context, '/waiting', { ...change, state: list.state })
-      : to(context, `/waiting/${list.batch}`, change);
+      ? toTeam(context, team.team, '/waiting', { state: list.state })
+      : toTeam(context, team.team, `/waiting/${list.batch}`);
   const words = mayDecide(context, team.team) && !isCopy(context) ? ' and decide…' : '';
   return html`<div class="part row note"><a class="button" href="${link}">Look at all ${count(list.rows)}${words}</a><span>${count(list.shown.length)} of ${count(list.rows)} shown</span></div>`;
 }

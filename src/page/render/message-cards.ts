@@ -2,7 +2,7 @@
 import type { PageMessage } from '../read/page-messages.ts';
 import { isCopy } from './banner.ts';
 import { choice, commandBox } from './components.ts';
-import { hidden } from './decide.ts';
+import { postForm } from './decide.ts';
 import { byWhom, stateName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf } from './links.ts';
@@ -32,12 +32,9 @@ export const messageKey = ({ local_id: id, editId }: PageMessage): string => `${
 
 function button({ context, message }: MessageOnPage, verb: MessageVerb, words: string): Html {
   if (context.decide === null) return none;
-  const values = {
-    token: context.decide.token('/messages'),
-    team: teamOf(context, message.team_id).team,
-    row: messageKey(message),
-  };
-  return html`<form method="post" action="/messages">${Object.entries(values).map(([name, value]) => hidden(name, value))}<button class="${verb === 'Approve' ? 'button main' : 'button'}" name="verb" value="${verb}">${words}…</button></form>`;
+  const values = { team: teamOf(context, message.team_id).team, row: messageKey(message) };
+  const press = html`<button class="${verb === 'Approve' ? 'button main' : 'button'}" name="verb" value="${verb}">${words}…</button>`;
+  return postForm(context.decide, '/messages', values, press);
 }
 
 const card = (standing: MessageOnPage, head: Html, below: Html): Html => {

@@ -5,7 +5,7 @@ import { mayDecide } from './decide.ts';
 import { byWhom } from './hold-words.ts';
 import { clocksOf } from './clocks-of.ts';
 import { type Html, html, none } from './html.ts';
-import { to } from './links.ts';
+import { toTeam } from './links.ts';
 import { person } from './components.ts';
 import { type PageContext, teamOf } from './view.ts';
 import { clockTime, count, dayBand, many, named, time, visible } from './words.ts';
@@ -140,4 +140,4 @@ export const teamNote = (context: PageContext, teamId: bigint): Html =>
 
 /** The view of the messages of a team. */
 export const messagesPath = (context: PageContext, teamId: bigint): string =>
-  to(context, '/messages', { team: context.teams.length > 1 ? teamOf(context, teamId).team : null });
+  toTeam(context, teamOf(context, teamId).team, '/messages');

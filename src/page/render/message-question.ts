@@ -74,11 +74,7 @@ export function messageQuestion(
     what: html`<div class="part">${messageText(context, message.text)}${onService(standing)}</div><div class="part">${messageFacts(standing)}</div>`,
     facts: html`${sent}${number}`,
     path: '/messages',
-    values: [
-      ['team', teamOf(context, message.team_id).team],
-      ['verb', verb],
-      ['row', messageKey(message)],
-    ],
+    values: { team: teamOf(context, message.team_id).team, verb, row: messageKey(message) },
     deed: html`${verb === 'Approve' ? approveWords(message) : deed}`,
     back: messagesPath(context, message.team_id),
     hasUndo: false,

@@ -5,7 +5,7 @@ import { perRequest } from '../../model/waiting-page.ts';
 import type { PageField } from '../read/page-waiting.ts';
 import type { Sending } from '../read/page-waiting-view.ts';
 import { heading, person, table } from './components.ts';
-import { deedWords, hidden, type Verb } from './decide.ts';
+import { deedWords, type FormValues, postForm, type Verb } from './decide.ts';
 import { fieldName, fieldsOf, fieldTitle, fieldWords, rowsInWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
@@ -33,7 +33,7 @@ export interface Question {
   readonly own: readonly PageField[];
   readonly sending: Sending;
   /** The fields that the form sends again. */
-  readonly values: readonly (readonly [string, string])[];
+  readonly values: FormValues;
 }
 
 /** Users go together; what is asked besides goes one by one. */
@@ -231,7 +231,7 @@ export interface QuestionShown {
   /** The known facts, and the fields to type into besides the reason, at the right. */
   readonly facts: Html;
   readonly path: string;
-  readonly values: readonly (readonly [string, string])[];
+  readonly values: FormValues;
   /** `null` if nothing can be done, so that there is no form. */
   readonly deed: Html | null;
   readonly back: string;
@@ -248,7 +248,13 @@ export function asking(context: PageContext, question: QuestionShown): PageShown
   const form =
     deed === null
       ? html`<div class="card stack">${facts}<div class="row buttons">${leave}</div></div>`
-      : html`<form class="card stack" method="post" action="${path}">${hidden('token', decide.token(path))}${values.map(([name, value]) => hidden(name, value))}${hidden('confirmed', 'yes')}${facts}<label class="field"><span class="label">Reason, kept with the decision</span><textarea name="why" rows="3" required maxlength="1000" autocomplete="off"></textarea></label><div class="row buttons"><button class="button main">${deed}</button>${leave}</div><p class="note">Recorded as <b>${named(decide.actor)}</b>, with the reason.${undo}</p></form>`;
+      : postForm(
+          decide,
+          path,
+          { ...values, confirmed: 'yes' },
+          html`${facts}<label class="field"><span class="label">Reason, kept with the decision</span><textarea name="why" rows="3" required maxlength="1000" autocomplete="off"></textarea></label><div class="row buttons"><button class="button main">${deed}</button>${leave}</div><p class="note">Recorded as <b>${named(decide.actor)}</b>, with the reason.${undo}</p>`,
+          html` class="card stack"`,
+        );
   const left = what === none ? none : html`<div class="card flush">${what}</div>`;
   const [list, view] = path === '/messages' ? [path, 'Messages'] : ['/waiting', 'Waiting'];
   const way = html`<p class="note"><a href="${to(context, list)}">${view}</a></p>`;

@@ -4,7 +4,7 @@ import type { PageWaiting } from '../read/page-waiting-view.ts';
 import { hasNotLeft, undoable } from '../../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
 import { meter, section, table, teamCells, teamColumns } from './components.ts';
-import { hidden, mayDecide } from './decide.ts';
+import { mayDecide, postForm } from './decide.ts';
 import { byWhom } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { href, to } from './links.ts';
@@ -32,8 +32,8 @@ function undoButton(context: PageContext, decided: FollowedDecision, words: Html
   const { team } = teamOf(context, decided.teamId);
   if (decide === null || !mayDecide(context, team) || undoable(decided) === 0 || isOfRequests(decided))
     return none;
-  const values = { token: decide.token('/waiting'), team, verb: 'Undo', decision: String(decided.number) };
-  return html`<form method="post" action="/waiting">${Object.entries(values).map(([name, value]) => hidden(name, value))}<button class="linked">${words}</button></form>`;
+  const values = { team, verb: 'Undo', decision: String(decided.number) };
+  return postForm(decide, '/waiting', values, html`<button class="linked">${words}</button>`);
 }
 
 function undoWords(decided: FollowedDecision): Html {

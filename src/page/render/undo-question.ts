@@ -147,12 +147,7 @@ export function undoQuestion(context: PageContext, question: UndoQuestion): Page
     what: html`${rows.length === 0 ? none : movesTable(context, head, moves)}${leftRows(context, leftWords, reasons(context, decided, left))}`,
     facts: html`${rows.length === 0 ? none : facts}${command}`,
     path: '/waiting',
-    values: [
-      ['team', team],
-      ['verb', 'Undo'],
-      ['decision', String(number)],
-      ...keys.map((key) => ['row', key] as const),
-    ],
+    values: { team, verb: 'Undo', decision: String(number), row: keys },
     deed: rows.length === 0 || isTooMuch ? null : html`${verbOf(question)} ${count(rows.length)}`,
     back: to(context, '/waiting', { done: String(number) }),
     hasUndo: false,

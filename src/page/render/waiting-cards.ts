@@ -3,10 +3,10 @@ import type { SeenTeam } from '../read/page-reader.ts';
 import type { MissingRows, WaitingMessages } from '../read/page-waiting.ts';
 import { isCopy } from './banner.ts';
 import { choice } from './components.ts';
-import { hidden, mayDecide } from './decide.ts';
+import { mayDecide, postForm } from './decide.ts';
 import { type Html, html, none } from './html.ts';
 import { teamName } from './layout.ts';
-import { commandOf, to } from './links.ts';
+import { commandOf, toTeam } from './links.ts';
 import { messagesTitle } from './request-words.ts';
 import { type PageContext, teamOf } from './view.ts';
 import { at, capital, count, named, span, visible } from './words.ts';
@@ -29,7 +29,12 @@ export function missingCard(missing: MissingRows, context: PageContext): Html {
   const button =
     context.decide === null || !mayDecide(context, team.team)
       ? none
-      : html`<form method="post" action="${path}">${hidden('token', context.decide.token(path))}${hidden('team', team.team)}${hidden('rows', String(rows))}<button class="button main" name="verb" value="Approve">Approve ${count(rows)}…</button></form>`;
+      : postForm(
+          context.decide,
+          path,
+          { team: team.team, rows: String(rows) },
+          html`<button class="button main" name="verb" value="Approve">Approve ${count(rows)}…</button>`,
+        );
   const way = choice(
     'They are really gone',
     'the next complete run marks them as gone, if they are still missing',
@@ -45,7 +50,7 @@ ${isCopy(context) ? none : way}
 /** Messages are decided about in their own view. */
 export function messagesCard(messages: WaitingMessages, context: PageContext): Html {
   const team = teamOf(context, messages.teamId);
-  const path = to(context, '/messages', { team: context.teams.length > 1 ? team.team : null });
+  const path = toTeam(context, team.team, '/messages');
   return html`<section class="${cardOf(context)}" id="${`messages-${team.team}`}"><div class="part head"><h2 class="h3">${messagesTitle(messages)}${inTeam(context, team)}</h2><p class="dim">Each has its text, its time and its recipients in the view <a href="${path}">Messages</a>, and is decided about there.</p></div></section>`;
 }
 

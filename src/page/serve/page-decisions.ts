@@ -155,15 +155,15 @@ function ask(decisionForm: FormOfList, { question, config }: PostedForm, context
     state,
     own: ownLeftOut(verb, list),
     sending: list.sending,
-    values: [
-      ['verb', verb],
-      ['team', config.team],
-      ['state', state],
-      ['rows', String(all)],
-      ['back', back],
-      ...(rows === null ? [] : [['ticks', 'on'] as const]),
-      ...keys.map((key) => ['row', key] as const),
-    ],
+    values: {
+      verb,
+      team: config.team,
+      state,
+      rows: String(all),
+      back,
+      ...(rows === null ? {} : { ticks: 'on' }),
+      row: keys,
+    },
   });
 }
 
