@@ -1,43 +1,34 @@
 /** Says what would happen to a user now, based on what a run last saw, without asking the service. */
-import { columnOf, fieldOf } from '../model/fields.ts';
+import { fieldOf } from '../model/fields.ts';
 import { showTime } from '../model/field-values.ts';
 import { seconds } from '../model/in-words.ts';
 import type { UserState } from '../model/user-state.ts';
 import type { Policy } from '../reconcile/merge/merge-field.ts';
 import { planUser } from '../reconcile/merge/plan-user.ts';
-import { adviceFor, explainFields } from './explain-fields.ts';
+import { adviceFor } from './explain-fields.ts';
 
 export interface ExplainSettings {
   readonly policy: Policy;
   readonly absence: { readonly confirmAfterMs: number };
 }
 
-export interface SeenExplanation {
-  readonly fields: readonly { readonly field: string; readonly because: string | null }[];
-  /** A sentence about what happens next. */
-  readonly next: string;
-}
-
-/** @param held fields that a person asked to hold, and until when */
+/**
+ * @param held fields that a person asked to hold, and until when
+ * @returns a sentence about what happens next
+ */
 export function explainAsSeen(
   state: UserState,
   held: readonly { readonly field: string; readonly until: Date | null }[],
   { policy, absence }: ExplainSettings,
-): SeenExplanation {
+): string {
   const { id, mirror, hasOpenIntent } = state;
+  if (hasOpenIntent) return 'The outcome of a push is not known: the next run reads the user back.';
   const isThere = mirror !== undefined && !mirror.gone;
   const member = isThere
     ? { id, name: mirror.joined, role: mirror.role, email: null, phone: null }
     : undefined;
-  const plan = planUser(state, member, policy);
-  const fields = explainFields(state, plan, policy).map(({ field, because }) => ({
-    field: columnOf(field),
-    because,
-  }));
-  if (hasOpenIntent)
-    return { fields, next: 'The outcome of a push is not known: the next run reads the user back.' };
-  const next = adviceFor({
-    plan,
+  return adviceFor({
+    plan: planUser(state, member, policy),
     state,
     open: null,
     quietUntil: '',
@@ -46,5 +37,4 @@ export function explainAsSeen(
     ),
     absence: seconds(absence.confirmAfterMs),
   });
-  return { fields, next };
 }

@@ -36,7 +36,6 @@ const run = (runId: number, ago: number, more: Partial<PageRun> = {}): PageRun =
 const group = (name: GlanceGroup['group'], more: Partial<GlanceGroup> = {}): GlanceGroup => ({
   teamId: 41n,
   group: name,
-  schedule: '*/5 * * * *',
   limitSeconds: 900n,
   dueAt: inSeconds(256),
   lastAttempt: secondsAgo(42),
@@ -91,26 +90,6 @@ const textOfGlance = (read: Glance, more: Partial<PageContext> = {}) =>
 
 /** What is said of a whole day or more. */
 const ofWholeDays = /24 h|90 days|twelve months|yesterday/;
-
-it('names the roles of those that moved last', () => {
-  const move = {
-    changeId: 9n,
-    teamId: 41n,
-    userId: 5n,
-    name: 'Ada Berg',
-    kind: 'push',
-    field: 'role_id',
-  } as const;
-  const read = { ...young, moves: [{ ...move, old: '4', new: '1', at: secondsAgo(9), by: 'anna' }] };
-  expect(
-    textOfGlance(read, {
-      roleNames: new Map([
-        ['41 4', 'member'],
-        ['41 1', 'admin'],
-      ]),
-    }),
-  ).toContain('4 member → 1 admin');
-});
 
 it('counts the messages that wait for a person with whatever else waits', () => {
   const read: Glance = { ...young, messages: [{ teamId: 41n, held: 2, unknown: 1 }] };

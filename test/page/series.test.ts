@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { gapsOf, markMissing, type Point, thin } from '../../src/page/render/series.ts';
-import { drawSparkline } from '../../src/page/render/sparkline.ts';
+import { drawSparkline } from '../../src/page/render/chart.ts';
 
 /** A point each millisecond. */
 const series = (...values: readonly (number | null)[]): readonly Point[] =>
@@ -40,10 +40,9 @@ describe('counts over time', () => {
   });
 
   it('draws a line that a gap breaks, and its tint too', () => {
-    const { line, tint, gaps } = drawSparkline(series(10, 20, null, 30, 15), 120, 26);
+    const { line, tint } = drawSparkline(series(10, 20, null, 30, 15), 120, 26);
     expect(line).toBe('M0,24L30,13M90,2L120,18.5');
     expect(tint.match(/Z/g)).toHaveLength(2);
-    expect(gaps).toEqual([{ fromMs: 1, toMs: 3 }]);
   });
 
   it.each([

@@ -147,7 +147,7 @@ export async function readChanges(reader: PageReader, filter: ChangesFilter): Pr
 
 async function readRows(
   reader: PageReader,
-  { field }: ChangesFilter,
+  { field }: Pick<ChangesFilter, 'field'>,
   ids: readonly bigint[],
 ): Promise<readonly ChangeRow[]> {
   const { rows } = await sql<ChangeRow>`
@@ -203,6 +203,25 @@ function withRoleNames(row: ChangeRow, roles: NamedRoles): ChangeRow {
     old_value: named(row.old_value),
     new_value: named(row.new_value),
   };
+}
+
+/** The newest changes that fit, field by field. */
+export async function readMoves(
+  reader: PageReader,
+  fits: RawBuilder<unknown>,
+  most: number,
+): Promise<readonly ChangeRow[]> {
+  const { rows } = await sql<{ id: bigint }>`
+    select change_id as id from report.changes where ${fits} order by change_id desc limit ${most}`.execute(
+    reader.db,
+  );
+  return (
+    await readRows(
+      reader,
+      { field: null },
+      rows.map(({ id }) => id),
+    )
+  ).slice(0, most);
 }
 
 const mostOfOne = 200;

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { ScheduledGroup } from '../../model/run-group.ts';
 import { readNotAtRest } from '../../mirror/users/not-at-rest.ts';
+import { type ChangeRow, readMoves } from './page-changes.ts';
 import type { PageReader, SeenTeam } from './page-reader.ts';
 import { type PageRun, readBegun, readRecentRuns } from './page-runs.ts';
 import { readWaitingLists, type WaitingTotals } from './page-waiting.ts';
@@ -11,8 +12,6 @@ import { readWaitingLists, type WaitingTotals } from './page-waiting.ts';
 export interface GlanceGroup {
   readonly teamId: Id;
   readonly group: ScheduledGroup;
-  /** `null` if no daemon schedules it. */
-  readonly schedule: string | null;
   /** Oldest age that counts as fresh: three times the longest interval of the schedule. */
   readonly limitSeconds: bigint | null;
   readonly dueAt: Date | null;
@@ -50,19 +49,6 @@ export interface GlanceCounted {
   readonly last: Date;
 }
 
-export interface GlanceMove {
-  readonly changeId: bigint;
-  readonly teamId: Id;
-  readonly userId: Id;
-  readonly name: string | null;
-  readonly kind: string;
-  readonly field: string;
-  readonly old: unknown;
-  readonly new: unknown;
-  readonly at: Date;
-  readonly by: string | null;
-}
-
 export interface Glance extends WaitingTotals {
   readonly teams: readonly SeenTeam[];
   readonly groups: readonly GlanceGroup[];
@@ -70,7 +56,8 @@ export interface Glance extends WaitingTotals {
   readonly counts: readonly GlanceCount[];
   /** The runs of the last 24 hours, the newest first. */
   readonly runs: readonly PageRun[];
-  readonly moves: readonly GlanceMove[];
+  /** The fields of users that moved last, the newest first. */
+  readonly moves: readonly ChangeRow[];
   /** When the first run began; `null` if there was none, or if that was more than a day ago. */
   readonly beganAt: Date | null;
   /** Present on a first day only. */
@@ -78,7 +65,7 @@ export interface Glance extends WaitingTotals {
 }
 
 const readGroups = (teamIds: readonly Id[]) => sql<GlanceGroup>`
-  select team_id as "teamId", run_group as "group", schedule, stale_after_seconds as "limitSeconds", next_run as "dueAt", last_attempt as "lastAttempt",
+  select team_id as "teamId", run_group as "group", stale_after_seconds as "limitSeconds", next_run as "dueAt", last_attempt as "lastAttempt",
     stale_since as "staleSince", failures, last_success as "completeAt"
   from report.freshness where team_id = any (${teamIds}::bigint[])`;
 
@@ -138,12 +125,8 @@ export const readDailyCounts = (teamIds: readonly Id[], days: number) => sql<Gla
   ) c
   order by t.id, d.day`;
 
-const readMoves = (teamIds: readonly Id[], most: number) => sql<GlanceMove>`
-  select change_id as "changeId", team_id as "teamId", user_id as "userId", name, kind, field, old_text as old,
-    new_text as new, coalesce(closed_at, opened_at) as at, edited_by as by
-  from report.changes
-  where team_id = any (${teamIds}::bigint[]) and kind in ('push', 'pull') and field is not null and user_id is not null
-  order by change_id desc limit ${most}`;
+const movedOfUsers = (teamIds: readonly Id[]) => sql`
+  team_id = any (${teamIds}::bigint[]) and kind in ('push', 'pull') and field is not null and user_id is not null`;
 
 export const daysShown = 90;
 const movesShown = 5;
@@ -158,7 +141,7 @@ export async function readGlance(reader: PageReader): Promise<Glance> {
     totals: await readTotals(reader),
     counts: (await readDailyCounts(teamIds, daysShown).execute(db)).rows,
     runs: await readRecentRuns(reader, 24),
-    moves: (await readMoves(teamIds, movesShown).execute(db)).rows,
+    moves: await readMoves(reader, movedOfUsers(teamIds), movesShown),
     beganAt,
     counted: beganAt === null ? [] : (await readCounted(teamIds).execute(db)).rows,
   };

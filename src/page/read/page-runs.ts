@@ -1,6 +1,7 @@
 /** Runs for the status page. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
+import { type ChangeRow, readMoves } from './page-changes.ts';
 import type { PageReader } from './page-reader.ts';
 
 export interface PageRun {
@@ -57,25 +58,13 @@ export interface EndpointUse {
   readonly throttled: number;
   readonly failed: number;
   readonly slowestMs: number;
-  readonly slowestRequestId: string | null;
-}
-
-export interface RunMove {
-  readonly userId: Id;
-  readonly name: string | null;
-  readonly kind: string;
-  readonly field: string | null;
-  readonly old: unknown;
-  readonly new: unknown;
-  readonly outcome: string | null;
-  readonly by: string | null;
 }
 
 export interface OpenRun extends PageRun {
   readonly requestIds: readonly string[];
   readonly endpoints: readonly EndpointUse[];
-  /** The first rows of what it moved. */
-  readonly moves: readonly RunMove[];
+  /** The newest rows of what it moved of users. */
+  readonly moves: readonly ChangeRow[];
 }
 
 export interface RunsRead {
@@ -100,22 +89,19 @@ async function readOlderRuns({ db, teams }: PageReader, before: bigint): Promise
 }
 
 /** One run with all details. */
-async function readOpenRun({ db, teams }: PageReader, runId: bigint): Promise<OpenRun | null> {
+async function readOpenRun(reader: PageReader, runId: bigint): Promise<OpenRun | null> {
+  const { db, teams } = reader;
   const names = teams.map(({ team }) => team);
   const { rows } = await sql<Omit<OpenRun, 'moves'>>`
     select ${columns}, request_ids as "requestIds", (
       select coalesce(jsonb_agg(jsonb_build_object('endpoint', e.key, 'requests', e.value -> 'requests',
-        'throttled', e.value -> 'throttled', 'failed', e.value -> 'failed', 'slowestMs', e.value -> 'slowest_ms',
-        'slowestRequestId', e.value -> 'slowest_request_id') order by e.key), '[]')
+        'throttled', e.value -> 'throttled', 'failed', e.value -> 'failed', 'slowestMs', e.value -> 'slowest_ms') order by e.key), '[]')
       from jsonb_each(endpoints) e) as endpoints
     from report.runs where run_id = ${runId} and team = any (${names}::text[])`.execute(db);
   const [run] = rows;
   if (run === undefined) return null;
-  const { rows: moves } = await sql<RunMove>`
-    select user_id as "userId", name, kind, field, old_text as old, new_text as new, outcome, edited_by as by
-    from report.changes where run_id = ${runId} and team_id = ${run.teamId} and local_id is null
-    order by change_id, field limit ${movesShown}`.execute(db);
-  return { ...run, moves };
+  const ofRun = sql`run_id = ${runId} and team_id = ${run.teamId} and local_id is null`;
+  return { ...run, moves: await readMoves(reader, ofRun, movesShown) };
 }
 
 const idOf = (text: string | null | undefined): bigint | null =>

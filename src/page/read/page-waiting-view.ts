@@ -16,7 +16,7 @@ import type { Transaction } from '../../mirror/db/database.ts';
 import { readDaemons } from '../../mirror/team/known-daemons.ts';
 import { readOwnEdits, readOwnRequests } from '../../mirror/users/last-edits.ts';
 import { type FollowedDecision, readDecided } from './page-decided.ts';
-import type { PageReader, SeenTeam } from './page-reader.ts';
+import type { PageReader } from './page-reader.ts';
 import {
   type MissingRows,
   type PageField,
@@ -50,7 +50,6 @@ export interface Sending {
 }
 
 export interface PageWaiting {
-  readonly teams: readonly SeenTeam[];
   /** All lists, whatever `?state=` asks for. */
   readonly all: readonly WaitingList[];
   readonly missing: readonly MissingRows[];
@@ -184,7 +183,6 @@ export async function readWaitingView(reader: PageReader, filter: WaitingFilter)
   const { decided, done } = await readDone(reader, query, isAlone || isCsv ? 0 : lastDecided);
   const sending = await readSending(done === undefined ? reader : { ...reader, teamIds: [done.teamId] });
   return {
-    teams: reader.teams,
     all: all.lists,
     missing,
     messages: all.messages,

@@ -41,7 +41,6 @@ export interface WaitingList {
   /** The word of `?state=`. A batch waits for an approval, whatever stopped it. */
   readonly state: HoldReason | 'approval';
   readonly rows: number;
-  readonly users: number;
   /** The most frequent first. */
   readonly fields: readonly { readonly field: string; readonly rows: number }[];
   readonly editors: readonly { readonly editor: string | null; readonly rows: number }[];
@@ -107,13 +106,13 @@ export async function readWaitingLists({ db, teamIds }: PageReader): Promise<Wai
         h.edited_by, h.edited_at, h.edited_in, h.local_id is not null as is_request
       from report.held h where h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson} and h.field <> 'message'
     ), lists as (
-      select team_id, batch, state, is_request, count(*)::int as rows, count(distinct user_id)::int as users, min(since) as since,
+      select team_id, batch, state, is_request, count(*)::int as rows, min(since) as since,
         array_agg(distinct detail) as details, min(run_id) as run_id, min(edited_at) as edited_from,
         max(edited_at) as edited_to, count(distinct coalesce(edited_in, '')) = 1 and bool_and(edited_in is not null) as is_one_edit,
         bool_or(user_id is null and not is_request) as is_of_all
       from waiting group by team_id, batch, state, is_request
     )
-    select team_id as "teamId", batch, state, rows, users, details, since, run_id as "runId",
+    select team_id as "teamId", batch, state, rows, details, since, run_id as "runId",
       edited_from as "editedFrom", edited_to as "editedTo", is_one_edit as "isOneEdit", is_of_all as "isOfAll", is_request as "isOfRequests",
       ${counted(sql`w.field`, 'field')} as fields, ${counted(sql`w.edited_by`, 'editor')} as editors
     from lists l order by batch is null, since, batch, state, is_request`.execute(db);

@@ -1,7 +1,7 @@
-/** One change of the ledger as a row: the values, who made it, and its outcome. */
+/** Changes of the ledger as a table: the values, who made each, and its outcome. */
 import type { ChangeRow } from '../read/page-changes.ts';
 import { kindsOf } from '../../model/ledger-words.ts';
-import { person, type TableRow, teamCells } from './components.ts';
+import { person, table, type TableRow, teamCells, teamColumns } from './components.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
@@ -9,7 +9,7 @@ import { direction, pill } from './pills.ts';
 import { messagePath, requestName } from './request-words.ts';
 import { changed, noValue, textOf, value } from './three-values.ts';
 import type { PageContext } from './view.ts';
-import { clockTime, count, named, time } from './words.ts';
+import { clockTime, count, dayBand, named, time } from './words.ts';
 
 const kindWords: Readonly<Record<ChangeRow['kind'], string>> = {
   adopt: 'adopted',
@@ -86,9 +86,9 @@ export function fromAndTo(
 }
 
 export const fieldWord = (field: string | null) => (field === null ? 'everything' : fieldName(field));
-export const whenOf = ({ closed_at: closed, opened_at: opened }: ChangeRow) => closed ?? opened;
+const whenOf = ({ closed_at: closed, opened_at: opened }: ChangeRow) => closed ?? opened;
 
-export function rowOf(context: PageContext, row: ChangeRow): TableRow {
+function rowOf(context: PageContext, row: ChangeRow): TableRow {
   const [from, into] = fromAndTo(context, row);
   const actor = actorOf(row);
   return {
@@ -111,4 +111,31 @@ export function rowOf(context: PageContext, row: ChangeRow): TableRow {
       outcomeOf(context, row),
     ],
   };
+}
+
+/** The newest first, with a band above each day. */
+export function changesTable(
+  context: PageContext,
+  caption: string,
+  changes: readonly ChangeRow[],
+  foot?: Html,
+): Html {
+  const days = Map.groupBy(changes, (row) => dayBand(whenOf(row), context.now));
+  return table(context, {
+    caption,
+    columns: [
+      { label: 'When' },
+      ...teamColumns(context),
+      { label: 'Person' },
+      { label: 'Field' },
+      { label: 'From' },
+      { label: 'To' },
+      { label: 'Direction' },
+      { label: 'By' },
+      { label: 'Run', isNumber: true },
+      { label: 'Outcome' },
+    ],
+    rows: [...days].flatMap(([band, of]) => [{ band }, ...of.map((row) => rowOf(context, row))]),
+    ...(foot === undefined ? {} : { foot }),
+  });
 }

@@ -1,7 +1,7 @@
-/** A line of counts with its axes. Places along the time are percents of the width, so that its text never scales. */
+/** Lines of counts: with axes, and small ones beside a number. Places along the time are percents of the width, so that text never scales. */
 import { extent } from 'd3-array';
 import { scaleLinear, scaleUtc } from 'd3-scale';
-import { area, curveLinear, line } from 'd3-shape';
+import { area, line } from 'd3-shape';
 import { type Gap, gapsOf, type Point, thin } from './series.ts';
 
 /** A word below the axis. */
@@ -23,12 +23,16 @@ export interface ShownGap extends Gap {
   readonly width: number;
 }
 
-export interface Chart {
+/** A line and the tint below it, as paths of an SVG, which a gap interrupts. */
+export interface Curve {
   /** The width of the drawing, which is stretched to the space; its height is in pixels. */
   readonly width: number;
   readonly height: number;
   readonly line: string;
   readonly tint: string;
+}
+
+export interface Chart extends Curve {
   readonly values: readonly ValueMark[];
   readonly times: readonly TimeMark[];
   readonly gaps: readonly ShownGap[];
@@ -50,23 +54,41 @@ function axisOf(points: readonly Point[], height: number) {
   return scaleLinear([least, most], [height, 0]).nice(4);
 }
 
+/** Nobody knows what was between two counts, and a straight line claims least. */
+function curveOf(
+  points: readonly Point[],
+  x: (atMs: number) => number,
+  y: (value: number) => number,
+  { width: wide, height }: Pick<Curve, 'width' | 'height'>,
+): Curve {
+  const drawnPoints = thin(points, x);
+  const isCounted = ({ value }: Point) => value !== null;
+  const xOf = ({ atMs }: Point) => x(atMs);
+  const yOf = ({ value }: Point) => y(value ?? 0);
+  const drawLine = line<Point>(xOf, yOf).defined(isCounted).digits(1);
+  const drawTint = area<Point>(xOf, height, yOf).defined(isCounted).digits(1);
+  return { width: wide, height, line: drawLine(drawnPoints) ?? '', tint: drawTint(drawnPoints) ?? '' };
+}
+
+/** Space for the line's own width at the top and at the bottom. */
+const edge = 2;
+
+/** A small line on its own scale, without an axis, because the number stands beside it. */
+export function drawSparkline(points: readonly Point[], wide = 120, height = 26): Curve {
+  const [firstMs = 0, lastMs = 0] = extent(points, ({ atMs }) => atMs);
+  const [lowest = 0, highest = 0] = extent(points, ({ value }) => value ?? undefined);
+  // Counts that never moved are a line through the middle, which is where d3 puts it.
+  const y = scaleLinear([lowest, highest], [height - edge, edge]);
+  return curveOf(points, scaleLinear([firstMs, lastMs], [0, wide]), y, { width: wide, height });
+}
+
 /** @param points in the order of time */
 export function drawChart(points: readonly Point[], height = 230): Chart {
   const [firstMs = 0, lastMs = 0] = extent(points, ({ atMs }) => atMs);
   const x = scaleUtc([firstMs, lastMs], [0, width]);
   const y = axisOf(points, height);
-  const drawnPoints = thin(points, x);
-  const isCounted = ({ value }: Point) => value !== null;
-  const xOf = ({ atMs }: Point) => x(atMs);
-  const yOf = ({ value }: Point) => y(value ?? 0);
-  // Nobody knows what was between two counts, and a straight line claims least.
-  const drawLine = line<Point>(xOf, yOf).defined(isCounted).curve(curveLinear).digits(1);
-  const drawTint = area<Point>(xOf, height, yOf).defined(isCounted).curve(curveLinear).digits(1);
   return {
-    width,
-    height,
-    line: drawLine(drawnPoints) ?? '',
-    tint: drawTint(drawnPoints) ?? '',
+    ...curveOf(points, x, y, { width, height }),
     values: y
       .ticks(4)
       .filter(Number.isInteger)

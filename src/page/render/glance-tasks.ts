@@ -6,8 +6,9 @@ import { isCopy } from './banner.ts';
 import type { Task } from './components.ts';
 import { editorsIn, listTitle, waits } from './hold-words.ts';
 import { html, none } from './html.ts';
+import { inTeam } from './waiting-cards.ts';
 import { teamName } from './layout.ts';
-import { commandOf, to } from './links.ts';
+import { commandOf, toTeam } from './links.ts';
 import { laneNames } from './run-words.ts';
 import { messagesTitle } from './request-words.ts';
 import type { PageContext } from './view.ts';
@@ -18,8 +19,8 @@ export const groupsOf = (read: Glance, { teamId }: SeenTeam): readonly GlanceGro
 
 interface TeamTask extends Task {
   readonly teamId: Id;
-  /** A sentence for the line below the title. */
-  readonly brief: ReturnType<typeof html>;
+  /** A sentence for the line below the title, if it is not the title of the thing. */
+  readonly brief?: ReturnType<typeof html>;
 }
 
 function staleTask(read: Glance, team: SeenTeam, context: PageContext): readonly TeamTask[] {
@@ -44,7 +45,7 @@ function staleTask(read: Glance, team: SeenTeam, context: PageContext): readonly
       ways: [
         { label: html`Find out what is in the way`, command: commandOf(context, team.team, 'check') },
         {
-          label: html`<a href="${to(context, '/runs', { team: context.teams.length > 1 ? team.team : null })}">Its last runs</a>`,
+          label: html`<a href="${toTeam(context, team.team, '/runs')}">Its last runs</a>`,
         },
       ],
     },
@@ -53,8 +54,7 @@ function staleTask(read: Glance, team: SeenTeam, context: PageContext): readonly
 
 function batchTasks(read: Glance, team: SeenTeam, context: PageContext): readonly TeamTask[] {
   const { now } = context;
-  const ofTeam = context.team === null ? html` in ${named(teamName(team))}` : none;
-  const change = { team: context.teams.length > 1 ? team.team : null };
+  const ofTeam = inTeam(context, team);
   const lists = read.lists.filter(({ teamId }) => teamId === team.teamId);
   const missing = read.missing.filter(({ teamId }) => teamId === team.teamId);
   return [
@@ -65,12 +65,11 @@ function batchTasks(read: Glance, team: SeenTeam, context: PageContext): readonl
             {
               teamId: team.teamId,
               id: `batch-${batch}`,
-              brief: html`${listTitle(list)}${ofTeam}.`,
               title: html`${listTitle(list)}${ofTeam}`,
               text: html`${list.details.map((detail) => html`${visible(capital(detail))}. `)}${list.editedTo === null ? none : html`Edited at ${at(list.editedTo, now)} by ${editorsIn(context, list)}. `}None of it was sent; all else goes on.`,
               ways: [
                 {
-                  label: html`Look at them, or <a href="${to(context, `/waiting/${batch}`, change)}">see all ${count(list.rows)} here</a>`,
+                  label: html`Look at them, or <a href="${toTeam(context, team.team, `/waiting/${batch}`)}">see all ${count(list.rows)} here</a>`,
                   command: commandOf(context, team.team, 'held'),
                 },
                 {
@@ -100,20 +99,18 @@ function batchTasks(read: Glance, team: SeenTeam, context: PageContext): readonl
 function singleTask(read: Glance, team: SeenTeam, context: PageContext): readonly TeamTask[] {
   const lists = read.lists.filter(({ teamId, batch }) => teamId === team.teamId && batch === null);
   if (lists.length === 0) return [];
-  const ofTeam = context.team === null ? html` in ${named(teamName(team))}` : none;
-  const change = { team: context.teams.length > 1 ? team.team : null };
+  const ofTeam = inTeam(context, team);
   const rows = lists.reduce((sum, list) => sum + list.rows, 0);
   const words = `${many(rows, 'field')} ${rows === 1 ? 'is' : 'are'} held`;
   return [
     {
       teamId: team.teamId,
       id: `held-${team.team}`,
-      brief: html`${words}${ofTeam}.`,
       title: html`${words}${ofTeam}`,
       text: html`${lists.map((list) => `${listTitle(list)}. `)}None of it was sent; all else goes on.`,
       ways: [
         {
-          label: html`All values, and why; or <a href="${to(context, '/waiting', change)}">decide here</a>`,
+          label: html`All values, and why; or <a href="${toTeam(context, team.team, '/waiting')}">decide here</a>`,
           command: commandOf(context, team.team, 'held'),
         },
       ],
@@ -122,8 +119,7 @@ function singleTask(read: Glance, team: SeenTeam, context: PageContext): readonl
 }
 
 function messageTasks(read: Glance, team: SeenTeam, context: PageContext): readonly TeamTask[] {
-  const change = { team: context.teams.length > 1 ? team.team : null };
-  const ofTeam = context.team === null ? html` in ${named(teamName(team))}` : none;
+  const ofTeam = inTeam(context, team);
   return read.messages.flatMap((messages) => {
     if (messages.teamId !== team.teamId) return [];
     const words = messagesTitle(messages);
@@ -131,12 +127,11 @@ function messageTasks(read: Glance, team: SeenTeam, context: PageContext): reado
       {
         teamId: team.teamId,
         id: `messages-${team.team}`,
-        brief: html`${words}${ofTeam}.`,
         title: html`${words}${ofTeam}`,
         text: html`None goes to the service before somebody who did not write it has approved it.`,
         ways: [
           {
-            label: html`<a href="${to(context, '/messages', change)}">Look at them and decide</a>`,
+            label: html`<a href="${toTeam(context, team.team, '/messages')}">Look at them and decide</a>`,
           },
         ],
       },

@@ -1,16 +1,14 @@
 /** The first view, whose first line says whether somebody has to do something. */
-import type { Glance, GlanceMove } from '../read/page-glance.ts';
+import type { Glance } from '../read/page-glance.ts';
 import { hasBanner, isCopy, sayWhere } from './banner.ts';
-import { commandBox, empty, person, section, table, taskList, teamCells, verdict } from './components.ts';
+import { changesTable } from './change-row.ts';
+import { commandBox, empty, section, taskList, verdict } from './components.ts';
 import { beginning } from './first-day.ts';
 import { oneTeam, severalTeams } from './glance-teams.ts';
 import { tasksOf } from './glance-tasks.ts';
-import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { teamName } from './layout.ts';
 import { to } from './links.ts';
-import { direction } from './pills.ts';
-import { changed, knownAs, value } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { rhythm } from './run-words.ts';
 import { at, clockTime, count, listed, longAgo, many, named } from './words.ts';
@@ -67,31 +65,6 @@ function asksOf(read: Glance, context: PageContext, isAll: boolean): readonly Ht
   return [html`No daemon keeps ${stoppedTeams} equal.${isAll ? html` ${equal(read, context, none)}` : none}`];
 }
 
-function movesTable(context: PageContext, glance: Glance): Html {
-  const isMany = context.team === null;
-  const rowOf = (move: GlanceMove) => {
-    const side = move.kind === 'push' ? 'mirror' : 'service';
-    const [before, after] = [knownAs(context, move, move.old), knownAs(context, move, move.new)];
-    return {
-      cells: [
-        at(move.at, context.now),
-        ...teamCells(context, move.teamId),
-        person(context, move.teamId, { id: move.userId, name: move.name }),
-        fieldName(move.field),
-        html`<span class="quiet">${value(context, move.field, before)}</span> → ${changed(context, move.field, { to: after, from: before, side })}`,
-        side === 'mirror' ? direction('push', 'pushed') : direction('pull', 'pulled'),
-        side === 'mirror' ? (move.by === null ? 'not known' : named(move.by)) : 'on the service',
-      ],
-    };
-  };
-  const columns = ['When', ...(isMany ? ['Team'] : []), 'Person', 'Field', 'From → to', 'Direction', 'By'];
-  return table(context, {
-    caption: 'Moved last',
-    columns: columns.map((label) => ({ label })),
-    rows: glance.moves.map(rowOf),
-  });
-}
-
 const moved = (context: PageContext, glance: Glance): Html =>
   glance.moves.length === 0
     ? section(
@@ -103,14 +76,17 @@ const moved = (context: PageContext, glance: Glance): Html =>
           commandBox("update mirror.users set phone = '…' where id = …", ''),
         ),
       )
-    : section('Moved last', movesTable(context, glance), {
+    : section('Moved last', changesTable(context, 'Moved last', glance.moves), {
         more: html`<a href="${to(context, '/changes')}">All changes</a>`,
       });
 
 /** The first line. It has no green tick below a banner, which says that nothing is sent. */
 function firstLine(read: Glance, context: PageContext, all: ReturnType<typeof tasksOf>): PageShown {
   const begun = beginning(read, context);
-  const briefs = [...asksOf(read, context, all.length === 0), ...all.map(({ brief }) => brief)];
+  const briefs = [
+    ...asksOf(read, context, all.length === 0),
+    ...all.map(({ title: what, brief = html`${what}.` }) => brief),
+  ];
   if (briefs.length === 0) {
     const title = 'Nothing to do';
     const text = equal(read, context, html` of ${nameOf(read.teams)}`);

@@ -1,33 +1,18 @@
 /** Changes: the ledger by day, filtered, with the values before and after. */
-import type { ChangeRow, ChangesRead } from '../read/page-changes.ts';
+import type { ChangesRead } from '../read/page-changes.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import { requestKinds } from '../../model/requests.ts';
 import { directions } from '../../model/ledger-words.ts';
-import {
-  commandBox,
-  csvChip,
-  empty,
-  filterForm,
-  heading,
-  table,
-  type TableRow,
-  teamColumns,
-} from './components.ts';
-import { actorOf, fieldWord, rowOf, whenOf } from './change-row.ts';
+import { commandBox, csvChip, empty, filterForm, heading } from './components.ts';
+import { actorOf, changesTable, fieldWord } from './change-row.ts';
 import { changesFilter, inSql, isWholeNumber } from './changes-filter.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, csvOf, href, to } from './links.ts';
 import { textOf } from './three-values.ts';
 import { type Csv, csvFrom, type PageContext, type PageShown, teamOf } from './view.ts';
-import { clockTime, count, dayBand, many, time, visible } from './words.ts';
+import { clockTime, count, many, time, visible } from './words.ts';
 
 const dayMs = 86_400_000;
-
-/** The newest first, with a band above each day. */
-function rowsOf(context: PageContext, rows: readonly ChangeRow[]): readonly TableRow[] {
-  const days = Map.groupBy(rows, (row) => dayBand(whenOf(row), context.now));
-  return [...days].flatMap(([band, of]) => [{ band }, ...of.map((row) => rowOf(context, row))]);
-}
 
 function choice(
   name: string,
@@ -104,18 +89,6 @@ function lead(context: PageContext, { rows, isMore }: ChangesRead): string {
 
 export function changes(read: ChangesRead, context: PageContext): PageShown {
   const { rows, searchEnd } = read;
-  const columns = [
-    { label: 'When' },
-    ...teamColumns(context),
-    { label: 'Person' },
-    { label: 'Field' },
-    { label: 'From' },
-    { label: 'To' },
-    { label: 'Direction' },
-    { label: 'By' },
-    { label: 'Run', isNumber: true },
-    { label: 'Outcome' },
-  ];
   const list =
     rows.length === 0 && searchEnd === null
       ? empty(
@@ -124,12 +97,7 @@ export function changes(read: ChangesRead, context: PageContext): PageShown {
           'No change in the ledger matches the filters.',
           html`<p><a href="${to(context, '/changes', { since: '2000-01-01' })}">All changes</a></p>`,
         )
-      : table(context, {
-          caption: 'Changes, the newest first',
-          columns,
-          rows: rowsOf(context, rows),
-          foot: foot(context, read),
-        });
+      : changesTable(context, 'Changes, the newest first', rows, foot(context, read));
   const main = html`${heading('Changes', lead(context, read))}${filters(context, read)}${list}${waysOn(context, read)}`;
   return { title: 'Changes', main };
 }

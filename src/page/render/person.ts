@@ -170,7 +170,7 @@ function why(context: PageContext, read: PersonRead, team: string): Html {
   const next =
     explained === null
       ? none
-      : html`<p>${row.gone_at === null && isEqual ? 'Nothing happens next: both sides agree.' : visible(explained.next)}</p>`;
+      : html`<p>${row.gone_at === null && isEqual ? 'Nothing happens next: both sides agree.' : visible(explained)}</p>`;
   const note = html`<p class="note">As a run last saw the service. <code>${commandOf(context, team, `why ${read.id}`)}</code> asks it now.</p>`;
   return html`<div class="part why"><h2 class="h3">Why, and what happens next</h2>${reasons}${next}${note}</div>`;
 }

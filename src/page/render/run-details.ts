@@ -1,11 +1,12 @@
 /** All that is known about one run: why it ended, what it moved, and which requests it made. */
-import type { OpenRun, RunMove } from '../read/page-runs.ts';
+import type { ChangeRow } from '../read/page-changes.ts';
+import type { OpenRun } from '../read/page-runs.ts';
+import { fromAndTo } from './change-row.ts';
 import { commandBox, person, table } from './components.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
 import { movedBy, movedInWords } from './run-words.ts';
-import { changed, knownAs, value } from './three-values.ts';
 import type { PageContext } from './view.ts';
 import { capital, count, many, took, visible } from './words.ts';
 
@@ -47,15 +48,13 @@ function requestIds({ requestIds: ids }: OpenRun): Html {
     : html`<h2 class="h3">X-Request-Ids of the writes</h2><ul class="stack tight">${ids.map((id) => html`<li><code>${visible(id)}</code></li>`)}</ul>`;
 }
 
-function moveLine(run: OpenRun, move: RunMove, context: PageContext): Html {
-  const name = person(context, run.teamId, { id: move.userId, name: move.name });
+function moveLine(move: ChangeRow, context: PageContext): Html {
+  const name = person(context, move.team_id, { id: move.user_id ?? 0n, name: move.name });
   if (move.field === null || move.kind === 'hold')
     return html`<li>${name}: ${move.kind === 'hold' ? 'held' : move.kind}${move.field === null ? none : html` ${fieldName(move.field)}`}</li>`;
-  const side = move.kind === 'push' ? 'mirror' : 'service';
-  const field = { teamId: run.teamId, field: move.field };
-  const [before, after] = [knownAs(context, field, move.old), knownAs(context, field, move.new)];
+  const [before, after] = fromAndTo(context, move);
   const outcome = move.outcome === null ? none : html` <span class="quiet">${move.outcome}</span>`;
-  return html`<li>${name}: ${fieldName(move.field)} ${move.kind}, <span class="quiet">${value(context, move.field, before)}</span> → ${changed(context, move.field, { to: after, from: before, side })}${outcome}</li>`;
+  return html`<li>${name}: ${fieldName(move.field)} ${move.kind}, <span class="quiet">${before}</span> → ${after}${outcome}</li>`;
 }
 
 const linesShown = 12;
@@ -63,7 +62,7 @@ const linesShown = 12;
 function moves(run: OpenRun, context: PageContext): Html {
   const all = movedBy(run);
   const lines = run.moves.filter(({ kind }) => kind !== 'adopt').slice(0, linesShown);
-  return html`<h2 class="h3">What it moved</h2><p class="note">${movedInWords(run)}</p>${lines.length === 0 ? none : html`<ul class="stack tight">${lines.map((move) => moveLine(run, move, context))}</ul>`}<p class="row buttons">${run.outcome === 'refused' ? html`<a class="button main" href="${to(context, '/waiting')}">Look at what waits</a>` : none}<a class="button" href="${to(context, '/changes', { run: run.runId.toString() })}">Changes of this run</a></p>${all === 0 ? none : html`<p class="label">What taking it back would come to; nothing is written by that</p>${commandBox(commandOf(context, run.team, `undo ${run.runId}`))}`}`;
+  return html`<h2 class="h3">What it moved</h2><p class="note">${movedInWords(run)}</p>${lines.length === 0 ? none : html`<ul class="stack tight">${lines.map((move) => moveLine(move, context))}</ul>`}<p class="row buttons">${run.outcome === 'refused' ? html`<a class="button main" href="${to(context, '/waiting')}">Look at what waits</a>` : none}<a class="button" href="${to(context, '/changes', { run: run.runId.toString() })}">Changes of this run</a></p>${all === 0 ? none : html`<p class="label">What taking it back would come to; nothing is written by that</p>${commandBox(commandOf(context, run.team, `undo ${run.runId}`))}`}`;
 }
 
 export const runDetails = (run: OpenRun, context: PageContext): Html =>

@@ -1,9 +1,8 @@
 /** Charts as SVG. Their paint is in classes and their geometry in attributes, since the page allows no inline styles. */
-import type { Chart, MoveChart } from './chart.ts';
+import { type Chart, type Curve, drawSparkline, type MoveChart } from './chart.ts';
 import { type Html, html, none } from './html.ts';
 import type { LaneBar } from './lanes.ts';
 import type { Gap } from './series.ts';
-import { drawSparkline, type Sparkline } from './sparkline.ts';
 import type { Point } from './series.ts';
 import { count, day } from './words.ts';
 
@@ -26,13 +25,13 @@ export function gapWords({ fromMs, toMs }: Gap, now: Date): string {
 }
 
 /** A line with a tint below it. The line keeps its width however the drawing is stretched. */
-const curve = ({ line, tint }: Pick<Sparkline, 'line' | 'tint'>): Html =>
+const curve = ({ line, tint }: Pick<Curve, 'line' | 'tint'>): Html =>
   html`<path fill-opacity="0.06" d="${tint}"/><path fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" vector-effect="non-scaling-stroke" d="${line}"/>`;
 
 /** The number and how it moved stand beside it. The sentence tells those who do not see it. */
 export function sparkline(points: readonly Point[], sentence: string, isWide = false): Html {
-  const spark: Sparkline = isWide ? drawSparkline(points, 320, 60) : drawSparkline(points);
-  return html`<svg class="drawn spark" height="${isWide ? 60 : 26}" viewBox="0 0 ${spark.width} ${spark.height}" preserveAspectRatio="none" role="img" aria-label="${sentence}">${curve(spark)}</svg>`;
+  const spark = isWide ? drawSparkline(points, 320, 60) : drawSparkline(points);
+  return html`<svg class="drawn spark" height="${spark.height}" viewBox="0 0 ${spark.width} ${spark.height}" preserveAspectRatio="none" role="img" aria-label="${sentence}">${curve(spark)}</svg>`;
 }
 
 export interface ShownChart {

@@ -31,20 +31,14 @@ export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'read
   readonly decide: DecisionTerms | null;
   /** The version of musterd. */
   readonly version: string;
-  /** Explains a person by the settings of a team, as a run last saw them; `null` if the team has no settings here. */
-  readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => PersonExplained | null;
+  /** What happens next to a person, as a run last saw them; `null` if the team has no settings here. */
+  readonly explain: (team: string, person: Pick<PersonRead, 'state' | 'held'>) => string | null;
   /** The options by which a command names what was seen of a held field. */
   readonly saySeen: (row: Pick<HeldRow, 'field' | 'edit_id' | 'mirror_value' | 'service_value'>) => string;
   /** The number of requests that a team may send in a minute, if it is known. */
   readonly perMinute: (team: string) => number | null;
   /** The number of people who may get a message of a team on one day, if it is known. */
   readonly recipientLimit: (team: string) => number | null;
-}
-
-/** Says what becomes of a person's fields. */
-export interface PersonExplained {
-  readonly next: string;
-  readonly fields: readonly { readonly field: string; readonly because: string | null }[];
 }
 
 export interface DecisionTerms {
