@@ -7,9 +7,9 @@ import { requestKinds } from '../model/requests.ts';
 import { readTimeFromNow } from '../runs/time-from-now.ts';
 import { type LedgerFilter, type LedgerRow, readLedgerOf } from '../runs/read-ledger.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { ledgerCells, ledgerHead } from './ledger-rows.ts';
+import { ledgerColumns } from './ledger-rows.ts';
 import { printJson, printLine } from './output.ts';
-import { printTable } from './print-table.ts';
+import { printRows } from './print-table.ts';
 import { plural } from '../model/in-words.ts';
 import { withMirror } from './setup.ts';
 
@@ -43,7 +43,7 @@ export async function changesCommand(context: Context, options: ChangesOptions):
 
 function show(context: Context, rows: readonly LedgerRow[]): void {
   if (rows.length === 0) printLine(context.err, 'Nothing in the ledger matches.');
-  else printTable(context, ledgerHead, rows.map(ledgerCells));
+  else printRows(context, ledgerColumns, rows);
 }
 
 /** @throws MusterdError `usage` for a value that an option does not take */

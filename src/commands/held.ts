@@ -4,7 +4,7 @@ import { printable } from '../model/in-words.ts';
 import { type HeldRow, readHeldOf } from '../runs/held-together.ts';
 import { sayResolveEach } from '../runs/say-seen.ts';
 import { printJson, printLine } from './output.ts';
-import { printTable } from './print-table.ts';
+import { type Columns, printRows } from './print-table.ts';
 import { withMirror } from './setup.ts';
 
 /** Shows the waiting fields with the values of both sides, now and when the hold began, and with the last agreed value. */
@@ -22,7 +22,7 @@ export async function heldCommand(context: Context, userText: string | undefined
       });
     else if (rows.length === 0) printLine(context.err, 'No field is held.');
     else {
-      printHeld(context, rows);
+      printRows(context, heldColumns, rows);
       const [command] = sayResolveEach(rows);
       if (command !== undefined)
         printLine(
@@ -39,40 +39,18 @@ export async function heldCommand(context: Context, userText: string | undefined
   });
 }
 
-const heldHead: readonly string[] = [
-  'user',
-  'name',
-  'field',
-  'mirror',
-  'service',
-  'base',
-  'reason',
-  'detail',
-  'since',
-  'until',
-  'mirror then',
-  'service then',
-  'edit',
-];
-
-function printHeld(context: Context, rows: readonly HeldRow[]): void {
-  printTable(
-    context,
-    heldHead,
-    rows.map((row) => [
-      row.user_id ?? row.local_id,
-      row.name,
-      row.field,
-      showValue(row.mirror_value),
-      showValue(row.service_value),
-      showValue(row.base_value),
-      row.reason,
-      row.detail,
-      showTime(row.since),
-      showTime(row.until),
-      showValue(row.mirror_value_then),
-      showValue(row.service_value_then),
-      row.edit_id,
-    ]),
-  );
-}
+const heldColumns: Columns<HeldRow> = {
+  user: (row) => row.user_id ?? row.local_id,
+  name: (row) => row.name,
+  field: (row) => row.field,
+  mirror: (row) => showValue(row.mirror_value),
+  service: (row) => showValue(row.service_value),
+  base: (row) => showValue(row.base_value),
+  reason: (row) => row.reason,
+  detail: (row) => row.detail,
+  since: (row) => showTime(row.since),
+  until: (row) => showTime(row.until),
+  'mirror then': (row) => showValue(row.mirror_value_then),
+  'service then': (row) => showValue(row.service_value_then),
+  edit: (row) => row.edit_id,
+};

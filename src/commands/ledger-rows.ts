@@ -1,50 +1,21 @@
 /** Rows of the ledger in the form of `changes` and `why`. */
 import type { LedgerRow } from '../runs/read-ledger.ts';
 import { showTime, showValue } from '../model/field-values.ts';
+import type { Columns } from './print-table.ts';
 
-export const ledgerHead: readonly string[] = [
-  'when',
-  'run',
-  'user',
-  'name',
-  'kind',
-  'field',
-  'from',
-  'to',
-  'outcome',
-  'X-Request-Id',
-  'edited by',
-  'decided by',
-];
+const movedTo = (field: string | null, value: unknown) => (field === null ? '' : showValue(value));
 
-export function ledgerCells(row: LedgerRow): readonly (string | bigint | null)[] {
-  const {
-    user_id,
-    local_id,
-    run_id,
-    name,
-    kind,
-    field,
-    old_value,
-    new_value,
-    outcome,
-    request_id,
-    decided_by,
-    edited_by,
-  } = row;
-  const values = field === null ? ['', ''] : [showValue(old_value), showValue(new_value)];
-  const when = showTime(row.closed_at ?? row.opened_at);
-  return [
-    when,
-    run_id,
-    user_id ?? local_id,
-    name,
-    kind,
-    field,
-    ...values,
-    outcome,
-    request_id,
-    edited_by,
-    decided_by,
-  ];
-}
+export const ledgerColumns: Columns<LedgerRow> = {
+  when: ({ closed_at, opened_at }) => showTime(closed_at ?? opened_at),
+  run: ({ run_id }) => run_id,
+  user: ({ user_id, local_id }) => user_id ?? local_id,
+  name: ({ name }) => name,
+  kind: ({ kind }) => kind,
+  field: ({ field }) => field,
+  from: ({ field, old_value }) => movedTo(field, old_value),
+  to: ({ field, new_value }) => movedTo(field, new_value),
+  outcome: ({ outcome }) => outcome,
+  'X-Request-Id': ({ request_id }) => request_id,
+  'edited by': ({ edited_by }) => edited_by,
+  'decided by': ({ decided_by }) => decided_by,
+};

@@ -8,8 +8,24 @@ type Cell = string | number | bigint | null | undefined;
 
 const show = (cell: Cell) => (cell === null || cell === undefined ? '' : printable(String(cell)));
 
+/** The heads of the columns, and their cells. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>;
+
 /** The width in columns of a terminal, of which some letters take two. */
 const widthOf = (text: string) => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text));
+
+export function printRows<Row>(
+  context: Pick<Context, 'out' | 'env'>,
+  columns: Columns<Row>,
+  rows: readonly Row[],
+): void {
+  const cells = Object.values(columns);
+  printTable(
+    context,
+    Object.keys(columns),
+    rows.map((row) => cells.map((cell) => cell(row))),
+  );
+}
 
 /** Looks at all rows once for their widths, then writes row by row. */
 export function printTable(

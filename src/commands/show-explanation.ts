@@ -6,9 +6,9 @@ import { readable } from '../model/user.ts';
 import type { Context } from './context.ts';
 import type { Explanation } from '../runs/explain-user.ts';
 import { showTime, showValue } from '../model/field-values.ts';
-import { ledgerCells, ledgerHead } from './ledger-rows.ts';
+import { ledgerColumns } from './ledger-rows.ts';
 import { paint, printJson, printLine } from './output.ts';
-import { printTable } from './print-table.ts';
+import { type Columns, printRows } from './print-table.ts';
 import { printable } from '../model/in-words.ts';
 
 /** The name to show: the service's, or the last known one. */
@@ -129,24 +129,20 @@ function print(context: Context, explanation: Explanation): void {
   line(`User ${id} "${nameOf(state)}"${marks.length === 0 ? '' : `: ${marks.join(', ')}`}`);
   if (edit !== null) line(`Last edited here at ${showTime(edit.at)} by ${edit.by}`);
   if (!answer.reached) line(`The service could not be read: ${answer.error.message}`);
-  printTable(
-    context,
-    ['field', 'base', 'mirror', 'service', 'rule', 'decision', 'because', 'held since', 'until', 'edit'],
-    explanation.fields.map(({ field, base, mirror, service, rule, decision, because }) => {
-      const hold = held.find((candidate) => candidate.field === field);
-      const values = [base, mirror, service].map(showValue);
-      return [
-        columnOf(field),
-        ...values,
-        rule,
-        decision,
-        because,
-        showTime(hold?.since),
-        showTime(hold?.until),
-        hold?.edit,
-      ];
-    }),
-  );
+  const holdOn = (one: Field) => held.find(({ field }) => field === one);
+  const columns: Columns<(typeof explanation.fields)[number]> = {
+    field: ({ field }) => columnOf(field),
+    base: ({ base }) => showValue(base),
+    mirror: ({ mirror }) => showValue(mirror),
+    service: ({ service }) => showValue(service),
+    rule: ({ rule }) => rule,
+    decision: ({ decision }) => decision,
+    because: ({ because }) => because,
+    'held since': ({ field }) => showTime(holdOn(field)?.since),
+    until: ({ field }) => showTime(holdOn(field)?.until),
+    edit: ({ field }) => holdOn(field)?.edit,
+  };
+  printRows(context, columns, explanation.fields);
   for (const command of commands) line(`Decided as it is here by: ${command}, or --take service`);
   if (openPush !== null) {
     const sent = Object.keys(openPush.intent.sent) as Field[];
@@ -154,6 +150,6 @@ function print(context: Context, explanation: Explanation): void {
       `Open push of ${sent.map(columnOf).join(', ')}: written down by run ${openPush.runId} at ${showTime(openPush.openedAt)}, outcome not known`,
     );
   }
-  if (moves.length > 0) printTable(context, ledgerHead, moves.map(ledgerCells));
+  if (moves.length > 0) printRows(context, ledgerColumns, moves);
   printLine(context.out, `${paint(context, 'bold', 'Next:')} ${printable(next)}`);
 }

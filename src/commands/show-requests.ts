@@ -4,7 +4,7 @@ import { plural, printable } from '../model/in-words.ts';
 import type { RequestMove, ShownRequest, WrittenRequests } from '../runs/write-requests.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { inMarkdown, printField, printJson, printLine } from './output.ts';
-import { printTable } from './print-table.ts';
+import { type Columns, printRows } from './print-table.ts';
 import { codeOfSettled } from './show-settled.ts';
 
 const kinds = { tag: 'tag', message: 'message', conversation_read: 'conversation' } as const;
@@ -29,18 +29,27 @@ const becauseOf = ({ reason, detail, needs_approval }: ShownRequest) =>
     .filter(Boolean)
     .join(': ');
 
-const head = ['what', 'local_id', 'state', 'at', 'inbox', 'sender', 'to', 'text', 'because'];
-const cellsOf = (request: ShownRequest) => [
-  whatOf(request),
-  request.local_id,
-  request.state,
-  dueOf(request),
-  request.inbox ?? request.inbox_id,
-  request.sender ?? request.user_id,
-  targetOf(request),
-  request.text ?? (request.template_id === null ? '' : `template ${request.template_id}`),
-  becauseOf(request),
-];
+const columns: Columns<ShownRequest> = {
+  what: whatOf,
+  local_id: ({ local_id }) => local_id,
+  state: ({ state }) => state,
+  at: dueOf,
+  inbox: ({ inbox, inbox_id }) => inbox ?? inbox_id,
+  sender: ({ sender, user_id }) => sender ?? user_id,
+  to: targetOf,
+  text: ({ text, template_id }) => text ?? (template_id === null ? '' : `template ${template_id}`),
+  because: becauseOf,
+};
+
+const moveColumns: Columns<RequestMove> = {
+  when: ({ opened_at }) => showTime(opened_at),
+  kind: ({ kind }) => kind,
+  outcome: ({ outcome }) => outcome,
+  by: ({ decided_by }) => decided_by,
+  why: ({ decided_why }) => decided_why,
+  run: ({ run_id }) => run_id,
+  request: ({ request_id }) => request_id,
+};
 
 /** Only a person can find out what became of a message. A conversation that got no answer is over. */
 const isUnknown = ({ field, state }: ShownRequest) => field === 'message' && state === 'unknown';
@@ -86,7 +95,7 @@ export function printRequests(
   requests: readonly ShownRequest[],
 ): void {
   if (requests.length === 0) return;
-  printTable(context, head, requests.map(cellsOf));
+  printRows(context, columns, requests);
   for (const line of new Set(requests.flatMap((request) => taskOf(request) ?? [])))
     printLine(context.out, line);
 }
@@ -95,8 +104,11 @@ export function printRequestsInMarkdown({ out }: Context, requests: readonly Sho
   if (requests.length === 0) return;
   printLine(out, `\n## ${plural(requests.length, 'request')} besides users\n`);
   for (const request of requests) {
-    const cells = cellsOf(request).map((cell, at) => (cell ? `${head[at]} ${inMarkdown(String(cell))}` : ''));
-    printLine(out, `- ${cells.filter(Boolean).join(', ')}`);
+    const cells = Object.entries(columns).flatMap(([what, cellOf]) => {
+      const cell = cellOf(request);
+      return cell ? `${what} ${inMarkdown(String(cell))}` : [];
+    });
+    printLine(out, `- ${cells.join(', ')}`);
   }
 }
 
@@ -107,7 +119,7 @@ export function showWritten(context: Context, { requests, states }: WrittenReque
     // The row of a new tag goes if an earlier request has made the tag.
     printLine(context.err, 'It is there already: an earlier request has made it.');
   else {
-    printTable(context, head, requests.map(cellsOf));
+    printRows(context, columns, requests);
     for (const line of new Set(requests.map(nextOf))) printLine(context.err, printable(line));
   }
   return states === null ? exitCode.ok : codeOfSettled(states);
@@ -147,20 +159,7 @@ export function showRequest(
   line('text', request.text);
   line('edited', by(request.edited_at, request.edited_by));
   line('approved', by(request.approved_at, request.approved_by));
-  if (moves.length > 0)
-    printTable(
-      context,
-      ['when', 'kind', 'outcome', 'by', 'why', 'run', 'request'],
-      moves.map((move) => [
-        showTime(move.opened_at),
-        move.kind,
-        move.outcome,
-        move.decided_by,
-        move.decided_why,
-        move.run_id,
-        move.request_id,
-      ]),
-    );
+  if (moves.length > 0) printRows(context, moveColumns, moves);
   line('next', nextOf(request));
   return exitCode.ok;
 }

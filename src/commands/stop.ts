@@ -6,8 +6,6 @@
 export interface Stop {
   /** Aborted with the first signal, or with the first error that nobody caught. */
   readonly signal: AbortSignal;
-  /** Whether there was such an error. */
-  readonly crashed: boolean;
   /** Stops listening. */
   close(): void;
 }
@@ -57,9 +55,6 @@ export function listenForStop(options: StopOptions): Stop {
   process.on('unhandledRejection', onError);
   return {
     signal: controller.signal,
-    get crashed() {
-      return crashed;
-    },
     close: () => {
       process.off('SIGTERM', onSignal);
       process.off('SIGINT', onSignal);
