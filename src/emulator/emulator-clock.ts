@@ -8,8 +8,8 @@ export interface EmulatorClock {
   skewMs(): number;
 }
 
-export function createEmulatorClock(skewMs = 0): EmulatorClock {
-  let ahead = skewMs;
+export function createEmulatorClock(): EmulatorClock {
+  let ahead = 0;
   return {
     now: () => Date.now() + ahead,
     advance: (ms) => {

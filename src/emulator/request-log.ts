@@ -41,8 +41,10 @@ export interface RequestLog {
 /** The number of requests of which the log has the answer, too. */
 export const answersKept = 50;
 
-/** Keeps the newest `size` requests, so that an emulator can run for months. */
-export function createRequestLog(size = 100_000): RequestLog {
+/** The number of requests in the log, so that an emulator can run for months. */
+const mostKept = 100_000;
+
+export function createRequestLog(): RequestLog {
   const requests: LoggedRequest[] = [];
   let count = 0;
   return {
@@ -63,7 +65,7 @@ export function createRequestLog(size = 100_000): RequestLog {
       requests.push(logged);
       const older = requests.at(-answersKept - 1);
       if (older !== undefined) older.answer = undefined;
-      if (requests.length > size) requests.splice(0, Math.ceil(size / 10));
+      if (requests.length > mostKept) requests.splice(0, mostKept / 10);
       return logged;
     },
     clear: () => {
