@@ -4,7 +4,7 @@ import { printable } from '../model/in-words.ts';
 import { type HeldRow, readHeldOf } from '../runs/held-together.ts';
 import { sayResolveEach } from '../runs/say-seen.ts';
 import { printJson, printLine } from './output.ts';
-import { type Columns, printRows } from './print-table.ts';
+import { type PrintedColumns, printRows } from './print-table.ts';
 import { withMirror } from './setup.ts';
 
 /** Shows the waiting fields with the values of both sides, now and when the hold began, and with the last agreed value. */
@@ -39,7 +39,7 @@ export async function heldCommand(context: Context, userText: string | undefined
   });
 }
 
-const heldColumns: Columns<HeldRow> = {
+const heldColumns: PrintedColumns<HeldRow> = {
   user: (row) => row.user_id ?? row.local_id,
   name: (row) => row.name,
   field: (row) => row.field,

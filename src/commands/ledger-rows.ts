@@ -1,11 +1,11 @@
 /** Rows of the ledger in the form of `changes` and `why`. */
 import type { LedgerRow } from '../runs/read-ledger.ts';
 import { showTime, showValue } from '../model/field-values.ts';
-import type { Columns } from './print-table.ts';
+import type { PrintedColumns } from './print-table.ts';
 
 const movedTo = (field: string | null, value: unknown) => (field === null ? '' : showValue(value));
 
-export const ledgerColumns: Columns<LedgerRow> = {
+export const ledgerColumns: PrintedColumns<LedgerRow> = {
   when: ({ closed_at, opened_at }) => showTime(closed_at ?? opened_at),
   run: ({ run_id }) => run_id,
   user: ({ user_id, local_id }) => user_id ?? local_id,

@@ -9,14 +9,14 @@ type Cell = string | number | bigint | null | undefined;
 const show = (cell: Cell) => (cell === null || cell === undefined ? '' : printable(String(cell)));
 
 /** The heads of the columns, and their cells. */
-export type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>;
+export type PrintedColumns<Row> = Readonly<Record<string, (row: Row) => Cell>>;
 
 /** The width in columns of a terminal, of which some letters take two. */
 const widthOf = (text: string) => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text));
 
 export function printRows<Row>(
   context: Pick<Context, 'out' | 'env'>,
-  columns: Columns<Row>,
+  columns: PrintedColumns<Row>,
   rows: readonly Row[],
 ): void {
   const cells = Object.values(columns);

@@ -8,7 +8,7 @@ import type { Explanation } from '../runs/explain-user.ts';
 import { showTime, showValue } from '../model/field-values.ts';
 import { ledgerColumns } from './ledger-rows.ts';
 import { paint, printJson, printLine } from './output.ts';
-import { type Columns, printRows } from './print-table.ts';
+import { type PrintedColumns, printRows } from './print-table.ts';
 import { printable } from '../model/in-words.ts';
 
 /** The name to show: the service's, or the last known one. */
@@ -130,7 +130,7 @@ function print(context: Context, explanation: Explanation): void {
   if (edit !== null) line(`Last edited here at ${showTime(edit.at)} by ${edit.by}`);
   if (!answer.reached) line(`The service could not be read: ${answer.error.message}`);
   const holdOn = (one: Field) => held.find(({ field }) => field === one);
-  const columns: Columns<(typeof explanation.fields)[number]> = {
+  const columns: PrintedColumns<(typeof explanation.fields)[number]> = {
     field: ({ field }) => columnOf(field),
     base: ({ base }) => showValue(base),
     mirror: ({ mirror }) => showValue(mirror),

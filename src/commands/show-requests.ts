@@ -4,7 +4,7 @@ import { plural, printable } from '../model/in-words.ts';
 import type { RequestMove, ShownRequest, WrittenRequests } from '../runs/write-requests.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { inMarkdown, printField, printJson, printLine } from './output.ts';
-import { type Columns, printRows } from './print-table.ts';
+import { type PrintedColumns, printRows } from './print-table.ts';
 import { codeOfSettled } from './show-settled.ts';
 
 const kinds = { tag: 'tag', message: 'message', conversation_read: 'conversation' } as const;
@@ -29,7 +29,7 @@ const becauseOf = ({ reason, detail, needs_approval }: ShownRequest) =>
     .filter(Boolean)
     .join(': ');
 
-const columns: Columns<ShownRequest> = {
+const columns: PrintedColumns<ShownRequest> = {
   what: whatOf,
   local_id: ({ local_id }) => local_id,
   state: ({ state }) => state,
@@ -41,7 +41,7 @@ const columns: Columns<ShownRequest> = {
   because: becauseOf,
 };
 
-const moveColumns: Columns<RequestMove> = {
+const moveColumns: PrintedColumns<RequestMove> = {
   when: ({ opened_at }) => showTime(opened_at),
   kind: ({ kind }) => kind,
   outcome: ({ outcome }) => outcome,
