@@ -668,7 +668,7 @@ describe.each(servers())('on $name', (server) => {
     });
 
     test.each([
-      { setting: sql`default_transaction_read_only = on`, words: /no writes/ },
+      { setting: sql`default_transaction_read_only = on`, words: /read-only/ },
       { setting: sql`datestyle = 'German'`, words: /Dates/ },
     ])('refuses one that says $words', async ({ setting, words }) => {
       const other = await createTestDatabase({ server, empty: true });

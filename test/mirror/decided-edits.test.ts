@@ -717,9 +717,9 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       );
 
       it('one’s own are left out by naming the others, as edits or as users', async () => {
-        await expect(decideAsKim('null')).rejects.toThrow('of 1 users: 1');
-        await expect(decideAsKim(`only_users => '{1}'`)).rejects.toThrow('of 1 users: 1');
-        await expect(decideAsKim(`only_edits => '{${await editOf(1)}}'`)).rejects.toThrow('of 1 users: 1');
+        await expect(decideAsKim('null')).rejects.toThrow('for 1 users: 1');
+        await expect(decideAsKim(`only_users => '{1}'`)).rejects.toThrow('for 1 users: 1');
+        await expect(decideAsKim(`only_edits => '{${await editOf(1)}}'`)).rejects.toThrow('for 1 users: 1');
         expect(await decisionsNow()).toEqual([]);
         expect(await decideAsKim(`only_edits => '{${await editOf(1, 'role_id')}}'`)).toEqual([
           '1 role_id approved',

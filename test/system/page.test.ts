@@ -482,7 +482,7 @@ describe('the header of fourteen teams', () => {
     // A phone takes the page as wide as it is only if the page says so.
     const without = await openPage(own, origin, 'phone', { javaScriptEnabled: false });
     await without.page.goto(`${origin}/?team=harbour`);
-    expect(await without.page.locator('.team summary').innerText()).toBe('harbour');
+    await expect.poll(() => without.page.locator('.team summary').innerText()).toBe('harbour');
     await without.page.locator('.team summary').click();
     await expect.poll(() => without.page.locator(choices).count()).toBe(15);
     await expect.poll(() => without.page.getByLabel('Find a team').isVisible()).toBe(false);
