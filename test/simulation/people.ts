@@ -69,6 +69,8 @@ export interface People {
   /** Only on the service. */
   rival(user: number): void;
   decide(): void;
+  /** Somebody confirms what waits for it, of users who have really left. */
+  confirmDepartures(): void;
   /** A row is deleted past the triggers: it is made again of what both sides agreed on. */
   loseRow(): void;
 }
@@ -281,6 +283,21 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
     });
   }
 
+  function confirmDepartures() {
+    postgres.atRest(() => {
+      const missing = postgres.ask(`
+        select batch, array_agg(id)::text from sync.absences
+        where ${own} and resource = 'users' and batch is not null group by batch order by batch`);
+      for (const [batch, ids] of missing) {
+        const users = (ids ?? '').replaceAll(/[{}]/g, '').split(',').map(Number);
+        if (users.some((id) => service.team.users.has(id))) continue;
+        inSql('anna', `select sync.approve('${batch}', reason => 'they left', team => ${service.team.id})`);
+        for (const id of users) letGo.add(id);
+        world.trace(`anna confirms that ${users.join(', ')} have left`);
+      }
+    });
+  }
+
   function loseRow() {
     postgres.atRest(() => {
       const [row] = postgres.ask(
@@ -339,6 +356,7 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
     anybody,
     editEmail,
     decide,
+    confirmDepartures,
     loseRow,
     edit: editInSql,
     rival: (user) => changeOnService(service.team.users.has(user) ? user : undefined),

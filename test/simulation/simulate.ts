@@ -290,8 +290,10 @@ export async function simulate(ground: Ground, seed: number, off: ReadonlySet<st
           outcomes.push(await replicas.run(process, config, ['users', 'listings', 'counts']));
         if (broken !== undefined) throw broken as Error;
         const now = sides.map(({ invariants }) => invariants.fingerprint()).join('\n');
-        if (run > 0 && now === before && outcomes.every((outcome) => outcome === 'complete')) break;
+        const areOver = outcomes.every((outcome) => outcome === 'complete' || outcome === 'lacking');
+        if (run > 0 && now === before && areOver) break;
         before = now;
+        for (const { people } of sides) people.confirmDepartures();
         await sleep(run % 3 === 2 ? 650_000 : 30_000);
       }
     });
