@@ -50,7 +50,7 @@ export interface FreshEdits {
   readonly isMarked: boolean;
   /** The time in ms since a run last began with edits of the team; `null` if none has. */
   readonly triedForMs: number | null;
-  /** The number of such runs in a row that failed. */
+  /** The number of such runs in a row that did not finish; 0 if somebody has edited since one that had answers. */
   readonly failures: number;
 }
 

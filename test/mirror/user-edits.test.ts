@@ -314,6 +314,31 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       }
     });
 
+    it.each([
+      ['partial', 3, [0, 3]],
+      ['failed', 3, [3, 3]],
+      ['complete', 0, [0, 0]],
+    ])(
+      'do not wait for what could not be sent before, unless the run was %s',
+      async (outcome, failures, are) => {
+        await edit(1);
+        const failuresNow = async () => (await readFreshEdits(database.db.kysely, ['north']))[0]?.failures;
+        await sql(`insert into sync.due (team, run_group, started_at, finished_at, outcome, failures)
+        values ('north', 'edits', now() - interval '1 hour', now() - interval '1 hour', '${outcome}', ${failures})`);
+        const since = await failuresNow();
+        await sql(`update sync.due set started_at = clock_timestamp() where team = 'north'`);
+        expect([since, await failuresNow()]).toEqual(are);
+        await edit(7, 42);
+        expect(await failuresNow()).toBe(failures);
+        await edit(2);
+        expect(await failuresNow()).toBe(are[0]);
+        await sql(
+          `update sync.edits set ended_at = clock_timestamp(), ended_how = 'agreed' where team_id = 41`,
+        );
+        expect(await failuresNow()).toBe(failures);
+      },
+    );
+
     it.each(['before the tables were analysed', 'afterwards'])(
       'are found by a look at them alone, %s',
       async (when) => {

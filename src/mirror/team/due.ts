@@ -126,10 +126,10 @@ export const noteEnd = <Waits>(
         update sync.due d set failures = 0 from ended e
         where 'users' = any (e.groups) and d.team = e.team and d.run_group = 'edits' and d.failures > 0`
     : sql`
-        insert into sync.due as d (team, run_group, started_at, finished_at, failures)
-        select team, 'edits', clock_timestamp(), clock_timestamp(), 1 from ended where 'users' = any (groups)
+        insert into sync.due as d (team, run_group, started_at, finished_at, outcome, failures)
+        select team, 'edits', clock_timestamp(), clock_timestamp(), ${outcome}, 1 from ended where 'users' = any (groups)
         on conflict (team, run_group) do update set started_at = excluded.started_at,
-          finished_at = excluded.finished_at, failures = d.failures + 1`;
+          finished_at = excluded.finished_at, outcome = excluded.outcome, failures = d.failures + 1`;
   return sql`
     with waits as (${waits}),
     ended as (${ended}),

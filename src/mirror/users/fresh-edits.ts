@@ -34,6 +34,14 @@ const editsSince = (teamId: RawBuilder<unknown>) => sql`(
   where s.xid >= pg_snapshot_xmin(d.mark) and s.xid < pg_snapshot_xmax(pg_current_snapshot())
     and not pg_visible_in_snapshot(s.xid, d.mark))`;
 
+/**
+ * Condition on the teams t and the row d of `sync.due`: since the last try somebody has edited, who does not have to wait for
+ * edits that cannot be sent. Where the service did not answer at all, everybody waits. A time will do here: an edit that it
+ * misses waits with the others.
+ */
+const hasNews = sql`(d.outcome is distinct from 'failed' and exists (
+  select from sync.edits l where l.team_id = t.team_id and l.ended_at is null and l.edited_at > d.started_at))`;
+
 /** Condition on mirror u and base b: the edit was not taken back and is not on the service yet. */
 const isDirty = sql`
   u.gone_at is null and (${valuesOf('u')}) is distinct from (${valuesOf('b')})`;
@@ -80,7 +88,7 @@ export async function readFreshEdits(
 ): Promise<readonly FreshEdits[]> {
   const { rows } = await sql<FreshEdits & { team_id: Id; looks_at_all: boolean }>`
     select t.team_id, t.team, pg_current_snapshot()::text as mark, ${isOfHere} as "isMarked",
-      ${looksAtAll} as looks_at_all, coalesce(d.failures, 0) as failures,
+      ${looksAtAll} as looks_at_all, case when ${hasNews} then 0 else coalesce(d.failures, 0) end as failures,
       extract(epoch from clock_timestamp() - d.started_at)::float8 * 1000 as "triedForMs",
       not ${looksAtAll} and exists (
         select from ${editsSince(sql`t.team_id`)} e
