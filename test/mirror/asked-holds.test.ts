@@ -19,7 +19,7 @@ interface Before {
 type After = HoldReason | null;
 
 const batch = 'aaaaaaaaaaaa';
-/** `undecided`: what was let pass is undecided again. */
+/** What was let pass waits for a person again, whatever let it pass. */
 const table: readonly (readonly [string, Before | null, After])[] = [
   ['nothing', null, null],
   ['a conflict', { reason: 'conflict' }, 'conflict'],
@@ -34,10 +34,20 @@ const table: readonly (readonly [string, Before | null, After])[] = [
   ['a rejection', { reason: 'review', decision: 'rejected' }, 'rejected'],
   ['a review that was approved', { reason: 'review', batch, decision: 'approved' }, 'review'],
   ['a conflict of a batch that was let pass', { reason: 'conflict', batch, decision: 'approved' }, 'limit'],
-  ['a conflict that was resolved', { reason: 'conflict', decision: 'approved' }, null],
-  ['a limit that was lifted', { reason: 'limit', decision: 'approved' }, null],
+  ['a conflict that was resolved', { reason: 'conflict', decision: 'approved' }, 'conflict'],
+  ['a limit that was lifted', { reason: 'limit', decision: 'approved' }, 'limit'],
+  ['a review that was confirmed by who edited it', { reason: 'review', decision: 'approved' }, 'review'],
+  [
+    'a value that could not be sent, and was resolved',
+    { reason: 'unsupported', decision: 'approved' },
+    'limit',
+  ],
   ['a review under which it is being sent', { reason: 'review', batch, decision: 'spent' }, 'review'],
-  ['a conflict under whose resolution it is being sent', { reason: 'conflict', decision: 'spent' }, null],
+  [
+    'a conflict under whose resolution it is being sent',
+    { reason: 'conflict', decision: 'spent' },
+    'conflict',
+  ],
 ];
 
 describe.each([oldestServer()])('a hold that a person asks for, on $name,', (server) => {
@@ -94,6 +104,10 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     const batches = await readBatches(database.db.kysely, 41n);
     return [counted[0]?.held, counted[0]?.inBatches, alone.length, batches.length];
   };
+  const taken = 'the decision about it was taken back';
+  /** Why it is held again, in words. */
+  const detailOf = (before: Before | null) =>
+    before?.decision === 'approved' || before?.decision === 'spent' ? taken : 'why it was held';
   /** Of what holds it by itself, for a person or not. */
   const waitsAs = (after: After, before: Before | null) => {
     if (after === null || after === 'rejected') return [0, 0, 0, 0];
@@ -134,7 +148,11 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
       await ask();
       await ask('for longer');
       const expected =
-        after === null ? [] : was.map((row) => (after === 'rejected' ? row : { ...row, reason: after }));
+        after === null
+          ? []
+          : was.map((row) =>
+              after === 'rejected' ? row : { ...row, reason: after, detail: detailOf(before) },
+            );
       if (how === 'somebody ends it') {
         expect(await end()).toEqual(['phone']);
         expect(await rows()).toEqual(expected);
@@ -145,7 +163,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
         else {
           const [[reason, detail, hasEnd] = []] = await shown();
           expect([reason, hasEnd]).toEqual([after, false]);
-          expect(detail).toContain('why it was held');
+          expect(detail).toContain(detailOf(before));
         }
         // A run that finds it as it was writes it so.
         const fields = decideEach((field) =>
@@ -159,7 +177,7 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
           ? how === 'somebody ends it'
             ? undefined
             : ['asked', expect.any(String), undefined]
-          : [after, 'why it was held', before?.batch],
+          : [after, detailOf(before), before?.batch],
       );
       expect(await waiting()).toEqual(waitsAs(after, before));
     });

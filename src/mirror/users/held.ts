@@ -79,7 +79,10 @@ async function readEnd(tx: Transaction, end: TimeFromNow): Promise<Date> {
   return row.until;
 }
 
-/** Holds fields of one user with the current values, or with those of an existing hold. It ends an approval. */
+/**
+ * Holds fields of one user with the current values, or with those of an existing hold. A decision that let an edit pass is
+ * taken back by that: the edit waits undecided again afterwards, as `sync.undecide()` leaves it.
+ */
 export async function askHolds(
   tx: Transaction,
   teamId: Id,
@@ -100,8 +103,9 @@ export async function askHolds(
     where f.field = any (${columns}::text[])
     on conflict (team_id, user_id, field, local_id) do update set until = excluded.until, asked_by = excluded.asked_by,
       asked_why = excluded.asked_why, decision = case when not ${isLetPass} then h.decision end,
-      reason = case when not ${isLetPass} then h.reason when h.batch is null then 'asked'
-        when h.reason = 'review' then h.reason else 'limit' end
+      detail = case when not ${isLetPass} then h.detail else 'the decision about it was taken back' end,
+      reason = case when ${isLetPass} and (h.reason = 'unsupported' or h.batch is not null and h.reason <> 'review')
+        then 'limit' else h.reason end
     returning h.field, ${heldBefore} as reason`.execute(tx);
   const before = rows.flatMap(({ field, reason }) => (reason === null ? [] : [{ field, reason }]));
   return { held: rows.map(({ field }) => field), before, until };
