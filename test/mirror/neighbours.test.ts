@@ -1,6 +1,6 @@
 import tags from '../../src/model/listed/tags.ts';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { readLookups } from '../../src/mirror/users/addresses.ts';
 import type { Transaction } from '../../src/mirror/db/database.ts';
 import { noteEnd, wakeForEdits } from '../../src/mirror/team/due.ts';
@@ -16,8 +16,14 @@ import { countPresentUsers } from '../../src/mirror/users/present-users.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { finishRun, noteTeam } from '../../src/mirror/runs/runs.ts';
 import { readName } from '../../src/mirror/users/users-read.ts';
-import { readSnapshot } from '../../src/mirror/users/verify-read.ts';
+import { readSentMessages, readSnapshot } from '../../src/mirror/users/verify-read.ts';
+import type { AnsweredRequest, RequestOutcome } from '../../src/model/requests.ts';
+import { readShownRequests, tallyRequests } from '../../src/mirror/requests/shown-requests.ts';
+import { readUndoneRequests, takeRequestsBack } from '../../src/mirror/requests/undone-requests.ts';
+import { createListener } from '../../src/mirror/team/listen.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { createRequestWorld, type RequestWorld } from '../support/request-world.ts';
 
 /** Two teams that have everything alike: a statement about one of them must leave the other alone. */
 let database: TestDatabase;
@@ -181,4 +187,344 @@ it('tells by the lease which team has a run under way', async () => {
   expect(await running('one', 41n)).toEqual(['First', undefined, 'First', false]);
   await one.release();
   expect(await rowsOf('select team from sync.leases')).toEqual([]);
+});
+
+describe('requests of two teams that have everything alike, also the ids', () => {
+  let world: RequestWorld;
+  beforeAll(async () => {
+    world = await createRequestWorld();
+    await world.query(`insert into sync.teams (team, team_id) values ('south', 42)`);
+  });
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    await world.clear();
+    await world.force(`update mirror.teams set list_size = 300`);
+  });
+  afterEach(() =>
+    world.force(`delete from mirror.inboxes where team_id = 42; delete from mirror.users where team_id = 42;
+      delete from mirror.teams where team_id = 42`),
+  );
+
+  const key = '11111111-1111-4111-8111-111111111111';
+  const other = '22222222-2222-4222-8222-222222222222';
+  const batch = 'abc123abc123';
+  const insert = (to = "phone_number = '15550100'", localId = key) => `
+    insert into mirror.scheduled_messages (team_id, local_id, inbox_id, user_id, text, ${to.split(' = ')[0]}, execute_at)
+    values (41, '${localId}', 7, 1, 'Hello', ${to.split(' = ')[1]}, date_trunc('hour', now()) + interval '1 day')`;
+  const insertTag = `insert into mirror.tags (team_id, local_id, tag) values (41, '${key}', 'VIP')`;
+  const insertRead = `insert into mirror.conversation_reads (team_id, local_id, inbox_id, user_id, target) values (41, '${key}', 7, 1, 'a')`;
+  const edit = `update mirror.scheduled_messages set text = 'Bye' where team_id = 41`;
+  const cancel = 'delete from mirror.scheduled_messages where team_id = 41';
+
+  const tables = ['scheduled_messages', 'tags', 'conversation_reads', 'inboxes', 'users', 'teams'].map(
+    (name) => `mirror.${name}`,
+  );
+  const records = ['sync.edits', 'sync.held_fields', 'sync.changes'];
+  /** Gives the other team the rows of the first, under other names and with numbers of its own. */
+  const copy = async () => {
+    for (const table of [...tables, ...records]) {
+      const [{ columns } = {}] = await world.query(`
+        select string_agg(quote_ident(attname), ', ') as columns from pg_attribute
+        where attrelid = '${table}'::regclass and attnum > 0 and not attisdropped and attgenerated = ''`);
+      await world.force(`
+        insert into ${table} (${String(columns)}) overriding system value
+        select ${String(columns)} from (
+          select (jsonb_populate_record(null::${table}, t.row || '{"team_id": 42}' || case when t.row ? 'name' then '{"name": "South"}'::jsonb else '{}' end
+            || coalesce((select jsonb_object_agg(k, (t.row ->> k)::bigint + 1000000)
+              from unnest('{edit_id,change_id,decision_id}'::text[]) k where t.row ->> k is not null), '{}')
+            || coalesce((select jsonb_build_object('edits', jsonb_object_agg(k.key, k.value::bigint + 1000000))
+              from jsonb_each_text(t.row -> 'edits') k having count(*) > 0), '{}'))).*
+          from (select to_jsonb(o) as row from ${table} o where o.team_id = 41) t
+        ) s`);
+    }
+  };
+  const theirs = async () =>
+    await Promise.all(
+      [...tables, ...records].map((table) =>
+        world.query(
+          `select to_jsonb(t) as row from ${table} t where team_id = 42 order by to_jsonb(t)::text`,
+        ),
+      ),
+    );
+
+  const only = async () => {
+    const { all } = await world.requests.read();
+    const [request] = all;
+    if (request === undefined || all.length > 1) throw new Error(`${all.length} requests`);
+    return request;
+  };
+  const hold = async () =>
+    world.requests.hold({ request: await only(), reason: 'review', detail: '', batch });
+  const approve = () => world.as('ben', `select sync.approve('${batch}', team => 41)`);
+  const sent = async () => {
+    const request = await only();
+    const open = await world.requests.open(request);
+    if (open === null || !(await world.requests.markSent(request, open))) throw new Error('it was not sent');
+    return { request, open };
+  };
+  const answered = ({ request, open }: Pick<AnsweredRequest, 'request' | 'open'>, outcome: RequestOutcome) =>
+    world.requests.apply({ request, open, outcome, requestId: 'r-1' });
+  const confirmed: RequestOutcome = { kind: 'confirmed', id: 900n, answer: 'ok' };
+  const unknown: RequestOutcome = { kind: 'unknown', isForGood: true, detail: 'no answer' };
+  /** A message that the service has, and as another of which it is asked for, approved. */
+  const replaced = async () => {
+    await world.as('anna', insert());
+    await answered(await sent(), confirmed);
+    await world.as('anna', edit);
+    await hold();
+    await approve();
+  };
+
+  /** What comes before, which both teams have; it returns what is then done for the first. */
+  const scenes: Readonly<Record<string, () => Promise<() => Promise<unknown>>>> = {
+    'is written down': async () => {
+      await world.as('anna', insert());
+      return sent;
+    },
+    'is held': async () => {
+      await world.as('anna', insert());
+      return hold;
+    },
+    'is sent again': async () => {
+      await world.as('anna', insert());
+      const { open } = await sent();
+      return () => world.requests.markSentAgain(open);
+    },
+    ...Object.fromEntries(
+      [
+        confirmed,
+        unknown,
+        { kind: 'refused', detail: 'no' } as const,
+        { kind: 'late', detail: 'late' } as const,
+        { kind: 'gone', detail: 'gone' } as const,
+        { kind: 'conflict', shown: { text: 'Theirs' } } as const,
+        { kind: 'unanswered' } as const,
+        { kind: 'unsent' } as const,
+      ].map((outcome) => [
+        `is replaced: ${outcome.kind}`,
+        async () => {
+          await replaced();
+          const request = await sent();
+          return () => answered(request, outcome);
+        },
+      ]),
+    ),
+    'is cancelled': async () => {
+      await replaced();
+      await world.as('anna', cancel);
+      const request = await sent();
+      return () => answered(request, confirmed);
+    },
+    'is taken back before it left': async () => {
+      await world.as('anna', insert());
+      const request = await sent();
+      await world.as('anna', cancel);
+      return () => answered(request, { kind: 'unsent' });
+    },
+    'is given up': async () => {
+      await replaced();
+      const request = await only();
+      return () => world.requests.giveUp(request, 'late');
+    },
+    'is past': async () => {
+      await world.as('anna', insert());
+      await answered(await sent(), confirmed);
+      await world.force(`update mirror.scheduled_messages set execute_at = now() - interval '1 s'`);
+      return () => world.requests.passTime();
+    },
+    ...Object.fromEntries(
+      (
+        [
+          ['nothing', null],
+          ['the same', {}],
+          ['another text', { text: 'Theirs' }],
+        ] as const
+      ).flatMap(([words, shown]) =>
+        [true, false].map((isEdited) => [
+          `shows ${words}${isEdited ? ', and was edited' : ''}`,
+          async () => {
+            await replaced();
+            if (!isEdited) await answered(await sent(), confirmed);
+            return () => world.requests.applyShown(key, shown === null ? null : { shown, raw: { id: 900 } });
+          },
+        ]),
+      ),
+    ),
+    'is edited': async () => {
+      await replaced();
+      return () => world.as('anna', edit.replace('Bye', 'Later'));
+    },
+    'is deleted': async () => {
+      await replaced();
+      return () => world.as('anna', cancel);
+    },
+    'is approved': async () => {
+      await world.as('anna', insert());
+      await hold();
+      return approve;
+    },
+    'is given back': async () => {
+      await replaced();
+      return () => world.as('ben', `select sync.reject('${batch}', revert => true, team => 41)`);
+    },
+    'is undecided': async () => {
+      await replaced();
+      const [{ decision_id: decision } = {}] = await world.query(
+        'select max(decision_id) as decision_id from sync.changes',
+      );
+      return () => world.as('ben', `select sync.undecide(${String(decision)})`);
+    },
+    ...Object.fromEntries(
+      ['900', 'null'].map((id) => [
+        `is resolved with ${id}`,
+        async () => {
+          await world.as('anna', insert());
+          await hold();
+          await approve();
+          await answered(await sent(), unknown);
+          return () => world.as('ben', `select sync.resolve_message(41, '${key}', ${id}, null)`);
+        },
+      ]),
+    ),
+    ...Object.fromEntries(
+      [false, true].map((isReplaced) => [
+        `is undone${isReplaced ? ' where it was replaced' : ''}`,
+        async () => {
+          await replaced();
+          if (isReplaced) await answered(await sent(), confirmed);
+          else await world.as('anna', edit.replace('Bye', 'Hello'));
+          const undone = await readUndoneRequests(world.db.kysely, 41n, { kind: 'run', number: 7n });
+          expect(undone).toMatchObject([{ undo: isReplaced ? 'back' : 'cancel' }]);
+          return () => world.db.transaction((tx) => takeRequestsBack(tx, 41n, undone));
+        },
+      ]),
+    ),
+    'is a tag that is made': async () => {
+      await world.as('anna', insertTag);
+      const request = await sent();
+      return () => answered(request, confirmed);
+    },
+    'is a tag that was there': async () => {
+      await world.as('anna', insertTag);
+      const request = await sent();
+      await world.force(
+        `insert into mirror.tags (team_id, local_id, id, tag) values (41, '${other}', 900, 'vip')`,
+      );
+      return () => answered(request, confirmed);
+    },
+    'is a tag that is deleted': async () => {
+      await world.as('anna', insertTag);
+      await hold();
+      return () => world.as('anna', 'delete from mirror.tags where team_id = 41');
+    },
+    'is a tag that is rejected': async () => {
+      await world.as('anna', insertTag);
+      await hold();
+      return () => world.as('ben', `select sync.reject('${batch}', revert => true, team => 41)`);
+    },
+    ...Object.fromEntries(
+      [confirmed, { kind: 'refused', detail: 'no' } as const, { kind: 'unanswered' } as const].map(
+        (outcome) => [
+          `is a conversation: ${outcome.kind}`,
+          async () => {
+            await world.as('anna', insertRead);
+            const request = await sent();
+            return () => answered(request, outcome);
+          },
+        ],
+      ),
+    ),
+    'is a conversation that is held and approved': async () => {
+      await world.as('anna', insertRead);
+      await hold();
+      return approve;
+    },
+    'is a conversation that is rejected': async () => {
+      await world.as('anna', insertRead);
+      await hold();
+      return () => world.as('ben', `select sync.reject('${batch}', revert => true, team => 41)`);
+    },
+  };
+
+  it.each(Object.entries(scenes))('nothing of the other one moves where a request %s', async (_, prepare) => {
+    const act = await prepare();
+    await copy();
+    const before = await theirs();
+    expect(before.flat().length).toBeGreaterThan(3);
+    await act();
+    expect(await theirs()).toEqual(before);
+  });
+
+  it('a tag that the other one has is no tag of this one', async () => {
+    await world.as('anna', insertTag);
+    await world.force(`insert into mirror.tags (team_id, id, tag) values (42, 900, 'VIP')`);
+    await answered(await sent(), confirmed);
+    expect(await world.query('select team_id, id, local_id from mirror.tags where team_id = 41')).toEqual([
+      { team_id: 41n, id: 900n, local_id: key },
+    ]);
+  });
+
+  it('what is read of one has nothing of the other', async () => {
+    await replaced();
+    await world.as('anna', `${insert('list_id = 3', other)}; ${insertTag}; ${insertRead}`);
+    await world.force(`insert into sync.held_fields (team_id, local_id, field, reason, edit_id)
+      select team_id, local_id, field, 'refused', edit_id from sync.edits where field = 'tag'`);
+    const [{ decision_id: decision } = {}] = await world.query(
+      'select max(decision_id) as decision_id from sync.changes',
+    );
+    const views = ['schedule', 'held', 'pending', 'changes', 'decisions', 'inbox_members'].map(
+      (view) => `report.${view}`,
+    );
+    const { kysely } = world.db;
+    const read = async () => ({
+      requests: await world.requests.read(),
+      due: await world.requests.readDue(9),
+      sent: await readSentMessages(kysely, 41n),
+      shown: await readShownRequests(kysely, 41n, 'all'),
+      tally: await tallyRequests(kysely, ['north']),
+      run: await readUndoneRequests(kysely, 41n, { kind: 'run', number: 7n }),
+      decision: await readUndoneRequests(kysely, 41n, { kind: 'decision', number: decision as bigint }),
+      views: await Promise.all(
+        views.map((view) =>
+          world.query(
+            `select to_jsonb(v) as row from ${view} v where team_id = 41 order by to_jsonb(v)::text`,
+          ),
+        ),
+      ),
+    });
+    /** Without what passes by itself. */
+    const still = (value: unknown) =>
+      JSON.stringify(value, (name, part: unknown) =>
+        name.endsWith('InMs') || name === 'ageMs' ? null : typeof part === 'bigint' ? String(part) : part,
+      );
+    const before = await read();
+    expect(before.requests.all).toHaveLength(4);
+    expect(before.views.map((rows) => rows.length > 0)).toEqual(views.map(() => true));
+    await copy();
+    expect(still(await read())).toBe(still(before));
+  });
+
+  it('a daemon of the other one does not hear of them', async () => {
+    const heard = new Map<string, number>();
+    const listening = Promise.withResolvers<void>();
+    const listener = createListener({
+      url: world.url,
+      onEdit: (team) => heard.set(team, (heard.get(team) ?? 0) + 1),
+      onListening: listening.resolve,
+      onLost: listening.reject,
+    });
+    onTestFinished(() => listener.close());
+    await listening.promise;
+    const keys = await world.query('select edit_key::text as key from sync.teams order by team_id');
+    const [north = '', south = ''] = keys.map((row) => String(row['key']));
+    for (const team of [41, 42, 41])
+      await world.query(`insert into mirror.tags (team_id, tag) values (${team}, 'VIP')`);
+    await eventually('all are heard of', () => heard.get(north) === 2);
+    expect(heard).toEqual(
+      new Map([
+        [north, 2],
+        [south, 1],
+      ]),
+    );
+  });
 });

@@ -36,7 +36,7 @@ export async function createRequestWorld() {
     force(`delete from mirror.scheduled_messages; delete from mirror.tags; delete from mirror.conversation_reads; delete from sync.learned;
       truncate sync.edits, sync.held_fields; delete from sync.changes; update sync.teams set four_eyes = false, writes = '${writes}'`);
   const requests = createRequests(db, { teamId: 41n, runId: 7n }, true, write);
-  return { db, query, force, as, clear, requests, close: () => database.close() };
+  return { db, url: database.url, query, force, as, clear, requests, close: () => database.close() };
 }
 
 export type RequestWorld = Awaited<ReturnType<typeof createRequestWorld>>;
