@@ -66,6 +66,10 @@ beforeAll(async () => {
     update mirror.inboxes set gone_at = now() where id = 8;
     insert into mirror.contact_fields (team_id, id, title) values (41, 5, 'Plan');
     insert into mirror.users (team_id, id, name, resolved) values (41, 1, 'Anne Berg', true), (41, 2, 'Eva Dahl', true)`);
+  // No run has seen this team, and what it has does not count for the first.
+  await force(`insert into mirror.inboxes (team_id, id, name, members) values (42, 7, 'Of others', '[2]'), (42, 9, 'Of others', '[1]');
+    insert into mirror.contact_fields (team_id, id, title) values (42, 5, 'Colour');
+    insert into mirror.users (team_id, id, name, resolved) values (42, 9, 'Olga Lind', true)`);
 });
 afterAll(() => database.close());
 beforeEach(() =>
@@ -693,6 +697,8 @@ describe('a mirror that has moved, as after a backup was restored', () => {
 
 describe('what a person finds out about a message of which no answer came', () => {
   const unknown = async (changes?: Parameters<typeof insert>[0]) => {
+    await query(`insert into sync.due (team, run_group, mark) values ('north', 'edits', pg_current_snapshot())
+      on conflict (team, run_group) do update set mark = excluded.mark`);
     await as('anna', insert(changes));
     await hold();
     await open();
@@ -791,6 +797,7 @@ describe('what a person finds out about a message of which no answer came', () =
     expect(await lasting()).toEqual(edit);
     const [{ batch }] = (await holds()) as [{ batch: string }];
     expect(batch).not.toBe('abc123abc123');
+    expect(await query(`select mark from sync.due where run_group = 'edits'`)).toEqual([{ mark: null }]);
     await expect(as('anna', `select * from sync.approve('${batch}')`)).rejects.toThrow('anna wrote');
     expect(await as('ben', `select outcome from sync.approve('${batch}')`)).toEqual([
       { outcome: 'approved' },
@@ -890,6 +897,12 @@ it('a role that does not see a team learns nothing of it', async () => {
     const words = await said(`set session authorization outsider; ${insert()}`);
     expect(words).toBe('No run has seen team 41 yet');
     expect(await said(`set session authorization outsider; ${insert({ inbox_id: '9' })}`)).toBe(words);
+    const terms = await query('reset session authorization; select team_id from mirror.message_terms()');
+    await query('set session authorization outsider');
+    expect([terms, await query('select team_id from mirror.message_terms()')]).toEqual([
+      [{ team_id: 41n }],
+      [],
+    ]);
   } finally {
     await query('reset session authorization');
     await query(`insert into mirror.team_roles (role_name, all_teams) values ('public', true); delete from mirror.team_roles where role_name = 'outsider';
