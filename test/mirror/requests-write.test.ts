@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import type { OpenRequest, RequestOutcome, RequestState } from '../../src/model/requests.ts';
 import { openRequest } from '../../src/mirror/requests/requests-write.ts';
+import { readUndoneRequests, takeRequestsBack } from '../../src/mirror/requests/undone-requests.ts';
+import { readSentMessages } from '../../src/mirror/users/verify-read.ts';
 import { createRequestWorld, type RequestWorld } from '../support/request-world.ts';
 
 let world: RequestWorld;
@@ -592,6 +594,93 @@ describe('what the service shows of a message', () => {
     expect(await world.requests.readDue(5)).toEqual([{ localId: key, id: 900n }]);
     await world.force(`update mirror.scheduled_messages set state = 'past'`);
     expect(await world.requests.readDue(5)).toEqual([]);
+  });
+
+  it('is asked for where nobody has seen it or it is due soon, before what was seen already', async () => {
+    await world.force('delete from mirror.scheduled_messages');
+    // Each of the first two was seen, and one of them is due within the hour.
+    await world.force(`
+      insert into mirror.scheduled_messages (team_id, inbox_id, text, state, id, execute_at, read_at)
+      select 41, 7, 'x', 'scheduled', m.id, now() + m.hours * interval '1 hour', case when m.is_seen then now() end
+      from (values (1, 3.0, true), (2, 0.5, true), (3, 9.0, false), (4, 5.0, false)) m (id, hours, is_seen)`);
+    const asked = async (most: number) => (await world.requests.readDue(most)).map(({ id }) => id);
+    expect([await asked(9), await asked(2)]).toEqual([
+      [2n, 4n, 3n, 1n],
+      [2n, 4n],
+    ]);
+  });
+
+  it('is not asked for while something of it is being sent: its answer tells that', async () => {
+    await world.as('anna', `update mirror.scheduled_messages set text = 'Bye'`);
+    await sent();
+    expect(await world.requests.readDue(5)).toEqual([]);
+  });
+
+  it('is compared by verify as long as the service has it to send', async () => {
+    const compared = async () => (await readSentMessages(world.db.kysely, 41n)).map(({ id }) => id);
+    expect(await compared()).toEqual([900n]);
+    for (const over of [
+      `state = 'past'`,
+      `state = 'cancelled'`,
+      `state = 'scheduled', base = base || '{"execute_at": "2020-01-01T00:00:00Z"}'`,
+    ]) {
+      await world.force(`update mirror.scheduled_messages set ${over}`);
+      expect([over, await compared()]).toEqual([over, []]);
+    }
+  });
+});
+
+describe('what can be undone of a run', () => {
+  const undone = () => readUndoneRequests(world.db.kysely, 41n, { kind: 'run', number: 7n });
+  const wanted = async () =>
+    (
+      await world.query(
+        `select sync.wanted('message', to_jsonb(m)) as wanted from mirror.scheduled_messages m`,
+      )
+    )[0]?.['wanted'];
+
+  it.each([
+    ['user_id', 'null'],
+    ['text', `'Bye'`],
+    ['template_id', '12'],
+    ['attachments', `'[{"name":"a"}]'`],
+    ['gallery', `'[{"url":"u"}]'`],
+    ['is_email', 'true'],
+    ['conversation_id', '5, phone_number = null'],
+    ['list_id', '5, phone_number = null'],
+    ['phone_number', `'15550101'`],
+    ['targets', `'{15550101}', phone_number = null`],
+    ['execute_at', `execute_at + interval '1 day'`],
+  ])('is the last thing that it sent of a message, here another %s', async (column, value) => {
+    await world.as('anna', insert());
+    await confirm();
+    const before = await wanted();
+    await world.as('anna', `update mirror.scheduled_messages set ${column} = ${value}`);
+    await confirm();
+    expect(await wanted()).not.toEqual(before);
+    const requests = await undone();
+    expect(requests).toMatchObject([{ local_id: key, field: 'message', undo: 'back', reason: null, before }]);
+    await world.db.transaction((tx) => takeRequestsBack(tx, 41n, requests));
+    expect(await wanted()).toEqual(before);
+    expect((await message())?.['state']).toBe('waiting');
+  });
+
+  it('is nothing that the service did not take', async () => {
+    await world.as('anna', insert());
+    await confirm();
+    await world.as('anna', `update mirror.scheduled_messages set text = 'Bye'`);
+    await end({ kind: 'refused', detail: 'no' });
+    expect(await undone()).toMatchObject([{ undo: 'left', reason: 'it was edited since' }]);
+    await world.force('delete from sync.changes where change_id = (select min(change_id) from sync.changes)');
+    expect(await undone()).toEqual([]);
+  });
+
+  it('is nothing that somebody has changed on the service since, though it is wanted here as it was', async () => {
+    await world.as('anna', insert());
+    await confirm();
+    await world.requests.applyShown(key, { shown: { text: 'Theirs' }, raw: {} });
+    await world.as('anna', `update mirror.scheduled_messages set text = 'Hello'`);
+    expect(await undone()).toMatchObject([{ undo: 'left', reason: 'it was edited since' }]);
   });
 });
 
