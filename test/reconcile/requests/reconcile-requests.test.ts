@@ -1,5 +1,6 @@
 /** One fault at a time: what the next run makes of it. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { toConversationRead } from '../../../src/reconcile/requests/message-wire.ts';
 import { reconcileRequests } from '../../../src/reconcile/requests/reconcile-requests.ts';
 import { createRunNotes } from '../../../src/reconcile/run-notes.ts';
 import { createRequestWorld, type RequestWorld } from '../../support/request-world.ts';
@@ -120,6 +121,60 @@ it('a create that is throttled when it is sent again stays open', async () => {
   played.arrive();
   expect(await run()).toEqual([]);
   expect([await state(), texts()]).toEqual(['scheduled', ['Hello']]);
+});
+
+it('a create that is throttled is sent by the next run: the service has not taken it', async () => {
+  await learn('ignored');
+  await world.as('anna', insert);
+  expect(await run(['throttled'])).toHaveLength(1);
+  expect([await state(), texts()]).toEqual(['waiting', []]);
+  expect(await run()).toEqual([]);
+  expect([await state(), texts()]).toEqual(['scheduled', ['Hello']]);
+});
+
+it('a message is sent with every column that was asked for', async () => {
+  // A list of a known size is within the limits.
+  await world.force('update mirror.teams set list_size = 5');
+  const content = {
+    text: 'Hello',
+    template: 12n,
+    attachments: [{ name: 'a', type: 'b', url: 'c' }],
+    gallery: [{ annotationPosition: 'd', annotationText: 'e', originalUrl: 'f', url: 'g' }],
+  };
+  const asked = { inboxId: 7n, userId: 1n, executeAt: '2031-01-01T10:15:00Z', isEmail: true, localId: key };
+  const [attachments, gallery] = [
+    JSON.stringify(content.attachments),
+    '[{"annotation_position": "d", "annotation_text": "e", "original_url": "f", "url": "g"}]',
+  ];
+  for (const [column, value, target] of [
+    ['conversation_id', '5', { conversationId: 5n }],
+    ['list_id', '5', { listId: 5n }],
+    ['phone_number', `'15550100'`, { phoneNumber: '15550100' }],
+    ['targets', `'{15550100,15550101}'`, { targets: ['15550100', '15550101'] }],
+  ] as const) {
+    await world.clear();
+    played.messages.clear();
+    await world.as(
+      'anna',
+      `insert into mirror.scheduled_messages
+         (team_id, local_id, inbox_id, user_id, text, template_id, attachments, gallery, is_email, ${column}, execute_at)
+       values (41, '${key}', 7, 1, 'Hello', 12, '${attachments}', '${gallery}', true, ${value}, '${asked.executeAt}')`,
+    );
+    expect(await run()).toEqual([]);
+    expect([...played.messages.values()].map(({ request }) => request)).toEqual([
+      { ...asked, ...target, content },
+    ]);
+  }
+});
+
+it('a conversation is marked as read with every column that was asked for', () => {
+  const wanted = { inbox_id: 7, user_id: 1, targets: ['15550100', '15550101'], reassign_id: 2 };
+  const asked = { inboxId: 7n, userId: 1n, reassignId: 2n };
+  expect(toConversationRead(wanted)).toEqual({ ...asked, targets: ['15550100', '15550101'] });
+  expect(toConversationRead({ ...wanted, targets: null, target: '15550100' })).toEqual({
+    ...asked,
+    target: '15550100',
+  });
 });
 
 it('a message that was taken back while its create got no answer is found and cancelled', async () => {
