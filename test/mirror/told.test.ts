@@ -151,6 +151,11 @@ describe.each([oldestServer()])('what people are to be told on $name', (server) 
       await sql`insert into sync.held_fields (team_id, local_id, field, reason, batch, since)
         select r.team_id, r.local_id, r.field, 'review', 'aa', to_timestamp(7) from sync.requests r
         where r.team_id = 41 and r.state in ('held', 'waiting')`.execute(tx);
+      // Nobody has to look at what was approved.
+      await sql`insert into sync.held_fields (team_id, local_id, field, reason, batch, decision)
+        select r.team_id, r.local_id, r.field, 'review', 'bb', 'approved' from sync.requests r where r.team_id = 42`.execute(
+        tx,
+      );
     });
     const { requests, batches } = await now();
     const north = { team: 'north', count: 1 } as const;

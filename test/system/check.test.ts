@@ -175,23 +175,26 @@ describe('musterd check', () => {
       },
     );
 
-    it('is told at the top of its voice if a message could not be cancelled', async () => {
-      await open();
-      await stage.run();
-      stage.emulator.addFault({
-        kind: 'status',
-        code: 500,
-        method: 'DELETE',
-        path: '/v1/schedule/*',
-        times: 'always',
-      });
-      const { code, report } = await probe();
-      expect(code).toBe(1);
-      const { id } = stage.emulator.team.schedules()[0] as unknown as { readonly id: number };
-      const { verdict, detail } = verdictOf(report, 'schedule probe') ?? {};
-      expect(verdict).toBe('fail');
-      expect(detail).toMatch(new RegExp(`^NOT CANCELLED.*message ${id}, due \\d{4}-`));
-    });
+    it.each([500, 404])(
+      'is told at the top of its voice if a message could not be cancelled (%i)',
+      async (status) => {
+        await open();
+        await stage.run();
+        stage.emulator.addFault({
+          kind: 'status',
+          code: status,
+          method: 'DELETE',
+          path: '/v1/schedule/*',
+          times: 'always',
+        });
+        const { code, report } = await probe();
+        expect(code).toBe(1);
+        const { id } = stage.emulator.team.schedules()[0] as unknown as { readonly id: number };
+        const { verdict, detail } = verdictOf(report, 'schedule probe') ?? {};
+        expect(verdict).toBe('fail');
+        expect(detail).toMatch(new RegExp(`^NOT CANCELLED.*message ${id}, due \\d{4}-`));
+      },
+    );
 
     it('is told if no answer came, or no inbox has a number, and not tried if nobody may schedule', async () => {
       await open();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../src/errors.ts';
 import type { Team } from '../../src/model/team.ts';
 import { type ReadableService, readService } from '../../src/verify/service-side.ts';
 
@@ -66,5 +67,31 @@ describe('users who are looked up by address', () => {
     const { asked, read } = serviceOf(60, (id) => id <= 40n);
     expect((await read()).users?.size).toBe(40);
     expect(asked).toEqual([0, 50, 10, 10, 10]);
+  });
+});
+
+describe('messages', () => {
+  const read = (shownSchedule: ReadableService['shownSchedule']) => {
+    const users = () => Promise.resolve({ users: [], rejected: [] });
+    const service = {
+      team: () => Promise.resolve(team),
+      users,
+      list: () => Promise.resolve(none),
+      shownSchedule,
+    };
+    return readService(service, team, [], { messages: [7n, 8n, 9n], pages: {}, filters: {} });
+  };
+
+  it('of which one got no answer are all but that one known, and it is not called gone', async () => {
+    const { messages, unread } = await read((id) => {
+      if (id === 8n)
+        throw new ServiceError('no answer', { operation: 'GET /v1/schedule/{id}', phase: 'sent' });
+      return Promise.resolve(id === 7n ? null : { shown: { text: 'Hello' } });
+    });
+    expect([...messages]).toEqual([
+      [7n, null],
+      [9n, { text: 'Hello' }],
+    ]);
+    expect(unread).toEqual(['message 8: no answer']);
   });
 });
