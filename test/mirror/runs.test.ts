@@ -1,7 +1,12 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Config } from '../../src/config/config.ts';
+import { createLog } from '../../src/log.ts';
+import { readLearned } from '../../src/mirror/team/learned.ts';
 import { takeLease, takeLeaseFor } from '../../src/mirror/team/lease.ts';
 import { beginRun, finishRun } from '../../src/mirror/runs/runs.ts';
+import { createRunNotes } from '../../src/reconcile/run-notes.ts';
+import { createRecord } from '../../src/runs/run-record.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 describe('the record of a run', () => {
@@ -54,5 +59,25 @@ describe('the record of a run', () => {
       { run_id: second.result.runId, outcome: 'running', reasons: [] },
     ]);
     await second.lease.release();
+  });
+
+  it('has what it learned, unless another run has closed it meanwhile and learned something newer', async () => {
+    const { db } = database;
+    const stalled = await begin('learns');
+    await sql`update sync.leases set expires_at = clock_timestamp() where team = 'learns'`.execute(db.kysely);
+    const next = await begin('learns');
+    for (const [value, { lease, result }] of [
+      ['newer', next],
+      ['older', stalled],
+    ] as const)
+      await createRecord({
+        config: { team: 'learns' } as Config,
+        begun: { lease, ...result },
+        groups: ['users'],
+        log: createLog({ level: 'silent' }),
+        notes: createRunNotes(),
+        learned: () => [{ topic: 'seen', value }],
+      }).end({ id: 41n, name: null, listSize: null, digest: null });
+    expect((await readLearned(db.kysely, 'learns', 'seen'))?.value).toBe('newer');
   });
 });

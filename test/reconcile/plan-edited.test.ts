@@ -7,6 +7,7 @@ import { holdsOf, pushOf } from '../../src/model/user-plan.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { holdAll, makeState, member } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
+import { onlyReviewed } from '../../src/reconcile/only-reviewed.ts';
 import { concernedBy, planEdited } from '../../src/reconcile/plan-edited.ts';
 import { concernOf } from '../../src/reconcile/plan-users.ts';
 import { createUserLookup } from '../../src/reconcile/read/lookup.ts';
@@ -122,6 +123,19 @@ describe('a look at a few users', () => {
     expect(population).toBe(1);
     expect(notes.warnings).toEqual(['the service does not take 1 of the addresses to look users up by']);
   });
+});
+
+it('is partial where the service no longer shows a user of a plan that a person has reviewed', async () => {
+  const mirror = createMirrorStandIn([stateOf(3n, { phone: '15550999' })]);
+  const notes = createRunNotes();
+  const service = createServiceStandIn([]);
+  const places = { service, mirror, notes, monotonicMs: () => 0, recalled: { population: 1 } };
+  const values = { base: '15550103', mirror: '15550999', service: '15550103' };
+  const row = { userId: 3n, field: 'phone', edit: undefined, seenMs: undefined, values } as const;
+  const settings = { policy: holdAll, guard };
+  const { plans } = await planEdited(places, teamOf([]), settings, { exact: onlyReviewed([row]) });
+  expect(plans).toEqual([]);
+  expect(notes.reasons).toEqual(['no lookup returns 1 edited users any more: their edits wait']);
 });
 
 it('does not count the users again where that was done with the team', async () => {
