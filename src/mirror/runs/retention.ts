@@ -141,7 +141,10 @@ function countsOf(target: Target, cursor: string): PrunePart {
   };
 }
 
-/** A message is over once its time is past or nobody will get it, and a read conversation once it was answered. */
+/**
+ * A message is over once its time is past or nobody will get it. A read conversation is over once it was answered, or got
+ * no answer: it is not sent again.
+ */
 function requestsOf(target: Target, cursor: string): PrunePart {
   const { teamId } = target;
   const rowsOf = (table: string, at: RawBuilder<unknown>, states: readonly string[]) => sql`
@@ -155,7 +158,7 @@ function requestsOf(target: Target, cursor: string): PrunePart {
       from (
         ${rowsOf('mirror.scheduled_messages', sql`greatest(execute_at, edited_at)`, ['past', 'cancelled'])}
         union all
-        ${rowsOf('mirror.conversation_reads', sql`coalesce(sent_at, created_at)`, ['sent', 'refused'])}
+        ${rowsOf('mirror.conversation_reads', sql`coalesce(sent_at, created_at)`, ['sent', 'refused', 'unknown'])}
         order by local_id limit ${rowsPerBatch}
       ) b`,
     remove: [
