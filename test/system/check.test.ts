@@ -196,6 +196,20 @@ describe('musterd check', () => {
       },
     );
 
+    it('is not found out if a request was throttled: that says nothing of messages', async () => {
+      await open();
+      await stage.run();
+      stage.emulator.addFault({ kind: 'status', code: 429, method: 'POST', path: '/v1/schedule', at: 2 });
+      const { code, report } = await probe();
+      expect(code).not.toBe(0);
+      const probed = report.findings.filter((one) => one.check === 'schedule probe');
+      expect(probed).toMatchObject([
+        { verdict: 'fail', detail: expect.stringContaining('429') as string },
+        { verdict: 'ok', detail: '1 message made and cancelled' },
+      ]);
+      expect(await stage.sql(`select value from sync.learned where topic = 'schedule'`)).toEqual([]);
+    });
+
     it('is told if no answer came, or no inbox has a number, and not tried if nobody may schedule', async () => {
       await open();
       await stage.run();

@@ -34,8 +34,16 @@ interface Probe {
   readonly made: Made[];
 }
 
-const isRefused = (error: unknown): boolean =>
-  error instanceof ServiceError && error.status !== undefined && error.status >= 400 && error.status < 500;
+/** Whether the request never left or was turned away, so that nothing was made, which says nothing about messages. */
+const isTurnedAway = (error: unknown): boolean =>
+  error instanceof ServiceError && (error.phase === 'not-sent' || [401, 429].includes(error.status ?? 0));
+
+/** Whether the service refuses the message itself. */
+function isRefused(error: unknown): boolean {
+  if (!(error instanceof ServiceError) || isTurnedAway(error)) return false;
+  const { status = 0 } = error;
+  return status >= 400 && status < 500 && status !== 408;
+}
 
 /** @returns the id; `null`: the service refuses it. @throws ServiceError if nobody knows whether it has been made */
 async function create({ service, request, made }: Probe, atMs: number, localId: string): Promise<Id | null> {
@@ -46,7 +54,7 @@ async function create({ service, request, made }: Probe, atMs: number, localId: 
     return id;
   } catch (error) {
     if (isRefused(error)) return null;
-    made.push({ id: null, executeAt });
+    if (!isTurnedAway(error)) made.push({ id: null, executeAt });
     throw error;
   }
 }
