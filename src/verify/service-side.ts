@@ -62,10 +62,13 @@ export interface ServiceSnapshot {
 /** Addresses of one kind in one request. */
 const addressesAtOnce = 50;
 
+/** Answers that say nothing about what was asked: another time, or with other rights, it may be taken. */
+const otherReasons = [401, 403, 408, 409, 423, 425, 429];
+
 function isTurnedDown(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
   const { status = 0 } = error;
-  return status >= 400 && status < 500 && status !== 401 && status !== 403 && status !== 429;
+  return status >= 400 && status < 500 && !otherReasons.includes(status);
 }
 
 /** The combined result of all answers of `users/get`. */

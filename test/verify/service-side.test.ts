@@ -44,7 +44,7 @@ function serviceOf(most: number, known: (id: bigint) => boolean) {
   };
   const read = () =>
     readService(service, team, addresses, { messages: [], pages: { size: 100 }, filters: {} });
-  return { asked, read };
+  return { asked, read, service };
 }
 
 describe('users who are looked up by address', () => {
@@ -69,6 +69,38 @@ describe('users who are looked up by address', () => {
     expect(asked).toEqual([0, 50, 10, 10, 10]);
   });
 });
+
+it.each([
+  [400, true],
+  [404, true],
+  [408, false],
+  [409, false],
+  [423, false],
+  [425, false],
+  [429, false],
+  [500, false],
+])(
+  'an address that is answered with %i is one that the service does not take: %s',
+  async (status, isRefused) => {
+    const { service } = serviceOf(60, () => true);
+    const { users, complete, unread } = await readService(
+      {
+        ...service,
+        users: async (filter) => {
+          if (!filter.emails.includes('user7@example.com')) return await service.users(filter);
+          throw new ServiceError('no', { operation: 'GET /v1/users/get', phase: 'answered', status });
+        },
+      },
+      team,
+      addresses,
+      { messages: [], pages: {}, filters: {} },
+    );
+    // Nothing is concluded about the users as long as one of them may be there.
+    expect([users?.size, complete.has('users'), unread]).toEqual(
+      isRefused ? [59, true, []] : [undefined, false, ['users: no']],
+    );
+  },
+);
 
 describe('messages', () => {
   const read = (shownSchedule: ReadableService['shownSchedule']) => {
