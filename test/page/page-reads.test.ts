@@ -6,6 +6,8 @@ import { readPerson } from '../../src/page/read/page-person.ts';
 import type { PageReader } from '../../src/page/read/page-reader.ts';
 import tags from '../../src/model/listed/tags.ts';
 import { readListedRows } from '../../src/page/read/page-listed.ts';
+import { readOneRun } from '../../src/page/read/page-runs.ts';
+import { pageViews } from '../../src/page/serve/page-views.ts';
 import { readSending, readWaitingView } from '../../src/page/read/page-waiting-view.ts';
 import { noteDaemon } from '../../src/mirror/team/known-daemons.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
@@ -464,5 +466,82 @@ describe('whether what is decided is sent at once', () => {
     expect(await listens(41n, 42n)).toBe(true);
     await noteDaemon(database.db, { ...note, teams: ['south'], end: 'asked' });
     expect([await listens(41n), await listens(42n), await listens(41n, 42n)]).toEqual([true, false, false]);
+  });
+});
+
+describe('what is read of one team', () => {
+  /** Users with the same ids, edits and names of batches in each team; what is of one has its word in it. */
+  const fill = async (teamId: number, word: string) => {
+    const byRun = (text: string) => `begin; set local musterd.writing = 'on'; ${text}; commit`;
+    const edit = (turn: number) =>
+      `update mirror.users set phone = '1555010' || ${turn} || id where team_id = ${teamId} and id <= 3`;
+    await runSqlText(
+      database.db,
+      `${byRun(`
+        insert into sync.teams (team, team_id) values ('${word}', ${teamId});
+        insert into mirror.teams (team_id, name) values (${teamId}, '${word}');
+        insert into sync.due (team, run_group, schedule, due_at, since, finished_at, outcome, complete_at, stale_after)
+        select '${word}', g, '* * * * * UTC', now() + interval '1 day', now(), now(), 'complete', now(), '3 min' from unnest(array['users', 'counts']) g;
+        insert into sync.runs (team, team_id, command, groups, outcome, reasons, started_at, finished_at)
+        select '${word}', ${teamId}, 'daemon', '{users}', 'partial', '{${word}}', now() - n * interval '1 hour', now() from generate_series(1, 30) n;
+        insert into mirror.roles (team_id, role_id, name, members) values (${teamId}, 1, 'role of ${word}', ${teamId});
+        insert into mirror.tags (team_id, id, tag) values (${teamId}, 1, '${word}');
+        insert into mirror.contact_counts (team_id, segment, counted_at, count)
+        select ${teamId}, 'all', timestamptz '2026-03-11T11:30Z' - n * interval '1 hour', ${teamId} from generate_series(0, 60) n;
+        insert into mirror.inboxes (team_id, id, name) values (${teamId}, 1, 'inbox of ${word}');
+        insert into mirror.scheduled_messages (team_id, inbox_id, user_id, text, phone_number, execute_at, state)
+        select ${teamId}, 1, 1, '${word}', '15550100', now() + interval '1 day', s from unnest(array['unknown', 'scheduled']) s;
+        insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, role_id, resolved)
+        select ${teamId}, n, 'Kim ${word}', 'Kim', '${word}', '${word}@example.com', '15550100', 1, n <> 4 from generate_series(1, 5) n;
+        insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+        select team_id, id, name, first_name, last_name, email, phone, role_id from mirror.users where team_id = ${teamId}`)};
+       ${edit(1)};
+       ${byRun(`
+        insert into sync.changes (team_id, user_id, kind, old, new, edits, batch, decision_id, decided_by, closed_at)
+        select team_id, user_id, 'approve', '{"phone": "1"}', '{"phone": "2"}', jsonb_build_object('phone', edit_id), 'abc', ${teamId}, 'boss of ${word}', now()
+        from sync.edits where team_id = ${teamId} and ended_at is null`)};
+       ${edit(2)};
+       ${byRun(`
+        insert into sync.held_fields (team_id, user_id, field, reason, batch, edit_id, detail)
+        select team_id, user_id, field, (array['refused', 'limit'])[user_id], case user_id when 2 then 'abc' end, edit_id, 'seen in ${word}'
+        from sync.edits where team_id = ${teamId} and user_id < 3 and ended_at is null;
+        insert into sync.changes (team_id, user_id, kind, old, new, edits, outcome, request_id, closed_at)
+        select team_id, user_id, k, '{"phone": "1"}', '{"phone": "2"}', jsonb_build_object('phone', edit_id),
+          case k when 'push' then '{"phone": "refused"}'::jsonb else '{}' end, 'asked by ${word}', now()
+        from sync.edits, unnest(array['hold', 'push']) k where team_id = ${teamId} and user_id < 3 and ended_at is null`)}`,
+    );
+  };
+
+  it('is the same whatever another has', async () => {
+    await fill(51, 'north of all');
+    const reader = { ...readerOf(51n), teams: [{ team: 'north of all', teamId: 51n, name: null }] };
+    const asked = pageViews.flatMap(({ path, read }) =>
+      ['', 'decision=51&before=999999999&done=51&q=kim'].map((search) => ({
+        question: `${path}?${search}`,
+        ask: () =>
+          read(reader, {
+            params: { team: 'north of all', id: '2', ...(path.includes(':batch') && { batch: 'abc' }) },
+            query: new URLSearchParams(search),
+            details: true,
+            isCsv: false,
+          }),
+      })),
+    );
+    const readAll = async () => {
+      const all: [string, unknown][] = [];
+      for (const { question, ask } of asked) all.push([question, await ask()]);
+      return Object.fromEntries(all);
+    };
+    const before = await readAll();
+    await fill(52, 'south of all');
+    expect(await readAll()).toEqual(before);
+    const { rows } = await runSqlText(database.db, `select max(run_id)::text from sync.runs`);
+    expect(await readOneRun(reader, { params: { id: String(rows[0]?.[0]) } })).toBe(null);
+    expect(
+      await readOneRun(
+        { ...reader, teams: [{ team: 'south of all', teamId: 52n, name: null }] },
+        { params: { id: String(rows[0]?.[0]) } },
+      ),
+    ).not.toBe(null);
   });
 });
