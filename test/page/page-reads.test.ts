@@ -471,7 +471,7 @@ describe('whether what is decided is sent at once', () => {
 
 describe('what is read of one team', () => {
   /** Users with the same ids, edits and names of batches in each team; what is of one has its word in it. */
-  const fill = async (teamId: number, word: string) => {
+  const fill = async (teamId: number, word: string, held: number) => {
     const byRun = (text: string) => `begin; set local musterd.writing = 'on'; ${text}; commit`;
     const edit = (turn: number) =>
       `update mirror.users set phone = '1555010' || ${turn} || id where team_id = ${teamId} and id <= 3`;
@@ -503,17 +503,17 @@ describe('what is read of one team', () => {
        ${edit(2)};
        ${byRun(`
         insert into sync.held_fields (team_id, user_id, field, reason, batch, edit_id, detail)
-        select team_id, user_id, field, (array['refused', 'limit'])[user_id], case user_id when 2 then 'abc' end, edit_id, 'seen in ${word}'
-        from sync.edits where team_id = ${teamId} and user_id < 3 and ended_at is null;
+        select team_id, user_id, field, (array['refused', 'limit', 'limit'])[user_id], case when user_id > 1 then 'abc' end, edit_id, 'seen in ${word}'
+        from sync.edits where team_id = ${teamId} and user_id <= ${held} and ended_at is null;
         insert into sync.changes (team_id, user_id, kind, old, new, edits, outcome, request_id, closed_at)
         select team_id, user_id, k, '{"phone": "1"}', '{"phone": "2"}', jsonb_build_object('phone', edit_id),
           case k when 'push' then '{"phone": "refused"}'::jsonb else '{}' end, 'asked by ${word}', now()
-        from sync.edits, unnest(array['hold', 'push']) k where team_id = ${teamId} and user_id < 3 and ended_at is null`)}`,
+        from sync.edits, unnest(array['hold', 'push']) k where team_id = ${teamId} and user_id <= ${held} and ended_at is null`)}`,
     );
   };
 
   it('is the same whatever another has', async () => {
-    await fill(51, 'north of all');
+    await fill(51, 'north of all', 2);
     const reader = { ...readerOf(51n), teams: [{ team: 'north of all', teamId: 51n, name: null }] };
     const asked = pageViews.flatMap(({ path, read }) =>
       ['', 'decision=51&before=999999999&done=51&q=kim'].map((search) => ({
@@ -533,13 +533,13 @@ describe('what is read of one team', () => {
       return Object.fromEntries(all);
     };
     const before = await readAll();
-    await fill(52, 'south of all');
+    await fill(52, 'another of all', 3);
     expect(await readAll()).toEqual(before);
     const { rows } = await runSqlText(database.db, `select max(run_id)::text from sync.runs`);
     expect(await readOneRun(reader, { params: { id: String(rows[0]?.[0]) } })).toBe(null);
     expect(
       await readOneRun(
-        { ...reader, teams: [{ team: 'south of all', teamId: 52n, name: null }] },
+        { ...reader, teams: [{ team: 'another of all', teamId: 52n, name: null }] },
         { params: { id: String(rows[0]?.[0]) } },
       ),
     ).not.toBe(null);
