@@ -484,7 +484,7 @@ describe('what is read of one team', () => {
         select '${word}', g, '* * * * * UTC', now() + interval '1 day', now(), now(), 'complete', now(), '3 min' from unnest(array['users', 'counts']) g;
         insert into sync.runs (team, team_id, command, groups, outcome, reasons, started_at, finished_at)
         select '${word}', ${teamId}, 'daemon', '{users}', 'partial', '{${word}}', now() - n * interval '1 hour', now() from generate_series(1, 30) n;
-        insert into mirror.roles (team_id, role_id, name, members) values (${teamId}, 1, 'role of ${word}', ${teamId});
+        insert into mirror.roles (team_id, role_id, name, members) values (${teamId}, 1, '${word}', ${teamId});
         insert into mirror.tags (team_id, id, tag) values (${teamId}, 1, '${word}');
         insert into mirror.contact_counts (team_id, segment, counted_at, count)
         select ${teamId}, 'all', timestamptz '2026-03-11T11:30Z' - n * interval '1 hour', ${teamId} from generate_series(0, 60) n;
