@@ -48,7 +48,7 @@ export interface DecidedRows {
 export interface BatchDecision extends Omit<Choice, 'only' | 'edits'> {
   /** Users by id, address or name, one field (`17.email`), requests by their local_id, or the ids of other rows. `null` means all of them. */
   readonly only: readonly (string | Id)[] | null;
-  /** The numbers of the edits that a page showed, or `null` for all those of `only`. */
+  /** The numbers of the edits that a page showed, which names no `only`; `null` means all of them. */
   readonly edits?: readonly Id[] | null;
   /** The number of rows that were shown of a whole batch. If it has another number by now, nothing is decided. */
   readonly rows?: number | null;
@@ -134,14 +134,14 @@ async function requireChosen(
   resource?: MirroredResource,
 ): Promise<Pick<Choice, 'only' | 'edits'>> {
   if (only === null) return { only, edits };
-  if (resource !== undefined) return { only: await requireRows(setup, teamId, only, resource), edits };
+  if (resource !== undefined) return { only: await requireRows(setup, teamId, only, resource), edits: null };
   const named: NamedEdits[] = [];
   for (const choice of only) named.push(await requireNamed(setup, teamId, choice));
   const users = named.flatMap((name) => ('id' in name && name.field === undefined ? [name.id] : []));
-  if (users.length === named.length) return { only: [...new Set(users)], edits };
+  if (users.length === named.length) return { only: [...new Set(users)], edits: null };
   const fields = await readBatchFields(setup.mirror.db.kysely, teamId, batch);
   const meant = new Set(named.flatMap((name) => editsOf(fields, batch, name)));
-  return { only: null, edits: edits === null ? [...meant] : edits.filter((edit) => meant.has(edit)) };
+  return { only: null, edits: [...meant] };
 }
 
 async function requireRows(
