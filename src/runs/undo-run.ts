@@ -8,7 +8,11 @@ import { editUsers } from '../mirror/users/edits.ts';
 import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
 import { recordSetBack } from '../mirror/users/decision-read.ts';
 import { hasRun, ofRun, readMovedFields } from '../mirror/users/moved-fields.ts';
-import { readUndoneRequests, takeRequestsBack } from '../mirror/requests/undone-requests.ts';
+import {
+  lockUndoneMessages,
+  readUndoneRequests,
+  takeRequestsBack,
+} from '../mirror/requests/undone-requests.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
 import { hashOf } from '../reconcile/guard/batch-hash.ts';
@@ -81,6 +85,7 @@ export async function applyUndo(
 ): Promise<UndoPlan> {
   return underLease(db, leased, async (tx) => {
     await decideFor(tx, leased, actor);
+    await lockUndoneMessages(tx, leased.team, undone);
     const { teamId, ...plan } = await planUndo(tx, leased, undone, { why, isShown: false });
     if (seen !== undefined && undoKeys(plan).toSorted().join() !== seen.toSorted().join())
       throw moved('Something of it has moved');

@@ -1,9 +1,12 @@
 /** What a run writes of requests: what is written down before it is sent, and what each outcome leaves in each table. */
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import type { Config } from '../../src/config/config.ts';
 import type { OpenRequest, RequestOutcome, RequestState } from '../../src/model/requests.ts';
 import { openRequest } from '../../src/mirror/requests/requests-write.ts';
 import { readUndoneRequests, takeRequestsBack } from '../../src/mirror/requests/undone-requests.ts';
 import { readSentMessages } from '../../src/mirror/users/verify-read.ts';
+import { applyUndo } from '../../src/runs/undo-run.ts';
 import { createRequestWorld, type RequestWorld } from '../support/request-world.ts';
 
 let world: RequestWorld;
@@ -258,7 +261,6 @@ describe('what is written down before it is sent', () => {
     await world.as('anna', insert());
     const { request, open } = await opened();
     await world.db.transaction(async (tx) => {
-      const { sql } = await import('kysely');
       await sql.raw(`update mirror.scheduled_messages set text = 'Bye'`).execute(tx);
       expect(await world.requests.markSent(request, open)).toBe(false);
     });
@@ -631,6 +633,12 @@ describe('what the service shows of a message', () => {
 });
 
 describe('what can be undone of a run', () => {
+  const leased = {
+    team: 'north',
+    lease: { ttlMs: 60_000 },
+    push: { fourEyes: false } as Config['push'],
+    write: { tags: true, schedule: 'unattended', conversations: true, timezone: 'UTC' } as Config['write'],
+  };
   const undone = () => readUndoneRequests(world.db.kysely, 41n, { kind: 'run', number: 7n });
   const wanted = async () =>
     (
@@ -663,6 +671,28 @@ describe('what can be undone of a run', () => {
     await world.db.transaction((tx) => takeRequestsBack(tx, 41n, requests));
     expect(await wanted()).toEqual(before);
     expect((await message())?.['state']).toBe('waiting');
+  });
+
+  it('is nothing that somebody is editing meanwhile: what they made of it stays', async () => {
+    await world.as('anna', insert());
+    await confirm();
+    await world.as('anna', `update mirror.scheduled_messages set text = 'Bye'`);
+    await confirm();
+    const { undoing } = await world.db.transaction(async (tx) => {
+      await sql`update mirror.scheduled_messages set text = 'Newer'`.execute(tx);
+      const undoing = applyUndo(
+        world.db,
+        leased,
+        { kind: 'run', number: 7n },
+        { actor: 'ben', why: undefined },
+      );
+      const waits = `select from pg_locks l join pg_stat_activity a using (pid)
+        where not l.granted and l.locktype = 'transactionid' and a.datname = current_database()`;
+      while ((await world.query(waits)).length === 0);
+      return { undoing };
+    });
+    expect((await undoing).requests).toMatchObject([{ undo: 'left', reason: 'it was edited since' }]);
+    expect(await message()).toMatchObject({ text: 'Newer', state: 'waiting' });
   });
 
   it('is nothing that the service did not take', async () => {

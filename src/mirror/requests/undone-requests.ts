@@ -17,10 +17,29 @@ export interface UndoneRequest {
   readonly before: Wanted | null;
 }
 
+interface UndoneBy {
+  readonly kind: 'run' | 'decision';
+  readonly number: bigint;
+}
+
+/** Waits for whoever is editing one of these messages, so that what is read of them afterwards stays so. */
+export async function lockUndoneMessages(
+  tx: Transaction,
+  team: string,
+  { kind, number }: UndoneBy,
+): Promise<void> {
+  const isMeant = kind === 'decision' ? sql`c.decision_id = ${number}` : sql`c.run_id = ${number}`;
+  await sql`
+    select from sync.teams t join mirror.scheduled_messages m on m.team_id = t.team_id
+    where t.team = ${team} and m.local_id in (
+      select c.local_id from sync.changes c where c.team_id = t.team_id and ${isMeant})
+    order by m.local_id for update of m`.execute(tx);
+}
+
 export async function readUndoneRequests(
   db: Queryable,
   teamId: Id,
-  { kind, number }: { readonly kind: 'run' | 'decision'; readonly number: bigint },
+  { kind, number }: UndoneBy,
 ): Promise<readonly UndoneRequest[]> {
   const ofTarget =
     kind === 'decision'
