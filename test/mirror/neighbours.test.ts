@@ -190,10 +190,12 @@ it('tells by the lease which team has a run under way', async () => {
 });
 
 describe('requests of two teams that have everything alike, also the ids', () => {
+  /** The other team has the lower id, so that what looks for any row finds its first. */
   let world: RequestWorld;
   beforeAll(async () => {
     world = await createRequestWorld();
-    await world.query(`insert into sync.teams (team, team_id) values ('south', 42)`);
+    await world.query(`insert into sync.teams (team, team_id) values ('south', 40);
+      insert into sync.due (team, run_group, mark) select team, 'edits', pg_current_snapshot() from sync.teams`);
   });
   afterAll(() => world.close());
   beforeEach(async () => {
@@ -201,8 +203,8 @@ describe('requests of two teams that have everything alike, also the ids', () =>
     await world.force(`update mirror.teams set list_size = 300`);
   });
   afterEach(() =>
-    world.force(`delete from mirror.inboxes where team_id = 42; delete from mirror.users where team_id = 42;
-      delete from mirror.teams where team_id = 42`),
+    world.force(`delete from mirror.inboxes where team_id = 40; delete from mirror.users where team_id = 40;
+      delete from mirror.teams where team_id = 40`),
   );
 
   const key = '11111111-1111-4111-8111-111111111111';
@@ -229,7 +231,7 @@ describe('requests of two teams that have everything alike, also the ids', () =>
       await world.force(`
         insert into ${table} (${String(columns)}) overriding system value
         select ${String(columns)} from (
-          select (jsonb_populate_record(null::${table}, t.row || '{"team_id": 42}' || case when t.row ? 'name' then '{"name": "South"}'::jsonb else '{}' end
+          select (jsonb_populate_record(null::${table}, t.row || '{"team_id": 40}' || case when t.row ? 'name' then '{"name": "South"}'::jsonb else '{}' end
             || coalesce((select jsonb_object_agg(k, (t.row ->> k)::bigint + 1000000)
               from unnest('{edit_id,change_id,decision_id}'::text[]) k where t.row ->> k is not null), '{}')
             || coalesce((select jsonb_build_object('edits', jsonb_object_agg(k.key, k.value::bigint + 1000000))
@@ -238,14 +240,16 @@ describe('requests of two teams that have everything alike, also the ids', () =>
         ) s`);
     }
   };
-  const theirs = async () =>
-    await Promise.all(
+  const theirs = async () => [
+    await world.query(`select to_jsonb(d) as row from sync.due d where team = 'south'`),
+    ...(await Promise.all(
       [...tables, ...records].map((table) =>
         world.query(
-          `select to_jsonb(t) as row from ${table} t where team_id = 42 order by to_jsonb(t)::text`,
+          `select to_jsonb(t) as row from ${table} t where team_id = 40 order by to_jsonb(t)::text`,
         ),
       ),
-    );
+    )),
+  ];
 
   const only = async () => {
     const { all } = await world.requests.read();
@@ -457,11 +461,55 @@ describe('requests of two teams that have everything alike, also the ids', () =>
 
   it('a tag that the other one has is no tag of this one', async () => {
     await world.as('anna', insertTag);
-    await world.force(`insert into mirror.tags (team_id, id, tag) values (42, 900, 'VIP')`);
+    await world.force(`insert into mirror.tags (team_id, id, tag) values (40, 900, 'VIP')`);
     await answered(await sent(), confirmed);
     expect(await world.query('select team_id, id, local_id from mirror.tags where team_id = 41')).toEqual([
       { team_id: 41n, id: 900n, local_id: key },
     ]);
+  });
+
+  it('what the other one has, sends or knows of the service counts for none of this one', async () => {
+    await world.force(`
+      insert into sync.learned (team, topic, value) values ('south', 'schedule', '{"grid_minutes": 60, "margin_minutes": 6000}');
+      insert into mirror.scheduled_messages (team_id, local_id, inbox_id, id, state, execute_at) values (40, '${other}', 7, 900, 'scheduled', now());
+      insert into mirror.scheduled_messages (team_id, local_id, inbox_id, execute_at) values (40, '${key}', 7, now());
+      insert into sync.edits (xid, team_id, local_id, field, edited_at, authors) values (pg_current_xact_id(), 40, '${key}', 'message', now(), '{ben}');
+      insert into sync.held_fields (team_id, local_id, field, reason, decision, edit_id)
+      select team_id, local_id, field, 'review', 'approved', edit_id from sync.edits;
+      insert into sync.changes (team_id, local_id, kind, state, new, edits) values (40, '${key}', 'push', 'open', '{"message": {}}', '{"message": 1}')`);
+    const states = () => world.query('select id, state from mirror.scheduled_messages where team_id = 41');
+    const ended = () =>
+      world.query('select ended_how from sync.edits where team_id = 41 order by edit_id desc limit 1');
+
+    await world.as('anna', insertTag);
+    await world.as('anna', 'delete from mirror.tags where team_id = 41');
+    expect(await ended()).toEqual([{ ended_how: 'withdrawn' }]);
+
+    await world.as('anna', insert().replace("interval '1 day'", "interval '1 day 15 minutes'"));
+    await world.as('anna', cancel);
+    expect(await states()).toEqual([{ id: null, state: 'cancelled' }]);
+    expect(await ended()).toEqual([{ ended_how: 'withdrawn' }]);
+
+    await world.force('delete from mirror.scheduled_messages where team_id = 41');
+    await world.as('anna', insert());
+    expect(await only()).toMatchObject({ open: null, hold: null });
+    const request = await sent();
+    expect(
+      await world.query(`select approved from sync.changes where team_id = 41 and kind = 'push'`),
+    ).toEqual([{ approved: false }]);
+    await answered(request, unknown);
+    await world.as('ben', `select sync.resolve_message(41, '${key}', 900, null)`);
+    expect(await states()).toEqual([{ id: 900n, state: 'scheduled' }]);
+    expect(await world.requests.readDue(9)).toEqual([{ localId: key, id: 900n }]);
+
+    await world.requests.applyShown(key, { shown: { text: 'Theirs' }, raw: {} });
+    expect(await world.query('select text from mirror.scheduled_messages where team_id = 41')).toEqual([
+      { text: 'Theirs' },
+    ]);
+    await world.as('anna', edit);
+    await hold();
+    const decided = await world.as('ben', `select outcome from sync.approve('${batch}', team => 41)`);
+    expect(decided).toEqual([{ outcome: 'approved' }]);
   });
 
   it('what is read of one has nothing of the other', async () => {
@@ -516,8 +564,8 @@ describe('requests of two teams that have everything alike, also the ids', () =>
     onTestFinished(() => listener.close());
     await listening.promise;
     const keys = await world.query('select edit_key::text as key from sync.teams order by team_id');
-    const [north = '', south = ''] = keys.map((row) => String(row['key']));
-    for (const team of [41, 42, 41])
+    const [south = '', north = ''] = keys.map((row) => String(row['key']));
+    for (const team of [41, 40, 41])
       await world.query(`insert into mirror.tags (team_id, tag) values (${team}, 'VIP')`);
     await eventually('all are heard of', () => heard.get(north) === 2);
     expect(heard).toEqual(
