@@ -122,6 +122,21 @@ function addServiceCommands({ add, json, group }: Adding<Command>): void {
   check.option('--notify-probe', 'also post a test to notify.url');
 }
 
+/** A word after a `--wait` without seconds is the command's own, if it takes one: `sql --write --wait 'update …'`. */
+function keepOwnWord(command: Command): void {
+  const parse = command.parseOptions.bind(command);
+  command.parseOptions = (args) => {
+    const wait = command.options.find(({ long }) => long === '--wait');
+    const words = command.registeredArguments;
+    const at = args.indexOf('--wait');
+    const isOwn = at !== -1 && /^(?:-$|[^-\d])/.test(args[at + 1] ?? '');
+    if (wait?.optional !== true || words.length !== 1 || words[0]?.variadic !== false || !isOwn)
+      return parse(args);
+    command.setOptionValue('wait', true);
+    return parse(args.toSpliced(at, 1));
+  };
+}
+
 export interface ProgramOptions {
   /** The version of musterd. */
   readonly version: string;
@@ -151,6 +166,7 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
     (name: string, description: string, action: Action, isDefault = false) => {
       const command = parent.command(name, { isDefault }).description(description);
       command.addHelpText('after', () => helpBelow(`${path} ${command.name()}`.trim()));
+      keepOwnWord(command);
       wire(command, action);
       return command;
     };

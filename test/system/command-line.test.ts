@@ -113,6 +113,13 @@ describe('the command line', () => {
     }
   });
 
+  it('takes a word after a --wait without seconds for the query or the file', async () => {
+    const asked = await musterd(['sql', '--write', '--wait', 'select 7 as seven']);
+    expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining('seven\n7\n') });
+    const { code, stderr } = await musterd(['import', '--wait', 'nobody-has-this.csv', '--yes']);
+    expect([code, stderr]).toEqual([64, expect.stringContaining('nobody-has-this.csv')]);
+  });
+
   it('exits 75 while another run holds the lease, and neither sends nor writes', async () => {
     let reached = false;
     let release: () => void = () => {};
@@ -129,7 +136,7 @@ describe('the command line', () => {
     expect(second.stderr).toContain('under way');
     expect(second.code).toBe(75);
     expect((await musterd(['reconcile', '--wait', '1'])).code).toBe(75);
-    const { code: wrong, stderr: hint } = await musterd(['sql', '--write', '--wait', 'select 1']);
+    const { code: wrong, stderr: hint } = await musterd(['sql', '--write', '--wait', '10s']);
     expect([wrong, hint]).toEqual([64, expect.stringContaining('write it last')]);
     const patient = startMusterd(['reconcile', '--wait', '600'], environment());
     release();
