@@ -13,6 +13,7 @@ import { withSpool } from '../../src/mirror/db/spool.ts';
 import { hasRun } from '../../src/mirror/users/moved-fields.ts';
 import { checkTeam, pinTeam, readTeamId } from '../../src/mirror/team/pinned-teams.ts';
 import { countPresentUsers } from '../../src/mirror/users/present-users.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { finishRun, noteTeam } from '../../src/mirror/runs/runs.ts';
 import { readName } from '../../src/mirror/users/users-read.ts';
@@ -235,7 +236,7 @@ describe('requests of two teams that have everything alike, also the ids', () =>
             || coalesce((select jsonb_object_agg(k, (t.row ->> k)::bigint + 1000000)
               from unnest('{edit_id,change_id,decision_id}'::text[]) k where t.row ->> k is not null), '{}')
             || coalesce((select jsonb_build_object('edits', jsonb_object_agg(k.key, k.value::bigint + 1000000))
-              from jsonb_each_text(t.row -> 'edits') k having count(*) > 0), '{}'))).*
+              from jsonb_each_text(nullif(t.row -> 'edits', 'null')) k having count(*) > 0), '{}'))).*
           from (select to_jsonb(o) as row from ${table} o where o.team_id = 41) t
         ) s`);
     }
@@ -629,5 +630,102 @@ describe('requests of two teams that have everything alike, also the ids', () =>
         [south, 1],
       ]),
     );
+  });
+});
+
+describe('the views of a team beside one that has everything alike, also the ids', () => {
+  let own: TestDatabase;
+  beforeAll(async () => {
+    own = await createTestDatabase();
+    const { db } = own;
+    await runSqlText(
+      db,
+      `insert into sync.teams (team, team_id, writes) values ('north', 41, '{"tags": true, "schedule": true, "conversations": true}');
+       insert into sync.runs (team, team_id, command, outcome, groups, finished_at, requests, endpoints)
+         select 'north', 41, 'reconcile', 'complete', '{users,listings,counts}', now() - interval '2 days', 1, '{"GET /v1/team": {"requests": 1, "ms": 1}}';
+       insert into sync.due (team, run_group, complete_at, outcome) select 'north', g, now(), 'complete' from unnest('{users,listings,counts,edits}'::text[]) g;
+       begin; set local musterd.writing = 'on'; set local musterd.run = '1';
+       insert into mirror.teams (team_id, name, list_size) values (41, 'Own', 300);
+       insert into mirror.roles (team_id, role_id, name, members) values (41, 3, 'Own', 1), (41, 4, 'Own two', 1);
+       insert into mirror.users (team_id, id, name, first_name, last_name, email, role_id, role, resolved)
+         select 41, n, 'Own ' || n, 'Own', n::text, 'own' || n || '@example.com', 3, 'Own', true from generate_series(1, 3) n;
+       insert into sync.user_base (team_id, id, name, first_name, last_name, email, role_id) select team_id, id, name, first_name, last_name, email, role_id from mirror.users;
+       insert into mirror.inboxes (team_id, id, name, members) values (41, 7, 'Own', '[1, 2]');
+       insert into mirror.tags (team_id, id, tag) values (41, 5, 'Own');
+       insert into mirror.contact_fields (team_id, id, title) values (41, 5, 'Own');
+       insert into mirror.surveys (team_id, id, name) values (41, 5, 'Own');
+       insert into mirror.contact_counts (team_id, segment, count, counted_at) values (41, 'all', 5, now() - interval '1 day'), (41, 'all', 6, now());
+       commit;
+       begin; set local musterd.writing = 'on'; set local musterd.run = '1';
+       update mirror.tags set color = 'red'; update mirror.roles set name = name || ' new';
+       update mirror.users set role_id = 4 where id = 2; update mirror.users set gone_at = now() where id = 3;
+       insert into mirror.tags (team_id, id, tag) values (41, 6, 'Own later');
+       insert into sync.absences (team_id, resource, id, missing_since, batch, detail, scope, withheld_at) values (41, 'tags', 5, now(), 'aa', 'few', 's', now());
+       commit;
+       begin; set local musterd.writing = 'on'; update mirror.tags set tag = 'Own, renamed' where id = 6; commit;
+       insert into sync.absences (team_id, resource, id, missing_since, verdict, decided_at) values (41, 'users', 1, now(), 'approved', now());
+       insert into sync.changes (team_id, user_id, kind, decision_id, decided_by) values (41, 1, 'approve', 6, 'own');
+       update mirror.users set email = 'edited@example.com', phone = '15550100' where id = 1;
+       insert into mirror.tags (team_id, local_id, tag) values (41, '11111111-1111-4111-8111-111111111111', 'Asked');
+       insert into mirror.scheduled_messages (team_id, local_id, inbox_id, user_id, text, phone_number, execute_at)
+         values (41, '22222222-2222-4222-8222-222222222222', 7, 1, 'Own', '15550100', date_trunc('hour', now()) + interval '1 day');
+       insert into sync.held_fields (team_id, user_id, local_id, field, reason, edit_id, batch)
+         select team_id, user_id, local_id, field, 'review', edit_id, 'bb' from sync.edits where ended_at is null and field in ('email', 'message');
+       insert into sync.changes (team_id, user_id, local_id, run_id, kind, decision_id, base, old, new, edits, decided_by)
+         select e.team_id, e.user_id, e.local_id, 1, k, case k when 'approve' then 5 end, '{}', '{}', jsonb_build_object(e.field, e.new_value),
+           jsonb_build_object(e.field, e.edit_id), 'own'
+         from sync.edits e, unnest('{approve,push}'::text[]) k where e.ended_at is null`,
+    );
+  });
+  afterAll(() => own.close());
+
+  it.each([1_000_000, -1_000_000])('have nothing of that one, whose numbers are others by %i', async (by) => {
+    const undone = new Error('undone');
+    const work = own.db.transaction(async (tx) => {
+      const ask = async (text: string) =>
+        (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(tx)).rows;
+      const views = (
+        await ask(`select format('report.%I', c.relname) as view from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'team_id'
+          where c.relnamespace = 'report'::regnamespace order by 1`)
+      ).map((row) => String(row['view']));
+      const read = async () => {
+        const shown: Record<string, readonly unknown[]> = {};
+        // What depends on the clock of the moment is not compared.
+        for (const view of [
+          ...views,
+          'report.roster_as_of(now())',
+          'sync.requests',
+          'sync.role_names',
+          'mirror.inbox_members',
+        ])
+          shown[view] = await ask(
+            `select to_jsonb(v) - '{age,age_seconds,late_by,overdue_for}'::text[] as row from ${view} v where team_id = 41 order by to_jsonb(v)::text`,
+          );
+        return shown;
+      };
+      const before = await read();
+      expect(Object.keys(before).filter((view) => before[view]?.length === 0)).toEqual([]);
+      await ask(`set local session_replication_role = replica`);
+      const tables =
+        await ask(`select c.oid::regclass::text as name, string_agg(quote_ident(a.attname), ', ') as columns
+        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+        where c.relnamespace::regnamespace::text in ('mirror', 'sync') and c.relkind = 'r' and c.relname <> 'team_roles'
+          and exists (select from pg_attribute t where t.attrelid = c.oid and t.attname in ('team_id', 'team')) group by c.oid`);
+      for (const { name, columns } of tables)
+        await ask(`
+          insert into ${String(name)} (${String(columns)}) overriding system value
+          select ${String(columns)} from (
+            select (jsonb_populate_record(null::${String(name)}, t.row
+              || coalesce((select jsonb_object_agg(k, case k when 'team' then '"south"' when 'team_id' then '40' when 'edit_key' then to_jsonb(gen_random_uuid())
+                  when 'local_id' then t.row -> k else to_jsonb((t.row ->> k)::bigint + ${by}) end)
+                from unnest('{team,team_id,edit_key,run_id,change_id,edit_id,decision_id}'::text[]) k where t.row ->> k is not null), '{}')
+              || coalesce((select jsonb_build_object('edits', jsonb_object_agg(k.key, k.value::bigint + ${by}))
+                from jsonb_each_text(nullif(t.row -> 'edits', 'null')) k having count(*) > 0), '{}'))).*
+            from (select replace(to_jsonb(o)::text, 'Own', 'Other')::jsonb as row from ${String(name)} o) t
+          ) s`);
+      expect(await read()).toEqual(before);
+      throw undone;
+    });
+    await expect(work).rejects.toBe(undone);
   });
 });
