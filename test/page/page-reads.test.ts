@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readChanges } from '../../src/page/read/page-changes.ts';
-import { readCounts, stepFor } from '../../src/page/read/page-counts.ts';
+import { readCounts, readMonths, stepFor } from '../../src/page/read/page-counts.ts';
+import { readDailyCounts } from '../../src/page/read/page-glance.ts';
 import { type PeopleFilter, readPeople } from '../../src/page/read/page-people.ts';
 import { readPerson } from '../../src/page/read/page-person.ts';
 import type { PageReader } from '../../src/page/read/page-reader.ts';
@@ -290,6 +292,26 @@ describe('counts and tags', () => {
       ['harbour', 'all', 43n],
       [null, 'new', 44n],
     ]);
+  });
+
+  it('are by days and months of UTC, whatever zone the server is in', async () => {
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on';
+       insert into mirror.contact_counts (team_id, segment, counted_at, count)
+       select 45, 'all', now() - n * interval '24 hours', n from generate_series(0, 90) n; commit`,
+    );
+    const readIn = async (zone: string) =>
+      await database.db.transaction(async (tx) => {
+        await sql`select set_config('timezone', ${zone}, true)`.execute(tx);
+        const { rows } = await readDailyCounts([45n], 90).execute(tx);
+        return [rows, await readMonths({ ...readerOf(41n), db: tx }, [41n], 'tags')];
+      });
+    const inUtc = await readIn('UTC');
+    expect(inUtc[0]).toHaveLength(91);
+    // At any time it is another day in one of the first two.
+    for (const zone of ['Etc/GMT+12', 'Etc/GMT-14', 'America/Los_Angeles'])
+      expect(await readIn(zone)).toEqual(inUtc);
   });
 
   it('of a team without any are none', async () => {

@@ -115,8 +115,9 @@ export const readDailyCounts = (teamIds: readonly Id[], days: number) => sql<Gla
   cross join lateral (
     select ${mainSegment} as segment
   ) s
-  cross join lateral generate_series(current_date - ${days}::int, current_date, interval '1 day') g (at)
-  cross join lateral (select (g.at)::date as day) d
+  cross join lateral (
+    select (now() at time zone 'UTC')::date - n as day from generate_series(0, ${days}::int) n
+  ) d
   cross join lateral (
     select count from mirror.contact_counts c
     where c.team_id = t.id and c.segment = s.segment
