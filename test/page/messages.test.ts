@@ -22,12 +22,18 @@ const owned = async (text: string) =>
   await runSqlText(database.db, `begin; set local musterd.writing = 'on'; ${text}; commit`);
 
 /** @param user the name that the token belongs to; `null`: it serves everybody */
-async function visit({ user = 'kim' as string | null, details = true } = {}) {
+async function visit({ user = 'kim' as string | null, details = true, fourEyes = false } = {}) {
   await server?.close();
   const status = { token, details, decide: true, ...(user === null ? {} : { user }) };
   const page = createPage({
     db: database.db,
-    configs: () => [configSchema.parse({ status, write: { schedule: true, timezone: 'Europe/Zurich' } })],
+    configs: () => [
+      configSchema.parse({
+        status,
+        push: { fourEyes },
+        write: { schedule: true, timezone: 'Europe/Zurich' },
+      }),
+    ],
     version: '0',
     decide: { mirror: { db: database.db } as Setup['mirror'], log },
   });
@@ -72,7 +78,8 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await owned(`delete from mirror.scheduled_messages; delete from mirror.inboxes; delete from sync.held_fields; delete from sync.edits;
-    delete from sync.changes where local_id is not null; delete from mirror.tags where id is null; delete from mirror.conversation_reads`);
+    delete from sync.changes where local_id is not null; delete from mirror.tags where id is null; delete from mirror.conversation_reads;
+    update sync.teams set four_eyes = false`);
   await fillMessages(database.db);
   await visit();
 });
@@ -229,6 +236,25 @@ describe('a decision about a message', () => {
     const done = await kim.press(question, question.buttons[0]?.words ?? '');
     expect([done.status, done.text]).toEqual([409, expect.stringContaining('wrote what is to be approved')]);
     expect(await stateOf(3)).toBe('held ');
+  });
+
+  describe('that may go unattended', () => {
+    beforeEach(() => rowsOf(`update sync.teams set writes = writes || '{"schedule": "unattended"}'`));
+
+    it('is for whoever wrote it as well, unless four eyes are on', async () => {
+      expect(await formOf(3, 'Approve')).toBeDefined();
+      await visit({ fourEyes: true });
+      expect(await formOf(2, 'Approve')).toBeDefined();
+      expect(await formOf(3, 'Approve')).toBeUndefined();
+    });
+
+    it('is for nobody who just types a name where a command has asked for four eyes', async () => {
+      await visit({ user: null });
+      await rowsOf('update sync.teams set four_eyes = true');
+      const { done } = await decide(2, 'Approve');
+      expect([done.status, done.text]).toEqual([409, expect.stringContaining('four eyes')]);
+      expect(await stateOf(2)).toBe('held ');
+    });
   });
 
   it('asks for the number of a message that is there, and has it from then on', async () => {

@@ -21,6 +21,7 @@ import {
   decidingOn,
   type FormHandler,
   type PostedForm,
+  requireKnownName,
 } from './deciding.ts';
 import { deciding, decisionPatterns } from './page-decisions.ts';
 import { holding, holdPattern } from './page-holds.ts';
@@ -151,6 +152,7 @@ async function answerDecision(
   );
   if (typeof prepared !== 'function') return prepared;
   try {
+    await requireKnownName(by, team, question);
     return { status: 303, type: htmlType, body: '', headers: { location: await prepared() } };
   } catch (error) {
     if (!(error instanceof MusterdError)) throw error;

@@ -2,6 +2,7 @@
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { readKept } from '../../mirror/team/pinned-teams.ts';
 import type { PageFrame } from '../read/page-reader.ts';
 import { isCopy } from '../render/banner.ts';
 import { mayDecide, refusedPage, whyBarred } from '../render/decide.ts';
@@ -88,6 +89,19 @@ export function decidingOn(
       hint: 'With status.user the page knows who decides.',
     });
   return config;
+}
+
+/**
+ * Four eyes may have been required elsewhere, because a command can do so, too.
+ * @throws MusterdError `usage` if the name was just typed
+ */
+export async function requireKnownName(
+  { mirror }: DecideOptions,
+  team: string,
+  { isKnown }: Pick<PageQuestion, 'isKnown'>,
+): Promise<void> {
+  if (!isKnown && (await readKept(mirror.db.kysely, team))?.fourEyes === true)
+    throw new MusterdError('usage', whyBarred);
 }
 
 /** The address of the receipt of a decision. @throws MusterdError `usage` if nothing was decided */

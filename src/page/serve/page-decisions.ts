@@ -3,8 +3,7 @@ import { MusterdError } from '../../errors.ts';
 import type { PageFrame } from '../read/page-reader.ts';
 import { type PageField, readHeldRows } from '../read/page-waiting.ts';
 import { type PageWaiting, readWaitingView } from '../read/page-waiting-view.ts';
-import { readKept } from '../../mirror/team/pinned-teams.ts';
-import { shownKey, type Verb, whyBarred } from '../render/decide.ts';
+import { shownKey, type Verb } from '../render/decide.ts';
 import { href } from '../render/links.ts';
 import { confirmation } from '../render/question.ts';
 import { undoQuestion } from '../render/undo-question.ts';
@@ -36,13 +35,6 @@ import { askUndo, type PlannedUndo } from './undo-on-page.ts';
 
 /** The paths that they are posted to. */
 export const decisionPatterns = ['/waiting', '/waiting/:batch'] as const;
-
-/** Four eyes may have been required elsewhere, because a command can do so, too. */
-async function requireKnownName(options: DecideOptions, { question, config }: PostedForm): Promise<void> {
-  if (question.isKnown) return;
-  if ((await readKept(options.mirror.db.kysely, config.team))?.fourEyes === true)
-    throw new MusterdError('usage', whyBarred);
-}
 
 /** The list that the form came from, as it is now. */
 async function listAgain(
@@ -186,12 +178,10 @@ function carryOut(
       return { id, field, take: readTyped(form, verb, field), seen, why, actor };
     });
     return async () => {
-      await requireKnownName(options, posted);
       return doneAt((await resolveAll(setup, leased, resolutions)).decision);
     };
   }
   return async () => {
-    await requireKnownName(options, posted);
     const edits = now.flatMap(({ editId }) => (editId === null ? [] : [editId]));
     const chosen = rows === null ? { edits: null, rows: all } : { edits, rows: null };
     const choice = { batch: batch ?? '', only: null, ...chosen, why, actor };
@@ -237,7 +227,6 @@ async function prepareUndo(
   if (seen.length === 0) throw new MusterdError('usage', 'The form cannot be read: it names no row');
   const { setup, leased } = setupOf(options, posted);
   return async () => {
-    await requireKnownName(options, posted);
     const leasedTeam = { ...leased, push: config.push, write: config.write };
     const confirmation = { actor: context.decide?.actor, why, seen };
     return doneAt(
