@@ -114,6 +114,15 @@ describe('the view of messages', () => {
     expect((await kim.ask('/messages?days=earlier')).text).toMatch(/1 its time has passed to 1.*Long ago/s);
   });
 
+  it('says of one without an answer when it was sent, whatever was decided about it since', async () => {
+    const askedAt = async () => /Asked at ([^,]+),/.exec((await kim.ask('/messages')).text)?.[1];
+    const before = await askedAt();
+    expect(before).toBeDefined();
+    await owned(`insert into sync.changes (team_id, local_id, kind, new, opened_at)
+      values (41, '${keyOf(1)}', 'resolve', '{"message": {}}', '2100-01-01')`);
+    expect(await askedAt()).toBe(before);
+  });
+
   it('shows a hostile text as text, and cuts none that is to be approved', async () => {
     const html = await htmlOf('/messages');
     expect(html).not.toMatch(/<img src=x|\u202e/);
@@ -208,6 +217,7 @@ describe('a decision about a message', () => {
     await decide(2, 'Reject');
     expect(await stateOf(2)).toBe('held rejected');
     expect((await kim.ask('/messages')).text).toContain('Rejected');
+    expect(await htmlOf('/messages')).not.toMatch(new RegExp(`<section[^>]* id="m-${keyOf(2)}`));
     const { done } = await decide(3, 'Withdraw');
     expect(await stateOf(3)).toBe('cancelled ');
     expect((await kim.ask(done.location ?? '')).text).toMatch(/1 withdrawn by you at .* Nothing was sent/);
