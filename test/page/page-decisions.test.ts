@@ -263,6 +263,13 @@ describe('the form of a batch', () => {
     expect(await decisions()).toEqual([]);
   });
 
+  it('decides nothing with a row that somebody has asked to hold meanwhile', async () => {
+    const { form } = await openBatch();
+    await owned(`update sync.held_fields set until = '2100-01-01', asked_by = 'carol' where user_id = 12`);
+    const { status, text } = await dora.press(form, 'Approve');
+    expect([status, text]).toEqual([409, expect.stringContaining('1 of the 4 rows was edited')]);
+  });
+
   it('leaves alone what was decided about before', async () => {
     const { form } = await openBatch();
     await decide(form, 'Approve', (row) => row.includes('new11'));
@@ -325,6 +332,18 @@ describe('the form of one field', () => {
       expect(text).toContain(change.includes('later') ? 'later@example.com' : 'ada@example.com');
     }
     expect(await decisions()).toEqual([]);
+  });
+
+  it('tells of what was refused and goes again that it goes again, and not that it was refused', async () => {
+    await openField(`email = 'ada@example.com'`);
+    await owned(`insert into sync.changes (team_id, user_id, kind, new, edits, outcome, closed_at)
+      select team_id, user_id, 'push', '{"email": "ada@example.com"}', jsonb_build_object('email', edit_id), '{"email": "refused"}', now()
+      from sync.edits where user_id = 20 and ended_at is null`);
+    const { form } = formWith((await dora.ask('/waiting')).forms, 'Take the mirror’s');
+    const { done } = await decide(form, 'Take the mirror’s');
+    const { text } = await dora.ask(done.location ?? '');
+    expect(text).toContain('The mirror’s email address taken by you');
+    expect(text).not.toContain('refused');
   });
 
   it('decides nothing with the digest of something else, in the transaction that decides, too', async () => {
@@ -701,6 +720,9 @@ describe('a decision that is taken back', () => {
       expect(asked.text).toContain(
         'The next run looks at each as at any other edit: where edits wait for an approval, these do.',
       );
+      // What has counted for the team counts, though the settings of this process say nothing of it.
+      config = configOf();
+      expect((await questionOf(receipt, 'Undo the 4')).text).toContain('these do.');
       const done = await answer(asked, 'Undo 4');
       expect(
         await rowsOf(

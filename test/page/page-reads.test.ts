@@ -394,6 +394,16 @@ describe('one person', () => {
     expect((await read(id)).next).toBe(expected);
   });
 
+  it('has the side of its own changes, also where others changed at the same moment', async () => {
+    await runSqlText(
+      database.db,
+      `insert into sync.user_periods (team_id, user_id, valid_from, valid_to, present, name, first_name, last_name, resolved, side)
+       select 41, id, '2026-01-01', '2026-01-02', true, 'Kim', 'Kim', '', true, s from (values (7, 'service'), (8, 'mirror')) v (id, s)`,
+    );
+    const firstOf = async (id: string) => (await read(id)).periods.at(-1)?.side;
+    expect([await firstOf('7'), await firstOf('8')]).toEqual(['service', 'mirror']);
+  });
+
   it('has nothing of the user of another team with the same id', async () => {
     const before = await read('7');
     await runSqlText(
