@@ -1,7 +1,11 @@
 /** The page over HTTP: its keys, its headers, and forms that can only come from here. What it says stands in. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createPageEvents } from '../../src/page/serve/page-events.ts';
 import { type PageQuestion, pageRoutes, type PageSource } from '../../src/page/serve/page-routes.ts';
 import { createPageServer, type StatusServer } from '../../src/http/server.ts';
+import { eventually } from '../support/eventually.ts';
 
 const token = 'a token of the page for tests';
 const authorization = `Basic ${Buffer.from(`kim:${token}`).toString('base64')}`;
@@ -153,4 +157,40 @@ it('takes a form of its own, of the same path and person and not from elsewhere'
     ['kim', 'checked'],
     ['kim', 'checked'],
   ]);
+});
+
+describe('the events of the page', () => {
+  it('tell everybody who listens of each change, once, and go on after a failure', async () => {
+    const pulses = ['one', 'two', 'two', undefined, 'three', 'three'];
+    let looks = 0;
+    const events = createPageEvents(async () => {
+      const pulse = pulses[Math.min(looks, pulses.length - 1)];
+      looks += 1;
+      if (pulse === undefined) throw new Error('the database is away');
+      return pulse;
+    }, 1);
+    const listen = () => {
+      const told: string[] = [];
+      const end = () => {};
+      const write = (text: string) => {
+        const [, event] = /^event: (.*)/.exec(text) ?? [];
+        if (event !== undefined) told.push(event);
+      };
+      const response = Object.assign(new EventEmitter(), { write, end }) as unknown as ServerResponse;
+      expect(events.join(response)).toBe(true);
+      return { told, leave: () => response.emit('close') };
+    };
+    const both = [listen(), listen()];
+    await eventually('all pulses are read', () => looks >= pulses.length + 1);
+    for (const { told } of both)
+      expect(told.slice(0, 5)).toEqual(['alive', 'changed', 'alive', 'changed', 'alive']);
+    for (const { leave } of both) leave();
+    const before = looks;
+    pulses.push('four');
+    const late = listen();
+    await eventually('it is looked again', () => looks > before + 1);
+    // Whoever comes has just read the page: a change before that is none for them.
+    expect(late.told).not.toContain('changed');
+    events.close();
+  });
 });
