@@ -308,6 +308,7 @@ describe('what happens in the process', () => {
       metrics.onServiceEvent(team, { kind: 'throttled' });
       metrics.onRunEvent(team, { kind: 'read', resource: 'users', how: 'some' });
       metrics.onRun(team, { groups: ['users'], outcome: 'complete', counts: { pulled: 1 }, durationMs: 1 });
+      metrics.onTold(team, 'accepted');
     }
     await metrics.keepTeams(['quay']);
     const after = Object.keys(await scrape(metrics));
@@ -318,6 +319,7 @@ describe('what happens in the process', () => {
       'reads_total',
       'runs_total',
       'changes_total',
+      'notices_total',
       'run_duration_seconds_sum',
     ]) {
       expect(after.some((series) => series.startsWith(`${name}{team="quay"`))).toBe(true);

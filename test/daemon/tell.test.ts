@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
 import { createTeller, type Teller } from '../../src/daemon/tell.ts';
@@ -8,11 +9,12 @@ import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 
 it('one of several daemons sends what all of them have read at once', async () => {
-  const posted: (string | undefined)[] = [];
+  const posted: unknown[] = [];
   const server = createServer((request, response) => {
-    posted.push(request.url);
-    request.resume();
-    response.writeHead(204).end();
+    void json(request).then((body) => {
+      posted.push(body);
+      response.writeHead(204).end();
+    });
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -61,4 +63,6 @@ it('one of several daemons sends what all of them have read at once', async () =
   await eventually('it is sent', () => outcomes.length > 0);
   for (const teller of tellers) await teller.finish();
   expect([posted.length, outcomes]).toEqual([1, ['accepted']]);
+  // Nobody has asked for details, which have names and values.
+  expect(posted[0]).not.toHaveProperty('details');
 });

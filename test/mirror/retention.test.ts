@@ -414,6 +414,22 @@ describe('whose turn it is', () => {
     expect(lines).toEqual([{ team: 'main', ...none, changes: 1 }]);
     expect(await left(`count(*)::int from sync.changes`)).toEqual([1]);
   });
+
+  it('is left to another daemon by one that is stopped in the middle', async () => {
+    await query(`delete from sync.learned where topic = 'prune'`);
+    const turns = () => left(`value::text from sync.learned where topic = 'prune'`);
+    const configs = () => [{ team: 'main', retention: { runs: '90 days', changes: '7d' } }];
+    let closed: Promise<void> | undefined;
+    await database.db.transaction(async (tx) => {
+      await sql`lock table sync.changes, sync.runs`.execute(tx);
+      const log = { info: () => {}, warn: () => {} } as never;
+      const pruner = createPruner({ db: database.db, configs, log, everyMs: 1 });
+      await eventually('it has begun', async () => (await turns()).length > 0);
+      closed = pruner.close();
+    });
+    await closed;
+    expect(await turns()).toEqual(['{"done": false}']);
+  });
 });
 
 it('musterd prune removes by the settings, and only says so in a dry run', async () => {
