@@ -47,6 +47,9 @@ describe('what is blotted out', () => {
     const known = createKnownSecrets({
       DATABASE_URL: 'postgres://anna-of-harbour:pass%2Fword-of-all@db.example.net/muster_of_all?user=a@b',
       MUSTERD_SECRET_KEY: 'key-number-one',
+      MUSTERD_NEXT_SECRET_KEY: 'key-that-follows',
+      PGPASSWORD: 'of-the-environment',
+      MUSTERD__database__url: 'postgres:///muster?user=kim&password=behind-a-mark&sslmode=require',
       MUSTERD__service__nextSecretKey: 'key-number-two',
       MUSTERD__teams__a__hooks__token: 'hook-of-a-team',
       MUSTERD__ping__url: 'https://alarms.example.net/ping/0123-4567',
@@ -60,6 +63,7 @@ describe('what is blotted out', () => {
       'pass%2Fword-of-all pass/word-of-all key-number-one key-number-two hook-of-a-team',
       'https://alarms.example.net /ping/0123-4567',
       'signs-of-a-team signs-for-all /services/T0-of-B0',
+      'key-that-follows of-the-environment behind-a-mark sslmode=require',
       'postgres://anna-of-harbour db.example.net muster_of_all identification short',
     ].join('\n');
     expect(known.blot(text)).toBe(
@@ -67,6 +71,7 @@ describe('what is blotted out', () => {
         '[secret] [secret] [secret] [secret] [secret]',
         'https://alarms.example.net [secret]',
         '[secret] [secret] [secret]',
+        '[secret] [secret] [secret] sslmode=require',
         'postgres://anna-of-harbour db.example.net muster_of_all identification short',
       ].join('\n'),
     );

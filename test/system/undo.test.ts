@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { runMusterd } from './run-musterd.ts';
 import { createStages, type Stage } from './stage.ts';
@@ -69,6 +70,28 @@ describe('undoing a run', () => {
       changes: [],
       left: [{ reason: 'edited since' }, { reason: 'edited since' }, { reason: 'edited since' }],
     });
+  });
+
+  it('ends with 1 where somebody is editing one of the users, and takes back the others', async () => {
+    await open();
+    const [one, two] = [aUser(0), aUser(1)];
+    await stage.sql(
+      `update mirror.users set email = 'pushed' || id || '@example.com' where id in (${one.id}, ${two.id})`,
+    );
+    const { runId } = await stage.run();
+    const done = await stage.db.transaction(async (tx) => {
+      await sql`update mirror.users set phone = null where id = ${two.id}`.execute(tx);
+      return await undo(runId, '--apply');
+    });
+    expect(done).toMatchObject({
+      code: 1,
+      changes: [{ user_id: one.id }],
+      left: [{ user_id: two.id, reason: 'being edited' }],
+    });
+    expect([await mirrored(one.id), await mirrored(two.id)]).toEqual([
+      expect.arrayContaining([one.email]),
+      expect.arrayContaining([`pushed${two.id}@example.com`]),
+    ]);
   });
 
   it('takes back a pull: the service gets its old value again', async () => {
