@@ -883,6 +883,13 @@ describe('a hold on the page of a person', () => {
     expect([again.status, again.text]).toEqual([409, expect.stringContaining('Nobody asks to hold it')]);
   });
 
+  it('is begun by nobody who just types a name where a command has asked for four eyes', async () => {
+    await rowsOf('update sync.teams set four_eyes = true');
+    const { status, text } = await press({});
+    expect([status, text]).toEqual([409, expect.stringContaining('four eyes')]);
+    expect(await held()).toEqual([]);
+  });
+
   it('goes over what waits for somebody, and says what comes back', async () => {
     await openConflict();
     await press({ field: ['all'], until: ['at'], at: ['2099-03-31T09:00'] });
