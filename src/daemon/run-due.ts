@@ -10,6 +10,7 @@ import {
   type ScheduledGroup,
   scheduledGroups,
 } from '../model/run-group.ts';
+import { type ErrorCode, MusterdError } from '../errors.ts';
 import { staleAfterMs } from '../model/freshness.ts';
 import { longestGapMs } from './schedule.ts';
 import type { ScheduledTeam, Timetable } from './timetable.ts';
@@ -53,6 +54,21 @@ export type Run = (team: string, groups: readonly RunGroup[]) => Promise<RunEnd>
 
 /** It is `idle` if nothing was due, and `edits` if no group was due and edits were pushed. */
 export type WorkEnd = 'idle' | 'edits' | RunEnd;
+
+const interruptions: Readonly<Partial<Record<ErrorCode, RunEnd>>> = {
+  'lease-held': 'busy',
+  'lease-lost': 'busy',
+  stopped: 'stopped',
+};
+
+/**
+ * The end of a run that another process or the next turn continues, or `undefined` if it failed.
+ * @param begun whether it is on record; if it is not, the database was away, and nothing was done
+ */
+export function endOfInterrupted(error: unknown, begun: boolean): RunEnd | undefined {
+  const end = error instanceof MusterdError ? interruptions[error.code] : undefined;
+  return end ?? (begun ? undefined : 'busy');
+}
 
 const longestBackOffMs = 3_600_000;
 

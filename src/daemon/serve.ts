@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { createPruner } from './pruner.ts';
 import { createProcessQueue, type TeamQueue, type TeamWork } from './queue.ts';
-import type { LoopStore, LoopTeam, RunEnd } from './run-due.ts';
+import { endOfInterrupted, type LoopStore, type LoopTeam, type RunEnd } from './run-due.ts';
 import { createTeamMemories } from './team-memory.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -124,13 +124,6 @@ async function createQueue(
   return createSharedQueue({ connection, migrate: database.migrate, concurrency, work, onError });
 }
 
-/** Outcomes of runs that another process continues. */
-const ends: Readonly<Record<string, RunEnd>> = {
-  'lease-held': 'busy',
-  'lease-lost': 'busy',
-  stopped: 'stopped',
-};
-
 /** Makes the runs of the loop: a failure is logged, and the next run tries again. */
 function createRun(
   options: ServeOptions,
@@ -164,10 +157,8 @@ function createRun(
       const isWhole = outcome === 'complete' || outcome === 'refused';
       return isWhole && counts.postponed !== undefined ? 'postponed' : outcome;
     } catch (error) {
-      const knownEnd = error instanceof MusterdError ? ends[error.code] : undefined;
-      if (knownEnd !== undefined) return knownEnd;
-      // The database was away: nothing was done or recorded.
-      if (!begun) return 'busy';
+      const interrupted = endOfInterrupted(error, begun);
+      if (interrupted !== undefined) return interrupted;
       watch.onFailure?.(config, groups, error);
       // This ends the daemon only while a person watches the start, and only if no other team would suffer.
       if (first && isFinal(error)) end(error);

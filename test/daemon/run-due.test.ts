@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 import {
   backOffMs,
   editsWaitMs,
+  endOfInterrupted,
   type LoopStore,
   plannedOf,
   type RunEnd,
   workOn,
 } from '../../src/daemon/run-due.ts';
 import { createTimetable } from '../../src/daemon/timetable.ts';
+import { MusterdError } from '../../src/errors.ts';
 import { everyEdit, type NextTime } from '../../src/model/run-group.ts';
 
 describe('backOffMs', () => {
@@ -58,6 +60,19 @@ it('the groups of a team are stale after three times the longest time between tw
   ]);
   expect(Object.fromEntries(hours)).toEqual({ users: 3 * (63 + 5 / 60), listings: 3, counts: 0.75 });
   await timetable.close();
+});
+
+it.each([
+  [new MusterdError('lease-held', ''), true, 'busy'],
+  [new MusterdError('lease-lost', ''), true, 'busy'],
+  [new MusterdError('stopped', ''), true, 'stopped'],
+  [new MusterdError('stopped', ''), false, 'stopped'],
+  [new MusterdError('service', ''), true, undefined],
+  [new MusterdError('mirror', ''), true, undefined],
+  [new MusterdError('mirror', ''), false, 'busy'],
+  [new Error('unforeseen'), true, undefined],
+])('a run that %s ended (on record: %s) counts as %s', (error, begun, end) => {
+  expect(endOfInterrupted(error, begun)).toBe(end);
 });
 
 describe('the next time of a group', () => {
