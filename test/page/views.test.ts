@@ -7,7 +7,9 @@ import { html } from '../../src/page/render/html.ts';
 import { layout } from '../../src/page/render/layout.ts';
 import { people, peopleFilter, peopleCsv } from '../../src/page/render/people.ts';
 import { onePerson } from '../../src/page/render/person.ts';
+import type { PageWaiting } from '../../src/page/read/page-waiting-view.ts';
 import type { PageContext } from '../../src/page/render/view.ts';
+import { waitingCsv } from '../../src/page/render/waiting-list.ts';
 import { contextOf, now, textOf } from './page-context.ts';
 
 const evil = `<img src=x onerror=alert(1)>\u202e${'W'.repeat(4_096)}\u001b[31m"'`;
@@ -101,6 +103,27 @@ describe.each(views)('%s', (name, render) => {
         : changesCsv({ ...ledger, rows: [moved] }, context);
     expect(csv.rows.flat().map(String).join(' ')).not.toMatch(/berg|415550100/i);
   });
+});
+
+it('shows no value of a person in the file of what waits where details are off', () => {
+  const row = (field: string, value: unknown) => ({
+    ...{ teamId: 41n, userId: 7n, localId: null, name: 'Berg', field, reason: 'conflict', detail: '' },
+    ...{ base: null, mirror: value, service: value, since: now, batch: null, editId: 1n, requestId: null },
+    ...{ editedBy: null, editedAt: null, overtaken: null },
+  });
+  const rows = [
+    row('email', 'berg@example.com'),
+    row('name', { first: 'Berg', last: '' }),
+    row('role_id', 4),
+  ];
+  const read = { lists: [{ shown: rows }] } as unknown as PageWaiting;
+  const fileOf = (details: boolean) => {
+    const csv = waitingCsv(read, contextOf('/waiting', '', details));
+    return csv.rows.map((cells) => cells[csv.head.indexOf('mirror')]);
+  };
+  expect(fileOf(true)).toEqual(['berg@example.com', 'Berg', '4']);
+  expect(fileOf(false)).toEqual(['not shown', 'not shown', '4']);
+  expect(waitingCsv(read, contextOf('/waiting', '', false)).head).not.toContain('name');
 });
 
 describe('one person', () => {
