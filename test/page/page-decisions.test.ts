@@ -823,6 +823,7 @@ describe('a form that no browser of ours sends', () => {
 });
 
 describe('a hold on the page of a person', () => {
+  afterAll(() => visit('dora'));
   const person = '/people/default/20';
   const threeDays = new Date(Date.now() + 3 * 86_400_000);
   const until = `3d ${threeDays.toISOString()}`;
@@ -939,6 +940,7 @@ describe('a hold on the page of a person', () => {
     config = configOf({ fourEyes: true });
     expect((await dora.press(withField(form, 'field', 'phone'), 'Hold')).status).toBe(403);
     config = configOf({}, false);
+    await visit('dora');
     expect((await dora.ask(`${person}?hold=phone`)).forms).toEqual([]);
     expect(await held()).toEqual([]);
   });
@@ -956,6 +958,23 @@ describe('a daemon that serves the page', () => {
     expect((await dora.ask('/')).text).toContain('Process 812 on mirror-1 was asked to stop, and stopped.');
     config = own;
     await owned(`delete from sync.learned where topic = 'daemon'`);
+  });
+});
+
+describe('settings that are read again', () => {
+  afterAll(() => visit('dora'));
+
+  it('change neither what the page shows nor what it lets decide, which go with the key of its start', async () => {
+    config = configSchema.parse({ status: { token } });
+    await visit('dora');
+    config = configOf();
+    await rowsOf(`update mirror.users set email = 'new11@example.com' where id = 11`);
+    await hold([11], batch);
+    const { forms, text } = await dora.ask(`/waiting/${batch}`);
+    expect(forms).toEqual([]);
+    expect(text).not.toContain('new11@example.com');
+    await visit('dora');
+    expect((await dora.ask(`/waiting/${batch}`)).text).toContain('new11@example.com');
   });
 });
 

@@ -38,6 +38,11 @@ export interface PageOptions {
   readonly decide: Pick<DecideOptions, 'mirror' | 'log'> | null;
 }
 
+interface StartedPage extends PageOptions {
+  /** As at the start: what the page shows and lets decide goes with the key that it asks for, which it has from then. */
+  readonly status: Config['status'];
+}
+
 /** The handlers of the forms that are not about lists. */
 const handlers: ReadonlyMap<string, FormHandler> = new Map([
   [holdPattern, holding],
@@ -53,11 +58,10 @@ const asCsv = ({ head, rows }: Csv): string => {
 };
 
 function contextOf(
-  { configs, version, decide }: PageOptions,
+  { configs, version, decide, status }: StartedPage,
   question: PageQuestion,
   { seen, reader, ...frame }: PageFrame,
 ): PageContext {
-  const [{ status }] = configs() as readonly [Config, ...Config[]];
   const byTeam = new Map(configs().map((config) => [config.team, config]));
   const { path, params, query, isCsv, actor, isKnown, token } = question;
   const fourEyes = configs().filter(({ push }) => push.fourEyes);
@@ -100,9 +104,8 @@ function contextOf(
 }
 
 /** The person who may decide, and the teams in which somebody else has to approve what they edit. */
-function deciderOf({ configs, decide }: PageOptions, { actor }: PageQuestion): PageReader['decider'] {
-  const [first] = configs();
-  if (decide === null || actor === null || first?.status.decide !== true) return null;
+function deciderOf({ configs, decide, status }: StartedPage, { actor }: PageQuestion): PageReader['decider'] {
+  if (decide === null || actor === null || !status.decide) return null;
   const fourEyes = configs().filter(({ push }) => push.fourEyes);
   return { actor, fourEyes: new Set(fourEyes.map(({ team }) => team)) };
 }
@@ -115,7 +118,7 @@ interface PageExtras {
 
 /** Reads the page, decides in another transaction, and reads again if the decision was refused after all. */
 async function answerDecision(
-  options: PageOptions,
+  options: StartedPage,
   question: PageQuestion,
   { links, notFound }: PageExtras,
 ): Promise<PageAnswer> {
@@ -162,13 +165,14 @@ async function answerDecision(
   }
 }
 
-export function createPage(options: PageOptions): PageSource {
-  const { db, configs } = options;
-  const links = options.decide !== null ? ['freshness', 'metrics'] : [];
+export function createPage(given: PageOptions): PageSource {
+  const { db, configs } = given;
+  const links = given.decide !== null ? ['freshness', 'metrics'] : [];
   const byPath = new Map(pageViews.map((one) => [one.path, one]));
   const [first] = configs();
   if (first === undefined) throw new Error('there is no team');
-  const { token, user } = first.status;
+  const { token, user, details } = first.status;
+  const options = { ...given, status: first.status };
   const sorry = (status: number) => sorryPage(status).toString();
   const notFound: PageAnswer = { status: 404, type: htmlType, body: sorry(404) };
 
@@ -176,7 +180,6 @@ export function createPage(options: PageOptions): PageSource {
     const team = question.params['team'] ?? question.query.get('team');
     const answer = async (frame: PageFrame): Promise<PageAnswer> => {
       if (team !== null && frame.reader.teams.length === 0) return notFound;
-      const { details } = (configs()[0] ?? first).status;
       const read = await view.read(frame.reader, { ...question, details });
       if (read === null || (question.isCsv && view.csv === undefined)) return notFound;
       const context = contextOf(options, question, frame);
