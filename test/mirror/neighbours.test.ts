@@ -664,16 +664,18 @@ describe('the views of a team beside one that has everything alike, also the ids
        commit;
        begin; set local musterd.writing = 'on'; update mirror.tags set tag = 'Own, renamed' where id = 6; commit;
        insert into sync.absences (team_id, resource, id, missing_since, verdict, decided_at) values (41, 'users', 1, now(), 'approved', now());
-       insert into sync.changes (team_id, user_id, kind, decision_id, decided_by) values (41, 1, 'approve', 6, 'own');
+       insert into sync.changes (team_id, user_id, kind, decision_id, decided_by) values (41, 1, 'approve', 6, 'Own');
+       begin; set local musterd.actor = 'Own editor';
        update mirror.users set email = 'edited@example.com', phone = '15550100' where id = 1;
        insert into mirror.tags (team_id, local_id, tag) values (41, '11111111-1111-4111-8111-111111111111', 'Asked');
        insert into mirror.scheduled_messages (team_id, local_id, inbox_id, user_id, text, phone_number, execute_at)
          values (41, '22222222-2222-4222-8222-222222222222', 7, 1, 'Own', '15550100', date_trunc('hour', now()) + interval '1 day');
+       commit;
        insert into sync.held_fields (team_id, user_id, local_id, field, reason, edit_id, batch)
          select team_id, user_id, local_id, field, 'review', edit_id, 'bb' from sync.edits where ended_at is null and field in ('email', 'message');
        insert into sync.changes (team_id, user_id, local_id, run_id, kind, decision_id, base, old, new, edits, decided_by)
          select e.team_id, e.user_id, e.local_id, 1, k, case k when 'approve' then 5 end, '{}', '{}', jsonb_build_object(e.field, e.new_value),
-           jsonb_build_object(e.field, e.edit_id), 'own'
+           jsonb_build_object(e.field, e.edit_id), 'Own'
          from sync.edits e, unnest('{approve,push}'::text[]) k where e.ended_at is null`,
     );
   });
