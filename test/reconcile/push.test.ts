@@ -4,6 +4,7 @@ import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
 import type { Id } from '../../src/model/id.ts';
 import { splitName } from '../../src/model/name.ts';
 import type { SendBlock } from '../../src/model/place.ts';
+import type { TeamMember } from '../../src/model/team-member.ts';
 import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
 import { type Hold, isPush, pushOf } from '../../src/model/user-plan.ts';
 import { readLessons } from '../../src/reconcile/push/batches.ts';
@@ -52,7 +53,9 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
     readAgoMs,
     approved = new Map(),
     sendBlock,
+    members = [],
   }: {
+    readonly members?: readonly TeamMember[];
     readonly readAgoMs?: number;
     readonly approved?: ReadonlyMap<Id, readonly Field[]>;
     /** Why nothing may be sent. */
@@ -65,7 +68,7 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
       return clock.now;
     };
     const places = {
-      ...createPushContext({ service, mirror, notes, monotonicMs, sendBlock }, { members: [] }),
+      ...createPushContext({ service, mirror, notes, monotonicMs, sendBlock }, { members }),
       users: new Map(service.held),
       approved,
     };
@@ -1539,6 +1542,23 @@ describe('a push that nobody answered', () => {
     expect(notes.reasons).toEqual([
       'the service does not show what was pushed to user 1: it is not known whether it had an effect',
     ]);
+  });
+
+  it.each([
+    ['email', { email: 'third@example.com', phone: null }],
+    ['phone', { email: null, phone: '15550133' }],
+  ])('is found by the %s that the team lists, once both addresses are others', async (_, listed) => {
+    const { service, mirror, run, show } = lostStage(false, { name: robin.name });
+    await run();
+    service.held.set(1n, {
+      ...makeUser(1n, { email: 'third@example.com', phone: '15550133' }),
+      name: 'Robin Doe',
+    });
+    service.unfiltered = 'none';
+    mirror.age(600_000);
+    await run({ members: [{ id: 1n, name: null, role: null, ...listed }] });
+    expect(mirror.results.at(-1)?.outcomes).toEqual({ name: 'confirmed' });
+    expect(show(1n).base?.name).toEqual(robin.name);
   });
 
   it('is confirmed by field: what is seen closes, the rest stays open', async () => {

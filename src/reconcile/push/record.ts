@@ -94,12 +94,23 @@ export interface PushSettings {
 
 /**
  * The old and the new addresses, because after a push of a new email a lookup by the old one finds nothing. If the
- * mirror won a conflict, the address on the service may be a third one.
+ * mirror won a conflict, or somebody has changed it on the service since, the address there may be a third one.
  */
-function addressesOf(intents: readonly Intent[]) {
+function addressesOf(intents: readonly Intent[], members: PushContext['members']) {
+  const listed = ({ userId }: Intent) => members.get(userId);
   return {
-    emails: intents.flatMap(({ base, before, sent }) => [base.email, before.email, sent.email ?? null]),
-    phones: intents.flatMap(({ base, before, sent }) => [base.phone, before.phone, sent.phone ?? null]),
+    emails: intents.flatMap((intent) => [
+      intent.base.email,
+      intent.before.email,
+      intent.sent.email ?? null,
+      listed(intent)?.email ?? null,
+    ]),
+    phones: intents.flatMap((intent) => [
+      intent.base.phone,
+      intent.before.phone,
+      intent.sent.phone ?? null,
+      listed(intent)?.phone ?? null,
+    ]),
   };
 }
 
@@ -108,7 +119,7 @@ export async function readBackIntents(
   intents: readonly Intent[],
 ): Promise<ReadonlyMap<Id, ServiceUser>> {
   const ids = intents.map(({ userId }) => userId);
-  return readBack(places.service, addressesOf(intents), ids);
+  return readBack(places.service, addressesOf(intents, places.members), ids);
 }
 
 /** Stops all pushes of this run, because a name that was not sent has changed. The next run puts the name back. */
