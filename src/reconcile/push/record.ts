@@ -97,19 +97,18 @@ export interface PushSettings {
  * mirror won a conflict, or somebody has changed it on the service since, the address there may be a third one.
  */
 function addressesOf(intents: readonly Intent[], members: PushContext['members']) {
-  const listed = ({ userId }: Intent) => members.get(userId);
   return {
-    emails: intents.flatMap((intent) => [
-      intent.base.email,
-      intent.before.email,
-      intent.sent.email ?? null,
-      listed(intent)?.email ?? null,
+    emails: intents.flatMap(({ userId, base, before, sent }) => [
+      base.email,
+      before.email,
+      sent.email ?? null,
+      members.get(userId)?.email ?? null,
     ]),
-    phones: intents.flatMap((intent) => [
-      intent.base.phone,
-      intent.before.phone,
-      intent.sent.phone ?? null,
-      listed(intent)?.phone ?? null,
+    phones: intents.flatMap(({ userId, base, before, sent }) => [
+      base.phone,
+      before.phone,
+      sent.phone ?? null,
+      members.get(userId)?.phone ?? null,
     ]),
   };
 }
