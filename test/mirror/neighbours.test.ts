@@ -655,8 +655,12 @@ describe('the views of a team beside one that has everything alike, also the ids
        insert into mirror.contact_fields (team_id, id, title) values (41, 5, 'Own');
        insert into mirror.surveys (team_id, id, name) values (41, 5, 'Own');
        insert into mirror.contact_counts (team_id, segment, count, counted_at) values (41, 'all', 5, now() - interval '1 day'), (41, 'all', 6, now());
-       commit;
-       begin; set local musterd.writing = 'on'; set local musterd.run = '1';
+       commit`,
+    );
+    // In one statement, all of it would be of one moment.
+    await runSqlText(
+      db,
+      `begin; set local musterd.writing = 'on'; set local musterd.run = '1';
        update mirror.tags set color = 'red'; update mirror.roles set name = name || ' new';
        update mirror.users set role_id = 4 where id = 2; update mirror.users set gone_at = now() where id = 3;
        insert into mirror.tags (team_id, id, tag) values (41, 6, 'Own later');
@@ -720,9 +724,12 @@ describe('the views of a team beside one that has everything alike, also the ids
             select (jsonb_populate_record(null::${String(name)}, t.row
               || coalesce((select jsonb_object_agg(k, case k when 'team' then '"south"' when 'team_id' then '40' when 'edit_key' then to_jsonb(gen_random_uuid())
                   when 'local_id' then t.row -> k else to_jsonb((t.row ->> k)::bigint + ${by}) end)
-                from unnest('{team,team_id,edit_key,run_id,change_id,edit_id,decision_id}'::text[]) k where t.row ->> k is not null), '{}')
+                from unnest('{team,team_id,edit_key,run_id,change_id,edit_id,decision_id,role_id}'::text[]) k where t.row ->> k is not null), '{}')
               || coalesce((select jsonb_build_object('edits', jsonb_object_agg(k.key, k.value::bigint + ${by}))
-                from jsonb_each_text(nullif(t.row -> 'edits', 'null')) k having count(*) > 0), '{}'))).*
+                from jsonb_each_text(nullif(t.row -> 'edits', 'null')) k having count(*) > 0), '{}')
+              -- Of two periods, the later one counts.
+              || coalesce((select jsonb_object_agg(k, (t.row ->> k)::timestamptz + interval '1 microsecond')
+                from unnest('{valid_from,valid_to}'::text[]) k where t.row ? k), '{}'))).*
             from (select replace(to_jsonb(o)::text, 'Own', 'Other')::jsonb as row from ${String(name)} o) t
           ) s`);
       expect(await read()).toEqual(before);
