@@ -263,6 +263,8 @@ export async function createCommands(
   }
 
   const letPass = (key: string, by: string) => {
+    // What is held on request is not decided about.
+    if (asked.some((one) => one.key === key && world.now() < one.untilMs)) return;
     const last = people.edits.get(key)?.at(-1);
     if (last !== undefined) people.approve(key, { value: last.value, by });
   };

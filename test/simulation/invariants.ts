@@ -89,6 +89,8 @@ export function createInvariants(
   let open = new Map<number, Open>();
   /** When each process last read each user: of when the answer tells, and when it was handed over. */
   const reads = new Map<Process, Map<number, { readonly asOfMs: number; readonly atMs: number }>>();
+  /** Of whom a resync was shown an old state, which it takes for the present one. */
+  const misled = new Set<number>();
   const arrivals: number[] = [];
   const note = (invariant: string) => checked.set(invariant, (checked.get(invariant) ?? 0) + 1);
   function require(invariant: string, holds: boolean, what: () => string) {
@@ -102,6 +104,7 @@ export function createInvariants(
 
   service.onShown = (sent, ids, asOfMs) => {
     if (sent.by === undefined) return;
+    if (commands.silent.has(sent.by) && asOfMs < sent.leftMs) for (const id of ids) misled.add(id);
     const own = reads.get(sent.by) ?? new Map<number, { asOfMs: number; atMs: number }>();
     for (const id of ids) own.set(id, { asOfMs, atMs: world.now() });
     reads.set(sent.by, own);
@@ -278,7 +281,10 @@ export function createInvariants(
     require('what is held on request is not sent', hold === undefined, () =>
       `${key}: ${value} is sent ${(world.now() - (hold?.fromMs ?? 0)) / 1_000} s after somebody asked to hold it`);
     const back = people.takenBack.get(key);
-    require('an approval that was taken back lets nothing pass', back !== value, () => `${key}: ${value}`);
+    const there = service.team.users.get(user);
+    const hasMoved = there !== undefined && onService(there, column) !== back?.over;
+    require('an approval that was taken back lets nothing pass', back?.value !== value || hasMoved, () =>
+      `${key}: ${value}`);
   }
   /** By request and user: the intent that it carries out. */
   const carries = new Map<string, string>();
@@ -362,7 +368,8 @@ export function createInvariants(
       // An update without a name clears it there, which is nobody's change either.
       const isCleared = column === 'name' && plan.variants['email-update'] === 'clears-name';
       // A row that is made again takes what an update of ours has set there meanwhile.
-      if (column === undefined || isCleared || people.lostRows.has(Number(id))) continue;
+      if (column === undefined || isCleared || people.lostRows.has(Number(id)) || misled.has(Number(id)))
+        continue;
       const [was, is] = [base, now].map((value) => textOf(column, JSON.parse(value ?? 'null')));
       if (is === undefined || was === is) continue;
       const versions = service.history.get(Number(id)) ?? [];

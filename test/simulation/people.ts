@@ -41,8 +41,11 @@ export interface People {
   readonly approvals: ReadonlyMap<string, Approval>;
   /** When a person decided anything about this field. */
   readonly decidedMs: Map<string, number>;
-  /** What was let pass, until that was taken back: the value is not sent any more. */
-  readonly takenBack: ReadonlyMap<string, string>;
+  /**
+   * What was let pass, until that was taken back: the value is not sent any more, unless the service has moved from what it
+   * showed then, which ends most holds.
+   */
+  readonly takenBack: ReadonlyMap<string, { readonly value: string; readonly over: string }>;
   /** Users whose row was deleted past the triggers. */
   readonly lostRows: ReadonlySet<number>;
   /** Users of whom somebody confirmed that they have left. */
@@ -102,7 +105,7 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
   const edits = new Map<string, Edit[]>();
   const approvals = new Map<string, Approval>();
   const decidedMs = new Map<string, number>();
-  const takenBack = new Map<string, string>();
+  const takenBack = new Map<string, { readonly value: string; readonly over: string }>();
   const lostRows = new Set<number>();
   const letGo = new Set<number>();
   const own = `team_id = ${service.team.id}`;
@@ -323,7 +326,11 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
     const approval = approvals.get(key);
     if (approval === undefined) return;
     approvals.delete(key);
-    takenBack.set(key, approval.value);
+    const [user, column = ''] = key.split(' ');
+    const [[over = null] = []] = postgres.ask(
+      `select service_value #>> '{}' from sync.held_fields where ${own} and user_id = ${user} and field = '${column}'`,
+    );
+    takenBack.set(key, { value: approval.value, over: canonicalOf(column, over) });
     world.trace(`what ${approval.by} approved of ${key} is taken back`);
   }
 
