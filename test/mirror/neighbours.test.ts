@@ -524,50 +524,6 @@ describe('requests of two teams that have everything alike, also the ids', () =>
     ]);
   });
 
-  it('what the other one has, sends or knows of the service counts for none of this one', async () => {
-    await world.force(`
-      insert into sync.learned (team, topic, value) values ('south', 'schedule', '{"grid_minutes": 60, "margin_minutes": 6000}');
-      insert into mirror.scheduled_messages (team_id, local_id, inbox_id, id, state, execute_at) values (40, '${other}', 7, 900, 'scheduled', now());
-      insert into mirror.scheduled_messages (team_id, local_id, inbox_id, execute_at) values (40, '${key}', 7, now());
-      insert into sync.edits (xid, team_id, local_id, field, edited_at, authors) values (pg_current_xact_id(), 40, '${key}', 'message', now(), '{ben}');
-      insert into sync.held_fields (team_id, local_id, field, reason, decision, edit_id)
-      select team_id, local_id, field, 'review', 'approved', edit_id from sync.edits;
-      insert into sync.changes (team_id, local_id, kind, state, new, edits) values (40, '${key}', 'push', 'open', '{"message": {}}', '{"message": 1}')`);
-    const states = () => world.query('select id, state from mirror.scheduled_messages where team_id = 41');
-    const ended = () =>
-      world.query('select ended_how from sync.edits where team_id = 41 order by edit_id desc limit 1');
-
-    await world.as('anna', insertTag);
-    await world.as('anna', 'delete from mirror.tags where team_id = 41');
-    expect(await ended()).toEqual([{ ended_how: 'withdrawn' }]);
-
-    await world.as('anna', insert().replace("interval '1 day'", "interval '1 day 15 minutes'"));
-    await world.as('anna', cancel);
-    expect(await states()).toEqual([{ id: null, state: 'cancelled' }]);
-    expect(await ended()).toEqual([{ ended_how: 'withdrawn' }]);
-
-    await world.force('delete from mirror.scheduled_messages where team_id = 41');
-    await world.as('anna', insert());
-    expect(await only()).toMatchObject({ open: null, hold: null });
-    const request = await sent();
-    expect(
-      await world.query(`select approved from sync.changes where team_id = 41 and kind = 'push'`),
-    ).toEqual([{ approved: false }]);
-    await answered(request, unknown);
-    await world.as('ben', `select sync.resolve_message(41, '${key}', 900, null)`);
-    expect(await states()).toEqual([{ id: 900n, state: 'scheduled' }]);
-    expect(await world.requests.readDue(9)).toEqual([{ localId: key, id: 900n }]);
-
-    await world.requests.applyShown(key, { shown: { text: 'Theirs' }, raw: {} });
-    expect(await world.query('select text from mirror.scheduled_messages where team_id = 41')).toEqual([
-      { text: 'Theirs' },
-    ]);
-    await world.as('anna', edit);
-    await hold();
-    const decided = await world.as('ben', `select outcome from sync.approve('${batch}', team => 41)`);
-    expect(decided).toEqual([{ outcome: 'approved' }]);
-  });
-
   it('what is read of one has nothing of the other', async () => {
     await replaced();
     await world.as('anna', `${insert('list_id = 3', other)}; ${insertTag}; ${insertRead}`);

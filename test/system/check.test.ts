@@ -189,7 +189,7 @@ describe('musterd check', () => {
         });
         const { code, report } = await probe();
         expect(code).toBe(1);
-        const { id } = stage.emulator.team.schedules()[0] as unknown as { readonly id: number };
+        const id = stage.emulator.team.schedules()[0]?.id;
         const { verdict, detail } = verdictOf(report, 'schedule probe') ?? {};
         expect(verdict).toBe('fail');
         expect(detail).toMatch(new RegExp(`^NOT CANCELLED.*message ${id}, due \\d{4}-`));
