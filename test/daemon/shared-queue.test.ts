@@ -85,6 +85,7 @@ describe('the queue that daemons share', () => {
     expect(await queue.offer('a')).toBe(true);
     await eventually('it is worked on', () => worked.length === 1);
     expect(await Promise.all([queue.offer('a'), queue.offer('b')])).toEqual([false, true]);
+    await eventually('the other one is worked on beside it', () => worked.length === 2);
     under.resolve();
     await eventually('it is taken again', () => queue.offer('a'));
     await eventually('all are worked on', () => worked.length === 3);
