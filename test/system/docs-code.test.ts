@@ -106,7 +106,7 @@ const kinds: readonly (readonly [RegExp, (code: string) => boolean])[] = [
   [/^musterd[._]\w+$/, (code) => around.includes(code)],
   [/^TEST_\w+$/, (code) => around.includes(code)],
   [/^--/, (code) => flags.has(code.split(' ')[0])],
-  [/(^| )np[mx] /, isShellLine],
+  [/(^| )np[mx] |^\.ci\//, isShellLine],
   [/^[\w./-]+(\.(ts|sql|md|json|ya?ml|txt|svg|service)|\/)$|^\.?\w+\/[\w./-]+$/, isFile],
   [
     /^(select|update) /,

@@ -7,8 +7,16 @@ import { readNotes } from '../../release.ts';
 import { ROOT } from '../support/checkout.ts';
 
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-  readonly scripts: object;
+  readonly scripts: Readonly<Record<string, string>>;
 };
+
+interface Job {
+  readonly permissions: Readonly<Record<string, string>>;
+  readonly environment: string;
+  readonly steps: readonly { readonly uses?: string; readonly run?: string }[];
+}
+
+const pinned = /@[0-9a-f]{40}$/;
 
 describe('the notes of a release', () => {
   const changelog =
@@ -29,11 +37,6 @@ describe('the notes of a release', () => {
 });
 
 describe('.github/workflows/release.yml', () => {
-  interface Job {
-    readonly permissions: Readonly<Record<string, string>>;
-    readonly environment: string;
-    readonly steps: readonly { readonly uses?: string; readonly run?: string }[];
-  }
   const text = readFileSync(join(ROOT, '.github', 'workflows', 'release.yml'), 'utf8');
   const { jobs, permissions } = parse(text) as {
     readonly jobs: Record<string, Job>;
@@ -51,8 +54,7 @@ describe('.github/workflows/release.yml', () => {
   });
 
   it('runs actions of one commit, scripts that are there, and nothing that somebody else wrote', () => {
-    for (const { uses } of steps.filter((step) => step.uses !== undefined))
-      expect(uses).toMatch(/@[0-9a-f]{40}$/);
+    for (const { uses } of steps.filter((step) => step.uses !== undefined)) expect(uses).toMatch(pinned);
     const named = commands.flatMap((command) => [...command.matchAll(/npm run (?:-s )?(\S+)/g)]);
     expect(
       named.map(([, script = '']) => script).filter((script) => !Object.hasOwn(scripts, script)),
@@ -61,5 +63,44 @@ describe('.github/workflows/release.yml', () => {
     // What stands in braces is put into the script before a shell reads it.
     expect(commands.filter((command) => command.includes('$'.concat('{{')))).toEqual([]);
     expect(text).not.toMatch(/NODE_AUTH_TOKEN|NPM_TOKEN/);
+  });
+});
+
+describe('.ci/proof', () => {
+  const played = [...readFileSync(join(ROOT, '.ci', 'proof'), 'utf8').matchAll(/\bplay (\w+)(.*)$/gm)];
+
+  it.each(played.map(([, script = '', rest = '']) => [script, rest]))(
+    'plays %s as it can be played: %s',
+    (script, rest) => {
+      const command = scripts[script] ?? '';
+      const program = /\S+\.ts$/.exec(command)?.[0];
+      const text = program === undefined ? '' : readFileSync(join(ROOT, program), 'utf8');
+      const options = [...rest.matchAll(/--(\w+)/g)].map(([, option]) => `${option}: { type: 'string'`);
+      expect(command).not.toBe('');
+      expect(options.filter((option) => !text.includes(option))).toEqual([]);
+    },
+  );
+
+  it('is played each week, whoever reads the result', () => {
+    expect(played.map(([, script]) => script)).toEqual([
+      'simulate',
+      'step',
+      'hostile',
+      'crash',
+      'mutate',
+      'soak',
+    ]);
+    const { on, permissions, jobs } = parse(
+      readFileSync(join(ROOT, '.github', 'workflows', 'proof.yml'), 'utf8'),
+    ) as {
+      readonly on: { readonly schedule: readonly { readonly cron: string }[] };
+      readonly permissions: object;
+      readonly jobs: { readonly proof: Job };
+    };
+    expect(on.schedule).toEqual([{ cron: expect.stringMatching(/^\d+ \d+ \* \* 6$/) as string }]);
+    expect(permissions).toEqual({ contents: 'read' });
+    expect(jobs.proof.steps.flatMap((step) => step.run ?? [])).toEqual(['.ci/proof "$GITHUB_RUN_NUMBER"']);
+    for (const { uses } of jobs.proof.steps.filter((step) => step.uses !== undefined))
+      expect(uses).toMatch(pinned);
   });
 });
