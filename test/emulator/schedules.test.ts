@@ -6,10 +6,10 @@ import { withEmulator } from './with-emulator.ts';
 
 const quarterHourMs = 15 * 60_000;
 
-/** The `quarters`-th quarter hour from now on. */
-function quarter(quarters: number, offMs = 0): string {
-  return new Date((Math.floor(Date.now() / quarterHourMs) + quarters) * quarterHourMs + offMs).toISOString();
-}
+/** The quarter hour in which these tests began: the next one may begin before they end. */
+const begunMs = Math.floor(Date.now() / quarterHourMs) * quarterHourMs;
+const quarter = (quarters: number, offMs = 0): string =>
+  new Date(begunMs + quarters * quarterHourMs + offMs).toISOString();
 
 function requestOf(emulator: Emulator, changed: object = {}): object {
   return {
@@ -169,7 +169,7 @@ describe('scheduled messages', () => {
 
   it('are due on the grid and by the margin of the deployment', () =>
     withEmulator({ variants: { 'schedule-grid': 60, 'schedule-margin': 24 * 60 } }, async (emulator) => {
-      const day = Math.ceil(Date.now() / (24 * 3_600_000) + 1) * 24 * 3_600_000;
+      const day = Math.ceil(Date.now() / (24 * 3_600_000) + 2) * 24 * 3_600_000;
       const due = async (ms: number) =>
         (await create(emulator, { execute_at: new Date(ms).toISOString() })).status;
       expect([await due(day), await due(day + 15 * 60_000)]).toEqual([200, 400]);
@@ -194,9 +194,9 @@ describe('scheduled messages', () => {
     ['missing', 'missing', 404, 404],
   ] as const)('cannot be changed once they are sent: %s, and %s', (change, read, changed, seen) =>
     withEmulator({ variants: { 'sent-change': change, 'sent-read': read } }, async (emulator) => {
-      const { id } = (await create(emulator, { execute_at: quarter(2) })).json as { id: number };
+      const { id } = (await create(emulator, { execute_at: quarter(3) })).json as { id: number };
       const request = requestOf(emulator, { execute_at: quarter(8) });
-      emulator.clock.advance(2 * quarterHourMs);
+      emulator.clock.advance(3 * quarterHourMs);
       expect((await later(emulator, `DELETE /v1/schedule/${id}`)).status).toBe(changed);
       expect((await later(emulator, `PUT /v1/schedule/${id}`, request)).status).toBe(changed);
       expect((await later(emulator, `GET /v1/schedule/${id}`)).status).toBe(seen);
@@ -241,12 +241,12 @@ describe('scheduled messages', () => {
     withEmulator({}, async (emulator) => {
       const tell = async (what: string) =>
         (await call(emulator, `GET /_emulator/teams/${emulator.team.id}/${what}`)).json;
-      await create(emulator, { local_id: 'a', execute_at: quarter(2) });
-      await create(emulator, { local_id: 'a', execute_at: quarter(2) });
+      await create(emulator, { local_id: 'a', execute_at: quarter(3) });
+      await create(emulator, { local_id: 'a', execute_at: quarter(3) });
       const read = { inbox_id: emulator.team.inboxes()[0]?.id, user_id: emulator.team.users()[0]?.id };
       await call(emulator, 'POST /v1/conversations/read', read);
       await call(emulator, 'POST /v1/tag', { tag: 'Told' });
-      emulator.clock.advance(2 * quarterHourMs);
+      emulator.clock.advance(3 * quarterHourMs);
       expect(await tell('schedules')).toMatchObject([
         { state: 'sent', creates: 2, request: { local_id: 'a' } },
       ]);

@@ -41,7 +41,7 @@ const read = (emulator: Emulator, target: string) =>
 const schedule = (emulator: Emulator) =>
   call(emulator, 'POST /v1/schedule', {
     inbox_id: emulator.team.inboxes()[0]?.id,
-    execute_at: new Date(Math.ceil(emulator.clock.now() / 900_000 + 1) * 900_000).toISOString(),
+    execute_at: new Date(Math.ceil(emulator.clock.now() / 900_000 + 2) * 900_000).toISOString(),
     content: { text: 'Hi' },
     targets: ['1', '2'],
     local_id: 'a',
