@@ -178,14 +178,14 @@ describe('a row that is as it was read', () => {
   it('leaves a base alone that has these values already, and writes one that has any other', async () => {
     await force("update sync.user_base set agreed_at = now() - interval '1 day'");
     const base = { ...anne, joined: 'Anne Berg' };
-    const days = () =>
+    const isOld = () =>
       query(
-        'select current_date - agreed_at::date as days from sync.user_base where team_id = 41 and id = 1',
+        "select agreed_at < now() - interval '12 hours' as old from sync.user_base where team_id = 41 and id = 1",
       );
     await apply(planOf({ write: writeOf({ base }) }));
-    expect(await days()).toEqual([{ days: 1 }]);
+    expect(await isOld()).toEqual([{ old: true }]);
     await apply(planOf({ write: writeOf({ expected: eva, base: { ...base, joined: 'Anne  Berg' } }) }));
-    expect(await days()).toEqual([{ days: 0 }]);
+    expect(await isOld()).toEqual([{ old: false }]);
   });
 });
 
