@@ -399,7 +399,8 @@ describe('what a message becomes', () => {
         'ben',
         'select outcome from sync.undecide((select max(decision_id) from sync.changes))',
       );
-      const waits = `select from pg_locks where not granted and locktype = 'transactionid'`;
+      const waits = `select from pg_locks l join pg_stat_activity a using (pid)
+        where not l.granted and l.locktype = 'transactionid' and a.datname = current_database()`;
       while ((await world.query(waits)).length === 0);
       return { undone };
     });

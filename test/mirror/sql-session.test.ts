@@ -130,7 +130,7 @@ describe('a session that reads', () => {
     await eventually('it sleeps', async () => {
       const { rows } = await ask(
         writing,
-        "select pid from pg_stat_activity where query = 'select pg_sleep(60)' and state = 'active'",
+        "select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'",
       );
       return rows.length > 0;
     });
