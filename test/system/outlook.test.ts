@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { lintMetrics } from '../support/lint-metrics.ts';
+import { freePort } from '../support/postgres-process.ts';
 import { hasPromtool, promtoolCheck } from '../support/promtool.ts';
 import { type Running, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
@@ -53,15 +54,6 @@ describe('what the daemon tells the outside', () => {
     return async (path: string, init: RequestInit = {}) =>
       await fetch(`http://127.0.0.1:${port}${path}`, init);
   };
-  const freePort = async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    const { port } = server.address() as AddressInfo;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  };
   const runs = async (where = 'true') =>
     Number((await stage.sql(`select count(*) from sync.runs where ${where}`))[0]?.[0]);
 
@@ -109,7 +101,7 @@ describe('what the daemon tells the outside', () => {
   it('is stale and silent to the switch when runs fail, says why it is not ready, and recovers', async () => {
     const ask = await open({ MUSTERD__schedule__users: '* * * * * *' });
     await eventually('the switch is called', () => alarm.calls.length > 0);
-    expect((await ask('/freshness')).status).toBe(200);
+    await eventually('it is fresh', async () => (await ask('/freshness')).status === 200);
     stage.emulator.addFault({ kind: 'status', code: 401, path: '/v1/team', times: 'always' });
     await eventually('a run has failed', async () => (await runs(`outcome = 'failed'`)) >= 1);
     const calls = alarm.calls.length;
@@ -130,6 +122,9 @@ describe('what the daemon tells the outside', () => {
   it('takes a hint as a reason to look, never as news, and never for a wrong token', async () => {
     const ask = await open();
     await eventually('the first run is complete', async () => (await runs(`outcome = 'complete'`)) === 1);
+    // The next time of a group is set once its run is over.
+    const due = `select from sync.due where run_group <> 'edits' and due_at <= clock_timestamp()`;
+    await eventually('nothing is due any more', async () => (await stage.sql(due)).length === 0);
     // As if the last run were long over.
     await stage.sql(
       `update sync.due set started_at = clock_timestamp() - interval '1 hour' where run_group = 'users'`,
