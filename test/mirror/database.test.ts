@@ -315,7 +315,7 @@ describe.each(servers())('on $name', (server) => {
         for (const statement of [sql`select from public.t`, sql`select pg_sleep(30)`])
           expect((await failure(statement.execute(stopped.kysely))).code).toBe('stopped');
       });
-      expect(await sql`select 1`.execute(stopped.kysely)).toBeDefined();
+      expect(await sql`select 1`.execute(stopped.asTyped)).toBeDefined();
     });
 
     test('ends a statement that takes too long, and blames no lock for it', async () => {
@@ -570,14 +570,8 @@ describe.each(servers())('on $name', (server) => {
     });
 
     test('nobody at that port', async () => {
-      const probe = createServer();
-      await new Promise<void>((resolve) => {
-        probe.listen(0, '127.0.0.1', resolve);
-      });
-      const address = probe.address();
-      await new Promise((resolve) => probe.close(resolve));
       const error = await attempt((url) => {
-        url.port = String(typeof address === 'object' ? address?.port : 0);
+        url.port = '9';
       });
       expect(error.message).toMatch(/ECONNREFUSED/);
       expect(error.hint).toMatch(/DATABASE_URL/);
