@@ -28,17 +28,17 @@ export async function choosePort(
   isStarted: () => boolean,
 ): Promise<number | undefined> {
   const { account, cluster, ephemeral } = options;
-  if (ephemeral) return freePort(0);
+  if (ephemeral) return anyPort();
   const seen = () => asAccount(account, isStarted);
   const kept = asAccount(account, () => readKept(cluster.portFile)) ?? (await choose(options));
   for (const deadline = performance.now() + patienceMs; ; ) {
     if (seen()) return undefined;
-    if ((await freePort(kept)) !== undefined) return kept;
+    if (await isFree(kept)) return kept;
     if (seen()) return undefined;
     if (performance.now() > deadline) break;
     await delay(50);
   }
-  const other = await freePort(0);
+  const other = await anyPort();
   options.onWarning(
     `port ${kept}, where the embedded Postgres used to listen, is taken: until its next start it listens on ${other}; the number in ${cluster.portFile} names another one for good`,
   );
@@ -53,9 +53,7 @@ function readKept(file: string): number | undefined {
 
 /** If several processes choose concurrently, the first choice counts. */
 async function choose({ account, cluster }: PortOptions): Promise<number> {
-  let port: number | undefined;
-  while (port === undefined) port = await freePort(randomInt(lowest, highest));
-  const chosen = port;
+  const chosen = await anyPort();
   return asAccount(account, () => {
     try {
       writeFileSync(cluster.portFile, `${chosen}\n`, { flag: 'wx', mode: 0o600 });
@@ -70,14 +68,19 @@ async function choose({ account, cluster }: PortOptions): Promise<number> {
   });
 }
 
-/** This port, or any free one for 0; `undefined` if the port is taken. */
-async function freePort(port: number): Promise<number | undefined> {
+/** A free port of the range: the system gives it to nobody else before the server takes it. */
+async function anyPort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(lowest, highest);
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
   const probe = createServer();
-  const isFree = await new Promise<boolean>((resolve) => {
+  const isListening = await new Promise<boolean>((resolve) => {
     probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
   });
-  if (!isFree) return undefined;
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : undefined;
+  if (isListening) await new Promise((resolve) => probe.close(resolve));
+  return isListening;
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -26,13 +26,13 @@ async function take(port = 0): Promise<number> {
 }
 
 const file = () => join(folder.path, 'port');
-const choose = async (isStarted = () => false) => {
+const choose = async (isStarted = () => false, ephemeral = false) => {
   const warnings: string[] = [];
   const chosen = await choosePort(
     {
       cluster: { data: folder.path, portFile: file() },
       account: undefined,
-      ephemeral: false,
+      ephemeral,
       onWarning: (words) => warnings.push(words),
     },
     isStarted,
@@ -48,6 +48,13 @@ describe('the port of the embedded server', () => {
     expect(chosen).toBeLessThan(30_000);
     expect(readFileSync(file(), 'utf8')).toBe(`${chosen}\n`);
     expect(await choose()).toEqual({ chosen, warnings: [] });
+  });
+
+  it('of a server that leaves nothing behind is out of their way as well, and not kept', async () => {
+    const { chosen } = await choose(() => false, true);
+    expect(chosen).toBeGreaterThanOrEqual(20_000);
+    expect(chosen).toBeLessThan(30_000);
+    expect(existsSync(file())).toBe(false);
   });
 
   it('is one for all that start at once', async () => {
