@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,6 +7,11 @@ import { goneSettings } from '../../src/config/complaints.ts';
 import { loadConfiguration } from '../../src/config/load.ts';
 import { createLog } from '../../src/log.ts';
 import { createService } from '../../src/runs/open-service.ts';
+import {
+  type Connections,
+  type ConnectionSettings,
+  createConnections,
+} from '../../src/service/connections.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -72,18 +75,21 @@ describe('a setting that went', () => {
 });
 
 it('an answer has half of its deadline to begin', async () => {
-  const silent = createServer().listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  // undici looks at its timers once a second.
-  const { port } = silent.address() as AddressInfo;
   const config = configSchema.parse({
-    service: { baseUrl: `http://127.0.0.1:${port}`, secretId: 'an id', secretKey: 'a key' },
+    service: { baseUrl: 'http://127.0.0.1:9', secretId: 'an id', secretKey: 'a key' },
     http: { totalDeadlineMs: 4_000 },
   });
-  const service = createService(config, 'read-write', { log: createLog({ level: 'silent' }), pace: null });
-  // A write: what was sent is not sent again.
-  const sent = service.updateUsers(new Map([[1n, { email: 'robin@example.com' }]]));
-  await expect(sent).rejects.toThrow('HEADERS_TIMEOUT');
-  await service.close();
-  silent.close();
+  const own = createConnections();
+  const asked: ConnectionSettings[] = [];
+  const connections: Connections = {
+    ...own,
+    to: (origin, settings) => {
+      asked.push(settings);
+      return own.to(origin, settings);
+    },
+  };
+  const options = { log: createLog({ level: 'silent' }), pace: null, connections };
+  await createService(config, 'read-write', options).close();
+  await own.close();
+  expect(asked).toMatchObject([{ headersTimeoutMs: 2_000, totalDeadlineMs: 4_000 }]);
 });
