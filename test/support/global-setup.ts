@@ -1,15 +1,9 @@
-import { randomBytes } from 'node:crypto';
-import { type RawBuilder, sql } from 'kysely';
 import type { TestProject } from 'vitest/node';
-import { createDatabase } from '../../src/mirror/db/database.ts';
-import { openEmbedded } from '../../src/embedded/embedded.ts';
-import { migrate } from '../../src/mirror/migrations.ts';
 import { buildMusterd } from './built.ts';
 import { unpackChromium } from './chromium.ts';
 import { installedBindir, type TestServer } from './servers.ts';
 import { useTemporaryFolder } from './temporary-folder.ts';
-
-type Close = () => Promise<void>;
+import { type Close, prepareServer, startTestServer } from './test-server.ts';
 
 /** One server of each kind for the whole run; vitest calls what it returns at the end. */
 export default async function setup(project: TestProject): Promise<Close> {
@@ -22,28 +16,10 @@ export default async function setup(project: TestProject): Promise<Close> {
     const found: TestServer[] = [];
     for (const bindir of [undefined, installedBindir()]) {
       if (bindir === undefined && found.length > 0) continue;
-      const embedded = await openEmbedded({ ephemeral: true, bindir, closePatienceMs: 0 });
-      closers.push(async () => await embedded.close());
-      // It would look at databases of a second's life, and change what plans are made of while a test looks.
-      await execute(embedded.url, sql`alter system set autovacuum = off`);
-      // No plan of such a database is carried out often enough to be worth compiling.
-      await execute(embedded.url, sql`alter system set jit = off`);
-      if (bindir === undefined) {
-        // A database for a test takes a fifth of the time where the system copies its files.
-        await execute(embedded.url, sql`alter system set file_copy_method = clone`);
-        // Thousands of rounds to prove a password take half of the time of a connection, and a command opens several.
-        await execute(embedded.url, sql`alter system set scram_iterations = 1`);
-      }
-      await execute(embedded.url, sql`select pg_reload_conf()`);
-      if (bindir === undefined)
-        await execute(
-          embedded.url,
-          sql`alter role musterd password ${sql.lit(new URL(embedded.url).password)}`,
-        );
-      found.push(await prepare(embedded.url, bindir === undefined ? 'embedded' : 'installed', closers));
+      found.push(await startTestServer(bindir, closers));
     }
     const other = process.env['TEST_DATABASE_URL'];
-    if (other) found.push(await prepare(other, 'TEST_DATABASE_URL', closers));
+    if (other) found.push(await prepareServer(other, 'TEST_DATABASE_URL', closers));
     await built;
     project.provide('servers', found);
     return close;
@@ -52,43 +28,4 @@ export default async function setup(project: TestProject): Promise<Close> {
     await close();
     throw error;
   }
-}
-
-async function prepare(url: string, kind: string, closers: Close[]): Promise<TestServer> {
-  const template = `musterd_template_${randomBytes(4).toString('hex')}`;
-  const admin = createDatabase({ url, applicationName: 'musterd test' });
-  try {
-    const { rows } = await sql<{ major: number }>`
-      select current_setting('server_version_num')::int / 10000 as major`.execute(admin.asTyped);
-    await sql`create database ${sql.id(template)}`.execute(admin.asTyped);
-    // Dropped before the server is stopped: a server that is not ours stays.
-    closers.push(
-      async () => await execute(url, sql`drop database if exists ${sql.id(template)} with (force)`),
-    );
-    const db = createDatabase({ url: withDatabase(url, template), applicationName: 'musterd test' });
-    try {
-      await migrate(db);
-    } finally {
-      await db.close();
-    }
-    const major = rows[0]?.major ?? 0;
-    return { name: `Postgres ${major} (${kind})`, major, url, template };
-  } finally {
-    await admin.close();
-  }
-}
-
-async function execute(url: string, ...statements: readonly RawBuilder<unknown>[]): Promise<void> {
-  const admin = createDatabase({ url, applicationName: 'musterd test' });
-  try {
-    for (const statement of statements) await statement.execute(admin.asTyped);
-  } finally {
-    await admin.close();
-  }
-}
-
-function withDatabase(url: string, name: string): string {
-  const changed = new URL(url);
-  changed.pathname = `/${name}`;
-  return changed.href;
 }

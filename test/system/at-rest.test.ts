@@ -7,8 +7,17 @@ import { type RunGroup, scheduledGroups } from '../../src/model/run-group.ts';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import type { TeamMemory } from '../../src/runs/with-run.ts';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, type Stage } from './stage.ts';
+import { openOwnServer } from '../support/test-server.ts';
+import { createStage as createStageOn, type Stage, type StageOptions } from './stage.ts';
 import { traces } from './traces.ts';
+
+/** Transactions of other tests would be a reason to read somebody again. */
+let own: Awaited<ReturnType<typeof openOwnServer>>;
+beforeAll(async () => {
+  own = await openOwnServer();
+});
+afterAll(() => own.close());
+const createStage = (options: StageOptions = {}) => createStageOn({ server: own.server, ...options });
 
 const noLimits = { guard: { maxRows: 1_000, maxSharePerDay: 1 } };
 const atRest = async (stage: Stage) => (await stage.run()).counts['users_at_rest'];
