@@ -19,8 +19,19 @@ import { finishRun, noteTeam } from '../../src/mirror/runs/runs.ts';
 import { readName } from '../../src/mirror/users/users-read.ts';
 import { readSentMessages, readSnapshot } from '../../src/mirror/users/verify-read.ts';
 import type { AnsweredRequest, RequestOutcome } from '../../src/model/requests.ts';
-import { readShownRequests, tallyRequests } from '../../src/mirror/requests/shown-requests.ts';
-import { readUndoneRequests, takeRequestsBack } from '../../src/mirror/requests/undone-requests.ts';
+import { readRequests } from '../../src/mirror/requests/requests-read.ts';
+import {
+  findInboxes,
+  findOwnNumber,
+  readRequestMoves,
+  readShownRequests,
+  tallyRequests,
+} from '../../src/mirror/requests/shown-requests.ts';
+import {
+  lockUndoneMessages,
+  readUndoneRequests,
+  takeRequestsBack,
+} from '../../src/mirror/requests/undone-requests.ts';
 import { createListener } from '../../src/mirror/team/listen.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -252,8 +263,8 @@ describe('requests of two teams that have everything alike, also the ids', () =>
     )),
   ];
 
-  const only = async () => {
-    const { all } = await world.requests.read();
+  const only = async (kind?: string) => {
+    const all = (await world.requests.read()).all.filter((one) => kind === undefined || one.kind === kind);
     const [request] = all;
     if (request === undefined || all.length > 1) throw new Error(`${all.length} requests`);
     return request;
@@ -284,6 +295,10 @@ describe('requests of two teams that have everything alike, also the ids', () =>
   const scenes: Readonly<Record<string, () => Promise<() => Promise<unknown>>>> = {
     'is written down': async () => {
       await world.as('anna', insert());
+      return sent;
+    },
+    'was approved and is written down': async () => {
+      await replaced();
       return sent;
     },
     'is held': async () => {
@@ -524,14 +539,52 @@ describe('requests of two teams that have everything alike, also the ids', () =>
     ]);
   });
 
+  it.each([
+    [
+      'moved',
+      () => world.requests.applyShown(key, { shown: { text: 'Theirs' }, raw: {} }),
+      { state: 'waiting', was: 'Hello' },
+    ],
+    [
+      'gone',
+      async () => {
+        await answered(await sent(), { kind: 'gone', detail: 'gone' });
+        await world.requests.applyShown(key, null);
+      },
+      { state: 'cancelled', detail: 'gone', was: null },
+    ],
+  ] as const)(
+    'a message that is %s is judged by itself, not by that of the other one',
+    async (_, act, becomes) => {
+      await replaced();
+      await copy();
+      await world.force(`update mirror.scheduled_messages set id = 800, state = 'waiting',
+      base = '{"text": "Other", "execute_at": "2026-01-01T00:00:00Z"}' where team_id = 40`);
+      // The row that was written last comes last: what takes any one takes the other's.
+      await world.force('update mirror.scheduled_messages set detail = detail where team_id = 41');
+      await act();
+      const own = `select m.state, m.detail, c.base #>> '{message,text}' as was from mirror.scheduled_messages m
+      left join sync.changes c on c.team_id = 41 and c.kind = 'pull' where m.team_id = 41`;
+      expect(await world.query(own)).toMatchObject([becomes]);
+    },
+  );
+
   it('what is read of one has nothing of the other', async () => {
     await replaced();
-    await world.as('anna', `${insert('list_id = 3', other)}; ${insertTag}; ${insertRead}`);
+    const [tag, conversation] = [
+      '33333333-3333-4333-8333-333333333333',
+      '44444444-4444-4444-8444-444444444444',
+    ];
+    await world.as(
+      'anna',
+      `${insert('list_id = 3', other)}; ${insertTag.replace(key, tag)}; ${insertRead.replace(key, conversation)}`,
+    );
     await world.force(`insert into sync.held_fields (team_id, local_id, field, reason, edit_id)
       select team_id, local_id, field, 'refused', edit_id from sync.edits where field = 'tag'`);
     const [{ decision_id: decision } = {}] = await world.query(
       'select max(decision_id) as decision_id from sync.changes',
     );
+    expect(await world.requests.open(await only('conversation_read'))).not.toBeNull();
     const views = ['schedule', 'held', 'pending', 'changes', 'decisions', 'inbox_members'].map(
       (view) => `report.${view}`,
     );
@@ -541,6 +594,9 @@ describe('requests of two teams that have everything alike, also the ids', () =>
       due: await world.requests.readDue(9),
       sent: await readSentMessages(kysely, 41n),
       shown: await readShownRequests(kysely, 41n, 'all'),
+      moves: await readRequestMoves(kysely, 41n, key),
+      inboxes: await findInboxes(kysely, 41n, '7'),
+      ownNumber: await findOwnNumber(kysely, 41n),
       tally: await tallyRequests(kysely, ['north']),
       run: await readUndoneRequests(kysely, 41n, { kind: 'run', number: 7n }),
       decision: await readUndoneRequests(kysely, 41n, { kind: 'decision', number: decision as bigint }),
@@ -559,9 +615,46 @@ describe('requests of two teams that have everything alike, also the ids', () =>
       );
     const before = await read();
     expect(before.requests.all).toHaveLength(4);
+    expect(before.shown).toHaveLength(4);
+    expect(before.moves).not.toEqual([]);
     expect(before.views.map((rows) => rows.length > 0)).toEqual(views.map(() => true));
     await copy();
+    await world.force(`update mirror.inboxes set phone = '15550123' where team_id = 40`);
     expect(still(await read())).toBe(still(before));
+    // A decision is of the team that it was made for, whoever asks for its number.
+    expect(await readUndoneRequests(kysely, 40n, { kind: 'decision', number: decision as bigint })).toEqual(
+      [],
+    );
+  });
+
+  it('what was made and learned for one counts for that one', async () => {
+    await world.force(`
+      insert into sync.learned (team, topic, value)
+        values ('north', 'schedule', '{"margin_minutes": 41}'), ('south', 'schedule', '{"margin_minutes": 40}');
+      insert into sync.changes (team_id, local_id, kind, sent_at, outcome)
+        values (40, '${key}', 'push', now(), '{"tag": "confirmed"}'), (40, '${other}', 'push', now(), '{"tag": "confirmed"}'),
+          (41, '${key}', 'push', now(), '{"tag": "confirmed"}')`);
+    const known = async (teamId: bigint) => {
+      const { newTags, times } = await readRequests(world.db.kysely, teamId);
+      return [newTags, times.marginMinutes];
+    };
+    expect([await known(40n), await known(41n)]).toEqual([
+      [2, 40],
+      [1, 41],
+    ]);
+  });
+
+  it('what is undone of one does not wait for the other', async () => {
+    await replaced();
+    await copy();
+    const undone = { kind: 'run', number: 7n } as const;
+    await world.db.transaction(async (theirs) => {
+      await sql`select from mirror.scheduled_messages where team_id = 40 for update`.execute(theirs);
+      await world.db.transaction(async (tx) => {
+        await sql`set local lock_timeout = '1s'`.execute(tx);
+        await lockUndoneMessages(tx, 'north', undone);
+      });
+    });
   });
 
   it('a daemon of the other one does not hear of them', async () => {
