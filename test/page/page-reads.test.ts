@@ -502,7 +502,8 @@ describe('whether what is decided is sent at once', () => {
 });
 
 describe('what is read of one team', () => {
-  /** Users with the same ids, edits and names of batches in each team; what is of one has its word in it. */
+  const messages = `(values (uuid '11111111-1111-4111-8111-111111111111', 'unknown'), ('22222222-2222-4222-8222-222222222222', 'scheduled'))`;
+  /** Users and messages with the same ids, edits and names of batches in each team; what is of one has its word in it. */
   const fill = async (teamId: number, word: string, held: number) => {
     const byRun = (text: string) => `begin; set local musterd.writing = 'on'; ${text}; commit`;
     const edit = (turn: number) =>
@@ -521,8 +522,11 @@ describe('what is read of one team', () => {
         insert into mirror.contact_counts (team_id, segment, counted_at, count)
         select ${teamId}, 'all', timestamptz '2026-03-11T11:30Z' - n * interval '1 hour', ${teamId} from generate_series(0, 60) n;
         insert into mirror.inboxes (team_id, id, name) values (${teamId}, 1, 'inbox of ${word}');
-        insert into mirror.scheduled_messages (team_id, inbox_id, user_id, text, phone_number, execute_at, state)
-        select ${teamId}, 1, 1, '${word}', '15550100', now() + interval '1 day', s from unnest(array['unknown', 'scheduled']) s;
+        insert into mirror.scheduled_messages (team_id, local_id, inbox_id, user_id, text, phone_number, execute_at, state)
+        select ${teamId}, id, 1, 1, '${word}', '15550100', now() + interval '1 day', s from ${messages} m (id, s);
+        insert into sync.changes (team_id, local_id, kind, new) select ${teamId}, id, 'push', '{"message": {}}' from ${messages} m (id, s);
+        insert into sync.held_fields (team_id, local_id, field, reason, detail)
+        select ${teamId}, id, 'message', 'review', 'seen in ${word}' from ${messages} m (id, s) where ${held} > 2;
         insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, role_id, resolved)
         select ${teamId}, n, 'Kim ${word}', 'Kim', '${word}', '${word}@example.com', '15550100', 1, n <> 4 from generate_series(1, 5) n;
         insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)

@@ -1,0 +1,144 @@
+/** All that is read of one team, for tests of what another team has to do with it: nothing. */
+import type { Database, Transaction } from '../../src/mirror/db/database.ts';
+import { sql } from 'kysely';
+import { readListingMemory } from '../../src/mirror/listings/listings.ts';
+import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../../src/mirror/runs/metrics-read.ts';
+import { countIneffective, readUnanswered } from '../../src/mirror/runs/push-history.ts';
+import { readSlowdowns, readStatus } from '../../src/mirror/runs/read-status.ts';
+import { readLastRuns, readLatestRuns } from '../../src/mirror/runs/runs.ts';
+import { readHeldDetails, readTeamsNow } from '../../src/mirror/runs/told.ts';
+import { readCredentials } from '../../src/mirror/team/credentials.ts';
+import { readDue, readNextDueMs, readStandings } from '../../src/mirror/team/due.ts';
+import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
+import { readHolder } from '../../src/mirror/team/lease-holder.ts';
+import { readNameSafety } from '../../src/mirror/team/name-safety.ts';
+import { readKept } from '../../src/mirror/team/pinned-teams.ts';
+import { readListingRests, readRest, readRowHashes, readTaken } from '../../src/mirror/team/read-rest.ts';
+import { readAbsenceGrounds, readOverlap, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
+import { readAddresses, readLookups } from '../../src/mirror/users/addresses.ts';
+import { readPlanKey, readUse } from '../../src/mirror/users/applied-plans.ts';
+import { readDecision } from '../../src/mirror/users/decision-read.ts';
+import { readHeldSince, readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
+import { findUsers } from '../../src/mirror/users/find-user.ts';
+import { readEditedUsers, readFreshEdits } from '../../src/mirror/users/fresh-edits.ts';
+import { readBatches, readBatchFields, readGuardHistory } from '../../src/mirror/users/held-batches.ts';
+import { readHeldEdits } from '../../src/mirror/users/held-edits.ts';
+import { readHeldFields } from '../../src/mirror/users/held.ts';
+import { readWaitingFields } from '../../src/mirror/users/holds.ts';
+import { readRoles, readTeamUsers } from '../../src/mirror/users/import-read.ts';
+import { readIntents } from '../../src/mirror/users/intents.ts';
+import { readLastEdits } from '../../src/mirror/users/last-edits.ts';
+import { readLedger } from '../../src/mirror/users/ledger.ts';
+import { ofDecision, ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
+import { readNotAtRest } from '../../src/mirror/users/not-at-rest.ts';
+import { countPresentUsers, readPresentUsers } from '../../src/mirror/users/present-users.ts';
+import { compareShownUsers } from '../../src/mirror/users/users-compare.ts';
+import { readName, readUnseenUsers, readUserState } from '../../src/mirror/users/users-read.ts';
+import { readKnownAddresses, readSnapshot } from '../../src/mirror/users/verify-read.ts';
+import { readShownEdits } from '../../src/mirror/users/waiting-fields.ts';
+
+interface Team {
+  readonly team: string;
+  readonly teamId: bigint;
+  /** Of its only decision, batch and so on. */
+  readonly decision: bigint;
+  readonly runId: bigint;
+  readonly batch: string;
+  readonly users: readonly bigint[];
+  readonly email: string;
+}
+
+export async function readAllOf(db: Database, tx: Transaction, of: Team): Promise<Record<string, unknown>> {
+  const { team, teamId, decision, runId, batch, users, email } = of;
+  const [id = 0n] = users;
+  const nothing = { id: null, email: null, phone: null, name: null };
+  const all = { userId: null, runId: null, field: null, kind: null, outcome: null, since: null, limit: 99 };
+  // What opens a transaction of its own reads in this one, and leaves nothing in it.
+  const within: Database = {
+    ...db,
+    kysely: tx,
+    transaction: async (work) => {
+      await sql`savepoint work`.execute(tx);
+      const result = await work(tx);
+      await sql`rollback to savepoint work`.execute(tx);
+      return result;
+    },
+  };
+  const intents = await readIntents(tx, teamId);
+  const reads: Record<string, () => Promise<unknown>> = {
+    intents: async () => intents,
+    ineffective: () =>
+      countIneffective(
+        tx,
+        teamId,
+        intents.map((intent) => ({ ...intent, changeId: 2n ** 62n })),
+      ),
+    unanswered: () => readUnanswered(tx, teamId, users),
+    slowdowns: () => readSlowdowns(tx, teamId),
+    lastRuns: () => readLastRuns(tx, team),
+    latestRuns: () => readLatestRuns(tx, [team]),
+    heldInBatches: () => readHeldDetails(tx, team, true),
+    heldAlone: () => readHeldDetails(tx, team, false),
+    heldByReason: () => readHeldByReason(tx, [team]),
+    usersInBatches: () => readUsersInBatches(tx, [team]),
+    tokens: () => readTokensLeft(tx, new Map([[team, { perMinute: 60, share: 1 }]])),
+    due: () => readDue(tx, [team]),
+    nextDue: async () => Math.round(((await readNextDueMs(tx, [team])) ?? -1) / 3_600_000),
+    standings: () => readStandings(tx, [team]),
+    credentials: () => readCredentials(within, team),
+    known: () => readKnownTeam(tx, team),
+    holder: () => readHolder(tx, team, 60_000),
+    nameSafety: () => readNameSafety(tx, teamId),
+    kept: () => readKept(tx, team),
+    rest: () => readRest(tx, teamId),
+    listingRests: () => readListingRests(tx, teamId),
+    taken: () => readTaken(tx, teamId, runId),
+    hashes: async () =>
+      readRowHashes(tx, teamId, { mark: (await readRest(tx, teamId)).since ?? '' } as never),
+    memory: () => readListingMemory(tx, teamId, 'tags'),
+    grounds: () => readAbsenceGrounds(tx, teamId, 'users'),
+    overlap: () => readOverlap(tx, teamId, [id], ''),
+    missing: () => readWaitingAbsences(tx, teamId),
+    addresses: () => readAddresses(tx, teamId, users),
+    lookups: () => readLookups(tx, teamId),
+    planKey: () => readPlanKey(tx, team),
+    use: () => readUse(tx, teamId, { hash: batch, madeAt: new Date(0) }),
+    decision: () => readDecision(tx, teamId, decision),
+    heldSince: () => readHeldSince(tx, teamId, id),
+    openPush: () => readOpenPush(tx, teamId, intents[0]?.userId ?? id),
+    lastEdit: () => readLastEdit(tx, teamId, id),
+    byId: () => findUsers(tx, teamId, { ...nothing, id }),
+    byEmail: () => findUsers(tx, teamId, { ...nothing, email }),
+    edited: () => readEditedUsers(tx, teamId),
+    fresh: () => readFreshEdits(tx, [team]),
+    guardHistory: () => readGuardHistory(tx, teamId),
+    batches: () => readBatches(tx, teamId),
+    batchFields: () => readBatchFields(tx, teamId, batch),
+    shownEdits: () => readShownEdits(tx, teamId, batch),
+    heldEdits: () => readHeldEdits(tx, teamId),
+    held: () => readHeldFields(tx, teamId, null),
+    heldOf: () => readHeldFields(tx, teamId, id),
+    waiting: () => readWaitingFields(tx, teamId),
+    teamUsers: () => readTeamUsers(tx, teamId),
+    roles: () => readRoles(tx, teamId),
+    lastEdits: () => readLastEdits(tx, teamId, users),
+    ledger: () => readLedger(tx, teamId, all),
+    movedByRun: () => readMovedFields(tx, teamId, ofRun(runId)),
+    movedByDecision: () => readMovedFields(tx, teamId, ofDecision(teamId, decision)),
+    notAtRest: () => readNotAtRest(tx, [teamId]),
+    present: () => countPresentUsers(tx, teamId),
+    presentUsers: () => readPresentUsers(tx, teamId, { emails: [email], phones: [], roleIds: [3n] }),
+    unseen: () => readUnseenUsers(tx, teamId, [id], users),
+    state: () => readUserState(tx, teamId, id),
+    name: () => readName(tx, teamId, id),
+    knownAddresses: () => readKnownAddresses(tx, teamId),
+    compared: () =>
+      compareShownUsers(within, teamId, { users: new Map(), roles: new Map(), listed: users } as never),
+    status: () => readStatus(within, team),
+    teamsNow: () => readTeamsNow(within, [team]),
+    snapshot: () => readSnapshot(within, team, teamId),
+  };
+  const read: [string, unknown][] = [];
+  for (const [name, result] of Object.entries(reads)) read.push([name, await result()]);
+  return Object.fromEntries(read);
+}
