@@ -651,20 +651,41 @@ describe('requests of two teams that have everything alike, also the ids', () =>
     ]);
   });
 
-  it('what is undone of one does not wait for the other', async () => {
-    await replaced();
+  it('what is decided or undone of one does not wait for the other', async () => {
+    await world.as('anna', insert());
+    await answered(await sent(), confirmed);
+    await world.as('anna', edit);
+    await hold();
     await copy();
-    const undone = { kind: 'run', number: 7n } as const;
     await world.db.transaction(async (theirs) => {
       await sql`select from mirror.scheduled_messages where team_id = 40 for update`.execute(theirs);
+      await sql`select from sync.held_fields where team_id = 40 for update`.execute(theirs);
       await world.db.transaction(async (tx) => {
         await sql`set local lock_timeout = '1s'`.execute(tx);
-        await lockUndoneMessages(tx, 'north', undone);
+        await lockUndoneMessages(tx, 'north', { kind: 'run', number: 7n });
+        await sql`select sync.approve(${batch}, team => 41)`.execute(tx);
       });
     });
   });
 
+  it('what waits in a backup is held under its own edit, and what is to be cancelled in the other one is not', async () => {
+    await world.as('anna', insert());
+    await copy();
+    await world.force('update mirror.scheduled_messages set cancels = true where team_id = 40');
+    await world.force(`select sync.hold_messages('restored')`);
+    expect(
+      await world.query(`select m.team_id, m.state, h.edit_id = e.edit_id as is_own from mirror.scheduled_messages m
+        left join sync.edits e on e.team_id = m.team_id
+        left join sync.held_fields h on h.team_id = m.team_id order by 1`),
+    ).toEqual([
+      { team_id: 40n, state: 'waiting', is_own: null },
+      { team_id: 41n, state: 'held', is_own: true },
+    ]);
+  });
+
   it('a daemon of the other one does not hear of them', async () => {
+    await world.as('anna', insert());
+    await answered(await sent(), unknown);
     const heard = new Map<string, number>();
     const listening = Promise.withResolvers<void>();
     const listener = createListener({
@@ -677,12 +698,13 @@ describe('requests of two teams that have everything alike, also the ids', () =>
     await listening.promise;
     const keys = await world.query('select edit_key::text as key from sync.teams order by team_id');
     const [south = '', north = ''] = keys.map((row) => String(row['key']));
+    await world.as('ben', `select sync.resolve_message(41, '${key}', 900, null)`);
     for (const team of [41, 40, 41])
       await world.query(`insert into mirror.tags (team_id, tag) values (${team}, 'VIP')`);
-    await eventually('all are heard of', () => (heard.get(north) ?? 0) >= 2);
+    await eventually('all are heard of', () => (heard.get(north) ?? 0) >= 3);
     expect(heard).toEqual(
       new Map([
-        [north, 2],
+        [north, 3],
         [south, 1],
       ]),
     );
@@ -767,10 +789,15 @@ describe('the views of a team beside one that has everything alike, also the ids
        insert into mirror.users (team_id, id, name, first_name, phone, resolved) select 41, n, 'Own ' || n, 'Own', '1', true from generate_series(4, 6) n;
        insert into sync.user_base (team_id, id, name, first_name, last_name, phone) select team_id, id, name, first_name, last_name, phone from mirror.users where team_id = 41 and id > 3;
        insert into mirror.user_lookups (team_id, email) values (41, 'own@example.com');
+       insert into mirror.roles (team_id, role_id, name, members) values (41, 5, 'Own late', 1);
+       update mirror.roles set name = 'Own later' where team_id = 41 and role_id = 5;
+       update mirror.teams set name = 'Own name' where team_id = 41;
+       update mirror.tags set first_seen_at = now() - interval '5 days' where team_id = 41 and id = 5;
        insert into sync.stale_rows (team_id, id) values (41, 4);
        insert into sync.rejected_rows (team_id, run_id, resource, reason, excerpt) values (41, 1, 'tags', 'Own', '');
        commit;
        update mirror.users set phone = '15550105' where team_id = 41 and id = 5;
+       insert into mirror.conversation_reads (team_id, local_id, inbox_id, user_id, target) values (41, '33333333-3333-4333-8333-333333333333', 7, 1, 'a');
        insert into sync.held_fields (team_id, user_id, field, reason, detail, shown_value, edit_id)
          select team_id, user_id, field, 'conflict', 'Own', '"2"', edit_id from sync.edits where user_id = 5;
        insert into sync.changes (team_id, user_id, run_id, kind, state, old, new, outcome, batch, decision_id, decided_by, closed_at) values
@@ -848,7 +875,7 @@ describe('the views of a team beside one that has everything alike, also the ids
             select (jsonb_populate_record(null::${String(name)}, t.row
               || coalesce((select jsonb_object_agg(k, case k when 'team' then '"south"' when 'team_id' then '40' when 'edit_key' then to_jsonb(gen_random_uuid()) when 'plan_key' then to_jsonb(gen_random_uuid())
                   when 'local_id' then t.row -> k else to_jsonb((t.row ->> k)::bigint + ${by}) end)
-                from unnest('{team,team_id,edit_key,plan_key,lookup_id,rejected_id,run_id,change_id,edit_id,decision_id,role_id}'::text[]) k where t.row ->> k is not null), '{}')
+                from unnest('{team,team_id,edit_key,plan_key,lookup_id,rejected_id,run_id,change_id,edit_id,decision_id}'::text[]) k where t.row ->> k is not null), '{}')
               || coalesce((select jsonb_build_object('edits', jsonb_object_agg(k.key, k.value::bigint + ${by}))
                 from jsonb_each_text(nullif(t.row -> 'edits', 'null')) k having count(*) > 0), '{}')
               -- Of two periods, the later one counts.
@@ -856,6 +883,17 @@ describe('the views of a team beside one that has everything alike, also the ids
                 from unnest('{valid_from,valid_to}'::text[]) k where t.row ? k), '{}'))).*
             from (select replace(to_jsonb(o)::text, 'Own', 'Other')::jsonb as row from ${String(name)} o) t
           ) s`);
+      // And what only the other one has: other times, pushes under way, a hold.
+      await ask(`
+        insert into mirror.contact_counts (team_id, segment, counted_at, count)
+          select 40, segment, counted_at + d, count + 1 from mirror.contact_counts, unnest('{-3 days,1 minute,3 days}'::interval[]) d where team_id = 41;
+        insert into sync.runs (team, team_id, command, outcome, groups, finished_at)
+          select 'south', 40, 'reconcile', 'complete', '{users,listings,counts}', now() - d from unnest('{9 days,1 day}'::interval[]) d;
+        update mirror.roles set first_seen_at = first_seen_at - interval '5 days' where team_id = 40 and role_id = 3;
+        update mirror.conversation_reads set state = 'refused' where team_id = 40;
+        insert into sync.changes (team_id, user_id, kind, state) select 40, id, 'push', 'open' from mirror.users where team_id = 41 on conflict do nothing;
+        insert into sync.changes (team_id, local_id, kind, state) select 40, local_id, 'push', 'open' from sync.requests where team_id = 41 on conflict do nothing;
+        insert into sync.held_fields (team_id, user_id, field, reason, until) values (40, 1, 'phone', 'asked', '2100-01-01')`);
       expect(await read()).toEqual(before);
       throw undone;
     });
