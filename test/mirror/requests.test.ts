@@ -891,12 +891,16 @@ describe('sync.settled()', () => {
 });
 
 it('a role that does not see a team learns nothing of it', async () => {
-  await query(`create role outsider; grant musterd_messenger to outsider; insert into mirror.team_roles (role_name, team_id) values ('outsider', 42);
+  await query(insert());
+  await query(`create role outsider; grant musterd_messenger, musterd_approver to outsider; insert into mirror.team_roles (role_name, team_id) values ('outsider', 42);
     delete from mirror.team_roles where role_name = 'public'`);
   try {
     const words = await said(`set session authorization outsider; ${insert()}`);
     expect(words).toBe('No run has seen team 41 yet');
     expect(await said(`set session authorization outsider; ${insert({ inbox_id: '9' })}`)).toBe(words);
+    expect(
+      await said(`set session authorization outsider; select sync.resolve_message(41, '${key}', null, null)`),
+    ).toBe(`There is no message ${key} of team 41`);
     const terms = await query('reset session authorization; select team_id from mirror.message_terms()');
     await query('set session authorization outsider');
     expect([terms, await query('select team_id from mirror.message_terms()')]).toEqual([

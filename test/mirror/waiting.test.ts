@@ -387,6 +387,12 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     await expect(reject(asApprover, `'bbbbbbbbbbbb'`)).rejects.toThrow('Nothing is held in a batch');
     // The owner of the tables is never restricted.
     expect((await reject(database.db, `'aaaaaaaaaaaa'`)).length).toBe(3);
+    const decision = `(select max(decision_id) from sync.changes where team_id = 41)`;
+    const [[number] = []] = (await run(`select ${decision}`)).map((row) => Object.values(row));
+    await run(`insert into mirror.team_roles (role_name, team_id) values ('${approver}', 42)`);
+    await expect(run(`select sync.undecide(${String(number)})`, asApprover)).rejects.toThrow(
+      `There is no decision ${String(number)}`,
+    );
   });
 
   it('is for members of musterd_approver alone', async () => {
