@@ -811,13 +811,16 @@ describe('the views of a team beside one that has everything alike, also the ids
          ('north', 'users at rest', jsonb_build_object('mark', sync.mark()), 'Own', now()), ('north', 'tags at rest', jsonb_build_object('mark', sync.mark()), null, now()),
          ('north', 'credential Own', '{}', null, now()), ('north', 'refusal told', '{}', null, now() - interval '2 days'),
          ('north', 'a version moves though no value does', '{"users": 9, "shown": 9}', null, now());
+       insert into sync.changes (team_id, local_id, kind, state) select 41, local_id, 'push', 'open' from mirror.tags where team_id = 41 and local_id is not null;
+       insert into sync.changes (team_id, user_id, run_id, kind, new) values (41, 6, 2, 'push', '{"role_id": 3}');
+       insert into sync.held_fields (team_id, user_id, field, reason) values (41, 4, 'role_id', 'conflict');
        insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
          values ('north', gen_random_uuid(), 'Own', 1, 'Own', now(), now() + interval '1 hour');
        insert into sync.rate_limits (team, next_at) values ('north', now() + interval '1 hour');
        insert into sync.runs (team, team_id, command, outcome, error_code, groups, finished_at)
-         values ('north', 41, 'daemon', 'failed', 'credentials', '{counts}', now());
+         values ('north', 41, 'daemon', 'failed', 'credentials', '{counts}', now()), ('north', 41, 'resync', 'complete', null, '{users}', now());
        update sync.due set schedule = '* * * * *', due_at = now() + case run_group when 'counts' then interval '1 hour' else '-1 hour' end,
-         outcome = case run_group when 'counts' then 'failed' else outcome end`,
+         outcome = case run_group when 'counts' then 'failed' else outcome end where team = 'north'`,
     );
   };
   beforeAll(async () => {
@@ -907,11 +910,18 @@ describe('the views of a team beside one that has everything alike, also the ids
       database.db,
       `begin; set local musterd.writing = 'on';
        insert into sync.teams (team, team_id) values ('calm', 40);
+       insert into sync.runs (run_id, team, team_id, command, outcome, groups, finished_at) overriding system value
+         values (0, 'calm', 40, 'reconcile', 'complete', '{users,listings,counts}', now());
        insert into mirror.teams (team_id, name) values (40, 'Calm');
-       insert into mirror.users (team_id, id, name, first_name, resolved) select 40, n, 'Calm ' || n, 'Calm', true from generate_series(1, 6) n;
-       insert into sync.user_base (team_id, id, name, first_name, last_name) select team_id, id, name, first_name, last_name from mirror.users;
+       insert into mirror.users (team_id, id, name, first_name, role_id, role, resolved)
+         select 40, n, 'Calm ' || n, 'Calm', n, 'Calm ' || n, true from generate_series(1, 6) n;
+       insert into sync.user_base (team_id, id, name, first_name, last_name, role_id) select team_id, id, name, first_name, last_name, role_id from mirror.users;
+       insert into sync.due (team, run_group, mark, outcome, started_at) values ('calm', 'edits', pg_current_snapshot(), 'complete', now());
        commit`,
     );
+    // Somebody edited, and took it back.
+    await runSqlText(database.db, `update mirror.users set email = 'calm@example.com' where id = 1`);
+    await runSqlText(database.db, `update mirror.users set email = null where id = 1`);
     const read = async () =>
       still(
         await database.db.transaction((tx) =>
