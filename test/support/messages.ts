@@ -66,7 +66,8 @@ export async function fillMessages(db: Database): Promise<void> {
         id: '906',
         text: `'مرحبا، موعدك غدا الساعة 11:00'`,
         conversation_id: '12',
-        execute_at: hour(50),
+        // On no day that 2 is on, be that of 25 hours.
+        execute_at: hour(52),
         state: `'scheduled'`,
         base: `'{}'`,
       }),
