@@ -16,7 +16,7 @@ async function fill(emulator: Emulator): Promise<void> {
   const [user] = team.users();
   const delivered = team.deliveries().length;
   await call(emulator, 'POST /v1/conversations/read', { inbox_id: inbox?.id, user_id: user?.id });
-  const due = new Date(Math.ceil(emulator.clock.now() / 900_000 + 1) * 900_000).toISOString();
+  const due = new Date(Math.ceil(emulator.clock.now() / 900_000 + 2) * 900_000).toISOString();
   for (const local of [`${team.name()} a`, `${team.name()} b`])
     await call(emulator, 'POST /v1/schedule', {
       inbox_id: inbox?.id,
