@@ -301,7 +301,8 @@ describe('several at once', () => {
     });
 
     test('nobody attaches to a server that is about to stop', async () => {
-      const starter = await open();
+      // Whoever was faster and has attached already is waited for.
+      const starter = await open({ closePatienceMs: endless });
       await note(starter.url, 'first');
       const rounds = Array.from({ length: 4 }, async () => {
         const child = await openChild();
