@@ -97,6 +97,8 @@ describe('the page of a daemon', () => {
       DATABASE_URL: stage.url,
       // Once a year: no run of the schedule comes between.
       MUSTERD__schedule__users: '0 0 1 1 *',
+      MUSTERD__schedule__listings: '0 0 1 1 *',
+      MUSTERD__schedule__counts: '0 0 1 1 *',
       MUSTERD__status__port: String(port),
       MUSTERD__status__token: token,
       MUSTERD__status__details: 'true',
