@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import type { Database } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { dumpSchema } from '../support/schema-dump.ts';
 import { runMusterd } from '../system/run-musterd.ts';
 import { createStage, onService, type Stage } from '../system/stage.ts';
@@ -116,8 +117,14 @@ function inEmptyDatabase(
   lookAt: (db: Database) => Promise<unknown>,
 ): Scene {
   let database: TestDatabase | undefined;
-  const hasSchema = async (db: Database) =>
-    (await runSqlText(db, `select from pg_namespace where nspname = 'sync'`)).rows.length > 0;
+  const isAny = async (db: Database, what: string) =>
+    (await runSqlText(db, `select ${what} limit 1`)).rows.length > 0;
+  /** A commit that was sent may have its effect a little later. */
+  const hasSchema = async (db: Database) => {
+    const others = `from pg_stat_activity where datname = current_database() and application_name <> 'musterd test'`;
+    await eventually('its sessions have ended', async () => !(await isAny(db, others)));
+    return await isAny(db, `from pg_namespace where nspname = 'sync'`);
+  };
   return {
     prepare: async () => {
       await database?.close();
