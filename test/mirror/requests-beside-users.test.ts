@@ -18,6 +18,7 @@ import { ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import { readKnownAddresses, readSnapshot } from '../../src/mirror/users/verify-read.ts';
 import { showValue } from '../../src/model/field-values.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { runMusterd } from '../system/run-musterd.ts';
 
 type Row = Record<string, unknown>;
@@ -178,9 +179,15 @@ describe('requests beside users', () => {
   });
 
   it('leave users and tags at rest', async () => {
-    for (const topic of ['users', 'tags'])
+    // A transaction of another database that ends just now may count as one of ours: then the mark is taken again.
+    await eventually('users and tags are at rest', async () => {
       await query(`insert into sync.learned (team, topic, value)
-        select 'default', '${topic} at rest', jsonb_build_object('mark', sync.mark(), 'planned', '[]'::jsonb)`);
+        select 'default', t || ' at rest', jsonb_build_object('mark', sync.mark(), 'planned', '[]'::jsonb)
+        from unnest('{users,tags}'::text[]) t
+        on conflict (team, topic) do update set value = excluded.value`);
+      const { present } = await readRest(db(), 41n);
+      return present === 1 && (await readListingRests(db(), 41n)).get('tags')?.present === 1;
+    });
     await query('delete from mirror.tags where id is null');
     await query(`insert into mirror.tags (team_id, tag) values (41, 'Another')`);
     await hold();
