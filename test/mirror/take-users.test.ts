@@ -95,7 +95,8 @@ it('two parts are written at once, and neither waits for the other', async () =>
     const underWay = [part(1), part(3001)];
     await eventually('both wait for the table', async () => {
       const [[waiting] = []] = await query(
-        `select count(*) from pg_locks where not granted and relation = 'sync.user_base'::regclass`,
+        `select count(*) from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
+          where not l.granted and l.relation = 'sync.user_base'::regclass`,
       );
       return waiting === 2n;
     });
