@@ -20,6 +20,7 @@ import {
 } from '../support/browser.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { noRun } from '../support/no-run.ts';
 import { freePort } from '../support/postgres-process.ts';
 import { fillMirror, largeTeam } from '../support/large-mirror.ts';
 import { type Running, startMusterd } from './run-musterd.ts';
@@ -247,6 +248,7 @@ describe('the page of a daemon', () => {
     await page.getByText('Recorded as m.okoye').waitFor();
     await shoot(page, 'confirmation-light');
     await page.getByLabel('Reason, kept with the decision').fill('wrong file');
+    await noRun(stage.db);
     await page.getByRole('button', { name: `Reject ${rows - 1}`, exact: true }).click();
     await page.waitForURL('**/waiting?done=*');
     await expect
@@ -263,6 +265,7 @@ describe('the page of a daemon', () => {
     await page.getByRole('button', { name: 'Take the mirror’s' }).click();
     await expect.poll(() => page.locator('h1').textContent()).toMatch(/^Take the mirror’s email of .+\?$/);
     await page.getByLabel('Reason, kept with the decision').fill('the desk knows');
+    await noRun(stage.db);
     await page.getByRole('button', { name: 'Take the mirror’s 1', exact: true }).click();
     await page.waitForURL('**/waiting?done=*');
     await expect
@@ -279,6 +282,7 @@ describe('the page of a daemon', () => {
     await expect.poll(() => page.locator('h1').textContent()).toMatch(/^Another email of .+\?$/);
     await page.getByLabel('The email that is to stand').fill('a.new.one@example.com');
     await page.getByLabel('Reason, kept with the decision').fill('they said so');
+    await noRun(stage.db);
     await page.getByRole('button', { name: 'Make this edit' }).click();
     await page.waitForURL('**/waiting?done=*');
     await expect

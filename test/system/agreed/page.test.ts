@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import { noRun } from '../../support/no-run.ts';
 import { freePort } from '../../support/postgres-process.ts';
 import { type Running, startMusterd } from '../run-musterd.ts';
 import { createVisitor } from './page-forms.ts';
@@ -47,13 +48,15 @@ function nextUser(): number {
   if (id === undefined) throw new Error('all users have had their turn');
   return id;
 }
-const heldAs = (id: number, column: string, value: string) =>
-  eventually(`${column} of what is held is ${value}`, async () => {
+const heldAs = async (id: number, column: string, value: string) => {
+  await eventually(`${column} of what is held is ${value}`, async () => {
     const rows = await team.sql(
       `select from report.held where user_id = ${id} and ${column} #>> array[]::text[] = '${value}'`,
     );
     return rows.length > 0;
   });
+  await noRun(team.db);
+};
 /** A whole run that has looked at everything. */
 const run = () => eventually('a run', async () => (await team.musterd('reconcile')).code !== 75);
 const sentTo = (id: number) => team.updates().filter((update) => update['id'] === id);
@@ -64,6 +67,7 @@ const openBatch = async () => {
   await team.bob.sql(`update mirror.users set email = 'new' || id || '@example.com',
     role_id = case id when ${a} then 17 else role_id end where id in (${a}, ${b})`);
   const batch = await eventually('the edits are held', async () => (await team.batchOf(b)) || undefined);
+  await noRun(team.db);
   const { forms, text } = await dora.ask(`/waiting/${batch}`);
   return { a, b, batch, forms, text };
 };
