@@ -365,6 +365,10 @@ describe('two daemons at two places', () => {
     await mirror.edit(here, 'here2@example.com');
     await eventually('the edit at home is sent', () => service.emailOf(here) === 'here2@example.com');
     await eventually('the other edit is looked at', async () => (await runs(copy, `groups = '{edits}'`)) > 0);
+    await eventually(
+      'that run is over',
+      async () => (await copy.sql('select from sync.leases')).length === 0,
+    );
     expect(service.emailOf(there)).not.toBe('there@example.com');
     expect((await copy.json('reconcile')).code).toBe(3);
     expect(await copy.sql(`select email from mirror.users where id = ${here}`)).toEqual([
