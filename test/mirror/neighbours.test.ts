@@ -37,6 +37,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { createRequestWorld, type RequestWorld } from '../support/request-world.ts';
 import { readAllOf } from './reads-of-a-team.ts';
+import { writesOf } from './writes-of-a-team.ts';
 
 /** Two teams that have everything alike: a statement about one of them must leave the other alone. */
 let database: TestDatabase;
@@ -735,6 +736,9 @@ const isNothing = (value: unknown): boolean =>
     ? value.size === 0
     : Array.isArray(value) && value.length === 0);
 
+const askIn = (tx: Transaction) => async (text: string) =>
+  (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(tx)).rows;
+
 describe('the views of a team beside one that has everything alike, also the ids', () => {
   let own: TestDatabase;
   /** Gives the team a bit of everything. */
@@ -813,7 +817,8 @@ describe('the views of a team beside one that has everything alike, also the ids
          ('north', 'a version moves though no value does', '{"users": 9, "shown": 9}', null, now());
        insert into sync.changes (team_id, local_id, kind, state) select 41, local_id, 'push', 'open' from mirror.tags where team_id = 41 and local_id is not null;
        insert into sync.changes (team_id, user_id, run_id, kind, new) values (41, 6, 2, 'push', '{"role_id": 3}');
-       insert into sync.held_fields (team_id, user_id, field, reason) values (41, 4, 'role_id', 'conflict');
+       insert into sync.held_fields (team_id, user_id, field, reason, until) values (41, 4, 'role_id', 'conflict', '2100-01-01'),
+         (41, 6, 'email', 'asked', '2100-01-01'), (41, null, 'phone', 'limit', null);
        insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
          values ('north', gen_random_uuid(), 'Own', 1, 'Own', now(), now() + interval '1 hour');
        insert into sync.rate_limits (team, next_at) values ('north', now() + interval '1 hour');
@@ -839,11 +844,48 @@ describe('the views of a team beside one that has everything alike, also the ids
     email: 'own1@example.com',
   };
 
+  /** Gives another team the same, under other names and with numbers of its own. */
+  const copyOf = async (tx: Transaction, by: number) => {
+    const ask = askIn(tx);
+    await ask(`set local session_replication_role = replica`);
+    const tables =
+      await ask(`select c.oid::regclass::text as name, string_agg(quote_ident(a.attname), ', ') as columns
+      from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+      where c.relnamespace::regnamespace::text in ('mirror', 'sync') and c.relkind = 'r' and c.relname <> 'team_roles'
+        and exists (select from pg_attribute t where t.attrelid = c.oid and t.attname in ('team_id', 'team')) group by c.oid`);
+    for (const { name, columns } of tables)
+      await ask(`
+        insert into ${String(name)} (${String(columns)}) overriding system value
+        select ${String(columns)} from (
+          select (jsonb_populate_record(null::${String(name)}, t.row
+            || coalesce((select jsonb_object_agg(k, case k when 'team' then '"south"' when 'team_id' then '40' when 'edit_key' then to_jsonb(gen_random_uuid()) when 'plan_key' then to_jsonb(gen_random_uuid())
+                when 'local_id' then t.row -> k else to_jsonb((t.row ->> k)::bigint + ${by}) end)
+              from unnest('{team,team_id,edit_key,plan_key,lookup_id,rejected_id,run_id,change_id,edit_id,decision_id}'::text[]) k where t.row ->> k is not null), '{}')
+            || coalesce((select jsonb_build_object('edits', jsonb_object_agg(k.key, k.value::bigint + ${by}))
+              from jsonb_each_text(nullif(t.row -> 'edits', 'null')) k having count(*) > 0), '{}')
+            -- Of two periods, the later one counts.
+            || coalesce((select jsonb_object_agg(k, (t.row ->> k)::timestamptz + interval '1 microsecond')
+              from unnest('{valid_from,valid_to}'::text[]) k where t.row ? k), '{}'))).*
+          from (select replace(to_jsonb(o)::text, 'Own', 'Other')::jsonb as row from ${String(name)} o) t
+        ) s`);
+    // And what only the other one has: other times, pushes under way, a hold.
+    await ask(`
+      insert into mirror.contact_counts (team_id, segment, counted_at, count)
+        select 40, segment, counted_at + d, count + 1 from mirror.contact_counts, unnest('{-3 days,1 minute,3 days}'::interval[]) d where team_id = 41;
+      insert into sync.runs (team, team_id, command, outcome, groups, finished_at)
+        select 'south', 40, 'reconcile', 'complete', '{users,listings,counts}', now() - d from unnest('{9 days,1 day}'::interval[]) d;
+      update mirror.roles set first_seen_at = first_seen_at - interval '5 days' where team_id = 40 and role_id = 3;
+      update mirror.conversation_reads set state = 'refused' where team_id = 40;
+      insert into sync.changes (team_id, user_id, kind, state) select 40, id, 'push', 'open' from mirror.users where team_id = 41 on conflict do nothing;
+      insert into sync.changes (team_id, local_id, kind, state) select 40, local_id, 'push', 'open' from sync.requests where team_id = 41 on conflict do nothing;
+      insert into sync.held_fields (team_id, user_id, field, reason, until) values (40, 1, 'phone', 'asked', '2100-01-01')`);
+    await ask(`set local session_replication_role = origin`);
+  };
+
   it.each([1_000_000, -1_000_000])('have nothing of that one, whose numbers are others by %i', async (by) => {
     const undone = new Error('undone');
     const work = own.db.transaction(async (tx) => {
-      const ask = async (text: string) =>
-        (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(tx)).rows;
+      const ask = askIn(tx);
       const views = (
         await ask(`select format('report.%I', c.relname) as view from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'team_id'
           where c.relnamespace = 'report'::regnamespace order by 1`)
@@ -865,39 +907,45 @@ describe('the views of a team beside one that has everything alike, also the ids
       };
       const before = await read();
       expect(Object.entries(before).flatMap(([name, read]) => (isNothing(read) ? [name] : []))).toEqual([]);
-      await ask(`set local session_replication_role = replica`);
-      const tables =
-        await ask(`select c.oid::regclass::text as name, string_agg(quote_ident(a.attname), ', ') as columns
-        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-        where c.relnamespace::regnamespace::text in ('mirror', 'sync') and c.relkind = 'r' and c.relname <> 'team_roles'
-          and exists (select from pg_attribute t where t.attrelid = c.oid and t.attname in ('team_id', 'team')) group by c.oid`);
-      for (const { name, columns } of tables)
-        await ask(`
-          insert into ${String(name)} (${String(columns)}) overriding system value
-          select ${String(columns)} from (
-            select (jsonb_populate_record(null::${String(name)}, t.row
-              || coalesce((select jsonb_object_agg(k, case k when 'team' then '"south"' when 'team_id' then '40' when 'edit_key' then to_jsonb(gen_random_uuid()) when 'plan_key' then to_jsonb(gen_random_uuid())
-                  when 'local_id' then t.row -> k else to_jsonb((t.row ->> k)::bigint + ${by}) end)
-                from unnest('{team,team_id,edit_key,plan_key,lookup_id,rejected_id,run_id,change_id,edit_id,decision_id}'::text[]) k where t.row ->> k is not null), '{}')
-              || coalesce((select jsonb_build_object('edits', jsonb_object_agg(k.key, k.value::bigint + ${by}))
-                from jsonb_each_text(nullif(t.row -> 'edits', 'null')) k having count(*) > 0), '{}')
-              -- Of two periods, the later one counts.
-              || coalesce((select jsonb_object_agg(k, (t.row ->> k)::timestamptz + interval '1 microsecond')
-                from unnest('{valid_from,valid_to}'::text[]) k where t.row ? k), '{}'))).*
-            from (select replace(to_jsonb(o)::text, 'Own', 'Other')::jsonb as row from ${String(name)} o) t
-          ) s`);
-      // And what only the other one has: other times, pushes under way, a hold.
-      await ask(`
-        insert into mirror.contact_counts (team_id, segment, counted_at, count)
-          select 40, segment, counted_at + d, count + 1 from mirror.contact_counts, unnest('{-3 days,1 minute,3 days}'::interval[]) d where team_id = 41;
-        insert into sync.runs (team, team_id, command, outcome, groups, finished_at)
-          select 'south', 40, 'reconcile', 'complete', '{users,listings,counts}', now() - d from unnest('{9 days,1 day}'::interval[]) d;
-        update mirror.roles set first_seen_at = first_seen_at - interval '5 days' where team_id = 40 and role_id = 3;
-        update mirror.conversation_reads set state = 'refused' where team_id = 40;
-        insert into sync.changes (team_id, user_id, kind, state) select 40, id, 'push', 'open' from mirror.users where team_id = 41 on conflict do nothing;
-        insert into sync.changes (team_id, local_id, kind, state) select 40, local_id, 'push', 'open' from sync.requests where team_id = 41 on conflict do nothing;
-        insert into sync.held_fields (team_id, user_id, field, reason, until) values (40, 1, 'phone', 'asked', '2100-01-01')`);
+      await copyOf(tx, by);
       expect(await read()).toEqual(before);
+      throw undone;
+    });
+    await expect(work).rejects.toBe(undone);
+  });
+
+  it('stay as they are, whatever is written for that one', async () => {
+    const undone = new Error('undone');
+    const work = own.db.transaction(async (tx) => {
+      const ask = askIn(tx);
+      await copyOf(tx, 1_000_000);
+      await ask(`set local musterd.writing = 'on'; set local musterd.run = '1'`);
+      const tables = await ask(`select c.oid::regclass::text as name,
+          case when min(a.attname) = 'team' then $$t.team in ('north', 'south')$$ else 't.team_id in (40, 41)' end as of_both,
+          case when min(a.attname) = 'team' then $$case t.team when 'south' then 'theirs' else 'own' end$$ else $$case t.team_id when 40 then 'theirs' else 'own' end$$ end as whose
+        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname in ('team_id', 'team') and not a.attisdropped
+        where c.relnamespace::regnamespace::text in ('mirror', 'sync') and c.relkind = 'r' and c.relname <> 'team_roles' group by c.oid order by 1`);
+      /** A row that was written again has another `xmin`. */
+      const rows = async () =>
+        (
+          await ask(
+            `select whose, jsonb_agg(entry order by entry::text)::text as rows from (${tables
+              .map(
+                ({ name, of_both, whose }) =>
+                  `select ${whose} as whose, jsonb_build_array('${name}', t.xmin::text, to_jsonb(t)) as entry from ${name} t where ${of_both}`,
+              )
+              .join(' union all ')}) r group by whose order by whose`,
+          )
+        ).map((row) => row['rows']);
+      const [mine, theirs] = await rows();
+      for (const [what, write] of Object.entries(writesOf(tx, northern))) {
+        await ask('savepoint before');
+        await write();
+        const [after, others] = await rows();
+        expect([what, others]).toEqual([what, theirs]);
+        expect([what, after]).not.toEqual([what, mine]);
+        await ask('rollback to savepoint before');
+      }
       throw undone;
     });
     await expect(work).rejects.toBe(undone);

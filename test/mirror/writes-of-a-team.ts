@@ -1,0 +1,95 @@
+/** What is written for one team, for tests of what another team has to do with it: nothing. */
+import type { Transaction } from '../../src/mirror/db/database.ts';
+import { noteMovedAlone } from '../../src/mirror/db/versions.ts';
+import { wakeForEdits } from '../../src/mirror/team/due.ts';
+import { noteStale, endStale } from '../../src/mirror/team/stale.ts';
+import { applyAbsences, applyWithheld } from '../../src/mirror/users/absences.ts';
+import { applyResults } from '../../src/mirror/users/apply-results.ts';
+import { editUsers, endPulled } from '../../src/mirror/users/edits.ts';
+import { askHolds, endAskedHolds } from '../../src/mirror/users/held.ts';
+import { writeStopped } from '../../src/mirror/users/held-batches.ts';
+import { endHolds, noteShown, writeHolds } from '../../src/mirror/users/holds.ts';
+import { markSent, openIntents, readIntents } from '../../src/mirror/users/intents.ts';
+import { recordUsers } from '../../src/mirror/users/periods.ts';
+import { writeRoles } from '../../src/mirror/users/roles.ts';
+import { readUserState } from '../../src/mirror/users/users-read.ts';
+import { forgetUsers } from '../../src/mirror/users/users-write.ts';
+import { decisions, moveOf } from '../support/decisions.ts';
+
+type Writes = Readonly<Record<string, () => Promise<unknown>>>;
+
+/** The team is the one that `fill` of the test has filled. */
+export function writesOf(tx: Transaction, run: { readonly teamId: bigint; readonly runId: bigint }): Writes {
+  const { teamId } = run;
+  const hold = {
+    field: 'phone',
+    reason: 'conflict',
+    base: '1',
+    mirror: '2',
+    service: '3',
+    detail: '',
+  } as const;
+  const userWith = (id: bigint, fields: Parameters<typeof decisions>[0]) => ({
+    id,
+    case: 'merge' as const,
+    fields: decisions(fields),
+    write: null,
+  });
+  const absent = {
+    missing: [6n],
+    gone: [5n],
+    found: [],
+    lost: [],
+    withheld: null,
+    scope: 's',
+    scopeIsUsual: true,
+  };
+  return {
+    'holds a field': () => writeHolds(tx, run, [{ id: 1n, hold }]),
+    'notes what is shown': () => noteShown(tx, run, [userWith(5n, { phone: { kind: 'held', shown: '9' } })]),
+    'ends a hold': () => endHolds(tx, run, [userWith(5n, { phone: { kind: 'same', ends: true } })]),
+    'holds as asked': () => askHolds(tx, teamId, 5n, { fields: ['phone'], end: { seconds: 60 }, why: '' }),
+    'ends a hold that was asked for': () => endAskedHolds(tx, teamId, 6n, ['email']),
+    'ends what was asked of a hold': () => endAskedHolds(tx, teamId, 4n, ['roleId']),
+    'stops pushes': () =>
+      writeStopped(tx, run, { holds: [{ id: 1n, hold }], lacking: [], ended: ['phone'], isNews: true }),
+    'withholds rows': () => applyWithheld(tx, run, 'tags', { hash: 'cc', reason: 'few', ids: [6n] }, 's'),
+    'marks rows as gone': () => applyAbsences(tx, run, 'tags', absent),
+    'opens a push': async () => {
+      const move = moveOf('push', { base: null, mirror: '15550100', service: null });
+      const plan = userWith(1n, { phone: move });
+      return await openIntents(tx, run, [plan], new Set());
+    },
+    'marks a push as sent': () => markSent(tx, teamId, [4n]),
+    'closes a push': async () => {
+      const results = (await readIntents(tx, teamId)).map((intent) => ({
+        intent,
+        outcomes: { phone: 'confirmed' as const },
+        seen: null,
+        taken: { ...intent.base, phone: '4' },
+        joined: '',
+        holds: [],
+        harmed: false,
+        closed: true,
+        isDirect: true,
+        requestId: null,
+      }));
+      return await applyResults(tx, run, results);
+    },
+    'edits a user': async () => {
+      const { mirror } = await readUserState(tx, teamId, 2n);
+      if (mirror === undefined) throw new Error('there is no user 2');
+      return await editUsers(tx, teamId, [
+        { id: 2n, expected: mirror, values: { name: { first: 'A', last: 'B' } }, isGuess: true },
+      ]);
+    },
+    'ends an edit': () => endPulled(tx, teamId, [{ user_id: 1n, field: 'email' }]),
+    'forgets users': () => forgetUsers(tx, run, [1n, 5n]),
+    'records users': () => recordUsers(tx, teamId, [1n, 2n]),
+    'counts roles': () => writeRoles(tx, teamId),
+    'notes that a user is stale': () => noteStale(tx, teamId, [1n]),
+    'notes that a user is not stale': () => endStale(tx, teamId, [4n]),
+    'notes versions': () => noteMovedAlone(tx, teamId, 3, 9),
+    'wakes for edits': () => wakeForEdits(tx, 'north'),
+  };
+}
