@@ -6,6 +6,7 @@ import type { Transaction } from '../../src/mirror/db/database.ts';
 import { noteEnd, wakeForEdits } from '../../src/mirror/team/due.ts';
 import { noteEdits } from '../../src/mirror/users/fresh-edits.ts';
 import { readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
+import { readPlanKey } from '../../src/mirror/users/applied-plans.ts';
 import { markSent } from '../../src/mirror/users/intents.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { publishListing, tableOf, writeRejectedRows } from '../../src/mirror/listings/listings.ts';
@@ -177,6 +178,7 @@ it('pins a team to one name, and a name to one team', async () => {
   await pinTeam(db, 'three', 43n);
   expect(await readTeamId(db.kysely, 'three')).toBe(43n);
   expect(await readTeamId(db.kysely, 'one')).toBe(41n);
+  expect(await readPlanKey(db.kysely, 'one')).not.toBe(await readPlanKey(db.kysely, 'two'));
 });
 
 it('tells by the lease which team has a run under way', async () => {
@@ -841,6 +843,7 @@ describe('the views of a team beside one that has everything alike, also the ids
     runId: 1n,
     batch: 'bb',
     users: [1n, 2n, 3n, 4n, 5n, 6n],
+    requests: ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'],
     email: 'own1@example.com',
   };
 

@@ -24,10 +24,10 @@ import { readEditedUsers, readFreshEdits } from '../../src/mirror/users/fresh-ed
 import { readBatches, readBatchFields, readGuardHistory } from '../../src/mirror/users/held-batches.ts';
 import { readHeldEdits } from '../../src/mirror/users/held-edits.ts';
 import { readHeldFields } from '../../src/mirror/users/held.ts';
-import { readWaitingFields } from '../../src/mirror/users/holds.ts';
+import { readWaitingFields, waitingOf } from '../../src/mirror/users/holds.ts';
 import { readRoles, readTeamUsers } from '../../src/mirror/users/import-read.ts';
 import { readIntents } from '../../src/mirror/users/intents.ts';
-import { readLastEdits } from '../../src/mirror/users/last-edits.ts';
+import { readLastEdits, readOwnEdits, readOwnRequests } from '../../src/mirror/users/last-edits.ts';
 import { readLedger } from '../../src/mirror/users/ledger.ts';
 import { ofDecision, ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import { readNotAtRest } from '../../src/mirror/users/not-at-rest.ts';
@@ -45,11 +45,12 @@ interface Team {
   readonly runId: bigint;
   readonly batch: string;
   readonly users: readonly bigint[];
+  readonly requests: readonly string[];
   readonly email: string;
 }
 
 export async function readAllOf(db: Database, tx: Transaction, of: Team): Promise<Record<string, unknown>> {
-  const { team, teamId, decision, runId, batch, users, email } = of;
+  const { team, teamId, decision, runId, batch, users, requests, email } = of;
   const [id = 0n] = users;
   const nothing = { id: null, email: null, phone: null, name: null };
   const all = { userId: null, runId: null, field: null, kind: null, outcome: null, since: null, limit: 99 };
@@ -119,6 +120,9 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     held: () => readHeldFields(tx, teamId, null),
     heldOf: () => readHeldFields(tx, teamId, id),
     waiting: () => readWaitingFields(tx, teamId),
+    waitingInAll: async () => (await waitingOf(teamId).execute(tx)).rows,
+    ownEdits: () => readOwnEdits(tx, teamId, users),
+    ownRequests: () => readOwnRequests(tx, teamId, requests),
     teamUsers: () => readTeamUsers(tx, teamId),
     roles: () => readRoles(tx, teamId),
     lastEdits: () => readLastEdits(tx, teamId, users),
