@@ -1,4 +1,5 @@
 /** What is written for one team, for tests of what another team has to do with it: nothing. */
+import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Transaction } from '../../src/mirror/db/database.ts';
 import { noteMovedAlone } from '../../src/mirror/db/versions.ts';
@@ -6,12 +7,12 @@ import { wakeForEdits } from '../../src/mirror/team/due.ts';
 import { noteStale, endStale } from '../../src/mirror/team/stale.ts';
 import { applyAbsences, applyWithheld } from '../../src/mirror/users/absences.ts';
 import { applyResults } from '../../src/mirror/users/apply-results.ts';
-import { editUsers, endPulled } from '../../src/mirror/users/edits.ts';
+import { editUsers, endPulled, endWithdrawn } from '../../src/mirror/users/edits.ts';
 import { askHolds, endAskedHolds } from '../../src/mirror/users/held.ts';
 import { writeStopped } from '../../src/mirror/users/held-batches.ts';
 import { endHolds, noteShown, writeHolds } from '../../src/mirror/users/holds.ts';
 import { markSent, openIntents, readIntents } from '../../src/mirror/users/intents.ts';
-import { recordUsers } from '../../src/mirror/users/periods.ts';
+import { endPeriods, recordUsers } from '../../src/mirror/users/periods.ts';
 import { writeRoles } from '../../src/mirror/users/roles.ts';
 import { readUserState } from '../../src/mirror/users/users-read.ts';
 import { forgetUsers } from '../../src/mirror/users/users-write.ts';
@@ -86,6 +87,14 @@ export function writesOf(tx: Transaction, run: { readonly teamId: bigint; readon
       ]);
     },
     'ends an edit': () => endPulled(tx, teamId, [{ user_id: 1n, field: 'email' }]),
+    'ends an edit that was taken back': async () => {
+      await sql`update mirror.users set phone = null where team_id = ${teamId} and id = 1`.execute(tx);
+      await endWithdrawn(teamId).execute(tx);
+    },
+    'ends periods': async () => {
+      await sql`delete from mirror.users where team_id = ${teamId} and id = 6`.execute(tx);
+      await endPeriods(tx, run, [6n]);
+    },
     'forgets users': () => forgetUsers(tx, run, [1n, 5n]),
     'records users': () => recordUsers(tx, teamId, [1n, 2n]),
     'counts roles': () => writeRoles(tx, teamId),
