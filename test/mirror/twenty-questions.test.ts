@@ -54,5 +54,29 @@ describe('the twenty questions', () => {
   });
 });
 
+it('the counts by week have the highest of all counts of a week, by days of UTC', async () => {
+  const text = /### Contact counts by week\n\n```sql\n([^`]*?);\n```/.exec(cookbook)?.[1] ?? '';
+  const database = await createTestDatabase();
+  try {
+    await runSqlText(
+      database.db,
+      `begin; set local musterd.writing = 'on';
+       insert into mirror.contact_counts (team_id, segment, counted_at, count) values
+       (41, 'all', '2026-03-01T23:30Z', 90), (41, 'all', '2026-03-02T00:30Z', 10), (41, 'all', '2026-03-03T12:00Z', 70),
+       (41, 'all', '2026-03-03T20:00Z', 20), (41, 'all', '2026-03-08T23:30Z', 30), (41, 'all', '2026-03-09T00:30Z', 40); commit`,
+    );
+    for (const zone of ['UTC', 'Pacific/Auckland', 'America/Los_Angeles']) {
+      const { rows } = await runSqlText(database.db, `set timezone = '${zone}'; ${text}`);
+      expect(rows.map((row) => row.slice(2).map(Number))).toEqual([
+        [40, 40, 10],
+        [70, 30, -60],
+        [90, 90, 0],
+      ]);
+    }
+  } finally {
+    await database.close();
+  }
+});
+
 /** Nothing is stale, failing, or known of runs that came to their end. */
 const mayBeSilent = ['stale_since', 'why'];
