@@ -1,5 +1,5 @@
 /** The view of scheduled messages over a mirror that SQL made: what it shows, and what is decided there. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { createPageServer, type StatusServer } from '../../src/http/server.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
@@ -89,6 +89,17 @@ afterAll(async () => {
 });
 
 describe('the view of messages', () => {
+  it('does not make the clocks of a team anew for each message of the day of each that waits', async () => {
+    await owned(`insert into mirror.scheduled_messages (team_id, inbox_id, user_id, text, phone_number, execute_at, state)
+      select 41, 1, 1, 'Hello', '15550100', now() + interval '60 days' + n * interval '1 minute', 'scheduled' from generate_series(1, 100) n`);
+    const made = vi.spyOn(Intl, 'DateTimeFormat');
+    await kim.ask('/messages');
+    const times = made.mock.calls.length;
+    made.mockRestore();
+    expect(times).toBeGreaterThan(0);
+    expect(times).toBeLessThan(200);
+  });
+
   it('says what somebody has to say, what waits for whom, and all of it by day', async () => {
     const { text } = await kim.ask('/messages');
     for (const part of [

@@ -72,15 +72,17 @@ const openCards = (open: readonly PageMessage[]): readonly OpenCards[] => [
   },
 ];
 
-/** Days are those of the team's clocks. A cancelled or refused message reaches nobody. */
-function recipientsOfDay({ sums }: PageMessages, context: PageContext, message: PageMessage): number {
-  const { teamId, timezone } = termsOf(context, message.team_id);
-  const dayOf = (when: Date) => clocksOf(timezone)(when).toISOString().slice(0, 10);
-  const day = dayOf(message.executeAt);
-  return sums
-    .filter(({ state }) => state !== 'cancelled' && state !== 'refused' && state !== 'rejected')
-    .filter((row) => row.teamId === teamId && dayOf(row.executeAt) === day)
-    .reduce((all, { recipients }) => all + recipients, 0);
+/** Of each day of a team's clocks, how many get a message. A cancelled or refused message reaches nobody. */
+function recipientsOfDays({ sums }: PageMessages, context: PageContext): (message: PageMessage) => number {
+  const clocks = new Map(context.messageTerms.map(({ teamId, timezone }) => [teamId, clocksOf(timezone)]));
+  const dayOf = (teamId: bigint, when: Date) =>
+    `${teamId} ${(clocks.get(teamId)?.(when) ?? when).toISOString().slice(0, 10)}`;
+  const days = Map.groupBy(
+    sums.filter(({ state }) => state !== 'cancelled' && state !== 'refused' && state !== 'rejected'),
+    ({ teamId, executeAt }) => dayOf(teamId, executeAt),
+  );
+  return ({ team_id: teamId, executeAt }) =>
+    (days.get(dayOf(teamId, executeAt)) ?? []).reduce((all, { recipients }) => all + recipients, 0);
 }
 
 /** The messages of `?note=`. */
@@ -98,12 +100,13 @@ export function messages(read: PageMessages, context: PageContext, refusal?: str
       ? none
       : html`<div class="notice receipt" role="status" id="receipt"><p><b>What you found is on record.</b> ${note}</p></div>`;
   const receipt = refusal === undefined ? html`${said}${receiptCard(context, read)}` : nothingCard(refusal);
+  const ofDay = recipientsOfDays(read, context);
   const standing = (message: PageMessage): MessageOnPage => ({
     context,
     message,
     terms: termsOf(context, message.team_id),
     isOwn: own.has(message.local_id),
-    ofDay: isForApproval(message) ? recipientsOfDay(read, context, message) : null,
+    ofDay: isForApproval(message) ? ofDay(message) : null,
   });
   const cards = openCards(open);
   const title = titleOf(read, context, cards);
