@@ -14,27 +14,19 @@ export interface FoundUser extends Row<'mirror.users', 'id' | 'name' | 'email' |
  * those of base count only if nobody in the mirror matches. An id is also found
  * if only the ledger still knows it.
  */
-export async function findUsers(
-  db: Queryable,
-  teamId: Id,
-  { id, email, phone, name }: UserQuery,
-): Promise<readonly FoundUser[]> {
+export async function findUsers(db: Queryable, teamId: Id, query: UserQuery): Promise<readonly FoundUser[]> {
+  const { id } = query;
   const { rows } = await sql<FoundUser>`
-    with asked as (
-      select ${id}::bigint as id, ${email}::text as email, ${phone}::text as phone, ${name}::text as name
-    ),
-    matches as (
-      select ${id}::bigint as id, 1 as rank from asked a where
-        exists (select from mirror.users u where u.team_id = ${teamId} and u.id = a.id)
-        or exists (select from sync.user_base b where b.team_id = ${teamId} and b.id = a.id)
-        or exists (select from sync.changes c where c.team_id = ${teamId} and c.user_id = a.id)
+    with matches as (
+      select ${id}::bigint as id, 1 as rank where
+        exists (select from mirror.users u where u.team_id = ${teamId} and u.id = ${id})
+        or exists (select from sync.user_base b where b.team_id = ${teamId} and b.id = ${id})
+        or exists (select from sync.changes c where c.team_id = ${teamId} and c.user_id = ${id})
       union all
-      select u.id, 2 from mirror.users u, asked a where u.team_id = ${teamId} and (
-        ${sameEmail(sql.ref('u.email'))} or ${samePhone(sql.ref('u.phone'))} or ${sameName(sql.ref('u.name'))}
-        or ${sameName(sql`u.first_name || ' ' || u.last_name`)})
+      select u.id, 2 from mirror.users u where u.team_id = ${teamId} and (
+        ${answersTo('u', query)} or ${sameName(sql`u.first_name || ' ' || u.last_name`, query)})
       union all
-      select b.id, 3 from sync.user_base b, asked a where b.team_id = ${teamId} and (
-        ${sameEmail(sql.ref('b.email'))} or ${samePhone(sql.ref('b.phone'))} or ${sameName(sql.ref('b.name'))})
+      select b.id, 3 from sync.user_base b where b.team_id = ${teamId} and (${answersTo('b', query)})
     ),
     found as (select id, min(rank) as rank from matches group by id)
     select f.id, coalesce(u.name, b.name, '') as name, coalesce(u.email, b.email) as email,
@@ -47,16 +39,19 @@ export async function findUsers(
   return rows;
 }
 
-/** Compares like `canonicalEmail`: only ASCII letters are lowered. */
-function sameEmail(text: RawBuilder<unknown>) {
-  return sql`lower(regexp_replace(${text}, '^\\s+|\\s+$', '', 'g') collate "C") = a.email`;
+/**
+ * Compares like `canonicalEmail`, where only ASCII letters are lowered, and like `canonicalPhone` and `canonicalName`. What is
+ * `null` is a parameter and no column, so that Postgres leaves its expression out of the plan.
+ */
+function answersTo(row: string, query: UserQuery): RawBuilder<unknown> {
+  const column = (name: string) => sql.ref(`${row}.${name}`);
+  return sql`
+    lower(regexp_replace(${column('email')}, '^\\s+|\\s+$', '', 'g') collate "C") = ${query.email}::text
+    or regexp_replace(${column('phone')}, '[^0-9]', '', 'g') = ${query.phone}::text
+    or ${sameName(column('name'), query)}`;
 }
 
-function samePhone(text: RawBuilder<unknown>) {
-  return sql`regexp_replace(${text}, '[^0-9]', '', 'g') = a.phone`;
-}
-
-/** Compares like `canonicalName`, ignoring case. */
-function sameName(text: RawBuilder<unknown>) {
-  return sql`lower(btrim(regexp_replace(normalize(${text}), '\\s+', ' ', 'g'))) = lower(a.name)`;
+/** Ignores case. */
+function sameName(text: RawBuilder<unknown>, { name }: UserQuery): RawBuilder<unknown> {
+  return sql`lower(btrim(regexp_replace(normalize(${text}), '\\s+', ' ', 'g'))) = lower(${name}::text)`;
 }
