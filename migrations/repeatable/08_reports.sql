@@ -361,9 +361,7 @@ from (
          case when w.field is not null and not w.is_refused then 'held'
               when u.gone_at is not null then 'gone'
               when not u.resolved then 'unresolved'
-              when exists (
-                select from sync.changes c where c.team_id = u.team_id and c.user_id = u.id and c.state = 'open'
-              ) then 'sent'
+              when c.change_id is not null then 'sent'
               when w.is_refused then 'refused'
               else 'waiting' end as state,
          w.reason as held_because, e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by, null::uuid as local_id
@@ -376,6 +374,7 @@ from (
     where h.decision is null or h.decision = 'rejected'
   ) w on w.team_id = u.team_id and w.user_id = u.id and w.field = f.field
   left join sync.edits e on e.team_id = u.team_id and e.user_id = u.id and e.field = f.field and e.ended_at is null
+  left join sync.changes c on c.team_id = u.team_id and c.user_id = u.id and c.state = 'open'
   where ({columns u.COLUMN}) is distinct from ({columns b.COLUMN})
     and f.base_value is distinct from f.mirror_value
   union all
@@ -817,7 +816,7 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
          mirror.field_text(c.base -> f.field) as base_text, mirror.field_text(c.new -> f.field) as mirror_text,
          mirror.field_text(c.old -> f.field) as service_text,
          c.decided_by, c.decided_role, c.decided_why, c.batch, c.run_id,
-         c.decision_id, (c.edits ->> f.field)::bigint as edit_id, c.local_id,
+         c.decision_id, f.edit_id, c.local_id,
          case
            when f.field is null then case when u.gone_at is not null then 'confirmed' when a.id is not null then 'waiting' else 'withdrawn' end
            when c.kind = 'resolve' and exists (
@@ -841,11 +840,14 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
            when r.reason is not null then r.reason || coalesce(': ' || nullif(case r.reason when 'asked' then h.asked_why else h.detail end, ''), '')
              || coalesce(' (batch ' || case when h.decision is null then h.batch end || ')', '') end as detail
   from sync.changes c
-  left join lateral jsonb_object_keys(c.old || c.new) as f (field) on true
+  -- For a reader, Postgres looks an edit up by a number, and by a cast of JSON it would compare all edits (row-level security).
+  left join lateral (
+    select k as field, (c.edits ->> k)::bigint as edit_id from jsonb_object_keys(c.old || c.new) k offset 0
+  ) f on true
   left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
   left join sync.edits l on l.team_id = c.team_id and (l.user_id = c.user_id or l.local_id = c.local_id) and l.field = f.field and l.ended_at is null
-    and l.edit_id = (c.edits ->> f.field)::bigint
-  left join sync.edits o on o.team_id = c.team_id and o.edit_id = (c.edits ->> f.field)::bigint and o.ended_at is not null
+    and l.edit_id = f.edit_id
+  left join sync.edits o on o.team_id = c.team_id and o.edit_id = f.edit_id and o.ended_at is not null
   left join sync.held_fields h on h.team_id = l.team_id and (h.user_id = l.user_id or h.local_id = l.local_id) and h.field = l.field
     and (h.decision is null or h.decision = 'rejected') and (h.edit_id = l.edit_id or h.until > clock_timestamp())
   left join lateral (select sync.held_because(h.reason, h.decision, h.until)) r (reason) on true

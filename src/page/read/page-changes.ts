@@ -81,7 +81,10 @@ interface FieldOfChange {
   readonly field: string;
 }
 
-/** Finds a decision's rows, its pushes and what it took from the service. @returns `null` if none is asked for */
+/**
+ * Finds a decision's rows, its pushes and what it took from the service. The changes are looked up user by user: joined, all
+ * of the ledger were read. @returns `null` if none is asked for
+ */
 async function findDecided(
   { db, teamIds }: PageReader,
   { decision }: ChangesFilter,
@@ -89,10 +92,14 @@ async function findDecided(
   if (decision === null) return null;
   const { rows } = await sql<FieldOfChange>`
     select distinct c.change_id as id, c.field from report.decisions d
-    join report.changes c on c.team_id = d.team_id and (c.user_id = d.user_id or c.local_id = d.local_id) and c.field = d.field
-    where d.team_id = any (${idArray(teamIds)}) and d.decision_id = ${decision} and (
-      c.change_id = d.change_id or c.kind = 'pull' and c.run_id = d.run_id
-      or c.kind = 'push' and c.change_id > d.change_id and c.edit_id = d.edit_id)`.execute(db);
+    cross join lateral (
+      select c.change_id, c.field from report.changes c
+      where c.team_id = d.team_id and (c.user_id = d.user_id or c.local_id = d.local_id) and c.field = d.field and (
+        c.change_id = d.change_id or c.kind = 'pull' and c.run_id = d.run_id
+        or c.kind = 'push' and c.change_id > d.change_id and c.edit_id = d.edit_id)
+      offset 0
+    ) c
+    where d.team_id = any (${idArray(teamIds)}) and d.decision_id = ${decision}`.execute(db);
   return rows;
 }
 

@@ -96,25 +96,28 @@ async function readTotals(reader: PageReader): Promise<readonly GlanceTotals[]> 
   });
 }
 
-/** The segment "all" of team t, or else its first one. */
-const mainSegment = sql`coalesce(
+/**
+ * The segment "all" of team t, or else its first one. By a row of its own: with row-level security a comparison with the
+ * sub-selects themselves would read all counts of the team.
+ */
+const mainSegment = sql`
+  cross join lateral (
+    select coalesce(
       (select segment from mirror.contact_counts where team_id = t.id and segment = 'all' limit 1),
       (select segment from mirror.contact_counts where team_id = t.id order by segment limit 1)
-    )`;
+    ) as segment offset 0
+  ) s`;
 
 const readCounted = (teamIds: readonly Id[]) => sql<GlanceCounted>`
   select t.id as "teamId", count(*)::int as counted, min(c.counted_at) as first, max(c.counted_at) as last
-  from unnest(${teamIds}::bigint[]) t (id)
-  join mirror.contact_counts c on c.team_id = t.id and c.segment = ${mainSegment}
+  from unnest(${teamIds}::bigint[]) t (id) ${mainSegment}
+  join mirror.contact_counts c on c.team_id = t.id and c.segment = s.segment
   group by t.id`;
 
 /** Reads the last count of each day for each team, of its main segment. */
 export const readDailyCounts = (teamIds: readonly Id[], days: number) => sql<GlanceCount>`
   select t.id as "teamId", s.segment, d.day::text as day, c.count
-  from unnest(${teamIds}::bigint[]) t (id)
-  cross join lateral (
-    select ${mainSegment} as segment
-  ) s
+  from unnest(${teamIds}::bigint[]) t (id) ${mainSegment}
   cross join lateral (
     select (now() at time zone 'UTC')::date - n as day from generate_series(0, ${days}::int) n
   ) d
