@@ -148,7 +148,7 @@ describe.each(servers())('on $name', (server) => {
       expect(runs).toBe(1);
     });
 
-    test('limits itself, and leaves no setting behind for the next user of the session', async () => {
+    test('limits itself, compiles no plan, and leaves no setting behind for the next user of the session', async () => {
       const one = open({
         maxConnections: 1,
         statementTimeoutMs: 1_234,
@@ -157,9 +157,10 @@ describe.each(servers())('on $name', (server) => {
       });
       const settings = sql`
         select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
-               current_setting('idle_in_transaction_session_timeout') as idle`;
+               current_setting('idle_in_transaction_session_timeout') as idle, current_setting('jit') as jit`;
+      await sql`set jit = on`.execute(one.asTyped);
       const before = (await settings.execute(one.asTyped)).rows;
-      const limits = [{ statement: '1234ms', lock: '567ms', idle: '8901ms' }];
+      const limits = [{ statement: '1234ms', lock: '567ms', idle: '8901ms', jit: 'off' }];
       expect(await one.transaction(async (tx) => (await settings.execute(tx)).rows)).toEqual(limits);
       expect((await settings.execute(one.asTyped)).rows).toEqual(before);
       expect((await settings.execute(one.kysely)).rows).toEqual(limits);

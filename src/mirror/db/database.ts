@@ -156,7 +156,8 @@ function beginning(
   const settings = Object.entries(limits).map(([name, ms]) => `set local ${name} = ${Math.round(ms)}`);
   // Always set: with a stricter default of server or role, statements would fail that only wait for others here.
   const begin = `begin isolation level ${isolationLevel}${isReadOnly === true ? ' read only' : ''}`;
-  return [begin, `set local search_path = ${safePath}`, ...settings].join('; ');
+  // Plans of a large team are estimated high and take milliseconds: compiling them (JIT) would take seconds for each edit.
+  return [begin, `set local search_path = ${safePath}`, 'set local jit = off', ...settings].join('; ');
 }
 
 /** Kysely's dialect, but with our own `begin`, and without a lock for the Migrator: `migrate` sees to that. */
