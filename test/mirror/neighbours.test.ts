@@ -1,5 +1,6 @@
 import tags from '../../src/model/listed/tags.ts';
 import { sql } from 'kysely';
+import { DatabaseError } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { readLookups } from '../../src/mirror/users/addresses.ts';
 import type { Transaction } from '../../src/mirror/db/database.ts';
@@ -38,6 +39,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { createRequestWorld, type RequestWorld } from '../support/request-world.ts';
 import { readAllOf } from './reads-of-a-team.ts';
+import { statementsOfAllTeams, statementsOfATeam } from './statements-of-a-team.ts';
 import { writesOf } from './writes-of-a-team.ts';
 
 /** Two teams that have everything alike: a statement about one of them must leave the other alone. */
@@ -659,14 +661,28 @@ describe('requests of two teams that have everything alike, also the ids', () =>
     await answered(await sent(), confirmed);
     await world.as('anna', edit);
     await hold();
+    await world.force(
+      `insert into sync.user_base (team_id, id, name, first_name, last_name) select team_id, id, name, first_name, last_name from mirror.users where team_id = 41`,
+    );
+    onTestFinished(async () => {
+      await world.force('delete from sync.user_base; delete from sync.absences');
+    });
+    await world.as('anna', `update mirror.users set email = 'anne.berg@example.com' where team_id = 41`);
+    await world.force(`insert into sync.held_fields (team_id, user_id, field, reason, edit_id, batch, mirror_value)
+      select team_id, user_id, field, 'review', edit_id, '${batch}', new_value from sync.edits where field = 'email'`);
     await copy();
+    await world.force(`insert into sync.absences (team_id, resource, id, missing_since, batch, detail, scope, withheld_at)
+      select team_id, 'tags', 5, now(), 'aa', 'few', 's', now() from mirror.teams`);
     await world.db.transaction(async (theirs) => {
-      await sql`select from mirror.scheduled_messages where team_id = 40 for update`.execute(theirs);
-      await sql`select from sync.held_fields where team_id = 40 for update`.execute(theirs);
+      for (const table of [...tables, 'sync.held_fields', 'sync.absences'])
+        await sql`select from ${sql.raw(table)} where team_id = 40 for update`.execute(theirs);
       await world.db.transaction(async (tx) => {
         await sql`set local lock_timeout = '1s'`.execute(tx);
         await lockUndoneMessages(tx, 'north', { kind: 'run', number: 7n });
+        await sql`select sync.approve('aa', team => 41)`.execute(tx);
         await sql`select sync.approve(${batch}, team => 41)`.execute(tx);
+        await sql`select sync.undecide((select max(decision_id) from sync.changes))`.execute(tx);
+        await sql`select sync.reject(${batch}, revert => true, team => 41)`.execute(tx);
       });
     });
   });
@@ -702,12 +718,17 @@ describe('requests of two teams that have everything alike, also the ids', () =>
     const keys = await world.query('select edit_key::text as key from sync.teams order by team_id');
     const [south = '', north = ''] = keys.map((row) => String(row['key']));
     await world.as('ben', `select sync.resolve_message(41, '${key}', 900, null)`);
-    for (const team of [41, 40, 41])
-      await world.query(`insert into mirror.tags (team_id, tag) values (${team}, 'VIP')`);
-    await eventually('all are heard of', () => (heard.get(north) ?? 0) >= 3);
+    await world.query(`update mirror.users set email = 'anne@example.com' where team_id = 41`);
+    await world.query(`insert into mirror.tags (team_id, local_id, tag) values (41, '${other}', 'VIP')`);
+    await world.force(`insert into sync.held_fields (team_id, local_id, field, reason, edit_id, batch)
+      select team_id, local_id, field, 'review', edit_id, '${batch}' from sync.edits where field = 'tag'`);
+    await approve();
+    for (const team of [40, 41])
+      await world.query(`insert into mirror.tags (team_id, tag) values (${team}, 'VIP too')`);
+    await eventually('all are heard of', () => (heard.get(north) ?? 0) >= 5);
     expect(heard).toEqual(
       new Map([
-        [north, 3],
+        [north, 5],
         [south, 1],
       ]),
     );
@@ -948,6 +969,107 @@ describe('the views of a team beside one that has everything alike, also the ids
         expect([what, others]).toEqual([what, theirs]);
         expect([what, after]).not.toEqual([what, mine]);
         await ask('rollback to savepoint before');
+      }
+      throw undone;
+    });
+    await expect(work).rejects.toBe(undone);
+  });
+
+  /** Makes of the other team what would decide otherwise wherever the one is asked about. */
+  const turnAround = async (tx: Transaction) => {
+    const ask = askIn(tx);
+    await ask(`set local session_replication_role = replica`);
+    await ask(`
+      update sync.teams set four_eyes = true where team_id = 40;
+      update sync.user_base set first_name = 'Other base', last_name = 'Other base', phone = '15550105',
+        email = case when email is null and id <> 5 then 'base@example.com' end, role_id = case when role_id is null then 3 end where team_id = 40;
+      update mirror.users set gone_at = case when gone_at is null then now() end where team_id = 40;
+      update mirror.roles set gone_at = now() where team_id = 40;
+      insert into sync.edits (xid, team_id, user_id, field, old_value, new_value, edited_at, edited_by, authors)
+        select '3', 40, u.id, f, '"Other"', case f when 'role_id' then '4' else '"Other new"' end::jsonb, now(), 'ben', '{ben}'
+        from mirror.users u, unnest('{name,email,phone,role_id}'::text[]) f where u.team_id = 41 on conflict do nothing;
+      insert into sync.held_fields (team_id, user_id, field, reason, batch, edit_id)
+        select team_id, user_id, field, 'unsupported', 'bb', edit_id from sync.edits where team_id = 40 and ended_at is null and user_id is not null
+        on conflict (team_id, user_id, field, local_id) do update set reason = excluded.reason, batch = excluded.batch, decision = 'rejected';
+      update sync.changes set new = case when user_id = 5 then '{"phone": "a"}' else '{"name": {}, "email": "a", "phone": "a", "role_id": 1, "tag": {"id": 77}}' end::jsonb,
+        outcome = '{}', base = '{}' where team_id = 40 and kind = 'push' and state = 'open';
+      update sync.user_periods set role_id = 5, role_arrived_at = 'infinity', valid_from = '2999-01-01' where team_id = 40 and user_id = 2 and valid_to = 'infinity';
+      insert into sync.absences (team_id, resource, id, missing_since, batch, detail, scope, withheld_at)
+        select 40, r, n, now(), 'aa', 'few', 's', now() from unnest('{users,tags}'::text[]) r, generate_series(1, 9) n on conflict do nothing`);
+    // The rows that were written last come last: what takes any one takes the other's.
+    for (const table of ['sync.user_base', 'mirror.users', 'sync.held_fields', 'sync.edits'])
+      await ask(`update ${table} set team_id = team_id where team_id = 41`);
+    await ask(`set local session_replication_role = origin`);
+  };
+
+  it('do the same for the one, whatever the other one is like', async () => {
+    const undone = new Error('undone');
+    const work = own.db.transaction(async (tx) => {
+      const ask = askIn(tx);
+      const tables =
+        await ask(`select c.oid::regclass::text as name, case when min(a.attname) = 'team' then $$t.team = 'north'$$ else 't.team_id = 41' end as of_own
+        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname in ('team_id', 'team') and not a.attisdropped
+        where c.relnamespace::regnamespace::text in ('mirror', 'sync') and c.relkind = 'r' and c.relname <> 'team_roles' group by c.oid order by 1`);
+      const rowsOfOne = (isOwn: boolean) =>
+        ask(
+          tables
+            .map(
+              ({ name, of_own }) =>
+                `select '${String(name)}' as name, to_jsonb(t) as row from ${String(name)} t where ${isOwn ? '' : 'not '}(${String(of_own)})`,
+            )
+            .join(' union all '),
+        );
+      /** Numbers that are given from now on, and times, are others each time. */
+      await ask(
+        `select setval(oid::regclass, 1000) from pg_class where relkind = 'S' and relnamespace = 'sync'::regnamespace`,
+      );
+      const isNew = (id: unknown) => Number(id) >= 1000 && Number(id) < 500_000;
+      const plain = (rows: readonly unknown[]) =>
+        rows
+          .map((row) =>
+            JSON.stringify(row, (name, part: unknown) => {
+              if (name.endsWith('_id') && isNew(part)) return 'new';
+              if (name === 'edits' && part !== null)
+                return Object.entries(part as object).map(([field, id]) => [
+                  field,
+                  isNew(id) ? 'new' : Number(id),
+                ]);
+              if (typeof part === 'bigint') return Number(part);
+              return typeof part === 'string' && /^\d{4}-\d\d-\d\d[T ]/.test(part) ? 'time' : part;
+            }),
+          )
+          .toSorted();
+      const outcomeOf = async (statements: readonly string[]) => {
+        const [before, others] = [plain(await rowsOfOne(true)), await rowsOfOne(false)];
+        await ask('savepoint before');
+        try {
+          let result: unknown[] = [];
+          for (const statement of statements) result = await ask(statement);
+          if (!Object.values(statementsOfAllTeams).includes(statements))
+            expect(await rowsOfOne(false)).toEqual(others);
+          const rows = plain(await rowsOfOne(true));
+          return [plain(result), rows.filter((row) => !before.includes(row))];
+        } catch (error) {
+          if (!(error instanceof DatabaseError)) throw error;
+          return error.message;
+        } finally {
+          await ask('rollback to savepoint before');
+        }
+      };
+      const all = Object.entries({ ...statementsOfATeam, ...statementsOfAllTeams });
+      await ask(`
+        set local musterd.writing = off;
+        update sync.due set mark = '7:9:8' where team = 'north';
+        update sync.held_fields h set base_value = to_jsonb(b.email), mirror_value = e.new_value, service_value = to_jsonb(b.email), shown_value = to_jsonb(b.email)
+          from sync.user_base b, sync.edits e where b.id = h.user_id and h.batch = 'bb' and e.edit_id = h.edit_id`);
+      const outcomes = new Map<string, unknown>();
+      for (const [what, statements] of all) outcomes.set(what, await outcomeOf(statements));
+      await copyOf(tx, 1_000_000);
+      await ask(`update sync.edits set xid = '3' where team_id = 40`);
+      for (const makeOther of [() => Promise.resolve(), () => turnAround(tx)]) {
+        await makeOther();
+        for (const [what, statements] of all)
+          expect([what, await outcomeOf(statements)]).toEqual([what, outcomes.get(what)]);
       }
       throw undone;
     });
