@@ -338,6 +338,15 @@ describe.each([oldestServer()])('what became of listings on $name', (server) => 
         ]);
         expect(await tell(`update mirror.users set email = 'a@example.com' where id = 4`)).toEqual([]);
         expect(await tell('update mirror.users set role_id = 9 where team_id = 41 and id = 5')).toEqual([]);
+        await force(`update mirror.users set role_id = 8 where team_id = 42 and id = 5;
+          insert into mirror.roles (team_id, role_id, name, members) values (42, 8, 'Theirs', 1)`);
+        expect(await tell('update mirror.users set role_id = 8 where team_id = 41 and id = 6')).toHaveLength(
+          1,
+        );
+        // One of them has it already.
+        expect(await tell('update mirror.users set role_id = 9 where id = 5')).toEqual([
+          'Nobody in team 42 has the role 9: the service may not know it / Roles that somebody has: 8 (Theirs).',
+        ]);
         await force('update mirror.roles set gone_at = now() where role_id = 2');
         expect(await tell('update mirror.users set role_id = 2 where team_id = 41 and id = 30')).toHaveLength(
           1,
