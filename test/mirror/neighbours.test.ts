@@ -1006,7 +1006,7 @@ describe('the views of a team beside one that has everything alike, also the ids
         from unnest('{1,2,3,4,5,6,79}'::bigint[]) n`);
     await ask(`
       insert into sync.runs (run_id, team, team_id, command, outcome, groups, started_at, finished_at) overriding system value
-        values (-5, 'south', 40, 'daemon', 'complete', '{}', '2020-01-01', '2020-01-01'), (2000000, 'south', 40, 'daemon', 'complete', '{users}', '2999-01-01', '2999-01-01');
+        values (500, 'south', 40, 'daemon', 'complete', '{}', '2020-01-01', '2020-01-01'), (2000000, 'south', 40, 'daemon', 'complete', '{users}', '2999-01-01', '2999-01-01');
       insert into sync.edits (xid, team_id, user_id, field, edited_at, edited_by, authors, ended_at, ended_how)
         values ('5', 40, 1, 'email', '2020-01-01', 'ben', '{ben}', '2020-01-01', 'agreed');
       insert into mirror.contact_counts (team_id, segment, count, counted_at)
