@@ -1,9 +1,8 @@
 import tags from '../../src/model/listed/tags.ts';
 import { sql } from 'kysely';
-import { DatabaseError } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { readLookups } from '../../src/mirror/users/addresses.ts';
-import type { Database, Transaction } from '../../src/mirror/db/database.ts';
+import type { Transaction } from '../../src/mirror/db/database.ts';
 import { noteEnd, wakeForEdits } from '../../src/mirror/team/due.ts';
 import { readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
 import { readPlanKey } from '../../src/mirror/users/applied-plans.ts';
@@ -37,12 +36,9 @@ import { createListener } from '../../src/mirror/team/listen.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { createRequestWorld, type RequestWorld } from '../support/request-world.ts';
-import type { Ages } from '../../src/model/ages.ts';
-import { prune } from '../../src/mirror/runs/retention.ts';
-import { noteEdits, readFreshEdits } from '../../src/mirror/users/fresh-edits.ts';
-import { findUsers } from '../../src/mirror/users/find-user.ts';
+import { noteEdits } from '../../src/mirror/users/fresh-edits.ts';
+import { actsOf, askIn, outcomesIn, still } from './acts-of-a-team.ts';
 import { readAllOf } from './reads-of-a-team.ts';
-import { statementsOfAllTeams, statementsOfATeam } from './statements-of-a-team.ts';
 import { writesOf } from './writes-of-a-team.ts';
 
 /** Two teams that have everything alike: a statement about one of them must leave the other alone. */
@@ -738,21 +734,6 @@ describe('requests of two teams that have everything alike, also the ids', () =>
   });
 });
 
-/** Without what passes by itself, and the place, which is that of the whole database. */
-const still = (value: unknown): unknown => {
-  if (value instanceof Map) return [...value].map(still);
-  if (value instanceof Set) return [...value];
-  if (Array.isArray(value)) return value.map(still);
-  if (value === null || typeof value !== 'object' || value instanceof Date || Buffer.isBuffer(value))
-    return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, part]) => [
-      name,
-      /InMs|ForMs|ageMs|mark|nowMs|^plac/.test(name) ? null : still(part),
-    ]),
-  );
-};
-
 const isNothing = (value: unknown): boolean =>
   value === null ||
   value === undefined ||
@@ -761,9 +742,6 @@ const isNothing = (value: unknown): boolean =>
   (value instanceof Map || value instanceof Set
     ? value.size === 0
     : Array.isArray(value) && value.length === 0);
-
-const askIn = (tx: Transaction) => async (text: string) =>
-  (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(tx)).rows;
 
 describe('the views of a team beside one that has everything alike, also the ids', () => {
   let own: TestDatabase;
@@ -1021,132 +999,8 @@ describe('the views of a team beside one that has everything alike, also the ids
     const undone = new Error('undone');
     const work = own.db.transaction(async (tx) => {
       const ask = askIn(tx);
-      const tables =
-        await ask(`select c.oid::regclass::text as name, case when min(a.attname) = 'team' then $$t.team = 'north'$$ else 't.team_id = 41' end as of_own
-        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname in ('team_id', 'team') and not a.attisdropped
-        where c.relnamespace::regnamespace::text in ('mirror', 'sync') and c.relkind = 'r' and c.relname <> 'team_roles' group by c.oid order by 1`);
-      const rowsOfOne = (isOwn: boolean) =>
-        ask(
-          tables
-            .map(
-              ({ name, of_own }) =>
-                `select '${String(name)}' as name, to_jsonb(t) as row from ${String(name)} t where ${isOwn ? '' : 'not '}(${String(of_own)})`,
-            )
-            .join(' union all '),
-        );
-      /** Numbers that are given from now on, and times, are others each time. */
-      await ask(
-        `select setval(oid::regclass, 1000) from pg_class where relkind = 'S' and relnamespace = 'sync'::regnamespace`,
-      );
-      const isNew = (id: unknown) => Number(id) >= 1000 && Number(id) < 500_000;
-      const plain = (rows: readonly unknown[]) =>
-        rows
-          .map((row) =>
-            JSON.stringify(row, (name, part: unknown) => {
-              if (name.endsWith('_id') && isNew(part)) return 'new';
-              if (name === 'edits' && part !== null && typeof part === 'object')
-                return Object.entries(part).map(([field, id]) => [field, isNew(id) ? 'new' : Number(id)]);
-              if (typeof part === 'bigint' || typeof part === 'number') return Math.round(Number(part));
-              return typeof part === 'string' && /^\d{4}-\d\d-\d\d[T ]/.test(part) ? 'time' : part;
-            }),
-          )
-          .toSorted();
-      const outcomeOf = async (act: () => Promise<unknown>, isOfAll: boolean) => {
-        const [before, others] = [plain(await rowsOfOne(true)), await rowsOfOne(false)];
-        await ask('savepoint before');
-        try {
-          const result = still(await act());
-          if (!isOfAll) expect(await rowsOfOne(false)).toEqual(others);
-          const rows = plain(await rowsOfOne(true));
-          return [
-            plain(Array.isArray(result) ? result : [result]),
-            rows.filter((row) => !before.includes(row)),
-            before.filter((row) => !rows.includes(row)),
-          ];
-        } catch (error) {
-          if (!(error instanceof DatabaseError)) throw error;
-          return error.message;
-        } finally {
-          await ask('rollback to savepoint before');
-        }
-      };
-      const saying = (statements: readonly string[]) => async () => {
-        let rows: unknown[] = [];
-        for (const statement of statements) rows = await ask(statement);
-        return rows;
-      };
-      const within: Database = { ...own.db, kysely: tx, transaction: (work) => work(tx) };
-      const nobody = { id: null, email: null, phone: null, name: null };
-      const prunes = (part: keyof Ages) => async () => {
-        await ask(`set local musterd.writing = 'on'`);
-        await ask(`insert into sync.runs (team, team_id, command, outcome, finished_at, started_at)
-          select 'north', 41, 'daemon', 'complete', '2020-01-01', '2020-01-01' from generate_series(1, 210)`);
-        await ask(
-          part === 'changes'
-            ? `delete from mirror.scheduled_messages where team_id = 41;
-               insert into sync.changes (team_id, user_id, kind, new, outcome) select 41, 5, 'push', '{"role_id": 3}', '{"role_id": "confirmed"}' from generate_series(1, 2)`
-            : `update mirror.scheduled_messages set state = 'past', execute_at = '2020-01-01' where team_id = 41;
-               update mirror.conversation_reads set state = 'sent', sent_at = '2020-01-01' where team_id = 41;
-               update sync.edits set ended_at = now(), ended_how = 'agreed' where team_id = 41 and field = 'phone';
-               update sync.due set mark = '1000000:1000000:' where team = 'north' and run_group = 'edits';
-               insert into mirror.contact_counts (team_id, segment, count, counted_at)
-                 select 41, 'all', 1, timestamptz '2020-01-01T00:00Z' + n * interval '1 hour' from generate_series(1, 2) n`,
-        );
-        const none = { requests: null, changes: null, edits: null, runs: null, counts: null };
-        return await prune(within, 'north', { ...none, [part]: -1 });
-      };
-      const acts: Readonly<Record<string, () => Promise<unknown>>> = {
-        ...Object.fromEntries(
-          (['requests', 'changes', 'edits', 'runs', 'counts'] as const).map((part) => [
-            `prunes ${part}`,
-            prunes(part),
-          ]),
-        ),
-        ...Object.fromEntries(
-          [77n, 78n, 79n].map((id) => [
-            `finds nobody of number ${id}`,
-            () => findUsers(tx, 41n, { ...nobody, id }),
-          ]),
-        ),
-        ...Object.fromEntries(
-          ['user77@example.com', 'base@example.com'].map((email) => [
-            `finds nobody at ${email}`,
-            () => findUsers(tx, 41n, { ...nobody, email }),
-          ]),
-        ),
-        'reads what is fresh where nobody has edited': async () => {
-          await ask(
-            `update sync.due set failures = 2, started_at = '2020-01-01' where team = 'north'; delete from sync.edits where team_id = 41`,
-          );
-          return await readFreshEdits(tx, ['north']);
-        },
-        'reads what is fresh where nobody has edited since': async () => {
-          await ask('delete from sync.edits where team_id = 41');
-          return await readFreshEdits(tx, ['north']);
-        },
-        'finds somebody of a number': () => findUsers(tx, 41n, { ...nobody, id: 6n }),
-        // Which rows were written since is another matter where all of them were written again.
-        'reads all': async () =>
-          Object.entries(await readAllOf(own.db, tx, northern)).filter(([name]) => name !== 'rest'),
-        ...Object.fromEntries(
-          Object.entries(writesOf(tx, northern)).map(([what, work]) => [
-            what,
-            async () => {
-              await ask(`set local musterd.writing = 'on'; set local musterd.run = '1'`);
-              await work();
-            },
-          ]),
-        ),
-      };
-      const all = [
-        ...Object.entries(statementsOfATeam).map(
-          ([what, statements]) => [what, saying(statements), false] as const,
-        ),
-        ...Object.entries(statementsOfAllTeams).map(
-          ([what, statements]) => [what, saying(statements), true] as const,
-        ),
-        ...Object.entries(acts).map(([what, act]) => [what, act, false] as const),
-      ];
+      const outcomeOf = await outcomesIn(tx);
+      const all = Object.entries(actsOf(own.db, tx, northern));
       await ask(`
         set local musterd.writing = off;
         update sync.due set mark = '7:9:8' where team = 'north';
@@ -1155,14 +1009,13 @@ describe('the views of a team beside one that has everything alike, also the ids
         set local session_replication_role = origin;
         update sync.held_fields h set base_value = to_jsonb(b.email), mirror_value = e.new_value, service_value = to_jsonb(b.email), shown_value = to_jsonb(b.email)
           from sync.user_base b, sync.edits e where b.id = h.user_id and h.batch = 'bb' and e.edit_id = h.edit_id`);
-      const outcomes = new Map<string, unknown>();
-      for (const [what, act, isOfAll] of all) outcomes.set(what, await outcomeOf(act, isOfAll));
+      const alone = new Map<string, unknown>();
+      for (const [what, act] of all) alone.set(what, await outcomeOf(act));
       await copyOf(tx, 1_000_000);
       await ask(`update sync.edits set xid = '10' where team_id = 40`);
       for (const makeOther of [() => Promise.resolve(), () => turnAround(tx)]) {
         await makeOther();
-        for (const [what, act, isOfAll] of all)
-          expect([what, await outcomeOf(act, isOfAll)]).toEqual([what, outcomes.get(what)]);
+        for (const [what, act] of all) expect([what, await outcomeOf(act)]).toEqual([what, alone.get(what)]);
       }
       throw undone;
     });
