@@ -15,12 +15,10 @@ export const requestedPage = (query: URLSearchParams): number =>
 interface FieldOfUser {
   readonly teamId: Id;
   readonly userId: Id | null;
-  readonly localId: string | null;
   readonly field: string;
 }
 
-export const ownKey = ({ teamId, userId, localId, field }: FieldOfUser): string =>
-  `${teamId} ${localId ?? userId} ${field}`;
+export const ownKey = ({ teamId, userId, field }: FieldOfUser): string => `${teamId} ${userId} ${field}`;
 
 /** Most users of one update. */
 export const perRequest = 25;

@@ -75,7 +75,6 @@ const young: Glance = {
   counted: [{ teamId: 41n, counted: 1, first: secondsAgo(600), last: secondsAgo(600) }],
   lists: [],
   missing: [],
-  messages: [],
 } as unknown as Glance;
 const contextFor = (path: string, more: Partial<PageContext> = {}): PageContext => ({
   ...contextOf(path),
@@ -91,9 +90,11 @@ const textOfGlance = (read: Glance, more: Partial<PageContext> = {}) =>
 /** What is said of a whole day or more. */
 const ofWholeDays = /24 h|90 days|twelve months|yesterday/;
 
-it('counts the messages that wait for a person with whatever else waits', () => {
-  const read: Glance = { ...young, messages: [{ teamId: 41n, held: 2, unknown: 1 }] };
-  expect(textOfGlance(read)).toMatch(/Waits for a person\s*3 things\s*look, and decide/);
+it('counts the fields of each list and each set of missing rows in "Waits for a person"', () => {
+  const list = { teamId: 41n, batch: null, state: 'conflict', rows: 2, fields: [], editors: [], details: [] };
+  const missing = { teamId: 41n, hash: 'aa', resource: 'tags', rows: 7, reason: 'too many', since: now };
+  const read = { ...young, lists: [list], missing: [missing] } as unknown as Glance;
+  expect(textOfGlance(read)).toMatch(/Waits for a person\s*3 fields\s*look, and decide/);
   expect(textOfGlance(young)).toMatch(/Waits for a person\s*0 fields\s*nothing waits/);
 });
 
@@ -297,7 +298,6 @@ describe('the first view without a daemon', () => {
       all: [],
       lists: [],
       missing: [],
-      messages: [],
       own: new Set<string>(),
       decided: [],
       isAlone: false,

@@ -27,14 +27,11 @@ export const contextOf = (path: string, search = '', details = true): PageContex
     },
     daemons: [],
     stopped: new Map(),
-    messageTerms: [],
-    hasMessages: false,
     waitingEdits: 0,
     version: '1',
     explain: () => null,
     saySeen: (row) => saySeen(seenOf(row)),
     perMinute: () => null,
-    recipientLimit: () => null,
   };
 };
 

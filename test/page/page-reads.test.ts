@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readChanges } from '../../src/page/read/page-changes.ts';
+import { type ChangeRow, readChanges } from '../../src/page/read/page-changes.ts';
 import { readCounts, readMonths, stepFor } from '../../src/page/read/page-counts.ts';
 import { readDailyCounts } from '../../src/page/read/page-glance.ts';
 import { type PeopleFilter, readPeople } from '../../src/page/read/page-people.ts';
@@ -14,8 +14,10 @@ import { readSending, readWaitingView } from '../../src/page/read/page-waiting-v
 import { noteDaemon } from '../../src/mirror/team/known-daemons.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { countsCsv } from '../../src/page/render/growth.ts';
+import { changes } from '../../src/page/render/ledger-view.ts';
 import { explainAsSeen } from '../../src/runs/explain-as-seen.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { contextOf, textOf } from './page-context.ts';
 
 const now = new Date('2026-03-11T12:00:00Z');
 let database: TestDatabase;
@@ -224,6 +226,22 @@ describe('changes', () => {
   it('say of a hold that it stands, and what of it both sides agreed on', async () => {
     const { rows } = await readChanges(readerOf(41n), { ...usual, direction: 'held' });
     expect(rows).toMatchObject([{ held: 'conflict', base_value: '0', old_value: '1', new_value: '2' }]);
+  });
+
+  it('shows the text, the author and the outcome of a change without a user, and links to no person', async () => {
+    await runSqlText(
+      database.db,
+      `insert into sync.changes (team_id, kind, new, outcome, closed_at, decided_by)
+       values (43, 'approve', '{"message": ["15550100", "<b>"]}', '{"message": "answered"}', now(), 'kim')`,
+    );
+    const read = await readChanges(readerOf(43n), usual);
+    const [row] = read.rows;
+    const called = { ...row, kind: 'call', outcome: 'unknown' } as unknown as ChangeRow;
+    const shown = changes({ ...read, rows: [...read.rows, called] }, contextOf('/changes')).main;
+    expect(textOf(shown)).toContain('no usermessagenone["15550100", "&lt;b&gt;"]approvedkim–answered');
+    expect(textOf(shown)).toMatch(/sent by commandkim–not known(?! yet)/);
+    expect(String(shown)).not.toContain('/people/');
+    expect(textOf(changes(read, contextOf('/changes', '', false)).main)).not.toContain('15550100');
   });
 });
 
@@ -502,8 +520,7 @@ describe('whether what is decided is sent at once', () => {
 });
 
 describe('what is read of one team', () => {
-  const messages = `(values (uuid '11111111-1111-4111-8111-111111111111', 'unknown'), ('22222222-2222-4222-8222-222222222222', 'scheduled'))`;
-  /** Users and messages with the same ids, edits and names of batches in each team; what is of one has its word in it. */
+  /** Users with the same ids, edits and names of batches in each team; what is of one has its word in it. */
   const fill = async (teamId: number, word: string, held: number) => {
     const byRun = (text: string) => `begin; set local musterd.writing = 'on'; ${text}; commit`;
     const edit = (turn: number) =>
@@ -521,12 +538,7 @@ describe('what is read of one team', () => {
         insert into mirror.tags (team_id, id, tag) values (${teamId}, 1, '${word}');
         insert into mirror.contact_counts (team_id, segment, counted_at, count)
         select ${teamId}, 'all', timestamptz '2026-03-11T11:30Z' - n * interval '1 hour', ${teamId} from generate_series(0, 60) n;
-        insert into mirror.inboxes (team_id, id, name) values (${teamId}, 1, 'inbox of ${word}');
-        insert into mirror.scheduled_messages (team_id, local_id, inbox_id, user_id, text, phone_number, execute_at, state)
-        select ${teamId}, id, 1, 1, '${word}', '15550100', now() + interval '1 day', s from ${messages} m (id, s);
-        insert into sync.changes (team_id, local_id, kind, new) select ${teamId}, id, 'push', '{"message": {}}' from ${messages} m (id, s);
-        insert into sync.held_fields (team_id, local_id, field, reason, detail)
-        select ${teamId}, id, 'message', 'review', 'seen in ${word}' from ${messages} m (id, s) where ${held} > 2;
+        insert into sync.changes (team_id, kind, new) values (${teamId}, 'approve', '{"message": "${word}"}');
         insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, role_id, resolved)
         select ${teamId}, n, 'Kim ${word}', 'Kim', '${word}', '${word}@example.com', '15550100', 1, n <> 4 from generate_series(1, 5) n;
         insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)

@@ -45,8 +45,6 @@ const inDocuments: ReadonlySet<string> = new Set([
   'receipt-390-light',
   'batch-own-1280-light',
   'question-own-1280-light',
-  'messages-1280-light',
-  'messages-390-light',
 ]);
 const pictures = fileURLToPath(new URL('../../docs/page', import.meta.url));
 

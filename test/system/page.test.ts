@@ -526,8 +526,8 @@ describe('the page alone', () => {
         await shoot(page, `${name}-of-${users}`);
       }
       if (users === 1) await expectLate(page, origin);
-      const missing = await page.request.get(`${origin}/runs/999999999`);
-      expect(missing.status()).toBe(404);
+      for (const path of ['/runs/999999999', '/messages'])
+        expect((await page.request.get(`${origin}${path}`)).status()).toBe(404);
       expect(trouble).toEqual([]);
       await context.close();
       await close();

@@ -155,7 +155,7 @@ function findTeam(field) {
     one.hidden = !one.querySelector('a > span').textContent.toLowerCase().includes(typedText);
 }
 
-const places = { w: 'Waiting', r: 'Runs', p: 'People', m: 'Messages', c: 'Counts' };
+const places = { w: 'Waiting', r: 'Runs', p: 'People', c: 'Counts' };
 let isGoing = false;
 
 function goTo(tab) {

@@ -32,8 +32,6 @@ export interface ChangesFilter {
 
 /** One field that moved. A user that came, left or came back is one row without a field. */
 export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id' | 'batch'> {
-  /** Our own id of the request, if it is one. */
-  readonly local_id: string | null;
   /** The edit that was sent or decided about. */
   readonly edit_id: Id | null;
   /** The reason of a hold that still lasts. */
@@ -94,7 +92,7 @@ async function findDecided(
     select distinct c.change_id as id, c.field from report.decisions d
     cross join lateral (
       select c.change_id, c.field from report.changes c
-      where c.team_id = d.team_id and (c.user_id = d.user_id or c.local_id = d.local_id) and c.field = d.field and (
+      where c.team_id = d.team_id and c.user_id = d.user_id and c.field = d.field and (
         c.change_id = d.change_id or c.kind = 'pull' and c.run_id = d.run_id
         or c.kind = 'push' and c.change_id > d.change_id and c.edit_id = d.edit_id)
       offset 0
@@ -152,14 +150,20 @@ export async function readChanges(reader: PageReader, filter: ChangesFilter): Pr
   return { rows: meant, isMore, searchEnd, actors: await readActors(reader) };
 }
 
+/** A value of the row c. Of a message, a tag or a conversation it is the text, which has no user. */
+const shown = (which: 'old' | 'new') => {
+  const [text, value] = [sql.ref(`c.${which}_text`), sql.ref(`c.${which}_value`)];
+  return sql`case when c.user_id is null then to_jsonb(${text}) else ${value} end as ${sql.ref(`${which}_value`)}`;
+};
+
 async function readRows(
   reader: PageReader,
   { field }: Pick<ChangesFilter, 'field'>,
   ids: readonly bigint[],
 ): Promise<readonly ChangeRow[]> {
   const { rows } = await sql<ChangeRow>`
-    select c.change_id, c.team_id, c.run_id, c.user_id, c.name, c.kind, c.field, c.base_value, c.old_value, c.new_value,
-      c.outcome, c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by, c.edit_id, c.batch, c.local_id, h.reason as held
+    select c.change_id, c.team_id, c.run_id, c.user_id, c.name, c.kind, c.field, c.base_value,
+      ${shown('old')}, ${shown('new')}, c.outcome, c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by, c.edit_id, c.batch, h.reason as held
     from (
       select c.*, row_number() over (partition by change_id order by field) as nth from report.changes c
       where c.team_id = any (${idArray(reader.teamIds)}) and c.change_id = any (${idArray(ids)})
@@ -167,7 +171,7 @@ async function readRows(
     ) c
     left join lateral (
       select h.reason from report.held h
-      where c.kind = 'hold' and h.team_id = c.team_id and (h.user_id = c.user_id or h.local_id = c.local_id) and h.field = c.field offset 0
+      where c.kind = 'hold' and h.team_id = c.team_id and h.user_id = c.user_id and h.field = c.field offset 0
     ) h on true
     where c.nth = 1 or c.kind not in ('adopt', 'return')
     order by c.change_id desc, c.field`.execute(reader.db);

@@ -72,19 +72,17 @@ const followed = sql`
       when a.edit_id = n.edit_id then 'decided'
       when n.what = 'undo' and b.edit_id = n.edit_id then case h.edit_id when n.edit_id then 'undecided' else 'moved' end
       when n.what = 'reject' then case when 'rejected' in (h.reason, h.held_before) then 'kept' else 'moved' end
-      when n.what = 'withdraw' and n.local_id is not null then case n.state when 'withdrawn' then 'kept' else 'moved' end
       when n.what in ('service', 'withdraw') then case when g.text is not distinct from q.text then 'kept' else 'moved' end
       when p.outcome = 'confirmed' then 'sent'
       when p.outcome = 'unknown' then case n.detail when 'it is being sent' then 'leaving' else 'asked' end
       when p.outcome = 'refused' then 'refused'
       when h.reason is not null then case h.edit_id when n.edit_id then 'waits' else 'edited' end
-      when n.local_id is not null then case n.state when 'confirmed' then 'sent' when 'waiting' then 'coming' else 'moved' end
       when n.state is distinct from 'withdrawn' and g.text is not distinct from n.mirror_text then 'coming'
       else 'moved' end as fate
   from numbered n
   left join lateral (
     select c.outcome, c.run_id, c.closed_at from report.changes c
-    where c.team_id = n.team_id and (c.user_id = n.user_id or c.local_id = n.local_id) and c.field = n.field and c.kind = 'push'
+    where c.team_id = n.team_id and c.user_id = n.user_id and c.field = n.field and c.kind = 'push'
       and c.change_id > n.change_id and c.edit_id = n.edit_id
     order by c.change_id desc limit 1
   ) p on n.what in ('approve', 'mirror', 'value', 'undo')
@@ -96,7 +94,7 @@ const followed = sql`
   ) q on n.what in ('service', 'withdraw')
   left join lateral (
     select h.reason, h.held_before, h.edit_id, h.batch from report.held h
-    where h.team_id = n.team_id and (h.user_id = n.user_id or h.local_id = n.local_id) and h.field = n.field limit 1
+    where h.team_id = n.team_id and h.user_id = n.user_id and h.field = n.field limit 1
   ) h on true
   left join lateral (
     select v.value as text from mirror.users u
@@ -105,13 +103,13 @@ const followed = sql`
   ) g on true
   left join lateral (
     select d.decision_id, d.decided_at, d.decision, d.edit_id from report.decisions d
-    where d.team_id = n.team_id and (d.user_id = n.user_id or d.local_id = n.local_id) and d.field = n.field
+    where d.team_id = n.team_id and d.user_id = n.user_id and d.field = n.field
       and d.change_id > n.change_id and d.decision_id <> n.decision_id
     order by d.change_id limit 1
   ) a on true
   left join lateral (
     select d.decision_id, d.decided_at, d.edit_id, ${deedOf(sql`d`)} as what from report.decisions d
-    where d.team_id = n.team_id and (d.user_id = n.user_id or d.local_id = n.local_id) and d.field = n.field
+    where d.team_id = n.team_id and d.user_id = n.user_id and d.field = n.field
       and d.change_id < n.change_id and d.decision_id <> n.decision_id and d.decision <> 'undo'
     order by d.change_id desc limit 1
   ) b on n.what = 'undo'`;
@@ -132,7 +130,7 @@ export async function readDecided(
     with named as (
       select d.*, bool_or(d.decision = 'undo') over (partition by d.decision_id) as is_undo, count(*) over (partition by d.decision_id) > a.most as is_more,
         row_number() over (partition by d.decision_id order by d.change_id, d.field) <= a.most
-          and row_number() over (partition by d.decision_id, d.user_id, d.local_id, d.field order by d.decision <> 'undo', d.change_id) = 1 as counts
+          and row_number() over (partition by d.decision_id, d.user_id, d.field order by d.decision <> 'undo', d.change_id) = 1 as counts
       from (select number, case when number = ${number} then ${mostOfDecision}::int else ${perList}::int end as most from unnest(${idArray(numbers)}) number) a
       cross join lateral (
         select d.* from report.decisions d
@@ -142,7 +140,7 @@ export async function readDecided(
     ), numbered as materialized (
       select n.*, case when n.is_undo then 'undo' else ${deedOf(sql`n`)} end as what from named n where n.counts
     ), followed as materialized (${followed}),
-    counted as (select decision_id, fate, count(*)::int as rows, count(distinct coalesce(user_id::text, local_id::text))::int as users from followed group by 1, 2)
+    counted as (select decision_id, fate, count(*)::int as rows, count(distinct user_id)::int as users from followed group by 1, 2)
     select f.decision_id as number, f.team_id as "teamId", min(f.decided_at) as at, mode() within group (order by f.what) as decision,
       max(f.decided_by) as by, max(f.decided_why) as why, count(*)::int as rows, bool_or(f.is_more) as "isMore",
       (select jsonb_object_agg(c.fate, c.rows) from counted c where c.decision_id = f.decision_id) as fates,

@@ -47,7 +47,7 @@ export async function readListedRows(
   const key = { name: sql`lower(${sql.ref(name)})`, first: sql`first_seen_at`, id: sql`id` }[sort];
   const way = isDown ? sql`desc` : sql`asc`;
   const ofTeams = sql`team_id = any (${idArray(teamIds)})`;
-  const wanted = sql`${ofTeams} and id is not null and gone_at is ${hasGone ? sql`not null` : sql`null`} and (${q} = '' or ${sql.ref(name)} ilike ${like})`;
+  const wanted = sql`${ofTeams} and gone_at is ${hasGone ? sql`not null` : sql`null`} and (${q} = '' or ${sql.ref(name)} ilike ${like})`;
   const { rows } = await sql<RowOnPage>`
     select team_id, id, ${sql.join(columns.map((column) => sql.ref(column)))}, first_seen_at, gone_at from ${table} where ${wanted}
     order by ${key} ${way} nulls last, id ${way}, team_id limit ${limit} offset ${before}`.execute(db);

@@ -9,7 +9,7 @@ import { readDaemons } from '../../mirror/team/known-daemons.ts';
 import type { Database, Queryable } from '../../mirror/db/database.ts';
 import { readPlacing } from '../../mirror/team/known-place.ts';
 import { pendingOf, readNotAtRest } from '../../mirror/users/not-at-rest.ts';
-import { unknownMessages, waitsForPerson } from '../../mirror/users/waiting-fields.ts';
+import { waitsForPerson } from '../../mirror/users/waiting-fields.ts';
 import { readRoleNames } from './role-names.ts';
 
 /** A team that the reader may see. */
@@ -35,22 +35,11 @@ export interface PageReader {
 
 /** The state of a team, for the header. */
 export interface HeaderStanding {
-  /** Fields, missing rows and messages that wait for a person. */
+  /** Fields and missing rows that wait for a person. */
   readonly waiting: number;
   readonly staleSince: Date | null;
   /** The end of the last complete run of the users. */
   readonly completeAt: Date | null;
-}
-
-/** The terms for the scheduled messages of a team. */
-export interface MessageTerms {
-  readonly teamId: Id;
-  /** The zone in which their times are shown. */
-  readonly timezone: string;
-  /** `write.schedule` of the settings: `unattended` if they need nobody's approval. */
-  readonly schedule: 'false' | 'true' | 'unattended';
-  /** How long before its time the service has to have a message. */
-  readonly marginMinutes: number;
 }
 
 /** Read for every view, for the header. */
@@ -67,9 +56,6 @@ export interface PageFrame {
   readonly daemons: readonly SeenDaemon[];
   /** The last daemon of each requested team that none serves any more, by the team's name. */
   readonly stopped: ReadonlyMap<string, SeenDaemon>;
-  readonly messageTerms: readonly MessageTerms[];
-  /** Whether the requested teams have scheduled messages, or may have some. */
-  readonly hasMessages: boolean;
   /** Edits of the requested teams that wait because nothing is sent from here. */
   readonly waitingEdits: number;
 }
@@ -100,22 +86,9 @@ async function readStandings(
     select t.id as "teamId", (select min(stale_since) from report.freshness f where f.team_id = t.id) as "staleSince",
       (select max(last_success) from report.freshness f where f.team_id = t.id and f.run_group = 'users') as "completeAt",
       ((select count(*) from report.held h where h.team_id = t.id and ${waitsForPerson})
-        + (select count(*) from report.missing m where m.team_id = t.id)
-        + (select count(*) from ${unknownMessages} where m.team_id = t.id))::int as waiting
+        + (select count(*) from report.missing m where m.team_id = t.id))::int as waiting
     from unnest(${teams.map(({ teamId }) => teamId)}::bigint[]) t (id)`.execute(db);
   return new Map(rows.map(({ teamId, ...standing }) => [teamId, standing]));
-}
-
-/** The terms of the teams, and whether there are messages or may be some. */
-export async function readMessageTerms(db: Queryable, teamIds: readonly Id[]) {
-  const { rows } = await sql<MessageTerms & { readonly has: boolean }>`
-    select t.team_id as "teamId", t.timezone, t.schedule, t.margin_minutes as "marginMinutes",
-      t.schedule <> 'false' or exists (select from mirror.scheduled_messages m where m.team_id = t.team_id) as has
-    from mirror.message_terms() t where t.team_id = any (${idArray(teamIds)}) order by t.team_id`.execute(db);
-  return {
-    messageTerms: rows,
-    hasMessages: rows.some(({ has }) => has),
-  };
 }
 
 async function countWaitingEdits(db: Queryable, teamIds: readonly Id[]): Promise<number> {
@@ -161,7 +134,6 @@ export async function readPageFrame<Result>(
         standings,
         waiting: teamIds.reduce((sum, id) => sum + (standings.get(id)?.waiting ?? 0), 0),
         placing,
-        ...(await readMessageTerms(tx, teamIds)),
         roleNames: await readRoleNames(tx, teamIds),
         daemons,
         stopped,

@@ -100,7 +100,7 @@ async function readOpenRun(reader: PageReader, runId: bigint): Promise<OpenRun |
     from report.runs where run_id = ${runId} and team = any (${names}::text[])`.execute(db);
   const [run] = rows;
   if (run === undefined) return null;
-  const ofRun = sql`run_id = ${runId} and team_id = ${run.teamId} and local_id is null`;
+  const ofRun = sql`run_id = ${runId} and team_id = ${run.teamId} and user_id is not null`;
   return { ...run, moves: await readMoves(reader, ofRun, movesShown) };
 }
 

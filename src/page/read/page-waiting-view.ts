@@ -14,7 +14,7 @@ import { idArray } from '../../mirror/db/by-key.ts';
 import { actFor } from '../../mirror/users/decide-edits.ts';
 import type { Transaction } from '../../mirror/db/database.ts';
 import { readDaemons } from '../../mirror/team/known-daemons.ts';
-import { readOwnEdits, readOwnRequests } from '../../mirror/users/last-edits.ts';
+import { readOwnEdits } from '../../mirror/users/last-edits.ts';
 import { type FollowedDecision, readDecided } from './page-decided.ts';
 import type { PageReader } from './page-reader.ts';
 import {
@@ -23,7 +23,6 @@ import {
   readListRows,
   readWaitingLists,
   type WaitingList,
-  type WaitingMessages,
 } from './page-waiting.ts';
 
 export interface ListRead extends WaitingList {
@@ -53,7 +52,6 @@ export interface PageWaiting {
   /** All lists, whatever `?state=` asks for. */
   readonly all: readonly WaitingList[];
   readonly missing: readonly MissingRows[];
-  readonly messages: readonly WaitingMessages[];
   /** The lists that are asked for, with rows. */
   readonly lists: readonly ListRead[];
   /** Whether one list has the page for itself. */
@@ -98,14 +96,7 @@ async function readOwn(
     const ofTeam = rows.filter((row) => row.teamId === teamId);
     const users = new Set(ofTeam.flatMap(({ userId }) => userId ?? []));
     const edits = users.size === 0 ? [] : await readOwnEdits(tx, teamId, [...users]);
-    for (const { userId, field } of edits)
-      own.add(ownKey({ teamId, userId, localId: null, field: columnOf(field) }));
-    const requests = await readOwnRequests(
-      tx,
-      teamId,
-      ofTeam.flatMap(({ localId }) => localId ?? []),
-    );
-    for (const row of ofTeam) if (row.localId !== null && requests.has(row.localId)) own.add(ownKey(row));
+    for (const { userId, field } of edits) own.add(ownKey({ teamId, userId, field: columnOf(field) }));
   }
   return own;
 }
@@ -119,9 +110,9 @@ async function readDecidedOf(
     select d.batch, count(*)::int as rows, count(*) filter (where d.decision = 'approve')::int as approved,
       (array_agg(d.decided_by order by d.change_id desc))[1] as by, max(d.decided_at) as at
     from (
-      select distinct on (d.team_id, d.batch, d.user_id, d.field, d.local_id) d.* from report.decisions d
+      select distinct on (d.team_id, d.batch, d.user_id, d.field) d.* from report.decisions d
       where d.team_id = any (${idArray(teamIds)}) and d.batch = any (${batches}) and d.field is not null
-      order by d.team_id, d.batch, d.user_id, d.field, d.local_id, d.change_id desc
+      order by d.team_id, d.batch, d.user_id, d.field, d.change_id desc
     ) d
     where d.decision in ('approve', 'reject') group by d.team_id, d.batch`.execute(db);
   return new Map(rows.map(({ batch, ...decided }) => [batch, decided]));
@@ -140,7 +131,7 @@ export async function readSending({ db, teams, teamIds, now }: PageReader): Prom
 }
 
 /** Reads the decision that `?done=` names, for a day, and the newest ones. */
-export async function readDone(reader: PageReader, query: URLSearchParams, most: number) {
+async function readDone(reader: PageReader, query: URLSearchParams, most: number) {
   const first = /^\d{1,18}$/.exec(query.get('done') ?? '')?.[0];
   const number = first === undefined ? null : BigInt(first);
   const decided = await readDecided(reader, { number, most });
@@ -185,7 +176,6 @@ export async function readWaitingView(reader: PageReader, filter: WaitingFilter)
   return {
     all: all.lists,
     missing,
-    messages: all.messages,
     lists,
     isAlone,
     own,

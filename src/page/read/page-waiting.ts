@@ -3,16 +3,13 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
 import { perList, type RowSort } from '../../model/waiting-page.ts';
-import { idArray } from '../../mirror/db/by-key.ts';
-import { inBatch, unknownMessages, waitsForPerson } from '../../mirror/users/waiting-fields.ts';
+import { inBatch, waitsForPerson } from '../../mirror/users/waiting-fields.ts';
 import type { PageReader } from './page-reader.ts';
 
 export interface PageField {
   readonly teamId: Id;
-  /** `null` stands for the field of all users, or a request. */
+  /** `null` stands for the field of all users. */
   readonly userId: Id | null;
-  /** Our own id of the request, such as a tag to be made. */
-  readonly localId: string | null;
   readonly name: string | null;
   readonly field: string;
   readonly reason: HoldReason;
@@ -53,16 +50,6 @@ export interface WaitingList {
   readonly isOneEdit: boolean;
   /** Whether a field of all users is among them, which is decided about as a whole. */
   readonly isOfAll: boolean;
-  /** Whether these are requests, such as tags to be made, and not edits of users. */
-  readonly isOfRequests: boolean;
-}
-
-/** Scheduled messages that somebody has to see to, which have a view of their own. */
-export interface WaitingMessages {
-  readonly teamId: Id;
-  /** The number of those that are held, and of those of which nobody knows whether the service has them. */
-  readonly held: number;
-  readonly unknown: number;
 }
 
 /** Rows that are marked as gone only when a person approves it. */
@@ -79,54 +66,44 @@ export interface WaitingTotals {
   /** Batches come first, then the oldest. */
   readonly lists: readonly WaitingList[];
   readonly missing: readonly MissingRows[];
-  readonly messages: readonly WaitingMessages[];
 }
 
 /** The batch in which it waits and is decided together with others. */
 const batchOf = sql`(case when ${inBatch} then h.batch end)`;
 const stateOf = sql`(case when ${inBatch} then 'approval' else h.reason end)`;
 
-/** Every message that somebody has to see to, once. */
-const waitingMessages = (teamIds: readonly Id[]): RawBuilder<unknown> => sql`
-  select h.team_id, true as held from report.held h
-  where h.team_id = any (${idArray(teamIds)}) and h.field = 'message' and ${waitsForPerson}
-  union all select m.team_id, false from ${unknownMessages} where m.team_id = any (${idArray(teamIds)})`;
-
 const counted = (column: RawBuilder<unknown>, name: string) => sql`(
   select jsonb_agg(jsonb_build_object(${sql.lit(name)}, c.what, 'rows', c.rows) order by c.rows desc, c.what)
   from (
     select ${column} as what, count(*)::int as rows from waiting w
-    where (w.team_id, w.batch, w.state, w.is_request) is not distinct from (l.team_id, l.batch, l.state, l.is_request) group by 1
+    where (w.team_id, w.batch, w.state) is not distinct from (l.team_id, l.batch, l.state) group by 1
   ) c)`;
 
 export async function readWaitingLists({ db, teamIds }: PageReader): Promise<WaitingTotals> {
   const { rows: lists } = await sql<WaitingList>`
     with waiting as materialized (
       select h.team_id, ${batchOf} as batch, ${stateOf} as state, h.field, h.user_id, h.detail, h.since, h.run_id,
-        h.edited_by, h.edited_at, h.edited_in, h.local_id is not null as is_request
-      from report.held h where h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson} and h.field <> 'message'
+        h.edited_by, h.edited_at, h.edited_in
+      from report.held h where h.team_id = any (${teamIds}::bigint[]) and ${waitsForPerson}
     ), lists as (
-      select team_id, batch, state, is_request, count(*)::int as rows, min(since) as since,
+      select team_id, batch, state, count(*)::int as rows, min(since) as since,
         array_agg(distinct detail) as details, min(run_id) as run_id, min(edited_at) as edited_from,
         max(edited_at) as edited_to, count(distinct coalesce(edited_in, '')) = 1 and bool_and(edited_in is not null) as is_one_edit,
-        bool_or(user_id is null and not is_request) as is_of_all
-      from waiting group by team_id, batch, state, is_request
+        bool_or(user_id is null) as is_of_all
+      from waiting group by team_id, batch, state
     )
     select team_id as "teamId", batch, state, rows, details, since, run_id as "runId",
-      edited_from as "editedFrom", edited_to as "editedTo", is_one_edit as "isOneEdit", is_of_all as "isOfAll", is_request as "isOfRequests",
+      edited_from as "editedFrom", edited_to as "editedTo", is_one_edit as "isOneEdit", is_of_all as "isOfAll",
       ${counted(sql`w.field`, 'field')} as fields, ${counted(sql`w.edited_by`, 'editor')} as editors
-    from lists l order by batch is null, since, batch, state, is_request`.execute(db);
+    from lists l order by batch is null, since, batch, state`.execute(db);
   const { rows: missing } = await sql<MissingRows>`
     select team_id as "teamId", batch as hash, resource, rows::int as rows, detail as reason, since
     from report.missing where team_id = any (${teamIds}::bigint[]) order by since, batch`.execute(db);
-  const { rows: messages } = await sql<WaitingMessages>`
-    select w.team_id as "teamId", count(*) filter (where w.held)::int as held, count(*) filter (where not w.held)::int as unknown
-    from (${waitingMessages(teamIds)}) w group by w.team_id order by w.team_id`.execute(db);
-  return { lists, missing, messages };
+  return { lists, missing };
 }
 
 const fieldColumns = sql`
-  h.team_id as "teamId", h.user_id as "userId", h.local_id as "localId", h.name, h.field, h.reason, h.detail, h.base_value as base,
+  h.team_id as "teamId", h.user_id as "userId", h.name, h.field, h.reason, h.detail, h.base_value as base,
   h.mirror_value as mirror, h.service_value as service, h.since, h.batch, h.edit_id as "editId",
   h.edited_by as "editedBy", h.edited_at as "editedAt"`;
 
@@ -165,11 +142,10 @@ export async function readListRows(
       order by d.change_id desc limit 1
     ) as overtaken
     from (
-      select ${fieldColumns}, row_number() over (order by ${orders[sort]} ${isDown ? sql`desc` : sql``}, h.user_id, h.field, h.local_id) as n,
+      select ${fieldColumns}, row_number() over (order by ${orders[sort]} ${isDown ? sql`desc` : sql``}, h.user_id, h.field) as n,
         count(*) over ()::int as found
       from report.held h
       where h.team_id = ${list.teamId} and ${waitsForPerson} and ${stateOf} = ${list.state}
-        and h.field <> 'message' and (h.local_id is not null) = ${list.isOfRequests}
         and ${batchOf} is not distinct from ${list.batch}
         and (${field}::text is null or h.field = ${field}) and (${editor}::text is null or coalesce(h.edited_by, '') = ${editor})
       order by n limit ${most(list)} offset ${skip}
@@ -180,13 +156,13 @@ export async function readListRows(
 /** Reads those of these fields that wait for somebody. */
 export async function readHeldRows(
   { db, teamIds }: PageReader,
-  fields: readonly Pick<PageField, 'userId' | 'localId' | 'field'>[],
+  fields: readonly Pick<PageField, 'userId' | 'field'>[],
 ): Promise<readonly PageField[]> {
   const { rows } = await sql<PageField>`
     select ${fieldColumns}, null as "requestId", null as overtaken
-    from unnest(${fields.map(({ userId }) => userId)}::bigint[], ${fields.map(({ localId }) => localId)}::uuid[],
-      ${fields.map(({ field }) => field)}::text[]) with ordinality as k (user_id, local_id, field, n), report.held h
-    where h.team_id = any (${teamIds}::bigint[]) and (h.user_id = k.user_id or h.local_id = k.local_id) and h.field = k.field and h.reason <> 'asked'
+    from unnest(${fields.map(({ userId }) => userId)}::bigint[], ${fields.map(({ field }) => field)}::text[])
+      with ordinality as k (user_id, field, n), report.held h
+    where h.team_id = any (${teamIds}::bigint[]) and h.user_id = k.user_id and h.field = k.field and h.reason <> 'asked'
     order by k.n`.execute(db);
   return rows;
 }

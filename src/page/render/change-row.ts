@@ -6,12 +6,11 @@ import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
 import { direction, pill } from './pills.ts';
-import { messagePath, requestName } from './request-words.ts';
 import { changed, noValue, textOf, value } from './three-values.ts';
 import type { PageContext } from './view.ts';
 import { clockTime, count, dayBand, named, time } from './words.ts';
 
-const kindWords: Readonly<Record<ChangeRow['kind'], string>> = {
+const kindWords: Readonly<Record<ChangeRow['kind'] | 'call', string>> = {
   adopt: 'adopted',
   return: 'came back',
   pull: 'pulled',
@@ -25,6 +24,7 @@ const kindWords: Readonly<Record<ChangeRow['kind'], string>> = {
   resolve: 'resolved',
   undo: 'taken back',
   place: 'moved',
+  call: 'sent by command',
 };
 
 /** The direction of a change. What a person decided, or what both sides came to, has none. */
@@ -53,17 +53,17 @@ const refusals: ReadonlySet<string> = new Set([
 
 function outcomeOf(
   context: PageContext,
-  { kind, outcome, held, user_id: id, local_id: localId, field }: ChangeRow,
+  { kind, outcome, held, user_id: id, field, closed_at: closed }: ChangeRow,
 ): Html {
   const link = (words: string) =>
-    html`<a href="${field === 'message' ? to(context, messagePath(localId ?? '')) : to(context, `/waiting#c-${localId ?? id}-${field}`, { state: held })}">${words}</a>`;
+    html`<a href="${to(context, `/waiting#c-${id}-${field}`, { state: held })}">${words}</a>`;
   if (kind === 'hold')
     return held === null
       ? html`<span class="none">ended</span>`
       : pill('pause', 'dim', link(`held: ${held}`));
   if (outcome === null) return html`<span class="none">–</span>`;
   if (outcome === 'confirmed') return pill('tick', 'ok', 'confirmed');
-  if (outcome === 'unknown') return pill('clock', 'dim', 'not known yet');
+  if (outcome === 'unknown') return pill('clock', 'dim', closed === null ? 'not known yet' : 'not known');
   return refusals.has(outcome) ? pill('pause', 'dim', outcome) : html`${outcome}`;
 }
 
@@ -88,6 +88,9 @@ export function fromAndTo(
 export const fieldWord = (field: string | null) => (field === null ? 'everything' : fieldName(field));
 const whenOf = ({ closed_at: closed, opened_at: opened }: ChangeRow) => closed ?? opened;
 
+/** The fields of changes that are about no user and not about the mirror itself. */
+const ofNoUser: ReadonlySet<string> = new Set(['message', 'tag', 'conversation_read']);
+
 function rowOf(context: PageContext, row: ChangeRow): TableRow {
   const [from, into] = fromAndTo(context, row);
   const actor = actorOf(row);
@@ -96,9 +99,7 @@ function rowOf(context: PageContext, row: ChangeRow): TableRow {
       time(whenOf(row), clockTime(whenOf(row), whenOf(row))),
       ...teamCells(context, row.team_id),
       row.user_id === null
-        ? row.local_id === null
-          ? html`<span class="none">the mirror</span>`
-          : requestName(context, row.field ?? '', row.local_id)
+        ? html`<span class="none">${ofNoUser.has(row.field ?? '') ? 'no user' : 'the mirror'}</span>`
         : person(context, row.team_id, { id: row.user_id, name: row.name }),
       fieldWord(row.field),
       from,

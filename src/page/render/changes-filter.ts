@@ -1,7 +1,6 @@
 /** The filter of the ledger, from a link and as SQL. */
 import type { ChangesFilter } from '../read/page-changes.ts';
 import { fieldColumns } from '../../model/fields.ts';
-import { requestKinds } from '../../model/requests.ts';
 import { directions, kindsOf } from '../../model/ledger-words.ts';
 import type { ViewRequest, PageContext } from './view.ts';
 
@@ -29,7 +28,7 @@ export function changesFilter({ query, details, isCsv }: ViewRequest, now: Date)
   return {
     q,
     details,
-    field: [...fieldColumns, ...requestKinds].find((column) => column === query.get('field')) ?? null,
+    field: fieldColumns.find((column) => column === query.get('field')) ?? null,
     direction: directions.find((direction) => direction === query.get('direction')) ?? null,
     actor: text('actor') === '' ? null : text('actor'),
     runId: isWholeNumber.test(run) ? BigInt(run) : null,

@@ -18,15 +18,15 @@ export interface Column {
 export type TableRow =
   | { readonly cells: readonly (string | Html)[]; readonly id?: string; readonly tone?: 'open' }
   /** A row over the whole width, such as a day or rows that are folded. */
-  | { readonly band: string | Html; readonly tone?: 'folded' | 'now' }
+  | { readonly band: string | Html; readonly tone?: 'folded' }
   /** Details of the row above. */
   | { readonly inside: Html }
   | { readonly details: Html };
 
 export interface Table {
   readonly caption: string;
-  /** `rows` has low rows with a tick in the first column, and its head stays in sight. `few` stays a table on phones. `line` has a dot for each row. */
-  readonly kind?: 'rows' | 'few' | 'line';
+  /** `rows` has low rows with a tick in the first column, and its head stays in sight. `few` stays a table on phones. */
+  readonly kind?: 'rows' | 'few';
   readonly columns: readonly Column[];
   readonly rows: readonly TableRow[];
   /** The number of rows shown, and of how many. */

@@ -48,10 +48,10 @@ export function asSeen(context: PageContext, { field, editId, mirror, service }:
 }
 
 /** A row as a form names it: the field of somebody, with the values that were shown. */
-export type ShownHold = Pick<PageField, 'userId' | 'localId' | 'field' | 'editId' | 'mirror' | 'service'>;
+export type ShownHold = Pick<PageField, 'userId' | 'field' | 'editId' | 'mirror' | 'service'>;
 
-export const shownKey = ({ userId, localId, field, editId, mirror, service }: ShownHold): string =>
-  `${localId ?? userId}.${field}.${shownDigest({ edit: editId, mirror, service })}`;
+export const shownKey = ({ userId, field, editId, mirror, service }: ShownHold): string =>
+  `${userId}.${field}.${shownDigest({ edit: editId, mirror, service })}`;
 
 /** `Approve 58`, `Take the mirror’s 37`, with whatever counts in place of the number. */
 export function deedWords(verb: Verb, number: Html | string): Html {

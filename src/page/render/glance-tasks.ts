@@ -10,7 +10,6 @@ import { inTeam } from './waiting-cards.ts';
 import { teamName } from './layout.ts';
 import { commandOf, toTeam } from './links.ts';
 import { laneNames } from './run-words.ts';
-import { messagesTitle } from './request-words.ts';
 import type { PageContext } from './view.ts';
 import { at, capital, count, listed, many, named, visible } from './words.ts';
 
@@ -118,37 +117,11 @@ function singleTask(read: Glance, team: SeenTeam, context: PageContext): readonl
   ];
 }
 
-function messageTasks(read: Glance, team: SeenTeam, context: PageContext): readonly TeamTask[] {
-  const ofTeam = inTeam(context, team);
-  return read.messages.flatMap((messages) => {
-    if (messages.teamId !== team.teamId) return [];
-    const words = messagesTitle(messages);
-    return [
-      {
-        teamId: team.teamId,
-        id: `messages-${team.team}`,
-        title: html`${words}${ofTeam}`,
-        text: html`None goes to the service before somebody who did not write it has approved it.`,
-        ways: [
-          {
-            label: html`<a href="${toTeam(context, team.team, '/messages')}">Look at them and decide</a>`,
-          },
-        ],
-      },
-    ];
-  });
-}
-
 /** In a copy nothing waits for anybody. The banner already says why a team without a daemon is stale. */
 export function tasksOf(read: Glance, context: PageContext): readonly TeamTask[] {
   const tasksFrom = (make: typeof staleTask, teams = read.teams) =>
     teams.flatMap((team) => make(read, team, context));
   if (isCopy(context)) return tasksFrom(staleTask);
   const served = read.teams.filter(({ team }) => !context.stopped.has(team));
-  return [
-    ...tasksFrom(staleTask, served),
-    ...tasksFrom(batchTasks),
-    ...tasksFrom(messageTasks),
-    ...tasksFrom(singleTask),
-  ];
+  return [...tasksFrom(staleTask, served), ...tasksFrom(batchTasks), ...tasksFrom(singleTask)];
 }

@@ -23,16 +23,10 @@ const noTotals = { users: 0, unresolved: 0, gone: 0, tags: 0, contactFields: 0, 
 const totalsOf = (read: Glance, { teamId }: SeenTeam): Omit<GlanceTotals, 'teamId'> =>
   read.totals.find((row) => row.teamId === teamId) ?? noTotals;
 
-/** The number of things that wait for a person, and the word for them: messages are no fields. */
-function waitingOfTeam(read: Glance, { teamId }: SeenTeam): { waiting: number; word: 'field' | 'thing' } {
-  const messages = read.messages
-    .filter((row) => row.teamId === teamId)
-    .reduce((sum, { held, unknown }) => sum + held + unknown, 0);
-  const fields =
-    read.lists.filter((row) => row.teamId === teamId).reduce((sum, { rows }) => sum + rows, 0) +
-    read.missing.filter((row) => row.teamId === teamId).length;
-  return { waiting: messages + fields, word: messages === 0 ? 'field' : 'thing' };
-}
+/** The number of fields that wait for a person. */
+const waitingOfTeam = (read: Glance, { teamId }: SeenTeam): number =>
+  read.lists.filter((row) => row.teamId === teamId).reduce((sum, { rows }) => sum + rows, 0) +
+  read.missing.filter((row) => row.teamId === teamId).length;
 
 /** The most requests that were sent by runs that began within one minute of the last day, and the first of these runs. */
 function busiestMinute(runs: readonly PageRun[]) {
@@ -113,7 +107,7 @@ function facts(read: Glance, team: SeenTeam, context: PageContext): Html {
   const users = groups.find(({ group }) => group === 'users');
   const stale = firstStale(groups);
   const totals = totalsOf(read, team);
-  const { waiting, word } = waitingOfTeam(read, team);
+  const waiting = waitingOfTeam(read, team);
   const busiest = busiestMinute(read.runs);
   const limit = perMinute(team.team);
   const { beganAt } = read;
@@ -123,7 +117,7 @@ function facts(read: Glance, team: SeenTeam, context: PageContext): Html {
     html`<div><p class="label">${label}</p><p class="big">${figure}</p><div class="note">${note}</div></div>`;
   return html`<section class="card flush facts" aria-label="How it stands">
 ${fact('Mirror', stale === null ? html`Fresh` : html`<span class="act">Stale</span>`, complete)}
-${fact('Waits for a person', html`${count(waiting)} <small>${waiting === 1 ? word : `${word}s`}</small>`, waiting === 0 ? html`nothing waits` : html`<a href="${to(context, '/waiting')}">${isCopy(context) ? 'look' : 'look, and decide'}</a>`)}
+${fact('Waits for a person', html`${count(waiting)} <small>${waiting === 1 ? 'field' : 'fields'}</small>`, waiting === 0 ? html`nothing waits` : html`<a href="${to(context, '/waiting')}">${isCopy(context) ? 'look' : 'look, and decide'}</a>`)}
 ${fact('Refused by the service', html`${count(totals.refused)} <small>${beganAt === null ? 'in 24 hours' : 'since it began'}</small>`, totals.pushed === 0 && beganAt !== null ? html`nothing was sent so far` : html`${many(totals.pushed, 'field')} pushed`)}
 ${fact(busiestOf(beganAt, now), html`${count(busiest.sum)} <small>${limit === null ? '' : `of ${count(limit)}`}</small>`, html`${meter(busiest.sum, limit)}${when}`)}
 </section>`;
@@ -217,7 +211,7 @@ function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly H
   const groups = groupsOf(read, team);
   const users = groups.find(({ group }) => group === 'users');
   const stale = firstStale(groups);
-  const { waiting, word } = waitingOfTeam(read, team);
+  const waiting = waitingOfTeam(read, team);
   const totals = totalsOf(read, team);
   const runs = read.runs.filter(({ teamId }) => teamId === team.teamId);
   const busiest = busiestMinute(runs);
@@ -227,7 +221,7 @@ function teamRow(read: Glance, team: SeenTeam, context: PageContext): readonly H
   const last = users?.completeAt ?? null;
   const lastRun = runs.find(isCompleteOfUsers);
   const waits =
-    waiting === 0 ? html`nothing waits` : html`${many(waiting, word)} ${waiting === 1 ? 'waits' : 'wait'}`;
+    waiting === 0 ? html`nothing waits` : html`${many(waiting, 'field')} ${waiting === 1 ? 'waits' : 'wait'}`;
   return [
     html`<a href="${to(context, '/', { team: team.team })}">${named(teamName(team))}</a><span class="note">${team.name === null || team.name === '' ? none : html`${named(team.name)}, `}${many(totals.users, 'user')}</span>`,
     stale === null

@@ -10,9 +10,6 @@ const fields: Readonly<Record<string, readonly [string, string]>> = {
   email: ['email address', 'email addresses'],
   phone: ['phone number', 'phone numbers'],
   role_id: ['role', 'roles'],
-  tag: ['tag', 'tags'],
-  message: ['message', 'messages'],
-  conversation_read: ['read conversation', 'read conversations'],
 };
 
 /** The words for one of them, and for several. */

@@ -12,7 +12,6 @@ const places: Readonly<Record<Tab, string>> = {
   Waiting: '/waiting',
   Runs: '/runs',
   People: '/people',
-  Messages: '/messages',
   Counts: '/counts',
   Changes: '/changes',
 };
@@ -82,12 +81,10 @@ function tabLinks(context: PageContext, current: Tab): Html {
     waiting === 0
       ? none
       : html` <span class="${isCopy(context) ? 'badge calm' : 'badge'}" data-text><span aria-hidden="true">${count(waiting)}</span><span class="away">, ${many(waiting, 'thing waits', 'things wait')} for somebody</span></span>`;
-  return html`<nav class="tabs" aria-label="Views"><ul>${tabs
-    .filter((tab) => tab !== 'Messages' || context.hasMessages || tab === current)
-    .map(
-      (tab) =>
-        html`<li><a href="${to(context, places[tab])}"${tab === current ? html` aria-current="page"` : none}>${tab}${tab === 'Waiting' ? badge : none}</a></li>`,
-    )}</ul></nav>`;
+  return html`<nav class="tabs" aria-label="Views"><ul>${tabs.map(
+    (tab) =>
+      html`<li><a href="${to(context, places[tab])}"${tab === current ? html` aria-current="page"` : none}>${tab}${tab === 'Waiting' ? badge : none}</a></li>`,
+  )}</ul></nav>`;
 }
 
 function clock({ now, path, query }: PageContext): Html {
@@ -106,7 +103,7 @@ const keys: readonly (readonly [string, string])[] = [
   ['Enter', 'open the person'],
   ['d', 'go to the first decision, which Enter then presses'],
   ['r', 'load again'],
-  ['g and w r p m c', 'go to Waiting, Runs, People, Messages, Counts'],
+  ['g and w r p c', 'go to Waiting, Runs, People, Counts'],
   ['?', 'these keys'],
 ];
 

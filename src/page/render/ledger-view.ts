@@ -1,7 +1,6 @@
 /** Changes: the ledger by day, filtered, with the values before and after. */
 import type { ChangesRead } from '../read/page-changes.ts';
 import { fieldColumns } from '../../model/fields.ts';
-import { requestKinds } from '../../model/requests.ts';
 import { directions } from '../../model/ledger-words.ts';
 import { commandBox, csvChip, empty, filterForm, heading } from './components.ts';
 import { actorOf, changesTable, fieldWord } from './change-row.ts';
@@ -30,7 +29,7 @@ function choice(
 function filters(context: PageContext, { actors }: ChangesRead): Html {
   const filter = changesFilter(context, context.now);
   const people = filter.actor === null || actors.includes(filter.actor) ? actors : [filter.actor, ...actors];
-  const fields = [...fieldColumns, ...requestKinds].map((field) => [field, fieldWord(field)] as const);
+  const fields = fieldColumns.map((field) => [field, fieldWord(field)] as const);
   const since = filter.since?.toISOString().slice(0, 10) ?? '';
   const inside = html`<label class="field note">Person<input type="search" name="q" value="${filter.q}" maxlength="200" placeholder="${context.details ? 'name or id' : 'id'}"></label><label class="field note">Field${choice('field', 'any', filter.field, fields)}</label><label class="field note">Direction${choice(
     'direction',
@@ -112,7 +111,6 @@ export function changesCsv({ rows }: ChangesRead, context: PageContext): Csv {
     closed_at: (row) => row.closed_at,
     team: (row) => teamOf(context, row.team_id).team,
     user_id: (row) => row.user_id,
-    local_id: (row) => row.local_id,
     ...(details ? { name: (row) => row.name } : {}),
     kind: (row) => row.kind,
     field: (row) => row.field,

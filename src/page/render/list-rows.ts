@@ -7,16 +7,13 @@ import { person, type TableRow, table } from './components.ts';
 import { mayDecide, shownKey, type Verb } from './decide.ts';
 import { byWhom, fieldName, listTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
-import { requestName } from './request-words.ts';
 import { headOfThree, knownAs, three } from './three-values.ts';
 import { type PageContext, teamOf } from './view.ts';
 import { at, capital, visible } from './words.ts';
 
 /** The possible decisions about it. The last one is the main button of a batch. */
-export function verbsOf({ state, isOfRequests }: WaitingList): readonly Verb[] {
+export function verbsOf({ state }: WaitingList): readonly Verb[] {
   if (state === 'approval') return ['Reject', 'Approve'];
-  // A request is changed, or its row is deleted, by the person who wrote it.
-  if (isOfRequests) return [];
   // The service would refuse again what it has refused.
   return state === 'refused' ? ['service'] : ['mirror', 'service'];
 }
@@ -90,17 +87,15 @@ function rowsOf(standing: ListOnPage): readonly TableRow[] {
   const isMany = list.fields.length > 1;
   const hasEditors = list.editors.length > 1;
   return list.shown.flatMap((row): readonly TableRow[] => {
-    const { userId, localId, field, editedAt, editedBy } = row;
+    const { userId, field, editedAt, editedBy } = row;
     const personName =
       userId === null
-        ? localId === null
-          ? html`all users`
-          : requestName(context, field, localId)
+        ? html`all users`
         : person(context, list.teamId, { id: userId, name: row.name, withId: true });
     const edited = html`${hasEditors && editedBy !== null ? html`${byWhom(context, editedBy)} ` : none}${editedAt === null ? none : at(editedAt, context.now)}`;
-    const tick = tickOf(standing, row, userId?.toString() ?? localId ?? 'all users');
+    const tick = tickOf(standing, row, userId?.toString() ?? 'all users');
     const note = noteOf(standing, row);
-    const id = userId === null && localId === null ? {} : { id: `c-${localId ?? userId}-${field}` };
+    const id = userId === null ? {} : { id: `c-${userId}-${field}` };
     const cells = [
       tick,
       personName,

@@ -40,7 +40,7 @@ function editsOf(periods: readonly PersonPeriod[]): readonly MirrorEdit[] {
   });
 }
 
-const words: Readonly<Record<ChangeRow['kind'], string>> = {
+const words: Readonly<Record<ChangeRow['kind'] | 'call', string>> = {
   adopt: 'Adopted from the service',
   return: 'Back in the team: adopted again',
   pull: 'in the mirror',
@@ -54,6 +54,7 @@ const words: Readonly<Record<ChangeRow['kind'], string>> = {
   undo: 'taken back',
   resolve: 'resolved',
   place: 'moved',
+  call: 'sent by command',
 };
 
 /** One thing that was done about a value, in the mirror or by a run. */

@@ -113,7 +113,6 @@ function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold:
   const command = (words: string) => commandOf(context, team, words);
   const shownField = {
     userId: id,
-    localId: null,
     field,
     editId: hold.edit_id,
     mirror: hold.mirror_value,

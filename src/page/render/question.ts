@@ -10,7 +10,6 @@ import { fieldName, fieldsOf, fieldTitle, fieldWords, rowsInWords } from './hold
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
 import { icon, sides } from './pills.ts';
-import { requestName } from './request-words.ts';
 import { changed, knownAs, type FieldOfTeam, type Side, value } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { clockTime, count, many, named } from './words.ts';
@@ -36,18 +35,14 @@ export interface Question {
   readonly values: FormValues;
 }
 
-/** Users go together; what is asked besides goes one by one. */
-function requestsFor(rows: readonly PageField[]): number {
-  const ofUsers = rows.filter(({ localId }) => localId === null);
-  const users = new Set(ofUsers.map(({ userId }) => userId)).size;
-  return Math.max(1, Math.ceil(users / perRequest) + rows.length - ofUsers.length);
-}
+const requestsFor = (rows: readonly PageField[]): number =>
+  Math.ceil(new Set(rows.map(({ userId }) => userId)).size / perRequest);
 
 function titleOf({ details }: PageContext, { verb, rows, number, all }: Question): string {
   const [only] = rows;
   if (only !== undefined && number === 1) {
     const name = details && only.name ? printable(only.name) : String(only.userId ?? 'all users');
-    const what = only.localId === null ? `${fieldName(only.field)} of ${name}?` : `${fieldName(only.field)}?`;
+    const what = `${fieldName(only.field)} of ${name}?`;
     if (verb === 'value') return `Another ${what}`;
     if (verb === 'mirror' || verb === 'service') return `Take the ${verb}’s ${what}`;
     if (all === 1 || verb === 'Withdraw') return `${verb} the ${what}`;
@@ -78,9 +73,7 @@ function leadOf(question: Question): string {
     case 'Reject':
       return `${many(number, 'edit')} ${number === 1 ? 'stays' : 'stay'} in the mirror, ${number === 1 ? 'is' : 'are'} held as rejected, and ${number === 1 ? 'is' : 'are'} not sent before somebody edits ${it} again.${others}`;
     case 'Withdraw':
-      return rows.every(({ localId }) => localId !== null)
-        ? 'Nobody asks for it any more; nothing is sent.'
-        : 'The mirror gets back what both sides last agreed on; nothing is sent.';
+      return 'The mirror gets back what both sides last agreed on; nothing is sent.';
     case 'mirror':
       return `${sends}, in the place of what the service shows now.${others}`;
     case 'service':
@@ -99,20 +92,14 @@ const mostNamed = 5;
 export interface QuestionRow {
   readonly teamId: Id;
   readonly userId: Id | null;
-  readonly localId?: string | null;
   readonly name: string | null;
   readonly field: string;
   readonly into: Html;
 }
 
-const whoseField = (
-  context: PageContext,
-  { teamId, userId, localId = null, name, field }: Omit<QuestionRow, 'into'>,
-): Html =>
+const whoseField = (context: PageContext, { teamId, userId, name }: Omit<QuestionRow, 'into'>): Html =>
   userId === null
-    ? localId === null
-      ? html`all users`
-      : requestName(context, field, localId)
+    ? html`all users`
     : person(context, teamId, {
         id: userId,
         name,
@@ -191,11 +178,7 @@ export const sentBy = ({ listens }: Sending): string =>
   listens ? 'At once, by the daemon' : 'By the next run; no daemon runs';
 
 /** `Field: phone, of 37 people`; for several fields, the number of each. */
-export function fieldsFact(
-  rows: readonly (Pick<PageField, 'field' | 'userId'> & { readonly localId?: string | null })[],
-): Html {
-  if (rows.some(({ localId = null }) => localId !== null))
-    return html`<dt>Asked for</dt><dd>${rowsInWords(fieldsOf(rows))}</dd>`;
+export function fieldsFact(rows: readonly Pick<PageField, 'field' | 'userId'>[]): Html {
   const people = many(new Set(rows.map(({ userId }) => userId)).size, 'person', 'people');
   const [first, ...others] = fieldsOf(rows).fields;
   if (first === undefined) return none;
@@ -256,8 +239,7 @@ export function asking(context: PageContext, question: QuestionShown): PageShown
           html` class="card stack"`,
         );
   const left = what === none ? none : html`<div class="card flush">${what}</div>`;
-  const [list, view] = path === '/messages' ? [path, 'Messages'] : ['/waiting', 'Waiting'];
-  const way = html`<p class="note"><a href="${to(context, list)}">${view}</a></p>`;
+  const way = html`<p class="note"><a href="${to(context, '/waiting')}">Waiting</a></p>`;
   return {
     title,
     main: html`${before}${heading(title, lead, way)}<div class="${left === none ? 'stack' : 'columns'}" data-still>${left}${form}</div>`,

@@ -1,7 +1,6 @@
 /** Words for what became of a decision. */
 import type { FollowedDecision } from '../read/page-decided.ts';
 import type { Sending } from '../read/page-waiting-view.ts';
-import { requestKinds } from '../../model/requests.ts';
 import { type Deed, type Fate, fates, perRequest } from '../../model/waiting-page.ts';
 import { fieldTitle, fieldWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
@@ -25,9 +24,6 @@ const pastOf: Readonly<Record<Deed, string>> = {
 /** Whether nothing had been sent, and it waits again. */
 const isTakenBack = ({ decision, fates: of, rows }: FollowedDecision): boolean =>
   decision === 'undo' && of.undecided === rows;
-/** Whether it was about requests, not edits of users: only the command takes such a decision back. */
-export const isOfRequests = ({ fields: of }: FollowedDecision): boolean =>
-  of.some((field) => requestKinds.some((kind) => kind === field));
 
 const undoneWord = (decided: FollowedDecision): string => (isTakenBack(decided) ? 'taken back' : pastOf.undo);
 
@@ -181,9 +177,7 @@ function afterParts(context: PageContext, decided: FollowedDecision, { nextRun }
   const look =
     fates.asked === undefined
       ? none
-      : isOfRequests(decided)
-        ? ' A run finds out what became of it, or else somebody has to say; it is not sent again before.'
-        : html` The next run${run} looks whether ${they} arrived, and sends ${them} again only if not.`;
+      : html` The next run${run} looks whether ${they} arrived, and sends ${them} again only if not.`;
   const unsent = fates.kept !== undefined || isTakenBack(decided) ? ' Nothing was sent.' : '';
   const history =
     decided.decision !== 'undo' || otherAt === null || otherDeed === null

@@ -9,7 +9,7 @@ import { byWhom } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { href, to } from './links.ts';
 import { type IconShape, icon } from './pills.ts';
-import { deedOf, isOfRequests, isUnderWay, partsOf, statusOf } from './receipt-words.ts';
+import { deedOf, isUnderWay, partsOf, statusOf } from './receipt-words.ts';
 import { type PageContext, teamOf } from './view.ts';
 import { at, clockTime, count, named } from './words.ts';
 
@@ -30,8 +30,7 @@ function shapeOf(decided: FollowedDecision): readonly [IconShape, 'ok' | 'act' |
 function undoButton(context: PageContext, decided: FollowedDecision, words: Html): Html {
   const { decide } = context;
   const { team } = teamOf(context, decided.teamId);
-  if (decide === null || !mayDecide(context, team) || undoable(decided) === 0 || isOfRequests(decided))
-    return none;
+  if (decide === null || !mayDecide(context, team) || undoable(decided) === 0) return none;
   const values = { team, verb: 'Undo', decision: String(decided.number) };
   return postForm(decide, '/waiting', values, html`<button class="linked">${words}</button>`);
 }
@@ -99,7 +98,7 @@ export function receiptCard(
     html`<a href="${href(context, { done: null })}">Close</a>`,
   ];
   const command =
-    (context.decide === null || isOfRequests(decided)) && !isCopy(context) && undoable(decided) > 0
+    context.decide === null && !isCopy(context) && undoable(decided) > 0
       ? html`<p class="note"><code>musterd undo --decision ${String(number)}</code> shows what can be taken back of it.</p>`
       : none;
   return html`<div class="notice receipt" role="status" id="receipt"${isFollowed ? html` data-live` : none}>${icon(shape, tone, 20)}<div><p><b>${deedOf(context, decided)} by ${byWhom(context, decided.by)} at ${clockTime(decided.at, context.now, true)}.</b> ${statusOf(context, decided, sending)}</p>${reason}${command}<div class="row ways">${ways}</div></div></div>`;

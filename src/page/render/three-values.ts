@@ -4,7 +4,6 @@ import { type Html, html, none } from './html.ts';
 import { sides } from './pills.ts';
 import type { Id } from '../../model/id.ts';
 import { withRoleName } from '../../model/named-roles.ts';
-import { type Wanted, wantedInWords } from '../../model/requests.ts';
 import type { PageContext } from './view.ts';
 import { visible } from './words.ts';
 
@@ -16,12 +15,11 @@ export interface FieldOfTeam {
   readonly field: string;
 }
 
-/** A value of the database as text; `null` if there is none. An object is a name, or what a request asks for. */
+/** A value of the database as text; `null` if there is none. An object is a name. */
 export function textOf(value: unknown): string | null {
   if (value === null || value === undefined || value === '') return null;
   if (typeof value !== 'object') return String(value as string | number | bigint | boolean);
   const { first, last } = value as { readonly first?: string; readonly last?: string };
-  if (first === undefined && last === undefined) return wantedInWords(value as Wanted) ?? null;
   return [first, last].filter((half = '') => half !== '').join(' ') || null;
 }
 

@@ -5,7 +5,7 @@ import type { PageFrame, PageReader, SeenTeam } from '../read/page-reader.ts';
 import type { Id } from '../../model/id.ts';
 import type { Html } from './html.ts';
 
-export const tabs = ['At a glance', 'Waiting', 'Runs', 'People', 'Messages', 'Counts', 'Changes'] as const;
+export const tabs = ['At a glance', 'Waiting', 'Runs', 'People', 'Counts', 'Changes'] as const;
 export type Tab = (typeof tabs)[number];
 
 /** A reader's request. */
@@ -37,8 +37,6 @@ export interface PageContext extends ViewRequest, Omit<PageFrame, 'seen' | 'read
   readonly saySeen: (row: Pick<HeldRow, 'field' | 'edit_id' | 'mirror_value' | 'service_value'>) => string;
   /** The number of requests that a team may send in a minute, if it is known. */
   readonly perMinute: (team: string) => number | null;
-  /** The number of people who may get a message of a team on one day, if it is known. */
-  readonly recipientLimit: (team: string) => number | null;
 }
 
 export interface DecisionTerms {

@@ -1,13 +1,12 @@
-/** Cards for what waits and is not a list of fields: missing rows, and messages. */
+/** The card for missing rows, and the parts of every card of what waits. */
 import type { SeenTeam } from '../read/page-reader.ts';
-import type { MissingRows, WaitingMessages } from '../read/page-waiting.ts';
+import type { MissingRows } from '../read/page-waiting.ts';
 import { isCopy } from './banner.ts';
 import { choice } from './components.ts';
 import { mayDecide, postForm } from './decide.ts';
 import { type Html, html, none } from './html.ts';
 import { teamName } from './layout.ts';
-import { commandOf, toTeam } from './links.ts';
-import { messagesTitle } from './request-words.ts';
+import { commandOf } from './links.ts';
 import { type PageContext, teamOf } from './view.ts';
 import { at, capital, count, named, span, visible } from './words.ts';
 
@@ -46,13 +45,3 @@ export function missingCard(missing: MissingRows, context: PageContext): Html {
 ${isCopy(context) ? none : way}
 </section>`;
 }
-
-/** Messages are decided about in their own view. */
-export function messagesCard(messages: WaitingMessages, context: PageContext): Html {
-  const team = teamOf(context, messages.teamId);
-  const path = toTeam(context, team.team, '/messages');
-  return html`<section class="${cardOf(context)}" id="${`messages-${team.team}`}"><div class="part head"><h2 class="h3">${messagesTitle(messages)}${inTeam(context, team)}</h2><p class="dim">Each has its text, its time and its recipients in the view <a href="${path}">Messages</a>, and is decided about there.</p></div></section>`;
-}
-
-export const countOf = (messages: readonly WaitingMessages[]): number =>
-  messages.reduce((sum, { held, unknown }) => sum + held + unknown, 0);

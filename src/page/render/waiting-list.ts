@@ -20,7 +20,7 @@ import { csvOf, href, to } from './links.ts';
 import { decidedBelow, listFilters, lookAtAll } from './list-form.ts';
 import { rowsTable, type ListOnPage, listOnPage } from './list-rows.ts';
 import { decidedLast, nothingCard, receiptCard } from './receipt.ts';
-import { cardOf, countOf, inTeam, messagesCard, missingCard, since } from './waiting-cards.ts';
+import { cardOf, inTeam, missingCard, since } from './waiting-cards.ts';
 import { legend, textOf } from './three-values.ts';
 import { type Csv, csvFrom, type PageContext, type PageShown, teamOf } from './view.ts';
 import { at, capital, clockTime, count, inLetters, listed, many, span, visible } from './words.ts';
@@ -109,21 +109,18 @@ function overtakenIn(context: PageContext, { shown }: ListRead): Html {
 function listCard(read: PageWaiting, list: ListRead, context: PageContext): Html {
   const standing = listOnPage(read, list, context);
   const isWhole = list.rows <= mostWhole;
-  const kind = list.isOfRequests ? 'requests-' : '';
-  const id =
-    list.batch === null ? `${kind}${list.state}-${standing.team.team}` : `batch-${kind}${list.batch}`;
+  const id = list.batch === null ? `${list.state}-${standing.team.team}` : `batch-${list.batch}`;
   return html`<section class="${cardOf(context)}" id="${id}">
 <div class="part row between head"><div><h2 class="h3">${titleOf(list)}${inTeam(context, standing.team)}</h2><p class="dim">${meaningOf(standing)}</p>${aboutOf(standing)}</div>${since(context, list.since)}</div>
 ${isWhole ? decidedBelow(standing) : html`${rowsTable(standing)}${lookAtAll(standing)}`}
 </section>`;
 }
 
-function stateChips({ all, missing, messages }: PageWaiting, context: PageContext): Html {
+function stateChips({ all, missing }: PageWaiting, context: PageContext): Html {
   const states = [...Map.groupBy(all, ({ state }) => state)].map(
     ([state, of]) => [state, of.reduce((sum, { rows }) => sum + rows, 0)] as const,
   );
-  const ofMessages = countOf(messages);
-  const sum = states.reduce((total, [, rows]) => total + rows, 0) + missing.length + ofMessages;
+  const sum = states.reduce((total, [, rows]) => total + rows, 0) + missing.length;
   const chip = (label: string, state: string | null, number: number) => ({
     label,
     count: number,
@@ -139,14 +136,11 @@ function stateChips({ all, missing, messages }: PageWaiting, context: PageContex
     ...(missing.length > 0 && !states.some(([state]) => state === 'approval')
       ? [chip(words('approval'), 'approval', missing.length)]
       : []),
-    ...(ofMessages === 0
-      ? []
-      : [{ label: 'Messages', count: ofMessages, href: to(context, '/messages'), isCurrent: false }]),
   ];
   return chips('What waits', chosen, html`${legend}${csvChip(csvOf(context))}`);
 }
 
-function leadOf({ all, missing, messages }: PageWaiting): string {
+function leadOf({ all, missing }: PageWaiting): string {
   const batches = all.filter(({ batch }) => batch !== null);
   const others = all.filter(({ batch }) => batch === null);
   const inBatches = batches.reduce((sum, { rows }) => sum + rows, 0);
@@ -161,7 +155,6 @@ function leadOf({ all, missing, messages }: PageWaiting): string {
         ]),
     ...(missing.length === 0 ? [] : [`${many(missing.length, 'list')} of missing rows`]),
     ...byState,
-    ...(messages.length === 0 ? [] : [many(countOf(messages), 'message')]),
   ];
   return `${listed(parts)}. Nothing that waits is lost, and nothing of it is sent before somebody decides.`;
 }
@@ -183,13 +176,9 @@ export function waiting(read: PageWaiting, context: PageContext, refusal?: strin
     context,
     [...read.lists, ...read.missing].map(({ teamId }) => teamOf(context, teamId).team),
   );
-  const isNarrow = context.params['batch'] !== undefined || context.query.get('state') !== null;
-  const cards = html`<div class="stack">${barred}${read.lists.filter(({ batch }) => batch !== null).map((list) => listCard(read, list, context))}${read.missing.map((one) => missingCard(one, context))}${read.lists.filter(({ batch }) => batch === null).map((list) => listCard(read, list, context))}${isNarrow ? none : read.messages.map((one) => messagesCard(one, context))}</div>`;
+  const cards = html`<div class="stack">${barred}${read.lists.filter(({ batch }) => batch !== null).map((list) => listCard(read, list, context))}${read.missing.map((one) => missingCard(one, context))}${read.lists.filter(({ batch }) => batch === null).map((list) => listCard(read, list, context))}</div>`;
   const last = decidedLast(context, read.decided);
-  const ofFields =
-    read.all.reduce((sum, list) => sum + (list.isOfRequests ? 0 : list.rows), 0) + read.missing.length;
-  const rows =
-    read.all.reduce((sum, list) => sum + list.rows, 0) + read.missing.length + countOf(read.messages);
+  const rows = read.all.reduce((sum, list) => sum + list.rows, 0) + read.missing.length;
   if (context.params['batch'] !== undefined && read.lists.length + read.missing.length === 0) {
     const title = 'Nothing waits under this name';
     const text = 'It was decided, or the edits have changed since, and what waits now has another name.';
@@ -208,7 +197,7 @@ export function waiting(read: PageWaiting, context: PageContext, refusal?: strin
       main: html`${receipt}<h1 class="away">${title}</h1>${empty(wellIn(context), title, text)}${last}`,
     };
   }
-  const title = `${many(rows, rows === ofFields ? 'field' : 'thing')} ${waits(rows, 'somebody')}`;
+  const title = `${many(rows, 'field')} ${waits(rows, 'somebody')}`;
   const text = isCopy(context) ? nothingDecided : leadOf(read);
   return {
     title,
@@ -241,7 +230,6 @@ export function waitingCsv(read: PageWaiting, context: PageContext): Csv {
     {
       team: (row) => teamOf(context, row.teamId).team,
       user_id: (row) => row.userId,
-      local_id: (row) => row.localId,
       ...(context.details ? { name: (row) => row.name } : {}),
       field: (row) => row.field,
       reason: (row) => row.reason,

@@ -94,7 +94,6 @@ export function dayBand(date: Date, now: Date): string {
   const name = `${longWeekday(date)} ${longDay(date)}`;
   if (isSameDay(date, now)) return `Today, ${name}`;
   if (isSameDay(date, new Date(now.getTime() - dayMs))) return `Yesterday, ${name}`;
-  if (isSameDay(date, new Date(now.getTime() + dayMs))) return `Tomorrow, ${name}`;
   return date.getUTCFullYear() === now.getUTCFullYear() ? name : `${name} ${date.getUTCFullYear()}`;
 }
 

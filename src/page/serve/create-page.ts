@@ -25,7 +25,6 @@ import {
 } from './deciding.ts';
 import { deciding, decisionPatterns } from './page-decisions.ts';
 import { holding, holdPattern } from './page-holds.ts';
-import { decidingMessages, messagesPattern } from './message-decisions.ts';
 import { pageViews } from './page-views.ts';
 import { planUndoOf } from './undo-on-page.ts';
 
@@ -44,10 +43,7 @@ interface StartedPage extends PageOptions {
 }
 
 /** The handlers of the forms that are not about lists. */
-const handlers: ReadonlyMap<string, FormHandler> = new Map([
-  [holdPattern, holding],
-  [messagesPattern, decidingMessages],
-]);
+const handlers: ReadonlyMap<string, FormHandler> = new Map([[holdPattern, holding]]);
 
 const htmlType = 'text/html; charset=utf-8';
 
@@ -95,7 +91,6 @@ function contextOf(
     stopped: new Map([...frame.stopped].filter(([team]) => decide === null || !byTeam.has(team))),
     version,
     saySeen: (row) => saySeen(seenOf(row)),
-    recipientLimit: (team) => byTeam.get(team)?.guard.maxRecipients ?? null,
     perMinute: (team) => {
       const rate = byTeam.get(team)?.rate;
       return rate === undefined ? null : Math.floor(rate.perMinute * rate.share);

@@ -105,7 +105,7 @@ export async function requireKnownName(
 }
 
 /** The address of the receipt of a decision. @throws MusterdError `usage` if nothing was decided */
-export function doneAt(decision: bigint | null, path = '/waiting'): string {
-  if (decision !== null) return `${path}?done=${decision}`;
+export function doneAt(decision: bigint | null): string {
+  if (decision !== null) return `/waiting?done=${decision}`;
   throw new MusterdError('usage', 'All of it was edited, or has moved on the service, while you looked.');
 }

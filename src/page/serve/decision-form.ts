@@ -11,9 +11,7 @@ import type { WinningValue } from '../../runs/resolve-field.ts';
 const longestText = 1_000;
 
 export interface RowOfForm {
-  /** One of them is `null`. */
-  readonly userId: Id | null;
-  readonly localId: string | null;
+  readonly userId: Id;
   readonly field: string;
   /** The key of the row in the form, with what was shown. */
   readonly key: string;
@@ -43,30 +41,26 @@ export function requireReadable(form: URLSearchParams): void {
   }
 }
 
-export function only(form: URLSearchParams, name: string): string {
+function only(form: URLSearchParams, name: string): string {
   const [value = '', ...others] = form.getAll(name);
   if (others.length > 0) throw unreadable(`"${name}" stands in it twice`);
   return value;
 }
 
-export const readNumber = (text: string): Id | undefined => {
+const readNumber = (text: string): Id | undefined => {
   const value = /^\d{1,19}$/.test(text) ? BigInt(text) : maxId + 1n;
   return value <= maxId ? value : undefined;
 };
 
-/** Our own id of a request. */
-export const localIdForm = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-const keyOfRow = new RegExp(
-  `^(?:(?<id>\\d{1,19})\\.(?<field>${fieldColumns.join('|')})|(?<localId>${localIdForm})\\.(?<kind>tag|conversation_read))\\.[0-9a-f]{12}$`,
-);
+const keyOfRow = new RegExp(`^(?<id>\\d{1,19})\\.(?<field>${fieldColumns.join('|')})\\.[0-9a-f]{12}$`);
 
 function readRows(keys: readonly string[], most = perList): readonly RowOfForm[] {
   if (keys.length > most) throw unreadable('it has more rows than a page shows');
   return [...new Set(keys)].map((key) => {
-    const { id = '', field = '', localId = null, kind = '' } = keyOfRow.exec(key)?.groups ?? {};
-    const userId = readNumber(id) ?? null;
-    if (userId === null && localId === null) throw unreadable('what it names is not a row of a list');
-    return { userId, localId, field: localId === null ? field : kind, key };
+    const { id = '', field = '' } = keyOfRow.exec(key)?.groups ?? {};
+    const userId = readNumber(id);
+    if (userId === undefined) throw unreadable('what it names is not a row of a list');
+    return { userId, field, key };
   });
 }
 

@@ -172,7 +172,6 @@ function carryOut(
   const { setup, leased } = setupOf(options, posted);
   if (verb === 'mirror' || verb === 'service' || verb === 'value') {
     const resolutions = (rows ?? []).map(({ userId: id, field: column, key }) => {
-      if (id === null) throw new MusterdError('usage', 'The form cannot be read: it is not of a field');
       const field = readField(column);
       const seen = { kind: 'shown', digest: key.slice(-12) } as const;
       return { id, field, take: readTyped(form, verb, field), seen, why, actor };
@@ -227,7 +226,7 @@ async function prepareUndo(
   if (seen.length === 0) throw new MusterdError('usage', 'The form cannot be read: it names no row');
   const { setup, leased } = setupOf(options, posted);
   return async () => {
-    const leasedTeam = { ...leased, push: config.push, write: config.write };
+    const leasedTeam = { ...config, ...leased };
     const confirmation = { actor: context.decide?.actor, why, seen };
     return doneAt(
       (await applyUndo(setup.mirror.db, leasedTeam, { kind: 'decision', number }, confirmation)).number,

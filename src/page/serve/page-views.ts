@@ -4,7 +4,6 @@ import { listedResources } from '../../model/listed-resources.ts';
 import { readChanges } from '../read/page-changes.ts';
 import { readCounts } from '../read/page-counts.ts';
 import { readGlance } from '../read/page-glance.ts';
-import { readMessages } from '../read/page-messages.ts';
 import { readPeople } from '../read/page-people.ts';
 import { readPerson } from '../read/page-person.ts';
 import { readOneRun, readRuns } from '../read/page-runs.ts';
@@ -15,8 +14,6 @@ import { counts, countsRange } from '../render/counts.ts';
 import { glance } from '../render/glance.ts';
 import { countsCsv } from '../render/growth.ts';
 import { changes, changesCsv } from '../render/ledger-view.ts';
-import { messagesFilter } from '../render/message-line.ts';
-import { messages, messagesCsv } from '../render/messages.ts';
 import { people, peopleFilter, peopleCsv } from '../render/people.ts';
 import { onePerson } from '../render/person.ts';
 import { oneRun, runsCsv, runsPage } from '../render/runs-list.ts';
@@ -48,13 +45,6 @@ export const pageViews: readonly View[] = [
     tab: 'People',
     read: (reader, { params }) => readPerson(reader, params['id'] ?? ''),
     render: onePerson,
-  }),
-  view({
-    path: '/messages',
-    tab: 'Messages',
-    read: (reader, asked) => readMessages(reader, messagesFilter(asked), asked.query),
-    render: (read, context) => messages(read, context),
-    csv: messagesCsv,
   }),
   view({
     path: '/counts',
