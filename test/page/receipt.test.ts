@@ -17,7 +17,7 @@ const context: PageContext = {
   teams: [team, { team: 'north', teamId: 42n, name: null }],
   team,
   now: clock('14:33:10'),
-  decide: { actor: 'kim', token: () => 'secret', isKnown: true, barred: new Set() },
+  decide: { actor: 'kim', token: () => 'secret', barred: new Set() },
   waiting: 0,
   roleNames: new Map(),
   standings: new Map(),
@@ -227,7 +227,7 @@ describe('the receipt', () => {
     expect(card(done)).toContain('name="decision" value="12"');
     const barred = {
       ...context,
-      decide: { actor: 'kim', token: () => '', isKnown: false, barred: new Set(['harbour']) },
+      decide: { actor: 'kim', token: () => '', barred: new Set(['harbour']) },
     };
     for (const of of [barred, { ...context, decide: null }])
       expect(card(done, undefined, of)).not.toContain('<button');

@@ -44,8 +44,6 @@ export interface DecisionTerms {
   readonly actor: string;
   /** A token for a form, by which it can only come from here. */
   readonly token: (path: string) => string;
-  /** Whether the token belongs to that name, so that nobody else can have typed it. */
-  readonly isKnown: boolean;
   /** Teams with four eyes about which nobody decides here, because anybody could have typed that name. */
   readonly barred: ReadonlySet<string>;
 }

@@ -19,7 +19,6 @@ import {
   type CarryOut,
   type DecideOptions,
   decidingOn,
-  type FormHandler,
   type PostedForm,
   requireKnownName,
 } from './deciding.ts';
@@ -41,9 +40,6 @@ interface StartedPage extends PageOptions {
   /** As at the start: what the page shows and lets decide goes with the key that it asks for, which it has from then. */
   readonly status: Config['status'];
 }
-
-/** The handlers of the forms that are not about lists. */
-const handlers: ReadonlyMap<string, FormHandler> = new Map([[holdPattern, holding]]);
 
 const htmlType = 'text/html; charset=utf-8';
 
@@ -85,7 +81,7 @@ function contextOf(
         ? null
         : explainAsSeen(state, held, { ...config, policy: policyOf(config) });
     },
-    decide: mayDecide && status.decide && actor !== null ? { actor, token, barred, isKnown } : null,
+    decide: mayDecide && status.decide && actor !== null ? { actor, token, barred } : null,
     placing,
     // A daemon that answers is running, and is about to report it.
     stopped: new Map([...frame.stopped].filter(([team]) => decide === null || !byTeam.has(team))),
@@ -119,7 +115,7 @@ async function answerDecision(
 ): Promise<PageAnswer> {
   const { db, configs } = options;
   const team = question.params['team'] ?? question.form?.get('team') ?? null;
-  const { tab, prepare, refusedAfterAll } = handlers.get(question.pattern) ?? deciding;
+  const { tab, prepare, refusedAfterAll } = question.pattern === holdPattern ? holding : deciding;
   if (options.decide === null || team === null) return notFound;
   const by = { ...options.decide, configs };
   const form = question.form ?? new URLSearchParams();
@@ -196,7 +192,7 @@ export function createPage(given: PageOptions): PageSource {
   return {
     keys: { token, user },
     patterns: pageViews.map(({ path }) => path),
-    decisions: options.decide === null ? [] : [...decisionPatterns, ...handlers.keys()],
+    decisions: options.decide === null ? [] : [...decisionPatterns, holdPattern],
     assets: readAssets(),
     answer: async (question) => {
       const view = byPath.get(question.pattern);
