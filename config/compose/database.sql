@@ -6,7 +6,6 @@
 create role musterd_reader nologin;
 create role musterd_editor nologin;
 create role musterd_role_editor nologin;
-create role musterd_messenger nologin;
 create role musterd_approver nologin;
 create role musterd login password :'password';
 create role grafana login password :'grafana_password' in role musterd_reader;

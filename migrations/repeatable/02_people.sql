@@ -11,7 +11,7 @@ create or replace function mirror.listed_columns(listed text) returns setof text
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select a.attname::text from pg_attribute a
   where a.attrelid = to_regclass(format('mirror.%I', listed)) and a.attnum > 0 and not a.attisdropped
-    and a.attname not in ('team_id', 'id', 'op', 'rev', 'tid', 'uid', 'first_seen_at', 'gone_at', 'raw', 'local_id')
+    and a.attname not in ('team_id', 'id', 'op', 'rev', 'tid', 'uid', 'first_seen_at', 'gone_at', 'raw')
   order by a.attnum
 $$;
 comment on function mirror.listed_columns(text) is 'The columns of such a table that people look at. The first is the name of the row.';

@@ -115,7 +115,7 @@ revoke execute on function mirror.check_user_edit() from public;
 create or replace function mirror.refuse_edit() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  raise exception '% on %.% is not possible: the service gives no way to do the same', tg_op, tg_table_schema, tg_table_name
+  raise exception '% on %.% is not possible: %', tg_op, tg_table_schema, tg_table_name, coalesce(tg_argv[1], 'the service gives no way to do the same')
     using errcode = 'feature_not_supported', hint = tg_argv[0];
 end
 $$;
@@ -406,21 +406,22 @@ create or replace trigger new_base_ends_edits after insert on sync.user_base
 referencing new table as agreed for each statement execute function sync.note_agreed();
 comment on trigger new_base_ends_edits on sync.user_base is 'Ends the edits of whoever comes back, if both sides agree on them.';
 
--- Tables that the service gives no way to change are read-only. Tags can be made: 06_requests.sql.
-drop trigger if exists refuse_edit on mirror.tags;
+-- Tables that follow the service are read-only.
 do $$
 declare
   place text;
   what  text;
   instead text;
+  why   text;
 begin
-  for place, instead in
-    select t, '' from mirror.listed_tables() t where t <> 'tags'
-    union all values ('contact_counts', ''), ('teams', ''), ('roles', ': a user gets another one by role_id of mirror.users')
+  for place, instead, why in
+    select t, case t when 'tags' then ': "musterd tag create <name>" makes one, at once' else '' end,
+      case t when 'tags' then ', ''it follows the service, and musterd tag create makes a tag''' else '' end from mirror.listed_tables() t
+    union all values ('contact_counts', '', ''), ('teams', '', ''), ('roles', ': a user gets another one by role_id of mirror.users', '')
   loop
     what := upper(left(place, 1)) || replace(substr(place, 2), '_', ' ');
     execute format('create or replace trigger refuse_edit before insert or update or delete on mirror.%I
-      for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit(%L)', place, what || ' are read-only here' || instead || '.');
+      for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit(%L%s)', place, what || ' are read-only here' || instead || '.', why);
     execute format('create or replace trigger refuse_truncate before truncate on mirror.%I
       for each statement when (not mirror.is_musterd()) execute function mirror.refuse_edit(%L)', place, what || ' are read-only here.');
   end loop;

@@ -19,7 +19,6 @@ as $$
 begin
   return (
     select jsonb_build_object('team_id', t.team_id, 'four_eyes', coalesce(t.four_eyes, false),
-      'writes', coalesce(t.writes, '{}'),
       'team', (select jsonb_build_object('name', m.name, 'list_size', m.list_size, 'members', m.members) from mirror.teams m where m.team_id = t.team_id),
       'learned', (
         select jsonb_object_agg(l.topic, jsonb_build_object('value', l.value,
@@ -29,10 +28,7 @@ begin
         where exists (select from sync.absences a where a.team_id = t.team_id and a.resource = r)),
       'rejected', array(select distinct r.resource from sync.rejected_rows r where r.team_id = t.team_id),
       'has_stale', exists (select from sync.stale_rows s where s.team_id = t.team_id),
-      'has_requests', exists (select from sync.edits e where e.team_id = t.team_id and e.local_id is not null and e.ended_at is null)
-        or exists (select from sync.changes c where c.team_id = t.team_id and c.local_id is not null and c.state = 'open')
-        or exists (select from mirror.scheduled_messages m where m.team_id = t.team_id and m.state in ('scheduled', 'held', 'waiting')),
-      'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open' and c.user_id is not null),
+      'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open'),
       'may_lack_roles', coalesce((select r.outcome <> 'complete' or r.run_id <= coalesce((
           select c.run_id from sync.changes c
           where c.team_id = r.team_id and c.kind <> 'adopt' and c.new ?| '{role_id,role}'::text[]
@@ -122,10 +118,6 @@ begin
   select t.team_id, 'place', jsonb_build_object('place', moved -> 'from'), jsonb_build_object('place', moved -> 'to'),
     clock_timestamp(), sync.decider(), session_user, moved ->> 'why'
   from sync.teams t where moved is not null order by t.team_id;
-  if moved is not null and now_at ->> 'kind' = 'home' and (was ->> 'kind' is distinct from 'home'
-      or was ->> 'database' is distinct from now_at ->> 'database' or was ->> 'identifier' is distinct from now_at ->> 'identifier') then
-    perform sync.hold_messages('this mirror has moved: it may have been sent from its place before');
-  end if;
   return true;
 end
 $$;

@@ -33,8 +33,8 @@ begin
   schema := (select m.name from sync.migrations m order by m.name desc limit 1);
   noted := array(
     select a.id from sync.absences a where a.team_id = of_team and a.resource = 'users'
-    union select c.user_id from sync.changes c where c.team_id = of_team and c.state = 'open' and c.local_id is null
-    union select h.user_id from sync.held_fields h where h.team_id = of_team and h.local_id is null
+    union select c.user_id from sync.changes c where c.team_id = of_team and c.state = 'open'
+    union select h.user_id from sync.held_fields h where h.team_id = of_team
     union select s.id from sync.stale_rows s where s.team_id = of_team);
   select l.value ->> 'mark', array(select p::bigint from jsonb_array_elements_text(l.value -> 'planned') p),
     sync.reach(l.value ->> 'mark')
@@ -75,7 +75,7 @@ begin
     since := case when reach is not null then since end;
     execute format('
       select case when not coalesce(bool_or(age(r.xmin) <= $1), false) then count(*) filter (where r.gone_at is null) end
-      from mirror.%I r where r.team_id = $2 and r.id is not null', resource) into present using reach, of_team;
+      from mirror.%I r where r.team_id = $2', resource) into present using reach, of_team;
     "isLacking" := exists (select from sync.absences a where a.team_id = of_team and a.resource = listing_rests.resource);
     return next;
   end loop;

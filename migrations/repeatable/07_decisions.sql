@@ -17,7 +17,6 @@ declare
   teams    bigint[];
   stranger text;
   seen     jsonb;
-  asked    jsonb;
   own      bigint[];
   number   constant bigint := sync.new_decision();
 begin
@@ -52,10 +51,9 @@ begin
   update sync.due d set mark = null from sync.teams t
   where t.team_id = teams[1] and d.team = t.team and d.run_group = 'edits';
   perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = teams[1];
-  select coalesce(jsonb_agg(s.row) filter (where h.local_id is null), '[]'), coalesce(jsonb_agg(s.row) filter (where h.local_id is not null), '[]')
-  into seen, asked
+  select coalesce(jsonb_agg(s.row), '[]') into seen
   from sync.held_fields h
-  cross join lateral jsonb_build_object('user_id', h.user_id, 'field', h.field, 'edit_id', coalesce(h.edit_id, 0), 'local_id', h.local_id,
+  cross join lateral jsonb_build_object('user_id', h.user_id, 'field', h.field, 'edit_id', coalesce(h.edit_id, 0),
     'base', h.base_value, 'mirror', h.mirror_value, 'service', h.shown_value) s (row)
   where h.team_id = teams[1] and h.batch = hash and h.decision is distinct from 'rejected'
     and (decide.only_users is null or h.user_id = any (decide.only_users))
@@ -70,13 +68,7 @@ begin
       using errcode = 'invalid_parameter_value',
             hint = 'Somebody else has to approve them (push.fourEyes). What others edited can be approved by itself: only_users, or --only.';
   end if;
-  if decide.approves and exists (
-    select from sync.decide_requests(verb, teams[1], asked, decide.reason, hash, false, null) d where d.outcome = 'own') then
-    raise exception '% wrote what is to be approved, or may have', sync.decider()
-      using errcode = 'invalid_parameter_value', hint = 'Somebody else has to approve it: what goes out to people is seen by two. On the command line, --as says who that is.';
-  end if;
   return query select * from sync.decide_edits(verb, teams[1], seen, decide.reason, hash, decide.revert, number => number);
-  return query select * from sync.decide_requests(verb, teams[1], asked, decide.reason, hash, decide.revert, number);
 end
 $$;
 comment on function sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) is 'Approves or rejects the edits of a batch as they are held in it: what sync.approve() and sync.reject() do.';
@@ -215,9 +207,8 @@ begin
   if number is not null then
     perform from sync.held_fields h
     where h.team_id = taken.team_id
-      and (h.user_id = any (array(select c.user_id from sync.changes c where c.decision_id = undecide.decision))
-        or h.local_id = any (array(select c.local_id from sync.changes c where c.decision_id = undecide.decision)))
-    order by h.user_id, h.field, h.local_id for update;
+      and h.user_id = any (array(select c.user_id from sync.changes c where c.decision_id = undecide.decision))
+    order by h.user_id, h.field for update;
   end if;
   return query
   with found as materialized (
@@ -252,7 +243,7 @@ begin
       and e.edit_id = (c.edits ->> f.field)::bigint
     left join sync.held_fields h on h.team_id = c.team_id and h.user_id = c.user_id and h.field = f.field and h.edit_id = e.edit_id
     left join sync.absences a on f.field is null and a.team_id = c.team_id and a.resource = 'users' and a.id = c.user_id
-    where c.decision_id = undecide.decision and c.kind <> 'undo' and c.local_id is null
+    where c.decision_id = undecide.decision and c.kind <> 'undo'
   ),
   done as (
     select * from found n where number is not null and (n.outcome = 'undecided' or n.outcome = 'on its way' and n.is_spent)
@@ -280,7 +271,6 @@ begin
     from done d group by d.team_id, d.user_id
   )
   select n.team_id, n.user_id, n.field, n.outcome, number from found n order by n.user_id, n.field;
-  return query select * from sync.undecide_requests(undecide.decision, undecide.reason, number);
 end
 $$;
 comment on function sync.undecide(bigint,text,boolean) is 'Takes a decision back, as far as nothing has become of it: what was approved and not sent waits undecided again, and so does what was rejected. Nothing is approved by that. With only_shown nothing is changed. Says of each row: undecided; on its way: it is being sent, and waits undecided if it does not arrive; arrived: both sides have it; given back: the rejection took the edit back; moved: it is another edit by now, or was decided again. What has arrived or was given back is set back by "musterd undo --decision".';
@@ -369,7 +359,7 @@ begin
     left join lateral (
       select * from sync.held_fields o where o.team_id = decide_edits.team and o.user_id = s.user_id and o.field = s.field
       union all
-      select * from sync.held_fields o where o.team_id = decide_edits.team and o.user_id is null and o.local_id is null and s.user_id is null and o.field = s.field
+      select * from sync.held_fields o where o.team_id = decide_edits.team and o.user_id is null and s.user_id is null and o.field = s.field
     ) h on true
     left join lateral (
       select * from sync.edits o where o.team_id = decide_edits.team and o.user_id = s.user_id and o.field = s.field and o.ended_at is null offset 0
@@ -426,7 +416,7 @@ begin
       case decide_edits.verb when 'approve' then decide_edits.batch else d.batch end, case decide_edits.verb when 'reject' then done_word else 'approved' end
     from done d
     where coalesce(d.passes, true) and (d.is_sent or not decide_edits.revert)
-    on conflict (team_id, user_id, field, local_id) do update set edit_id = excluded.edit_id, reason = excluded.reason,
+    on conflict (team_id, user_id, field) do update set edit_id = excluded.edit_id, reason = excluded.reason,
       base_value = excluded.base_value, mirror_value = excluded.mirror_value, service_value = excluded.service_value,
       shown_value = excluded.shown_value, detail = excluded.detail, batch = excluded.batch, decision = excluded.decision, until = null,
       seen_version = case when h.edit_id is not distinct from excluded.edit_id then h.seen_version end

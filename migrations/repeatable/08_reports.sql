@@ -2,20 +2,10 @@
 create or replace function mirror.field_text(value jsonb) returns text
 language sql stable parallel safe
 begin atomic
-  select case
-    when jsonb_typeof(value) is distinct from 'object' then value #>> '{}'
-    when value ? 'tag' then value ->> 'tag'
-    when value ? 'execute_at' then
-      coalesce('"' || regexp_replace(regexp_replace(nullif(value ->> 'text', ''), '\s+', ' ', 'g'), '^(.{60}).+$', '\1…') || '"',
-        'template ' || (value ->> 'template_id'), 'attachments')
-      || ' to ' || coalesce('list ' || (value ->> 'list_id'), 'conversation ' || (value ->> 'conversation_id'), value ->> 'phone_number',
-        case jsonb_array_length(value -> 'targets') when 1 then value #>> '{targets,0}' else jsonb_array_length(value -> 'targets') || ' numbers' end)
-      || ', ' || replace(left(value ->> 'execute_at', 16), 'T', ' ') || ' UTC'
-    when value ? 'inbox_id' then
-      coalesce(value ->> 'target', case jsonb_array_length(value -> 'targets') when 1 then value #>> '{targets,0}' else jsonb_array_length(value -> 'targets') || ' conversations' end) || ' in inbox ' || (value ->> 'inbox_id')
-    else btrim(concat_ws(' ', value ->> 'first', value ->> 'last')) end;
+  select case when jsonb_typeof(value) = 'object' and value ? 'first' then btrim(concat_ws(' ', value ->> 'first', value ->> 'last'))
+    else value #>> '{}' end;
 end;
-comment on function mirror.field_text(jsonb) is 'The value of a field as text, without quotes around it: a name is its two halves, joined; a request is what is asked for, in short.';
+comment on function mirror.field_text(jsonb) is 'The value of a field as text, without quotes around it: a name is its two halves, joined.';
 grant execute on function mirror.field_text(jsonb) to public;
 
 -- Nothing that the pattern lets pass is refused by the cast. One expression, so that it becomes a part of the query.
@@ -101,7 +91,7 @@ begin
     noun := regexp_replace(listed, '(?<=x|s|ch|sh)es$|s$', '');
     -- A view keeps its columns in their order, and new ones come behind them.
     execute format('create or replace view report.%I with (security_invoker) as
-      select v.* from (select %s from mirror.%1$I t where t.id is not null) v
+      select v.* from (select %s from mirror.%1$I t) v
       where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams())', listed, (
         select string_agg(format(case
             when c.name = noun || '_id' then 't.id as %1$I'
@@ -166,57 +156,11 @@ begin
   comment on column report.teams.members is 'How many members the team lists.';
   comment on column report.teams.changed_at is 'When any of this last changed.';
 
-  create or replace view report.schedule with (security_invoker) as
-  select v.* from (
-    select m.team_id, m.local_id, m.id as message_id, m.state, m.execute_at, m.inbox_id, i.name as inbox, m.user_id, u.name as sender,
-      m.text, m.template_id,
-      case when m.list_id is not null then 'list' when m.conversation_id is not null then 'conversation' else 'numbers' end as target_kind,
-      coalesce(m.list_id::text, m.conversation_id::text, m.phone_number, array_to_string(m.targets, ', ')) as target,
-      m.recipients, m.cancels, m.base is not null as is_on_service, m.detail, m.created_at, m.edited_at,
-      sync.named_editor(e.edited_by, e.actor) as edited_by, d.decided_by as approved_by, d.closed_at as approved_at, h.batch, u.name as user_name
-    from mirror.scheduled_messages m
-    left join mirror.inboxes i on i.team_id = m.team_id and i.id = m.inbox_id
-    left join mirror.users u on u.team_id = m.team_id and u.id = m.user_id
-    left join lateral (
-      select o.edited_by, o.actor from sync.edits o where o.team_id = m.team_id and o.local_id = m.local_id order by o.edit_id desc limit 1
-    ) e on true
-    left join lateral (
-      select c.decided_by, c.closed_at from sync.changes c
-      where c.team_id = m.team_id and c.local_id = m.local_id and c.kind = 'approve' order by c.change_id desc limit 1
-    ) d on true
-    left join sync.held_fields h on h.team_id = m.team_id and h.local_id = m.local_id and h.decision is null
-  ) v
-  where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-  comment on view report.schedule is 'Scheduled messages: those to come, those whose time has passed, and those whose outcome is unknown: a row per message (team_id, local_id).';
-  comment on column report.schedule.team_id is 'The team.';
-  comment on column report.schedule.local_id is 'Our own id of the message.';
-  comment on column report.schedule.message_id is 'The service''s id of it; empty: it has none yet.';
-  comment on column report.schedule.state is 'waiting, held, scheduled, cancelled, past, refused or unknown: as in mirror.scheduled_messages.';
-  comment on column report.schedule.execute_at is 'When it is to be sent.';
-  comment on column report.schedule.inbox_id is 'The inbox that it is sent from. In report.inboxes.inbox_id.';
-  comment on column report.schedule.inbox is 'Name of the inbox.';
-  comment on column report.schedule.user_id is 'The user who sends it.';
-  comment on column report.schedule.sender is 'The name of that user.';
-  comment on column report.schedule.text is 'Its text, with merge tokens.';
-  comment on column report.schedule.template_id is 'The template that it is made from.';
-  comment on column report.schedule.target_kind is 'list, conversation or numbers.';
-  comment on column report.schedule.target is 'The list, the conversation, or the numbers that get it.';
-  comment on column report.schedule.recipients is 'How many get it; empty: a list, whose size the service does not tell.';
-  comment on column report.schedule.cancels is 'Whether it is to be cancelled, or was.';
-  comment on column report.schedule.is_on_service is 'Whether the service has it, as far as is known.';
-  comment on column report.schedule.detail is 'What happened, in words.';
-  comment on column report.schedule.created_at is 'When the row was inserted.';
-  comment on column report.schedule.edited_at is 'When it was last edited.';
-  comment on column report.schedule.edited_by is 'Who did.';
-  comment on column report.schedule.approved_by is 'Who approved it last.';
-  comment on column report.schedule.approved_at is 'When.';
-  comment on column report.schedule.user_name is 'The same as sender, under the name that it has in the other views.';
-  comment on column report.schedule.batch is 'The hash to give to "musterd approve" or sync.approve() while it waits for a person.';
   for one in
     select c.oid::regclass as made, case when c.relname in (select mirror.listed_tables()) then to_regclass(format('mirror.%I', c.relname)) end as behind,
       case a.grantee when 0 then 'public' else a.grantee::regrole::text end as reader
     from pg_class c
-    join pg_class t on t.oid = case when c.oid::regclass in ('report.inbox_members', 'report.schedule') then 'report.roster' else 'report.tags' end::regclass
+    join pg_class t on t.oid = case when c.oid::regclass = 'report.inbox_members'::regclass then 'report.roster' else 'report.tags' end::regclass
     cross join lateral aclexplode(t.relacl) a
     where c.relnamespace in ('mirror'::regnamespace, 'report'::regnamespace) and c.oid <> all (before)
       and a.privilege_type = 'SELECT' and a.grantee <> t.relowner
@@ -296,35 +240,32 @@ select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_v
   mirror.field_text(v.service_value) as service_text, mirror.field_text(v.mirror_value_then) as mirror_text_then,
   mirror.field_text(v.service_value_then) as service_text_then, v.edit_id, v.name as user_name,
   case when v.reason = 'asked' then nullif(v.beneath, 'asked') end as held_before, case when v.reason = 'asked' then v.asked_by end as asked_by,
-  v.edited_at, v.edited_by, v.edited_in, v.local_id
+  v.edited_at, v.edited_by, v.edited_in
 from (
   select h.team_id, h.user_id, u.name, h.field, sync.held_because(h.reason, h.decision, h.until) as reason, h.base_value,
-    case when h.local_id is not null then h.mirror_value
-      when u.id is not null then (select f.value from (values {fields (FIELD, VALUE(u.))}) f (field, value) where f.field = h.field) end as mirror_value,
+    case when u.id is not null then (select f.value from (values {fields (FIELD, VALUE(u.))}) f (field, value) where f.field = h.field) end as mirror_value,
     h.shown_value as service_value, h.detail, h.since, h.run_id, h.until, h.asked_by, h.asked_why,
     sync.held_because(h.reason, h.decision, null) as beneath, h.mirror_value as mirror_value_then, h.service_value as service_value_then,
     case when h.decision is null then h.batch end as batch, c.closed_at as decided_at, c.decided_by, c.decided_why, h.edit_id,
-    coalesce(e.edited_at, a.edited_at) as edited_at, case when a.edit_id is null then sync.named_editor(e.edited_by, e.actor)
-      else sync.named_editor(a.edited_by, a.actor) end as edited_by, coalesce(e.xid, a.xid)::text as edited_in, h.local_id
+    e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by, e.xid::text as edited_in
   from sync.held_fields h
   left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
   left join sync.edits e on e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null
-  left join sync.edits a on a.team_id = h.team_id and a.local_id = h.local_id and a.ended_at is null
   left join lateral (
     select r.closed_at, r.decided_by, r.decided_why from sync.changes r
     where (h.decision = 'rejected' or h.shown_value is distinct from h.service_value)
-      and r.team_id = h.team_id and (r.user_id = h.user_id or r.local_id = h.local_id) and r.decision_id is not null and (r.edits ->> h.field)::bigint = h.edit_id
+      and r.team_id = h.team_id and r.user_id = h.user_id and r.decision_id is not null and (r.edits ->> h.field)::bigint = h.edit_id
     order by r.change_id desc limit 1
   ) c on true
   where (h.decision is null or h.decision = 'rejected') and not (h.reason = 'asked' and h.until <= clock_timestamp())
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.held is 'What waits for a person, with the values of both sides, now and when the hold began: a row per field of a user (team_id, user_id, field), or per request (team_id, local_id).'
+comment on view report.held is 'What waits for a person, with the values of both sides, now and when the hold began: a row per field of a user (team_id, user_id, field).'
   ' What was approved waits for nobody, and is not here.';
 comment on column report.held.team_id is 'The team.';
-comment on column report.held.user_id is 'The service''s id of the user; empty: a request, or the field of all users, of whom too many no longer have it. In mirror.users.id.';
+comment on column report.held.user_id is 'The service''s id of the user; empty: the field of all users, of whom too many no longer have it. In mirror.users.id.';
 comment on column report.held.name is 'The name as the service joins it.';
-comment on column report.held.field is 'The field; of a request: tag, message or conversation_read.';
+comment on column report.held.field is 'The field: name is the pair of first and last name.';
 comment on column report.held.reason is 'Why it is held: conflict, refused, ineffective, unsupported, gone, limit, review, asked or rejected.';
 comment on column report.held.base_value is 'The value last agreed on.';
 comment on column report.held.mirror_value is 'The mirror''s value now.';
@@ -346,7 +287,6 @@ comment on column report.held.mirror_text_then is 'The mirror''s value when the 
 comment on column report.held.service_text_then is 'The service''s value when the hold began, as text; a name is its two halves, joined.';
 comment on column report.held.edit_id is 'The edit that is held, to give to "musterd resolve --edit". Empty: none, as when a person asked to hold the field.';
 comment on column report.held.user_name is 'The name as the service joins it.';
-comment on column report.held.local_id is 'Our own id of the tag, the message or the read conversation, if the row is about one.';
 comment on column report.held.held_before is 'Where a person asked for the hold: why the field was held before, and will be again when that is over; empty: it was not.';
 comment on column report.held.asked_by is 'Who asked for the hold; empty: nobody, or it is not known.';
 comment on column report.held.edited_at is 'When the field was edited.';
@@ -355,7 +295,7 @@ comment on column report.held.edited_in is 'The transaction of the edit. Fields 
 
 create or replace view report.pending with (security_invoker) as
 select v.team_id, v.user_id, v.name, v.field, v.base_value, v.mirror_value, v.state, v.held_because, v.edited_at, v.edited_by,
-  mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mirror_value) as mirror_text, v.name as user_name, v.local_id
+  mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mirror_value) as mirror_text, v.name as user_name
 from (
   select u.team_id, u.id as user_id, u.name, f.field, f.base_value, f.mirror_value,
          case when w.field is not null and not w.is_refused then 'held'
@@ -364,7 +304,7 @@ from (
               when c.change_id is not null then 'sent'
               when w.is_refused then 'refused'
               else 'waiting' end as state,
-         w.reason as held_because, e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by, null::uuid as local_id
+         w.reason as held_because, e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by
   from mirror.users u
   join sync.user_base b on b.team_id = u.team_id and b.id = u.id
   cross join lateral (values {fields (FIELD, VALUE(b.), VALUE(u.))}) as f (field, base_value, mirror_value)
@@ -377,17 +317,6 @@ from (
   left join sync.changes c on c.team_id = u.team_id and c.user_id = u.id and c.state = 'open'
   where ({columns u.COLUMN}) is distinct from ({columns b.COLUMN})
     and f.base_value is distinct from f.mirror_value
-  union all
-  select e.team_id, null, null, e.field, m.base, e.new_value,
-         case when h.reason = 'refused' or c.state = 'refused' then 'refused' when h.reason is not null then 'held'
-              when p.change_id is not null then 'sent' else 'waiting' end,
-         h.reason, e.edited_at, sync.named_editor(e.edited_by, e.actor), e.local_id
-  from sync.edits e
-  left join mirror.scheduled_messages m on m.team_id = e.team_id and m.local_id = e.local_id
-  left join mirror.conversation_reads c on c.team_id = e.team_id and c.local_id = e.local_id
-  left join report.held h on h.team_id = e.team_id and h.local_id = e.local_id and h.edit_id = e.edit_id
-  left join sync.changes p on p.team_id = e.team_id and p.local_id = e.local_id and p.state = 'open'
-  where e.local_id is not null and e.ended_at is null
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
 comment on view report.pending is 'Edits in the mirror that are not yet on the service: a row per field of a user (team_id, user_id, field).';
@@ -404,7 +333,6 @@ comment on column report.pending.edited_by is 'Who edited the field: the person 
 comment on column report.pending.base_text is 'The value when both sides last agreed, as text; a name is its two halves, joined.';
 comment on column report.pending.mirror_text is 'The value that it was edited to, as text; a name is its two halves, joined.';
 comment on column report.pending.user_name is 'The name as the service joins it.';
-comment on column report.pending.local_id is 'Our own id of the tag, the message or the read conversation, if the row is about one.';
 
 create or replace view report.runs with (security_invoker) as
 select v.* from (
@@ -439,14 +367,14 @@ comment on column report.runs.counts_text is 'How many rows were read and moved,
 create or replace view report.changes with (security_invoker) as
 select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.base_value, v.old_value, v.new_value, v.outcome,
        v.request_id, v.opened_at, v.closed_at, v.decided_by, v.decided_why, v.edited_by, v.old_text, v.new_text,
-       mirror.field_text(v.base_value) as base_text, v.name as user_name, v.edit_id, v.batch, v.local_id from (
+       mirror.field_text(v.base_value) as base_text, v.name as user_name, v.edit_id, v.batch from (
   select c.change_id, c.team_id, c.user_id, u.name, c.run_id, c.kind, c.batch, f.field, c.base -> f.field as base_value,
          c.old -> f.field as old_value, c.new -> f.field as new_value,
          case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
          c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why,
          c.edited_by ->> f.field as edited_by,
          mirror.field_text(c.old -> f.field) as old_text, mirror.field_text(c.new -> f.field) as new_text,
-         (c.edits ->> f.field)::bigint as edit_id, c.local_id
+         (c.edits ->> f.field)::bigint as edit_id
   from sync.changes c
   left join lateral jsonb_object_keys(c.old || c.new) as f (field) on true
   left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
@@ -455,15 +383,15 @@ where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams
 comment on view report.changes is 'The ledger: a row per field that moved (change_id, field); a change without a field has one as well.';
 comment on column report.changes.change_id is 'Number of the change.';
 comment on column report.changes.team_id is 'The team.';
-comment on column report.changes.user_id is 'The user; empty where it is about the mirror itself.';
+comment on column report.changes.user_id is 'The user; empty where it is about the mirror itself, or about a message, a tag or a read conversation.';
 comment on column report.changes.name is 'The name as the service joins it today.';
 comment on column report.changes.run_id is 'The run that moved it; empty where a person decided outside of any run. In report.runs.run_id.';
-comment on column report.changes.kind is 'adopt, return, pull, push, settle, hold, tombstone or forget; approve, reject or resolve: a person decided.';
-comment on column report.changes.field is 'The field; empty for a tombstone or forget, which is about the whole user.';
+comment on column report.changes.kind is 'adopt, return, pull, push, settle, hold, tombstone or forget; approve, reject, resolve or undo: a person decided; place: a person said where the mirror is at home; call: a command sent a message, a tag or a read conversation at once.';
+comment on column report.changes.field is 'The field, or message, tag or conversation_read; empty for a tombstone or forget, which is about the whole user.';
 comment on column report.changes.base_value is 'The value last agreed on before.';
 comment on column report.changes.old_value is 'The value that was replaced.';
 comment on column report.changes.new_value is 'The value that replaced it.';
-comment on column report.changes.outcome is 'For a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. For a rejection: withdrawn, if the mirror was set back. For a resolved field: edited, if it got another value than that of either side.';
+comment on column report.changes.outcome is 'For a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. For a call: answered; confirmed, if it was seen on the service; refused, unsent or unknown. For a rejection: withdrawn, if the mirror was set back. For a resolved field: edited, if it got another value than that of either side.';
 comment on column report.changes.request_id is 'X-Request-Id of the answer.';
 comment on column report.changes.opened_at is 'When it was written down.';
 comment on column report.changes.closed_at is 'When its outcome was known.';
@@ -475,7 +403,6 @@ comment on column report.changes.new_text is 'The value that replaced it, as tex
 comment on column report.changes.base_text is 'The value last agreed on before, as text; a name is its two halves, joined.';
 comment on column report.changes.user_name is 'The name as the service joins it today.';
 comment on column report.changes.edit_id is 'The edit that a push or a decision is about; empty: none, or it is from before edits had numbers. In report.decisions.edit_id.';
-comment on column report.changes.local_id is 'Our own id of the tag, the message or the read conversation, if the row is about one.';
 comment on column report.changes.batch is 'The batch, import, undo or plan that a decision was about; empty: the field alone.';
 
 create or replace view report.roster_history with (security_invoker) as
@@ -671,7 +598,7 @@ select v.* from (
   ),
   began as (
     select f.team_id, coalesce(l.at, f.at) as at
-    from (select b.team_id, min(b.first_seen_at) as at from mirror.tags b where b.id is not null group by b.team_id) f
+    from (select b.team_id, min(b.first_seen_at) as at from mirror.tags b group by b.team_id) f
     left join (select k.team_id, min(k.at) as at from looks k group by k.team_id) l on l.team_id = f.team_id
   ),
   moves as (
@@ -680,7 +607,7 @@ select v.* from (
       select t.team_id, (t.first_seen_at at time zone 'UTC')::date as day, (t.first_seen_at <= b.at)::int as found,
         (t.first_seen_at > b.at)::int as added, 0 as changed, 0 as gone, 0 as back
       from mirror.tags t
-      join began b on b.team_id = t.team_id where t.id is not null
+      join began b on b.team_id = t.team_id
       union all
       select c.team_id, (c.changed_at at time zone 'UTC')::date, 0, 0, (c.kind = 'changed')::int, (c.kind = 'gone')::int, (c.kind = 'back')::int
       from sync.listing_changes c where c.resource = 'tags'
@@ -810,13 +737,13 @@ comment on column report.usage.slowest_ms is 'How long the slowest took, in ms.'
 create or replace view report.decisions with (security_invoker) as
 select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.field, v.base_value, v.mirror_value, v.service_value,
   v.base_text, v.mirror_text, v.service_text, v.decided_by, v.decided_role, v.decided_why, v.batch, v.run_id, v.decision_id, v.edit_id,
-  v.state, v.detail, v.name as user_name, v.local_id from (
+  v.state, v.detail, v.name as user_name from (
   select c.change_id, c.team_id, c.opened_at as decided_at, c.kind as decision, c.user_id, u.name, f.field,
          c.base -> f.field as base_value, c.new -> f.field as mirror_value, c.old -> f.field as service_value,
          mirror.field_text(c.base -> f.field) as base_text, mirror.field_text(c.new -> f.field) as mirror_text,
          mirror.field_text(c.old -> f.field) as service_text,
          c.decided_by, c.decided_role, c.decided_why, c.batch, c.run_id,
-         c.decision_id, f.edit_id, c.local_id,
+         c.decision_id, f.edit_id,
          case
            when f.field is null then case when u.gone_at is not null then 'confirmed' when a.id is not null then 'waiting' else 'withdrawn' end
            when c.kind = 'resolve' and exists (
@@ -845,28 +772,28 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
     select k as field, (c.edits ->> k)::bigint as edit_id from jsonb_object_keys(c.old || c.new) k offset 0
   ) f on true
   left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
-  left join sync.edits l on l.team_id = c.team_id and (l.user_id = c.user_id or l.local_id = c.local_id) and l.field = f.field and l.ended_at is null
+  left join sync.edits l on l.team_id = c.team_id and l.user_id = c.user_id and l.field = f.field and l.ended_at is null
     and l.edit_id = f.edit_id
   left join sync.edits o on o.team_id = c.team_id and o.edit_id = f.edit_id and o.ended_at is not null
-  left join sync.held_fields h on h.team_id = l.team_id and (h.user_id = l.user_id or h.local_id = l.local_id) and h.field = l.field
+  left join sync.held_fields h on h.team_id = l.team_id and h.user_id = l.user_id and h.field = l.field
     and (h.decision is null or h.decision = 'rejected') and (h.edit_id = l.edit_id or h.until > clock_timestamp())
   left join lateral (select sync.held_because(h.reason, h.decision, h.until)) r (reason) on true
   left join sync.absences a on f.field is null and a.team_id = c.team_id and a.resource = 'users' and a.id = c.user_id
     and a.verdict = 'approved'
   left join lateral (
     select s.state, s.outcome ->> f.field as outcome from sync.changes s
-    where s.team_id = l.team_id and (s.user_id = l.user_id or s.local_id = l.local_id) and s.state = 'open' and s.kind = 'push'
+    where s.team_id = l.team_id and s.user_id = l.user_id and s.state = 'open' and s.kind = 'push'
       and (s.edits ->> f.field)::bigint = l.edit_id limit 1
   ) p on true
-  where c.kind in ('approve', 'reject', 'resolve', 'undo') and (c.user_id is not null or c.local_id is not null)
+  where c.kind in ('approve', 'reject', 'resolve', 'undo') and (c.user_id is not null or c.decision_id is not null)
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
-comment on view report.decisions is 'What people decided about what was held, and what became of it: a row per field of a user, or per request (change_id, field).';
+comment on view report.decisions is 'What people decided about what was held, and what became of it: a row per field of a user (change_id, field).';
 comment on column report.decisions.change_id is 'Number of the change in the ledger. In report.changes.change_id.';
 comment on column report.decisions.team_id is 'The team.';
 comment on column report.decisions.decided_at is 'When it was decided.';
 comment on column report.decisions.decision is 'approve: it may pass. reject: it is not sent. resolve: which value it is to have. undo: one of these was taken back; it is undecided again, or the field was set back by an edit of whoever took it back.';
-comment on column report.decisions.user_id is 'The service''s id of the user; empty: a request.';
+comment on column report.decisions.user_id is 'The service''s id of the user; empty: it was about a message, a tag or a read conversation, which were decided up to 0.1.0.';
 comment on column report.decisions.name is 'The name as the service joins it today.';
 comment on column report.decisions.field is 'The field: name is the pair of first and last name. Empty: a person agreed that the user has left.';
 comment on column report.decisions.base_value is 'The value last agreed on, then.';
@@ -885,7 +812,6 @@ comment on column report.decisions.edit_id is 'The edit that it is about; empty:
 comment on column report.decisions.state is 'What became of the edit by now. confirmed: both sides have it. waiting: it is sent by the next run, or is being sent. unknown: it was sent, and not answered. refused: the service does not take it. void: what was approved is held again. held: it waits, or was rejected. withdrawn: it was taken back or edited again. Empty: nobody knows.';
 comment on column report.decisions.detail is 'Why, in words.';
 comment on column report.decisions.user_name is 'The name as the service joins it today.';
-comment on column report.decisions.local_id is 'Our own id of the tag, the message or the read conversation, if the row is about one.';
 
 create or replace view report.missing with (security_invoker) as
 select a.team_id, a.batch, a.resource, count(*) as rows, min(a.detail) as detail, min(a.withheld_at) as since

@@ -1,17 +1,16 @@
 -- If a transaction has edited a field several times, the last edit counts.
 create or replace function sync.edit_states(of_xid xid8)
-returns table (user_id bigint, field text, state text, detail text, request_id text, local_id uuid, id bigint)
+returns table (user_id bigint, field text, state text, detail text, request_id text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select e.user_id, e.field,
     case
       when e.ended_how = 'agreed' then 'confirmed'
       when e.ended_at is not null then 'withdrawn'
-      when h.reason = 'refused' or c.state = 'refused' then 'refused'
+      when h.reason = 'refused' then 'refused'
       when h.reason is not null then 'held'
       when p.outcome = 'unknown' then 'unknown'
       else 'waiting' end,
     case
-      when s.detail is not null and e.ended_how is distinct from 'agreed' then s.detail
       when e.ended_how = 'agreed' then null
       when e.ended_how = 'overruled' then 'the value of the service was taken in its place'
       when e.ended_how = 'replaced' then 'somebody has edited the field again'
@@ -31,13 +30,10 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       else 'the daemon sends it in a moment' end,
     coalesce(p.request_id, case when h.reason = 'refused' then (
       select c.request_id from sync.changes c
-      where c.team_id = e.team_id and (c.user_id = e.user_id or c.local_id = e.local_id) and c.kind = 'push' and (c.edits ->> e.field)::bigint = e.edit_id
-      order by c.change_id desc limit 1) end),
-    e.local_id, coalesce(s.id, g.id, case when e.field = 'tag' and e.ended_how = 'agreed' then (
-      select (c.new #>> '{tag,id}')::bigint from sync.changes c
-      where c.team_id = e.team_id and c.local_id = e.local_id and c.kind = 'push' order by c.change_id desc limit 1) end)
+      where c.team_id = e.team_id and c.user_id = e.user_id and c.kind = 'push' and (c.edits ->> e.field)::bigint = e.edit_id
+      order by c.change_id desc limit 1) end)
   from (
-    select distinct on (s.team_id, s.user_id, s.field, s.local_id) s.*
+    select distinct on (s.team_id, s.user_id, s.field) s.*
     from (select t.team_id from sync.teams t where sync.session_sees(t.team_id)) t
     cross join lateral (
       select * from sync.edits l where l.team_id = t.team_id and l.ended_at is null and l.xid = edit_states.of_xid
@@ -45,31 +41,28 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       select * from sync.edits o where o.team_id = t.team_id and o.ended_at is not null and o.xid = edit_states.of_xid
     ) s
     where s.field <> 'name_split'
-    order by s.team_id, s.user_id, s.field, s.local_id, s.edit_id desc
+    order by s.team_id, s.user_id, s.field, s.edit_id desc
   ) e
   left join mirror.users u on u.team_id = e.team_id and u.id = e.user_id
   left join sync.teams t on t.team_id = e.team_id
   left join sync.leases l on l.team = t.team
   left join sync.rate_limits r on r.team = t.team
-  left join mirror.scheduled_messages s on s.team_id = e.team_id and s.local_id = e.local_id
-  left join mirror.tags g on g.team_id = e.team_id and g.local_id = e.local_id
-  left join mirror.conversation_reads c on c.team_id = e.team_id and c.local_id = e.local_id
-  left join report.held h on h.team_id = e.team_id and (h.user_id = e.user_id and h.field = e.field or h.local_id = e.local_id)
+  left join report.held h on h.team_id = e.team_id and h.user_id = e.user_id and h.field = e.field
     and e.ended_at is null and (h.edit_id = e.edit_id or h.until > clock_timestamp())
   left join lateral (
     select c.change_id, c.request_id, case when c.state = 'open' then c.outcome ->> e.field end as outcome
     from sync.changes c
-    where c.team_id = e.team_id and (c.user_id = e.user_id or c.local_id = e.local_id) and c.kind = 'push' and (c.edits ->> e.field)::bigint = e.edit_id
+    where c.team_id = e.team_id and c.user_id = e.user_id and c.kind = 'push' and (c.edits ->> e.field)::bigint = e.edit_id
       and (c.state = 'open' or e.ended_how = 'agreed' and c.outcome ->> e.field = 'confirmed')
     order by c.change_id desc limit 1
   ) p on true
-  order by e.user_id, e.field, e.local_id
+  order by e.user_id, e.field
 $$;
 comment on function sync.edit_states(xid8) is 'What became of each edit of a transaction by now: see sync.settled().';
 revoke execute on function sync.edit_states(xid8) from public;
 
 create or replace function sync.settled(timeout interval default '10 s', raise boolean default false, xid xid8 default null)
-returns table (user_id bigint, field text, state text, detail text, request_id text, local_id uuid, id bigint)
+returns table (user_id bigint, field text, state text, detail text, request_id text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -100,7 +93,7 @@ begin
       using errcode = 'no_data_found', hint = 'select * from sync.settled(xid => …) is about what was committed.';
   end if;
   if settled.raise then
-    select string_agg(format('%s of %s: %s%s', s.field, coalesce('user ' || s.user_id, s.local_id::text), s.state, coalesce(', ' || s.detail, '')), '; ')
+    select string_agg(format('%s of user %s: %s%s', s.field, s.user_id, s.state, coalesce(', ' || s.detail, '')), '; ')
     into left_over
     from (select * from sync.edit_states(wanted) w where w.state <> 'confirmed' limit 5) s;
     if left_over is not null then
@@ -108,7 +101,7 @@ begin
         using errcode = 'raise_exception', hint = 'select * from sync.settled() lists all of it.';
     end if;
   end if;
-  return query select s.user_id, s.field, s.state, s.detail, s.request_id, s.local_id, s.id from sync.edit_states(wanted) s;
+  return query select s.user_id, s.field, s.state, s.detail, s.request_id from sync.edit_states(wanted) s;
 end
 $$;
 comment on function sync.settled(interval,boolean,xid8) is 'Waits until it is known what became of each edit of the last transaction in which this session edited users, or of the transaction xid: confirmed; held, with reason and batch; refused, with what the service said and its X-Request-Id; unknown: sent, and not answered; withdrawn: taken back or edited again; waiting, with what for. Gives up at the timeout. With raise anything but confirmed is an error. To be called after the commit.';

@@ -4,7 +4,7 @@ do $$
 declare
   one text;
 begin
-  foreach one in array array['musterd_reader', 'musterd_editor', 'musterd_role_editor', 'musterd_messenger', 'musterd_approver'] loop
+  foreach one in array array['musterd_reader', 'musterd_editor', 'musterd_role_editor', 'musterd_approver'] loop
     if not exists (select from pg_roles where rolname = one) then
       execute format('create role %I nologin', one);
     end if;
@@ -23,9 +23,8 @@ declare
   reading constant text[] := array['usage on schema mirror, report, sync',
     'select on report.changes, report.contact_counts, report.contact_counts_daily, report.decisions, report.freshness, report.held',
     'select on report.listing_history, report.missing, report.pending, report.role_changes, report.roles, report.roster',
-    'select on report.roster_changes, report.roster_history, report.runs, report.schedule, report.sync_health, report.tag_growth',
+    'select on report.roster_changes, report.roster_history, report.runs, report.sync_health, report.tag_growth',
     'select on report.tag_history, report.usage, mirror.teams, mirror.users, mirror.contact_counts, mirror.roles, sync.role_names',
-    'select on mirror.scheduled_messages, mirror.conversation_reads',
     (select format('select on %s', string_agg(format('mirror.%1$I, report.%1$I', t), ', '))
       from (select mirror.listed_tables() union all select unnest(array['inbox_members', 'teams'])) l (t)),
     'select (team_id, email, phone, added_at) on mirror.user_lookups', 'execute on function sync.settled(interval, boolean, xid8)'];
@@ -39,12 +38,9 @@ begin
       ('musterd_editor', array[format('update (name_split, %s) on mirror.users', array_to_string(array_remove(array[{columns 'COLUMN'}], 'role_id'), ', ')),
         'insert (team_id, email, phone) on mirror.user_lookups', 'execute on function mirror.forget_lookups(bigint, text[])']),
       ('musterd_role_editor', array['update (role_id) on mirror.users']),
-      ('musterd_messenger', array['insert (team_id, tag, local_id), update (tag) on mirror.tags', 'delete on mirror.scheduled_messages',
-        format('insert (team_id, local_id, %1$s), update (%1$s) on mirror.scheduled_messages', array_to_string(sync.wanted_columns('message'), ', ')),
-        format('insert (team_id, local_id, %s) on mirror.conversation_reads', array_to_string(sync.wanted_columns('conversation_read'), ', '))]),
       ('musterd_approver', array['execute on function sync.approve(text, bigint[], text, bigint, bigint[])',
         'execute on function sync.reject(text, bigint[], text, boolean, bigint, bigint[])',
-        'execute on function sync.undecide(bigint, text, boolean)', 'execute on function sync.resolve_message(bigint, uuid, bigint, text)'])
+        'execute on function sync.undecide(bigint, text, boolean)'])
     ) as v (name, rights)
     join pg_roles r on r.rolname = v.name
     where not exists (select from pg_namespace n, aclexplode(n.nspacl) a where n.nspname = 'mirror' and a.grantee = r.oid)

@@ -1,7 +1,5 @@
 import { MusterdError } from '../errors.ts';
 import { plural } from '../model/in-words.ts';
-import { isRequestKind } from '../model/requests.ts';
-import { sizeInWords } from '../model/waiting.ts';
 import { approve, type DecidedBatch, type DecidedRows, reject } from '../runs/approve-batch.ts';
 import { confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -104,20 +102,14 @@ function showBatch(
   revert = false,
 ): ExitCode {
   const withOutcome = (outcome: string) => fields.filter((row) => row.outcome === outcome);
-  const sizeOf = (outcome: string) => ({
-    users: new Set(withOutcome(outcome).flatMap(({ user_id }) => user_id ?? [])).size,
-    requests: withOutcome(outcome).filter(({ field }) => isRequestKind(field)).length,
-  });
-  const lacking = withOutcome('approved').flatMap(({ user_id, field }) =>
-    user_id === null && !isRequestKind(field) ? [field] : [],
-  );
-  const sizes = { approved: sizeOf('approved'), rejected: sizeOf('rejected') };
-  const approved = sizes.approved.users + sizes.approved.requests;
-  const rejected = sizes.rejected.users + sizes.rejected.requests;
+  const usersWith = (outcome: string) =>
+    new Set(withOutcome(outcome).flatMap(({ user_id }) => user_id ?? [])).size;
+  const lacking = withOutcome('approved').flatMap(({ user_id, field }) => (user_id === null ? [field] : []));
+  const [approved, rejected] = [usersWith('approved'), usersWith('rejected')];
   const left = fields.filter(({ outcome }) => outcome in staying);
   const code = fields.some((row) => isWaiting(row, verb)) ? exitCode.waiting : exitCode.ok;
   if (context.json) {
-    const batches = now.map(({ hash, users, requests }) => ({ batch: hash, users, requests }));
+    const batches = now.map(({ hash, users }) => ({ batch: hash, users }));
     const held = withOutcome('asked').length;
     printJson(context, {
       decision_id: decision,
@@ -132,7 +124,7 @@ function showBatch(
     return code;
   }
   const done =
-    verb === 'reject' ? `${sizeInWords(sizes.rejected)} rejected` : `${sizeInWords(sizes.approved)} approved`;
+    verb === 'reject' ? `${plural(rejected, 'user')} rejected` : `${plural(approved, 'user')} approved`;
   printLine(context.out, `${done}, ${waiting} wait on${numbered(decision)}`);
   for (const [outcome, words] of Object.entries(staying)) {
     const count = withOutcome(outcome).length;
@@ -160,7 +152,7 @@ function showBatch(
       context.out,
       now.length === 0
         ? 'No batch waits now: "musterd held" shows what does.'
-        : `What waits now: ${now.map((other) => `${sizeInWords(other)} in ${other.hash}`).join(', ')}.`,
+        : `What waits now: ${now.map(({ hash, users }) => `${plural(users, 'user')} in ${hash}`).join(', ')}.`,
     );
   return code;
 }

@@ -1,9 +1,8 @@
 import { MusterdError } from '../errors.ts';
 import { fieldColumns } from '../model/fields.ts';
 import { pushOutcomes } from '../model/intent.ts';
-import { ledgerKinds } from '../model/ledger-words.ts';
+import { calledKinds, ledgerKinds } from '../model/ledger-words.ts';
 import { maxId } from '../model/id.ts';
-import { requestKinds } from '../model/requests.ts';
 import { readTimeFromNow } from '../runs/time-from-now.ts';
 import { type LedgerFilter, type LedgerRow, readLedgerOf } from '../runs/read-ledger.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -51,7 +50,7 @@ export function readFilter(options: ChangesOptions): Omit<LedgerFilter, 'userId'
   const { run, field, kind, outcome, since, limit } = options;
   return {
     runId: run === undefined ? null : wholeNumber('--run', run, maxId),
-    field: field === undefined ? null : oneOf('--field', field, [...fieldColumns, ...requestKinds]),
+    field: field === undefined ? null : oneOf('--field', field, [...fieldColumns, ...calledKinds]),
     kind: kind === undefined ? null : oneOf('--kind', kind, ledgerKinds),
     outcome: outcome === undefined ? null : oneOf('--outcome', outcome, pushOutcomes),
     since: since === undefined ? null : readTimeFromNow('--since', since),

@@ -2,7 +2,6 @@ import { checkDatabase } from '../runs/check/check-database.ts';
 import { checkPage } from '../runs/check/check-page.ts';
 import { createReport, keepProbes, type Report } from '../runs/check/check-report.ts';
 import { checkService } from '../runs/check/check-service.ts';
-import { checkWrites } from '../runs/check/check-writes.ts';
 import { openMirror } from '../runs/open.ts';
 import { requireService } from '../runs/open-service.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -20,7 +19,6 @@ export async function checkCommand(
   await requireService(config, log);
   report.add('configuration', 'ok', String(config.service.baseUrl));
   checkPage(config, report);
-  checkWrites(config, report);
   const onWarning = (words: string) => log.warn(words);
   const mirror = await openMirror(config, () => {}, { signal: context.signal, onWarning }).catch(
     (error: unknown) => {

@@ -7,10 +7,9 @@ import { answerFormats } from '../files/write-answers.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { fieldColumns } from '../model/fields.ts';
 import { pushOutcomes } from '../model/intent.ts';
-import { ledgerKinds } from '../model/ledger-words.ts';
+import { calledKinds, ledgerKinds } from '../model/ledger-words.ts';
 import { exportNameOf } from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
-import { requestKinds } from '../model/requests.ts';
 import { shells } from './help.ts';
 import type { WaitingNames } from '../runs/waiting-names.ts';
 
@@ -18,7 +17,7 @@ import type { WaitingNames } from '../runs/waiting-names.ts';
 export const knownValues: Readonly<Record<string, readonly string[]>> = {
   '--format': formats,
   'sql --format': answerFormats,
-  '--field': [...fieldColumns, ...requestKinds],
+  '--field': [...fieldColumns, ...calledKinds],
   '--only': fieldColumns,
   '--kind': ledgerKinds,
   '--outcome': pushOutcomes,

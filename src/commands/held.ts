@@ -40,7 +40,7 @@ export async function heldCommand(context: Context, userText: string | undefined
 }
 
 const heldColumns: PrintedColumns<HeldRow> = {
-  user: (row) => row.user_id ?? row.local_id,
+  user: (row) => row.user_id,
   name: (row) => row.name,
   field: (row) => row.field,
   mirror: (row) => showValue(row.mirror_value),

@@ -8,7 +8,7 @@ const movedTo = (field: string | null, value: unknown) => (field === null ? '' :
 export const ledgerColumns: PrintedColumns<LedgerRow> = {
   when: ({ closed_at, opened_at }) => showTime(closed_at ?? opened_at),
   run: ({ run_id }) => run_id,
-  user: ({ user_id, local_id }) => user_id ?? local_id,
+  user: ({ user_id }) => user_id,
   name: ({ name }) => name,
   kind: ({ kind }) => kind,
   field: ({ field }) => field,

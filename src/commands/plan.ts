@@ -10,12 +10,10 @@ import { nameIn } from '../reconcile/read/roster.ts';
 import type { Setup } from '../runs/open.ts';
 import { planHash, planTime, writePlanFile } from '../runs/plan-file.ts';
 import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
-import { readPendingRequests } from '../runs/write-requests.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { watched } from './progress.ts';
 import { inMarkdown, printJson, printLine } from './output.ts';
 import { needsService, withMirror } from './setup.ts';
-import { printRequests, printRequestsInMarkdown, needsPerson } from './show-requests.ts';
 import { printChangesInMarkdown, printUserChanges } from './show-user-changes.ts';
 
 /** Shows what a run would do now, and writes nothing on either side. */
@@ -30,26 +28,19 @@ export async function planCommand(
       const madeAt = await planTime(setup);
       const report = await watched(context, log, (watch) => runPlan(mirror.db, config, watch));
       const changes = plannedChangesOf(report);
-      const requests = await readPendingRequests(setup, report.team.id);
-      if (context.json) printJson(context, { ...planInJson(report, changes), requests });
-      else if (options.markdown === true) {
-        printMarkdown(context, report, changes);
-        printRequestsInMarkdown(context, requests);
-      } else {
+      if (context.json) printJson(context, planInJson(report, changes));
+      else if (options.markdown === true) printMarkdown(context, report, changes);
+      else {
         printPlan(context, report, changes);
-        printRequests(context, requests);
         printLine(context.out, `plan ${hashOfPlan(report)}`);
       }
       if (options.out !== undefined) await writePlan(context, { report, madeAt }, setup, options.out);
       if (report.notes.reasons.length > 0) return exitCode.partial;
       if (refusedBy(report).length > 0) return exitCode.refused;
       if (report.users.verdict.reviewed.length > 0) return exitCode.waiting;
-      const differs =
-        changes.length > 0 ||
-        requests.some(({ state }) => state === 'waiting') ||
-        report.listings.some(({ added, changed }) => added + changed > 0);
+      const differs = changes.length > 0 || report.listings.some(({ added, changed }) => added + changed > 0);
       if (options.exitCode === true && differs) return exitCode.changes;
-      return report.held > 0 || requests.some(needsPerson) ? exitCode.waiting : exitCode.ok;
+      return report.held > 0 ? exitCode.waiting : exitCode.ok;
     },
     needsService,
   );

@@ -147,6 +147,32 @@ export interface ProgramOptions {
   readonly wire: (command: Command, action: Action) => void;
 }
 
+interface AddingFamilies extends Adding<Command> {
+  /** Declares commands below a common name. */
+  readonly family: (name: string, description: string) => Adding<Command>['add'];
+}
+
+/** The commands that make tables and addresses. */
+function addMakingCommands({ add, json, group, family }: AddingFamilies): void {
+  group('Run');
+  json(
+    add('migrate', 'bring the schema up to date', async (context, options) =>
+      (await import('./migrate.ts')).migrateCommand(context, options),
+    ),
+  ).option(
+    '--drop-requests <file>',
+    'write the messages, tags and read conversations that 0.1.0 has left open in SQL to this file, and drop them',
+  );
+  const lookups = family('lookups', 'manage addresses to look users up by');
+  json(
+    lookups(
+      'add <file>',
+      'add them from a file, one per line; - for stdin',
+      async (context, _, [file = '-']) => (await import('./lookups.ts')).addLookupsCommand(context, file),
+    ),
+  );
+}
+
 export function createProgram({ version, out, err, wire }: ProgramOptions): Command {
   const program = new Command('musterd')
     .configureOutput({ writeOut: (text) => void out.write(text), writeErr: (text) => void err.write(text) })
@@ -191,25 +217,12 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
       (await import('./status.ts')).statusCommand(context),
     ),
   );
-  group('Run');
-  json(
-    add('migrate', 'bring the schema up to date', async (context) =>
-      (await import('./migrate.ts')).migrateCommand(context),
-    ),
-  );
-  const lookups = family('lookups', 'manage addresses to look users up by');
-  json(
-    lookups(
-      'add <file>',
-      'add them from a file, one per line; - for stdin',
-      async (context, _, [file = '-']) => (await import('./lookups.ts')).addLookupsCommand(context, file),
-    ),
-  );
   const adding = { add, json, group };
+  addMakingCommands({ ...adding, family });
   addReadingCommands<Command>(adding);
   addServiceCommands(adding);
   addHoldingCommands<Command>(adding);
-  addRequestCommands<Command>({ ...adding, family });
+  addRequestCommands<Command>(adding);
   addFileCommands<Command>(adding, collect);
   addReturningCommands<Command>(adding);
   group('Look');

@@ -8,7 +8,7 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
   json(
     add(
       'why <user>',
-      'explain the state of a user (id, email, phone or name), or of a message, a tag or a conversation (local_id)',
+      'explain the state of a user (id, email, phone or name)',
       async (context, _, [who = '']) => (await import('./why.ts')).whyCommand(context, who),
     ),
   );
@@ -22,7 +22,7 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
     .option('--field <field>', 'name, email, phone, role_id, tag, message or conversation_read')
     .option(
       '--kind <kind>',
-      'adopt, return, pull, push, settle, hold, tombstone, forget, approve, reject, resolve, undo or place',
+      'adopt, return, pull, push, settle, hold, tombstone, forget, approve, reject, resolve, undo, place or call',
     )
     .option(
       '--outcome <outcome>',

@@ -2,7 +2,6 @@ import { adviceOn, placeInWords, type Placing } from '../model/place.ts';
 import { namesInWords } from '../model/intent.ts';
 import type { ShownConnection } from '../runs/open.ts';
 import { readStatusOf, type TeamStatus } from '../runs/status-of-teams.ts';
-import { sayScheduling } from '../model/requests.ts';
 import { sayWhatSlows } from '../model/slowdowns.ts';
 import { batchInWords, type HeldBatch } from '../model/waiting.ts';
 import { placeInJson } from './adopt.ts';
@@ -38,11 +37,10 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
   });
 }
 
-const batchInJson = ({ hash, reasons, users, requests, since }: HeldBatch) => ({
+const batchInJson = ({ hash, reasons, users, since }: HeldBatch) => ({
   hash,
   reasons,
   users,
-  requests,
   made_at: since,
 });
 
@@ -69,11 +67,8 @@ const withheldLine = ({ resource, reason, hash }: TeamStatus['withheld'][number]
   `${resource.replace('_', ' ')}: ${reason}; musterd approve ${hash} --reason …`;
 
 /** Says what the guard stopped, and what to do about it. */
-function batchLines({ hash, reasons, users, requests, since }: HeldBatch): readonly string[] {
-  const what =
-    users + requests === 0
-      ? 'this waits'
-      : `${batchInWords({ users, requests })} ${users === 0 && requests === 1 ? 'waits' : 'wait'}`;
+function batchLines({ hash, reasons, users, since }: HeldBatch): readonly string[] {
+  const what = users === 0 ? 'this waits' : `${batchInWords(users)} wait`;
   return [`${what} since ${when(since)}; musterd approve ${hash} --reason …`, ...reasons];
 }
 
@@ -111,12 +106,6 @@ function printPlace(context: Context, placing: Placing): void {
   if (advice !== '') printField(context, '', advice);
 }
 
-const requestKinds: Readonly<Record<string, string>> = {
-  tag: 'new tags',
-  message: 'messages',
-  conversation_read: 'read conversations',
-};
-
 /** Shows the last runs of the team, and the current one. */
 function printRuns(context: Context, { lastAttempt, lastSuccess, running }: TeamStatus): void {
   const line = (what: string, value: string) => printField(context, what, value);
@@ -153,11 +142,6 @@ function printStatus(context: Context, status: TeamStatus): void {
     line(`contacts ${segment}`, `${count} at ${when(counted_at)}`);
   for (const [index, text] of pendingLines(status).entries()) line(index === 0 ? 'pending edits' : '', text);
   line('held fields', tally(status.held));
-  for (const [kind, counts] of Object.entries(status.requests))
-    line(requestKinds[kind] ?? kind, tally(counts));
-  if (status.requests.message !== undefined) line('', sayScheduling(status.scheduling));
-  if ((status.requests.message?.['unknown'] ?? 0) > 0)
-    line('', 'unknown: look for them in the app, then "musterd schedule resolve"');
   for (const batch of status.batches)
     for (const [index, text] of batchLines(batch).entries()) line(index === 0 ? 'held in a batch' : '', text);
   for (const absence of status.withheld) line('not marked as gone', withheldLine(absence));

@@ -46,25 +46,17 @@ export async function undoCommand(
     const applied = options.apply === true;
     const confirmation = confirmationOf(context, options);
     const plan = applied
-      ? await applyUndo(
-          db,
-          { ...leaseWait(context, config), push: config.push, write: config.write },
-          undone,
-          confirmation,
-        )
+      ? await applyUndo(db, { ...leaseWait(context, config), push: config.push }, undone, confirmation)
       : await planUndo(db.kysely, config, undone);
     if (context.json) printJson(context, inJson(undone, plan, applied));
     else printPlan(context, undone, plan, applied);
     if (applied) noteFourEyes(context, config, confirmation);
     if (applied) return plan.left.some(isMissed) ? exitCode.partial : exitCode.ok;
-    return options.exitCode === true &&
-      plan.changes.length + plan.undecided.length + plan.requests.filter(isTakenBack).length > 0
+    return options.exitCode === true && plan.changes.length + plan.undecided.length > 0
       ? exitCode.changes
       : exitCode.ok;
   });
 }
-
-const isTakenBack = ({ undo }: UndoPlan['requests'][number]) => undo !== 'left';
 
 const isMissed = ({ reason }: UndoPlan['left'][number]) => reason === 'being edited';
 
@@ -76,7 +68,7 @@ const fieldOf = ({ userId, name, field }: UndoPlan['undecided'][number]) => ({
 
 function inJson(
   { kind, number }: UndoTarget,
-  { changes, undecided, left, requests, ...plan }: UndoPlan,
+  { changes, undecided, left, ...plan }: UndoPlan,
   applied: boolean,
 ): object {
   return {
@@ -97,14 +89,13 @@ function inJson(
       reason: leftField.reason,
       offer: leftField.offer,
     })),
-    requests,
   };
 }
 
 function printPlan(
   context: Context,
   { kind, number }: UndoTarget,
-  { changes, undecided, left, requests, ...plan }: UndoPlan,
+  { changes, undecided, left, ...plan }: UndoPlan,
   applied: boolean,
 ): void {
   const rows = [
@@ -124,17 +115,13 @@ function printPlan(
       showValue(leftField.to),
       leftField.reason,
     ]),
-    ...requests.map(({ local_id, field, undo, reason }) => ['', local_id, undo, field, '', '', reason]),
   ];
   const back = plural(changes.length, 'field');
-  const takenBack = requests.filter(isTakenBack).length;
-  const asked = takenBack === 0 ? '' : `${plural(takenBack, 'request')} to take back, `;
-  const stays = left.length + requests.length - takenBack;
   const again = kind === 'run' ? '' : `${plural(undecided.length, 'field')} undecided again, `;
   const what = kind === 'run' ? 'Run' : 'Decision';
   printLine(
     context.err,
-    `${what} ${number}: ${again}${back} to set back, ${asked}${stays} left as they are${numbered(plan.number)}`,
+    `${what} ${number}: ${again}${back} to set back, ${left.length} left as they are${numbered(plan.number)}`,
   );
   if (rows.length > 0) printTable(context, ['user', 'name', 'undo', 'field', 'from', 'to', 'why'], rows);
   const offers = left.flatMap(({ offer }) => offer ?? []);
@@ -144,7 +131,7 @@ function printPlan(
       'To set the rest back nevertheless, look at it first and run this with "musterd sql --write":',
     );
   for (const offer of offers) printLine(context.err, offer);
-  if (changes.length + takenBack === 0 && (applied || undecided.length === 0)) return;
+  if (changes.length === 0 && (applied || undecided.length === 0)) return;
   printLine(
     context.err,
     applied

@@ -61,9 +61,8 @@ function print(context: Context, comparison: Comparison): void {
   const listed = listedResources.map((resource) =>
     plural(compared[resource.name] ?? 0, resource.noun, inPlural(resource)),
   );
-  const messages = compared['messages'] ?? 0;
   line(
-    `Team ${team.id}${team.name === null ? '' : ` "${team.name}"`}: compared ${[plural(compared['users'] ?? 0, 'user'), ...listed, ...(messages === 0 ? [] : [plural(messages, 'scheduled message')])].join(', ')}`,
+    `Team ${team.id}${team.name === null ? '' : ` "${team.name}"`}: compared ${[plural(compared['users'] ?? 0, 'user'), ...listed].join(', ')}`,
   );
   const rows = [
     ...differences.map(({ resource, id, name, field, mirror, service, judgement, because }) => [

@@ -1,15 +1,13 @@
 import { printable } from '../model/in-words.ts';
 import { adviceOn, placeInWords, sendBlockOf } from '../model/place.ts';
 import { explainUser } from '../runs/explain-user.ts';
-import { isLocalId } from '../runs/write-requests.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printLine } from './output.ts';
 import { needsService, withMirror } from './setup.ts';
 import { showExplanation } from './show-explanation.ts';
 
-/** Explains the state of a user, or of what has a local_id, and writes nothing on either side. */
+/** Explains the state of a user, and writes nothing on either side. */
 export async function whyCommand(context: Context, userText: string): Promise<ExitCode> {
-  if (isLocalId(userText)) return (await import('./schedule-commands.ts')).showOne(context, userText);
   return withMirror(
     context,
     async (setup) => {

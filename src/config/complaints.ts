@@ -24,6 +24,11 @@ export const goneSettings: Readonly<Record<string, string>> = {
   'status.password': 'give status.token, which is the password of status.user',
   'status.passwordFile': 'give status.tokenFile, which has the password of status.user',
   'lease.waitMs': 'the commands take --wait <seconds>',
+  write:
+    'commands send tags, messages and read conversations at once (tag create, schedule, conversations read)',
+  'guard.maxNewTags': 'a tag is made at once by a command',
+  'guard.maxMessages': 'a message is sent at once by a command',
+  'guard.maxRecipients': 'a message is sent at once by a command',
 };
 
 /** One value of the environment. */

@@ -24,7 +24,6 @@ import {
   whole,
   word,
 } from './values.ts';
-import { writeSettings } from './write-settings.ts';
 
 const segment = z.strictObject({
   name: word.describe('Name under which the count is kept.'),
@@ -99,7 +98,6 @@ export const configSchema = z.strictObject({
       .default(false)
       .describe('Nobody may approve their own edits. In SQL this applies from the next run on.'),
   }),
-  write: section(writeSettings),
   http: section({
     totalDeadlineMs: positive
       .default(60_000)
@@ -154,15 +152,6 @@ export const configSchema = z.strictObject({
     maxRoleChanges: milliseconds
       .default(3)
       .describe('If one run would change more roles than this, they are held.'),
-    maxNewTags: milliseconds
-      .default(20)
-      .describe('If more tags than this would be made within a day, they are held.'),
-    maxMessages: milliseconds
-      .default(20)
-      .describe('If more messages than this would be due on one day, they are held.'),
-    maxRecipients: milliseconds
-      .default(500)
-      .describe('If the messages due on one day would have more recipients than this, they are held.'),
   }),
   roles: section({
     admin: z.array(whole).default([1]).describe('Role ids of administrators. The last one is never demoted.'),
@@ -184,9 +173,7 @@ export const configSchema = z.strictObject({
       .describe('How long the record of runs is kept: a number of days, or forever.'),
     changes: days
       .default('forever')
-      .describe(
-        'How long the ledger of users and their edits is kept, likewise; so are messages and conversations that are over.',
-      ),
+      .describe('How long the ledger of users and their edits is kept, likewise.'),
   }),
   log: section({
     level: oneOf('debug', 'info', 'warn', 'error', 'silent')

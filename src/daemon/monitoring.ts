@@ -15,7 +15,6 @@ import { type Database, ping } from '../mirror/db/database.ts';
 import { readStandings } from '../mirror/team/due.ts';
 import { readPlacing } from '../mirror/team/known-place.ts';
 import { pendingMigrations } from '../mirror/migrations.ts';
-import { tallyRequests } from '../mirror/requests/shown-requests.ts';
 import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../mirror/runs/metrics-read.ts';
 import { type Intervals, isAtWork, judgeFreshness } from '../model/freshness.ts';
 import { type GroupStatus, scheduledGroups } from '../model/run-group.ts';
@@ -65,7 +64,6 @@ const operationsOfRuns = [team, users, updateUsers, ...listedOperations, contact
 const readsOf = (db: Database, now: () => ReturnType<typeof settingsOf>) => ({
   readHeld: () => readHeldByReason(db.kysely, now().teams),
   readRefused: () => readUsersInBatches(db.kysely, now().teams),
-  readRequests: () => tallyRequests(db.kysely, now().teams),
   readRate: () => readTokensLeft(db.kysely, now().paces),
   readPlace: async () => (await readPlacing(db)).verdict,
 });

@@ -1,9 +1,10 @@
 /** The body of a notice: fields for a program, or a message for people. Personal data is only in `details`. */
 import type { FailedRun, HeldDetail, RefusedCredentials, WaitingBatch } from '../mirror/runs/told.ts';
 import { showValue } from '../model/field-values.ts';
-import { plural, printable, quoted } from '../model/in-words.ts';
+import { printable, quoted } from '../model/in-words.ts';
 import { toJson } from '../model/json.ts';
 import { placeInWords, type Placing } from '../model/place.ts';
+import { batchInWords } from '../model/waiting.ts';
 import type { GroupStanding, Notice, Backlog, TeamEvent } from '../model/notices.ts';
 
 /** The current state of a team. */
@@ -14,8 +15,6 @@ export interface TeamFacts {
   readonly refused: RefusedCredentials | undefined;
   readonly batches: readonly WaitingBatch[];
   readonly held: readonly (Backlog & { readonly reason: string })[];
-  /** Messages of which nobody knows whether the service has them, and the like. */
-  readonly unknown: readonly Backlog[];
   readonly placing: Placing;
 }
 
@@ -73,8 +72,7 @@ function describeGroups({ team, groups, failedRuns }: TeamFacts, isFailing: bool
 }
 
 function wordsOf({ unit, count }: WaitingBatch): string {
-  if (unit === 'users') return `pushes to ${plural(count, 'user')}`;
-  return unit === 'requests' ? plural(count, 'request') : `${count} missing ${unit.replace('_', ' ')}`;
+  return unit === 'users' ? batchInWords(count) : `${count} missing ${unit.replace('_', ' ')}`;
 }
 
 function describeBatches({ team, batches }: TeamFacts): NoticeContent {
@@ -102,15 +100,6 @@ function describeHeld({ team, held }: TeamFacts): NoticeContent {
   };
 }
 
-function describeUnknown({ team, unknown }: TeamFacts): NoticeContent {
-  const count = unknown.reduce((sum, row) => sum + row.count, 0);
-  return {
-    text: `${plural(count, 'message')} got no answer, and a person has to find out whether the service has ${count === 1 ? 'it' : 'them'}`,
-    facts: { messages: count },
-    command: commandOf(team, 'schedule list'),
-  };
-}
-
 function describePlace({ team, placing }: TeamFacts): NoticeContent {
   return {
     text: placeInWords(placing),
@@ -134,8 +123,6 @@ function describeEvent(event: TeamEvent, facts: TeamFacts): NoticeContent {
       return describeBatches(facts);
     case 'fields-held':
       return describeHeld(facts);
-    case 'message-unknown':
-      return describeUnknown(facts);
     case 'elsewhere':
       return describePlace(facts);
     default:
@@ -148,7 +135,6 @@ const ends: Readonly<Record<TeamEvent, string>> = {
   stale: 'the mirror is as new as it should be again',
   'credentials-refused': 'the service takes the credentials again',
   'batch-waits': 'nothing waits for an approval any more',
-  'message-unknown': 'whether the service has it is known of every message again',
   'fields-held': 'no field waits for a person any more',
   elsewhere: 'it is clear where this mirror is again',
 };
@@ -204,16 +190,7 @@ const longestText = 2_900;
 const escaped = (text: string) =>
   printable(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-function detailLine({
-  user_id: id,
-  name,
-  field,
-  reason,
-  mirror_value,
-  service_value,
-  local_id: localId,
-}: HeldDetail): string {
-  if (localId !== null) return `• ${field} ${localId}: ${showValue(mirror_value)} (${reason})`;
+function detailLine({ user_id: id, name, field, reason, mirror_value, service_value }: HeldDetail): string {
   return `• ${id === null ? 'all users' : `${name ?? ''} (${id})`}, ${field}: mirror ${showValue(mirror_value)}, service ${showValue(service_value)} (${reason})`;
 }
 

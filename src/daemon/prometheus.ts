@@ -41,18 +41,6 @@ function createGauges(registry: Registry) {
       'team',
       'reason',
     ),
-    messages: gauge(
-      'messages',
-      'Scheduled messages that are not over; unknown: a person has to look.',
-      'team',
-      'state',
-    ),
-    requestsWaiting: gauge(
-      'requests_waiting',
-      'Tags, messages and read conversations that are asked for and wait for a run or a person.',
-      'team',
-      'kind',
-    ),
     refused: gauge(
       'refused_plan_users',
       'Users whose pushes wait in a batch that the guard stopped; 1 where only a field that many users lack waits.',

@@ -3,7 +3,6 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import type { GroupStatus } from '../model/run-group.ts';
 import type { PlaceVerdict } from '../model/place.ts';
-import { type RequestCount, type RequestKind, openStates } from '../model/requests.ts';
 import type { HoldReason } from '../model/user-plan.ts';
 import { createStandings } from './group-status.ts';
 import type { Meters } from './prometheus.ts';
@@ -18,8 +17,6 @@ export interface ScrapeOptions {
   >;
   /** Number of users in plans that the guard refused, by team. A team without such a plan is absent. */
   readonly readRefused?: () => Promise<readonly { readonly team: string; readonly users: number }[]>;
-  /** Counts the tags, messages and read conversations that people ask for and that are not over. */
-  readonly readRequests?: () => Promise<readonly RequestCount[]>;
   readonly readRate?: () => Promise<readonly { readonly team: string; readonly tokens: number }[]>;
   /** Whether this is where the mirror is at home. */
   readonly readPlace?: () => Promise<PlaceVerdict>;
@@ -46,8 +43,6 @@ const reasons = labelWords<HoldReason>({
   rejected: true,
 });
 
-const requestKinds = labelWords<RequestKind>({ tag: true, message: true, conversation_read: true });
-
 const placeStates = labelWords<PlaceVerdict>({ here: true, unrecorded: true, copy: true, elsewhere: true });
 
 /**
@@ -59,7 +54,7 @@ export function createScrape(
   options: ScrapeOptions,
   teams: () => readonly string[],
 ): () => Promise<void> {
-  const { readStandings, readHeld, readRefused, readRequests, readRate, readPlace, judge } = options;
+  const { readStandings, readHeld, readRefused, readRate, readPlace, judge } = options;
   const { clock = systemClock, patienceMs = 3_000 } = options;
   const memory = createStandings(readStandings, clock, patienceMs);
   const ask = async <T>(read: (() => Promise<readonly T[]>) | undefined): Promise<readonly T[] | null> =>
@@ -72,15 +67,13 @@ export function createScrape(
       ask(readRefused),
       ask(readRate),
       ask(readPlaces),
-      ask(readRequests),
     ]);
-    const [held, refused, rates, places, asked] = others;
+    const [held, refused, rates, places] = others;
     meters.databaseUp.set(current && !others.includes(null) ? 1 : 0);
     showStandings(meters, standings);
     meters.fresh.reset();
     for (const { team, fresh } of judge?.(standings) ?? []) meters.fresh.set({ team }, fresh ? 1 : 0);
     showWaiting(meters, teams(), held, refused);
-    showRequests(meters, teams(), asked);
     meters.place.reset();
     for (const place of places ?? [])
       for (const state of placeStates) meters.place.set({ state }, state === place ? 1 : 0);
@@ -106,24 +99,6 @@ function showWaiting(
     ofHeld.inc({ team, reason: knownWord(reasons, reason) }, count);
   }
   for (const { team, users } of refused ?? []) ofRefused.set({ team }, users);
-}
-
-function showRequests(
-  { messages, requestsWaiting }: Meters,
-  teams: readonly string[],
-  asked: readonly RequestCount[] | null,
-): void {
-  messages.reset();
-  requestsWaiting.reset();
-  if (asked === null) return;
-  for (const team of teams) {
-    for (const state of openStates) messages.set({ team, state }, 0);
-    for (const kind of requestKinds) requestsWaiting.set({ team, kind }, 0);
-  }
-  for (const { team, field, state, count } of asked) {
-    if (field === 'message') messages.inc({ team, state: knownWord(openStates, state) }, count);
-    if (state === 'waiting' || state === 'held') requestsWaiting.inc({ team, kind: field }, count);
-  }
 }
 
 function showStandings(meters: Meters, standings: readonly GroupStatus[]): void {

@@ -105,9 +105,6 @@ export function factsOf(read: TeamsNow, { team, groups }: TeamFreshness): TeamFa
     refused: read.refused.find(isOurs),
     batches: read.batches.filter(isOurs),
     held: read.held.filter(isOurs).filter(waitsForPerson),
-    unknown: read.requests
-      .filter(isOurs)
-      .filter(({ field, state }) => field === 'message' && state === 'unknown'),
     placing: read.placing,
   };
 }
@@ -130,13 +127,12 @@ export function stepsOf(
 ): readonly TeamStep[] {
   return freshness.flatMap((group) => {
     const facts = factsOf(read, group);
-    const { team, refused, batches, held, unknown } = facts;
+    const { team, refused, batches, held } = facts;
     const events = eventsOf({
       groups: facts.groups,
       refusedSinceMs: refused?.sinceMs ?? null,
       waiting: sumOf(batches),
       held: sumOf(held),
-      unknown: sumOf(unknown),
       sendBlock: sendBlockSince(read),
     });
     return teamEvents.flatMap((event) => {
@@ -150,7 +146,7 @@ export function stepsOf(
 async function readDetails(db: Database, { team, event, facts }: TeamStep): Promise<NoticeDetails> {
   if (event === 'batch-waits' || event === 'fields-held')
     return { fields: await readHeldDetails(db.kysely, team, event === 'batch-waits') };
-  if (event === 'elsewhere' || event === 'message-unknown') return {};
+  if (event === 'elsewhere') return {};
   const run = event === 'credentials-refused' ? facts.refused?.runId : facts.failedRuns[0]?.runId;
   return run === undefined ? {} : { reasons: await readReasons(db.kysely, run) };
 }

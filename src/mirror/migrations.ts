@@ -14,11 +14,14 @@ import {
   UNCHECKED,
 } from './migrations/apply.ts';
 import { type MigrationFiles, readMigrations } from './migrations/files.ts';
+import { droppingMigration, type KeepRequests, requireNoOpenRequests } from './migrations/open-requests.ts';
 import { rolesWithoutRights } from './db/roles-for-people.ts';
 
 export interface MigrateOptions {
   /** The folder of the `.sql` files; musterd's own by default. */
   readonly folder?: string;
+  /** Keeps the requests that are dropped. Without it, none may be open. */
+  readonly keepRequests?: KeepRequests | undefined;
 }
 
 /** Beside src in a checkout, beside dist in the package. */
@@ -43,7 +46,7 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
   const migrateAll = () =>
     db.transaction(async (tx) => {
       if (await isThere(tx)) await sql`lock table sync.migrations in share row exclusive mode`.execute(tx);
-      return { applied: await migrateWithin(tx, files) };
+      return { applied: await migrateWithin(tx, files, options.keepRequests) };
     }, LIMITS);
   try {
     // The lock needs a right, because anybody may take an advisory lock. It is taken only if there is work to do.
@@ -66,9 +69,14 @@ export const unlessOvertaken = <T>(make: () => Promise<T>, tries = 3): Promise<T
   });
 
 /** Like `migrate`, within a running transaction that nobody else disturbs. */
-export async function migrateWithin(tx: Transaction, files = ownMigrations()): Promise<string[]> {
+export async function migrateWithin(
+  tx: Transaction,
+  files = ownMigrations(),
+  keepRequests?: KeepRequests,
+): Promise<string[]> {
   const applied = await readApplied(tx);
   const missing = missingOf(files, applied);
+  if (missing.includes(droppingMigration)) await requireNoOpenRequests(tx, keepRequests);
   await applyNumbered(tx, files.numbered);
   if (missing.length > 0) await applyRepeatable(tx, files.repeatable);
   // Roles that were created later get their rights. Only the owner of the schema may grant them.

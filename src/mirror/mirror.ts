@@ -51,7 +51,6 @@ import {
   readTaken,
   toResting,
 } from './team/read-rest.ts';
-import { createRequests } from './requests/request-mirror.ts';
 import { movesRole, writeRoles } from './users/roles.ts';
 import { noteStale } from './team/stale.ts';
 import { compareAtFirstSight, compareShownUsers, readDifferingUsers } from './users/users-compare.ts';
@@ -205,7 +204,6 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     inSnapshot: <R>(work: (reads: Reads) => Promise<R>) =>
       recording(() => reader.inSnapshot((reads) => work({ ...reads, ...asBegun(reads) })))(),
     ...asBegun(reader),
-    requests: createRequests(db, run, known?.hasRequests !== false, write),
     applyTeam: async (answer: TeamAnswer) => {
       if (known !== undefined && isSameTeam(known, answer.head)) return;
       const team = await answer.readTeam();

@@ -1,5 +1,5 @@
 /** The kinds of rows that are removed when they are old, in this order. */
-export const prunable = ['requests', 'changes', 'edits', 'runs', 'counts'] as const;
+export const prunable = ['changes', 'edits', 'runs', 'counts'] as const;
 export type Prunable = (typeof prunable)[number];
 
 /** The number of days for which each is kept; `null` for ever. */
@@ -12,8 +12,8 @@ const daysOf = (text: string) => (text === 'forever' ? null : Number.parseInt(te
 /** How long counts of contacts are kept; the last one of each day stays. */
 const countsDays = 90;
 
-/** The ages in the settings. Edits are kept as long as the changes that they became, and so are requests that are over. */
+/** The ages in the settings. Edits are kept as long as the changes that they became. */
 export function agesOf({ runs, changes }: Readonly<Record<'runs' | 'changes', string>>): Ages {
   const days = daysOf(changes);
-  return { requests: days, changes: days, edits: days, runs: daysOf(runs), counts: countsDays };
+  return { changes: days, edits: days, runs: daysOf(runs), counts: countsDays };
 }

@@ -1,13 +1,12 @@
 /** Shows the value of a field to a person. */
 import type { NamePair } from './name.ts';
-import { wantedInWords } from './requests.ts';
+import { toJson } from './json.ts';
 
-/** A bar separates the two halves of a name; a request is told in short. A dash stands for no value and for an empty text. */
+/** A bar separates the two halves of a name. A dash stands for no value and for an empty text. Other objects are shown as JSON. */
 export function showValue(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
   if (typeof value === 'object') {
-    const request = wantedInWords(value);
-    if (request !== undefined) return request;
+    if (!('first' in value)) return toJson(value);
     const { first, last } = value as NamePair;
     return last === '' ? first : `${first} | ${last}`;
   }

@@ -14,7 +14,11 @@ export const ledgerKinds = [
   'resolve',
   'undo',
   'place',
+  'call',
 ] as const;
+/** What a direct command sends, in place of a field: its row of the ledger (`call`) is about no user. */
+export const calledKinds = ['tag', 'message', 'conversation_read'] as const;
+
 export type ChangeKind = (typeof ledgerKinds)[number];
 
 /** The directions in which something can move, by which people filter. */
@@ -27,5 +31,5 @@ export const kindsOf = {
   pulled: ['pull', 'adopt', 'return'],
   held: ['hold'],
   decided: ['approve', 'reject', 'resolve', 'undo', 'place'],
-  other: ['settle', 'tombstone', 'forget'],
+  other: ['settle', 'tombstone', 'forget', 'call'],
 } as const satisfies Readonly<Record<Direction, readonly ChangeKind[]>>;

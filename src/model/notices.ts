@@ -12,7 +12,6 @@ export const teamEvents = [
   'credentials-refused',
   'batch-waits',
   'fields-held',
-  'message-unknown',
   'elsewhere',
 ] as const;
 export type TeamEvent = (typeof teamEvents)[number];
@@ -41,8 +40,6 @@ export interface TeamStanding {
   readonly waiting: Backlog | null;
   /** Single held fields that wait for a person. */
   readonly held: Backlog | null;
-  /** Messages of which nobody knows whether the service has them. */
-  readonly unknown: Backlog | null;
   /** The reason why nothing is sent, and since when. */
   readonly sendBlock: { readonly why: SendBlock; readonly sinceMs: number } | null;
 }
@@ -72,23 +69,22 @@ const groupState = (groups: readonly GroupStanding[]): EventState => ({
  * | taken       | no                                                 | yes                 | over                | covered | stands  |
  * | taken       | no                                                 | no                  | over                | over    | over    |
  *
- * A waiting batch, held fields and messages without an answer stand as long as there are any, and if somebody can decide
+ * A waiting batch and held fields stand as long as there are any, and if somebody can decide
  * about them:
  *
- * | the mirror is    | elsewhere | batch-waits, fields-held, message-unknown |
- * |------------------|-----------|-------------------------------------------|
- * | at home          | over      | as there are any                          |
- * | a copy, as meant | over      | covered                                   |
- * | somewhere else   | stands    | covered                                   |
+ * | the mirror is    | elsewhere | batch-waits, fields-held |
+ * |------------------|-----------|--------------------------|
+ * | at home          | over      | as there are any         |
+ * | a copy, as meant | over      | covered                  |
+ * | somewhere else   | stands    | covered                  |
  */
 export function eventsOf(standing: TeamStanding): Readonly<Record<TeamEvent, EventState>> {
-  const { groups, refusedSinceMs, waiting, held, unknown, sendBlock } = standing;
+  const { groups, refusedSinceMs, waiting, held, sendBlock } = standing;
   const stale = groups.filter(({ fresh }) => !fresh);
   const failing = stale.filter(hasFailed);
   const others = {
     'batch-waits': sendBlock === null ? (waiting ?? 'over') : 'covered',
     'fields-held': sendBlock === null ? (held ?? 'over') : 'covered',
-    'message-unknown': sendBlock === null ? (unknown ?? 'over') : 'covered',
     elsewhere: sendBlock?.why === 'elsewhere' ? { count: 1, sinceMs: sendBlock.sinceMs } : 'over',
   } as const;
   if (refusedSinceMs !== null) {

@@ -30,25 +30,13 @@ export interface HeldBatch {
   readonly reasons: readonly string[];
   /** The number of users that wait in it. */
   readonly users: number;
-  /** The number of tags, messages and read conversations that wait in it. */
-  readonly requests: number;
   /** Fields that many users no longer have. */
   readonly lacking: readonly Field[];
   readonly since: Date;
 }
 
-type BatchSize = Pick<HeldBatch, 'users' | 'requests'>;
-
-/** For example "2 users and 1 request". */
-export function sizeInWords({ users, requests }: BatchSize): string {
-  if (requests === 0) return plural(users, 'user');
-  const parts = users === 0 ? [] : [plural(users, 'user')];
-  return [...parts, plural(requests, 'request')].join(' and ');
-}
-
 /** Says what waits in a batch, for use in a sentence. */
-export const batchInWords = (size: BatchSize): string =>
-  size.users === 0 ? sizeInWords(size) : `pushes to ${sizeInWords(size)}`;
+export const batchInWords = (users: number): string => `pushes to ${plural(users, 'user')}`;
 
 /** The records of earlier runs and people that matter for the pushes of this run. */
 export interface GuardHistory {

@@ -25,15 +25,6 @@ import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
 import type { GatheredRows, Listing, ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type {
-  OpenRequest,
-  AnsweredRequest,
-  Requests,
-  RequestState,
-  RequestToHold,
-  ShownMessage,
-} from '../model/requests.ts';
-import type { ConversationRead, ScheduleOptions, ScheduleRequest } from '../model/message-request.ts';
-import type {
   ListingOptions,
   SendOptions,
   UnreadUsers,
@@ -56,21 +47,6 @@ export interface ServicePort {
   /** `null` if the service says 404. */
   row(resource: ListedResource, id: Id): Promise<ListedRow | null>;
   contactCount(body: PaginationBody): Promise<bigint>;
-  createTag(tag: string, options?: SendOptions): Promise<Written>;
-  readConversation(
-    read: ConversationRead,
-    options?: SendOptions,
-  ): Promise<{ readonly answer: string; readonly requestId: string | null }>;
-  createSchedule(request: ScheduleRequest, options?: ScheduleOptions): Promise<Written>;
-  replaceSchedule(id: Id, request: ScheduleRequest, options?: ScheduleOptions): Promise<Written>;
-  cancelSchedule(id: Id, options?: SendOptions): Promise<{ readonly requestId: string | null }>;
-  /** A message by the columns that the service tells of; `null` if it says 404. */
-  shownSchedule(id: Id): Promise<ShownMessage | null>;
-}
-
-interface Written {
-  readonly id: Id;
-  readonly requestId: string | null;
 }
 
 /** The rows of one listing. */
@@ -129,32 +105,8 @@ export interface MirrorPort {
 
 export type SnapshotPort = Omit<MirrorPort, 'inSnapshot'>;
 
-/** The requests of one team. Each write is one transaction under the lease. */
-export interface RequestMirror {
-  /** Whether any were not over when the run began. */
-  areThere(): Promise<boolean>;
-  read(): Promise<Requests>;
-  /** Marks messages as past if their time has come. */
-  passTime(): Promise<void>;
-  /** Messages that the service has, the ones due soonest first. */
-  readDue(most: number): Promise<readonly { readonly localId: string; readonly id: Id }[]>;
-  /** Takes over what the service shows of a message; `null` if it no longer has it. */
-  applyShown(localId: string, found: ShownMessage | null): Promise<void>;
-  hold(held: RequestToHold): Promise<void>;
-  /** Ends a message whose time has come before it was sent. */
-  giveUp(request: RequestState, detail: string): Promise<void>;
-  /** Records what is about to be sent; `null` if somebody has edited or decided it meanwhile, or is about to. */
-  open(request: RequestState): Promise<OpenRequest | null>;
-  /** Called right before each write. @returns whether it may leave */
-  markSent(request: RequestState, open: OpenRequest): Promise<boolean>;
-  /** The same for a request that may have left before. */
-  markSentAgain(open: OpenRequest): Promise<boolean>;
-  apply(result: AnsweredRequest): Promise<void>;
-}
-
 /** The writing half. A plan never gets it. */
 export interface MirrorWriter {
-  readonly requests: RequestMirror;
   /** Reads the answer only if the mirror has another name or size. */
   applyTeam(team: TeamAnswer): Promise<void>;
   /** Writes these plans with ledger, holds and ends of holds; returns the users whose row was locked or had changed. */

@@ -6,8 +6,7 @@
  * 3. plan: merge each of them field by field, against the base that both sides last agreed on, and let
  *    the guard check the whole plan before anything is written;
  * 4. apply the service's changes to the mirror, push the mirror's edits to the service;
- * 5. send what else is asked of the service: tags, scheduled messages, conversations that were read;
- * 6. refresh the read-only listings and count the contacts.
+ * 5. refresh the read-only listings and count the contacts.
  *
  * A plan does steps 2 and 3 and compares the listings. It writes nothing on either side.
  */
@@ -25,7 +24,6 @@ import { planUnknown, planUsers, type RunContext, type WholePlan } from './plan-
 import { arrangeBatches, countRequests, readLessons } from './push/batches.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
 import { reconcileUsers, unlearned } from './reconcile-users.ts';
-import { reconcileRequests } from './requests/reconcile-requests.ts';
 import { countContacts, planRefresh, refresh, refreshable } from './refresh.ts';
 import { attempt } from './run-notes.ts';
 
@@ -117,13 +115,6 @@ export async function reconcile(
     const group = (['users', 'edits'] as const).find((candidate) => groups.includes(candidate));
     return group === undefined ? unlearned : await reconcileUsers(places, team, settings, group);
   });
-  if (groups.includes('users') || groups.includes('edits'))
-    await reconcileRequests(
-      places,
-      { ...settings.write, isReviewed: settings.guard.isReviewed },
-      settings.push.quietPeriodMs,
-      groups.includes('listings'),
-    );
   if (users?.kind === 'stopped') return;
   if (groups.includes('listings')) await refreshListings(places, { ...settings, teamId: team.head.id });
   if (groups.includes('counts'))

@@ -30,9 +30,9 @@ export interface DecidedBatch {
   /** The number of the decision, or `null` if nothing was decided. */
   readonly decision: bigint | null;
   readonly fields: readonly DecidedField[];
-  /** Users and requests of the batch about which nobody has decided yet. */
+  /** Users of the batch about which nobody has decided yet. */
   readonly waiting: number;
-  readonly batches: readonly Pick<HeldBatch, 'hash' | 'users' | 'requests'>[];
+  readonly batches: readonly Pick<HeldBatch, 'hash' | 'users'>[];
 }
 
 export interface DecidedRows {
@@ -46,7 +46,7 @@ export interface DecidedRows {
 
 /** A person's decision, and in whose name. */
 export interface BatchDecision extends Omit<Choice, 'only' | 'edits'> {
-  /** Users by id, address or name, one field (`17.email`), requests by their local_id, or the ids of other rows. `null` means all of them. */
+  /** Users by id, address or name, one field (`17.email`), or the ids of other rows. `null` means all of them. */
   readonly only: readonly (string | Id)[] | null;
   /** The numbers of the edits that a page showed, which names no `only`; `null` means all of them. */
   readonly edits?: readonly Id[] | null;
@@ -84,11 +84,11 @@ const idOf = (word: string): Id | undefined => {
 /** One field of a user, as `--only` names it. */
 const fieldOfUser = new RegExp(`^(?<who>.+)\\.(?<field>${fieldColumns.join('|')})$`);
 
-/** A request. */
-const localId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** A user, or one field of them, or a request. */
-type NamedEdits = { readonly id: Id; readonly field?: string | undefined } | { readonly localId: string };
+/** A user, or one field of them. */
+interface NamedEdits {
+  readonly id: Id;
+  readonly field?: string | undefined;
+}
 
 /**
  * If the name or address of a user ends like a field, the whole text means the user.
@@ -96,7 +96,6 @@ type NamedEdits = { readonly id: Id; readonly field?: string | undefined } | { r
  */
 async function requireNamed(setup: Setup, teamId: Id, named: string | Id): Promise<NamedEdits> {
   if (typeof named === 'bigint') return { id: named };
-  if (localId.test(named.toLowerCase())) return { localId: named.toLowerCase() };
   const { who: person, field } = fieldOfUser.exec(named)?.groups ?? {};
   if (person === undefined) return await requireUser(setup, teamId, named);
   const found: FoundUser | undefined = theOnly(
@@ -109,13 +108,7 @@ async function requireNamed(setup: Setup, teamId: Id, named: string | Id): Promi
 }
 
 /** The edits of the batch that are meant by one name. @throws MusterdError `usage` if there are none */
-function editsOf(fields: readonly BatchField[], batch: string, named: NamedEdits): readonly Id[] {
-  if ('localId' in named) {
-    const edits = fields.flatMap((row) => (row.localId === named.localId ? (row.edit ?? []) : []));
-    if (edits.length > 0) return edits;
-    throw new MusterdError('usage', `There is no request ${named.localId} in batch ${batch}`);
-  }
-  const { id, field } = named;
+function editsOf(fields: readonly BatchField[], batch: string, { id, field }: NamedEdits): readonly Id[] {
   const ofUser = fields.filter(({ userId, edit }) => userId === id && edit !== null);
   const meant = ofUser.filter((row) => field === undefined || row.field === field);
   if (meant.length > 0) return meant.flatMap(({ edit }) => (edit === null ? [] : [edit]));
@@ -137,7 +130,7 @@ async function requireChosen(
   if (resource !== undefined) return { only: await requireRows(setup, teamId, only, resource), edits: null };
   const named: NamedEdits[] = [];
   for (const choice of only) named.push(await requireNamed(setup, teamId, choice));
-  const users = named.flatMap((name) => ('id' in name && name.field === undefined ? [name.id] : []));
+  const users = named.flatMap((name) => (name.field === undefined ? [name.id] : []));
   if (users.length === named.length) return { only: [...new Set(users)], edits: null };
   const fields = await readBatchFields(setup.mirror.db.kysely, teamId, batch);
   const meant = new Set(named.flatMap((name) => editsOf(fields, batch, name)));
@@ -193,12 +186,11 @@ async function decidedBatch(
   fields: readonly DecidedField[],
 ): Promise<DecidedBatch> {
   const batches = await readBatches(tx, teamId);
-  const left = batches.find(({ hash }) => hash === batch);
   return {
     resource: 'fields',
     decision: numberOf(fields),
     fields,
-    waiting: (left?.users ?? 0) + (left?.requests ?? 0),
+    waiting: batches.find(({ hash }) => hash === batch)?.users ?? 0,
     batches,
   };
 }

@@ -4,22 +4,24 @@ import { MusterdError } from '../errors.ts';
 import type { Transaction } from '../mirror/db/database.ts';
 import { actFor, type AnsweredEdit } from '../mirror/users/decide-edits.ts';
 import { plural } from '../model/in-words.ts';
-import type { KeptSettings } from '../model/kept-settings.ts';
 import { type Settings, tightenSettings } from './keep-settings.ts';
 
 /** The reason for which an edit waits if it is not approved, or if its approval is void. */
 export const waitsFor = ({ push }: Pick<Config, 'push'>): 'limit' | 'review' =>
   push.approve === 'always' ? 'review' : 'limit';
 
-/** Sets who decides or edits in this transaction, by settings that allow no more than before. @returns these */
+/**
+ * Sets who decides or edits in this transaction, by settings that allow no more than before.
+ * @returns whether four eyes are required, or `null` as long as no run has seen the team
+ */
 export async function actAs(
   tx: Transaction,
   settings: Settings,
   actor: string | undefined,
-): Promise<KeptSettings | null> {
-  const kept = await tightenSettings(tx, settings);
+): Promise<boolean | null> {
+  const fourEyes = await tightenSettings(tx, settings);
   if (actor !== undefined) await actFor(tx, actor);
-  return kept;
+  return fourEyes;
 }
 
 /**
@@ -32,7 +34,7 @@ export async function decideFor(
   settings: Settings,
   actor: string | undefined,
 ): Promise<boolean> {
-  const { fourEyes } = (await actAs(tx, settings, actor)) ?? settings.push;
+  const fourEyes = (await actAs(tx, settings, actor)) ?? settings.push.fourEyes;
   if (!fourEyes || actor !== undefined) return fourEyes;
   throw new MusterdError('usage', 'push.fourEyes: nobody approves what they edited themselves', {
     hint: 'Say who decides: --as <person>, or MUSTERD_ACTOR.',

@@ -1,6 +1,5 @@
 /** Plans how to set back fields that moved, as far as nothing has changed since. */
 import type { UserEdit } from '../mirror/users/edits.ts';
-import type { UndoneRequest } from '../mirror/requests/undone-requests.ts';
 import type { MovedField } from '../mirror/users/moved-fields.ts';
 import { columnOf, type Field, type FieldValue, single } from '../model/fields.ts';
 import { isEmailAddress } from '../model/canonical.ts';
@@ -40,8 +39,6 @@ export interface UndoPlan {
   /** The edits that wait for a decision again, with their values. */
   readonly undecided: readonly Pick<FieldLeftAlone, 'userId' | 'name' | 'field' | 'from'>[];
   readonly left: readonly FieldLeftAlone[];
-  /** The changes to tags, messages and read conversations. */
-  readonly requests: readonly UndoneRequest[];
   /** The number under which a decision is taken back; `null` if that is only shown, or if the change of a run is undone. */
   readonly number: bigint | null;
 }
@@ -132,7 +129,6 @@ export function inverseOf(teamId: Id, fields: readonly MovedField[]): UndoPlan {
     approvable: changes,
     undecided: [],
     left,
-    requests: [],
     edits: [...edits.values()],
     number: null,
   };

@@ -1,32 +1,27 @@
-/** Passes on the settings by which the database judges what people do in SQL. */
+/** Passes on to the database whether people may approve their own edits in SQL. */
 import type { Config } from '../config/config.ts';
 import type { Database, Transaction } from '../mirror/db/database.ts';
-import { readKept, writeKept } from '../mirror/team/pinned-teams.ts';
-import { isSameKept, type KeptSettings, stricterOf } from '../model/kept-settings.ts';
+import { readFourEyes, writeFourEyes } from '../mirror/team/pinned-teams.ts';
 
-export type Settings = Pick<Config, 'team' | 'push' | 'write'>;
-
-const keptOf = ({ push, write }: Settings): KeptSettings => ({ fourEyes: push.fourEyes, writes: write });
+export type Settings = Pick<Config, 'team' | 'push'>;
 
 /**
  * A command may allow less than before, and no more.
- * @returns what counts from now on, or `null` as long as no run has seen the team
+ * @returns whether four eyes are required from now on, or `null` as long as no run has seen the team
  */
-export async function tightenSettings(tx: Transaction, settings: Settings): Promise<KeptSettings | null> {
-  const kept = await readKept(tx, settings.team);
-  if (kept === null) return null;
-  const stricter = stricterOf(kept, keptOf(settings));
-  if (!isSameKept(kept, stricter)) await writeKept(tx, settings.team, stricter);
-  return stricter;
+export async function tightenSettings(tx: Transaction, { team, push }: Settings): Promise<boolean | null> {
+  const known = await readFourEyes(tx, team);
+  if (known === false && push.fourEyes) await writeFourEyes(tx, team, true);
+  return known === null ? null : known || push.fourEyes;
 }
 
 /** Only `reconcile` and `daemon` allow more than before. */
 export async function keepSettings(
   db: Database,
   { config, command }: { readonly config: Settings; readonly command: string },
-  known: KeptSettings,
+  known: boolean,
 ): Promise<void> {
-  const wanted = keptOf(config);
-  const kept = command === 'reconcile' || command === 'daemon' ? wanted : stricterOf(known, wanted);
-  if (!isSameKept(known, kept)) await db.transaction((tx) => writeKept(tx, config.team, kept));
+  const wanted = config.push.fourEyes;
+  const kept = command === 'reconcile' || command === 'daemon' ? wanted : known || wanted;
+  if (known !== kept) await db.transaction((tx) => writeFourEyes(tx, config.team, kept));
 }

@@ -31,7 +31,6 @@ export const policyOf = ({ policy, push }: Pick<Config, 'policy' | 'push'>): Pol
 
 export function reconcileSettings(config: Config): ReconcileSettings {
   const { push, pages, absence, segments, roles, service, rate } = config;
-  const { maxNewTags, maxMessages, maxRecipients, ...guard } = config.guard;
   const filters = { tags: config.scope.tags, contact_fields: config.scope.contactFields };
   return {
     program: programVersion(),
@@ -51,11 +50,10 @@ export function reconcileSettings(config: Config): ReconcileSettings {
     segments,
     guard: {
       ...usualLimits,
-      ...guard,
+      ...config.guard,
       adminRoleIds: roles.admin.map(BigInt),
       isReviewed: push.approve === 'always',
     },
-    write: { ...config.write, maxNewTags, maxMessages, maxRecipients },
   };
 }
 

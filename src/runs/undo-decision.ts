@@ -2,7 +2,6 @@
 import { MusterdError } from '../errors.ts';
 import { valueFromJson } from '../mirror/db/field-sql.ts';
 import type { Queryable } from '../mirror/db/database.ts';
-import { readUndoneRequests } from '../mirror/requests/undone-requests.ts';
 import { readDecision, type UndecidedEdit, undecide } from '../mirror/users/decision-read.ts';
 import { ofDecision, readMovedFields } from '../mirror/users/moved-fields.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
@@ -34,9 +33,7 @@ export async function undoDecision(
 ): Promise<UndoPlan & { readonly teamId: Id }> {
   const teamId = await readTeamId(db, team);
   const before = teamId === null ? [] : await readDecision(db, teamId, decision);
-  const requests =
-    teamId === null ? [] : await readUndoneRequests(db, teamId, { kind: 'decision', number: decision });
-  if (teamId === null || before.length + requests.length === 0)
+  if (teamId === null || before.length === 0)
     throw new MusterdError('usage', `There is no decision ${decision} of team "${team}"`, {
       hint: 'report.decisions has those that were made.',
     });
@@ -59,7 +56,6 @@ export async function undoDecision(
     ...inverse,
     teamId,
     number,
-    requests,
     undecided: rows.filter(({ outcome }) => outcome === 'undecided').map(named),
     approvable: inverse.changes.filter((change) => outcomes.get(keyOfField(change)) === 'arrived'),
     left: [

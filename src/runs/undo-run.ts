@@ -8,11 +8,6 @@ import { editUsers } from '../mirror/users/edits.ts';
 import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
 import { recordSetBack } from '../mirror/users/decision-read.ts';
 import { hasRun, ofRun, readMovedFields } from '../mirror/users/moved-fields.ts';
-import {
-  lockUndoneMessages,
-  readUndoneRequests,
-  takeRequestsBack,
-} from '../mirror/requests/undone-requests.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
 import { hashOf } from '../reconcile/guard/batch-hash.ts';
@@ -42,7 +37,6 @@ export async function planUndo(
   }
   return {
     ...inverseOf(teamId, await readMovedFields(db, teamId, ofRun(number))),
-    requests: await readUndoneRequests(db, teamId, { kind, number }),
     teamId,
   };
 }
@@ -79,18 +73,16 @@ const moved = (what: string) =>
  */
 export async function applyUndo(
   db: Database,
-  leased: LeasedTeam & Pick<Config, 'push' | 'write'>,
+  leased: LeasedTeam & Pick<Config, 'push'>,
   undone: UndoTarget,
   { actor, why, seen }: Confirmation & { readonly seen?: readonly string[] },
 ): Promise<UndoPlan> {
   return underLease(db, leased, async (tx) => {
     await decideFor(tx, leased, actor);
-    await lockUndoneMessages(tx, leased.team, undone);
     const { teamId, ...plan } = await planUndo(tx, leased, undone, { why, isShown: false });
     if (seen !== undefined && undoKeys(plan).toSorted().join() !== seen.toSorted().join())
       throw moved('Something of it has moved');
     const edited = await editUsers(tx, teamId, plan.edits);
-    await takeRequestsBack(tx, teamId, plan.requests);
     const done = withoutMissed(plan, edited);
     if (seen !== undefined && done.changes.length < plan.changes.length)
       throw moved('Somebody has begun to edit some of it');

@@ -1,5 +1,5 @@
 /** Compares service and mirror with separate code: only the client and `withReading` are shared with runs. */
-import { readKnownAddresses, readSentMessages, readSnapshot } from '../mirror/users/verify-read.ts';
+import { readKnownAddresses, readSnapshot } from '../mirror/users/verify-read.ts';
 import { judgeOverlap } from '../reconcile/overlap.ts';
 import { type Comparison, compare } from '../verify/compare.ts';
 import { readService } from '../verify/service-side.ts';
@@ -18,7 +18,6 @@ export async function verifyTeam(
     const theirs = await readService(service, team, addresses, {
       pages: config.pages,
       filters: scope.filters,
-      messages: (await readSentMessages(db.kysely, team.id)).map(({ id }) => id),
     });
     return compare(await readSnapshot(db, config.team, team.id), theirs);
   });

@@ -186,7 +186,7 @@ async function runUnderLease<Result>(
       await pinTeam(db, config.team, id);
       await noteTeam(db, runId, id);
     }
-    await keepSettings(db, kind, known.kept);
+    await keepSettings(db, kind, known.fourEyes);
     mirror = createMirror(db, lease, id, runId, known);
     const monotonicMs = () => systemClock.monotonicMs();
     const keepTeam = async (compared: TeamAnswer) => {

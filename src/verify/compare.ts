@@ -26,7 +26,6 @@ export interface Mirrored {
   readonly users: readonly MirroredUser[];
   /** The rows of the listings, by resource. */
   readonly listed: ReadonlyMap<string, readonly ComparedRow[]>;
-  readonly messages: readonly ComparedRow[];
   readonly isRunning: boolean;
 }
 
@@ -59,19 +58,6 @@ function compareListed(mirrored: Mirrored, { listed, complete }: ServiceSnapshot
   return rows === undefined
     ? { differences: [], oneSided: [] }
     : compareRows(name, mirrored.listed.get(name) ?? [], rows, complete.has(name));
-}
-
-/** Messages are asked for one by one. Those that were not asked for are not compared. */
-function compareMessages({ messages }: Mirrored, { messages: read }: ServiceSnapshot) {
-  const there = [...read].flatMap(([id, columns]) => (columns === null ? [] : [{ id, columns }]));
-  const compared = messages.filter(({ id }) => read.has(id));
-  const known = new Set(compared.map(({ id }) => id));
-  return compareRows(
-    'messages',
-    compared,
-    there.filter(({ id }) => known.has(id)),
-    true,
-  );
 }
 
 function compareTeam(mirrored: Mirrored, { id, name, listSize, members }: Team) {
@@ -129,7 +115,6 @@ export function compare(mirrored: Mirrored, service: ServiceSnapshot): Compariso
     compareTeam(mirrored, team),
     ofUsers,
     ...listedResources.map((resource) => compareListed(mirrored, service, resource)),
-    compareMessages(mirrored, service),
   ];
   const differences = parts.flatMap((part) => part.differences);
   const oneSided = parts.flatMap((part) => part.oneSided);
@@ -140,7 +125,6 @@ export function compare(mirrored: Mirrored, service: ServiceSnapshot): Compariso
     compared: {
       users: users?.size ?? 0,
       ...Object.fromEntries(listedResources.map(({ name }) => [name, listed.get(name)?.length ?? 0])),
-      messages: service.messages.size,
     },
     unresolved: users === null ? 0 : team.members.filter(({ id }) => !users.has(id)).length,
     differences,

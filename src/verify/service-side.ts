@@ -10,7 +10,6 @@ import { type Listing, type ListingFilter, type ListingMemory, nothingLearned } 
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
-import type { ServiceRow } from './compare-rows.ts';
 
 interface UsersAnswer {
   readonly users: readonly ServiceUser[];
@@ -31,7 +30,6 @@ export interface ReadableService {
     readonly phones: readonly string[];
   }): Promise<UsersAnswer>;
   list(resource: ListedResource, options: ListingQuestion): Promise<Listing<ListedRow>>;
-  shownSchedule(id: Id): Promise<{ readonly shown: ServiceRow['columns'] } | null>;
 }
 
 export interface ServiceAddress {
@@ -47,8 +45,6 @@ export interface ServiceSnapshot {
   readonly users: ReadonlyMap<Id, ServiceUser> | null;
   /** The rows of the listings by resource, without listings that could not be read at all. */
   readonly listed: ReadonlyMap<string, readonly ListedRow[]>;
-  /** The messages that were asked for, by the columns that the service shows; `null` for one that it no longer has. */
-  readonly messages: ReadonlyMap<Id, ServiceRow['columns'] | null>;
   /** The parts that were read to their end: `users`, or a resource. Only of these is it known what is not there. */
   readonly complete: ReadonlySet<string>;
   /** Resources that the service has no listing of. */
@@ -190,9 +186,7 @@ export async function readService(
   {
     pages,
     filters,
-    messages: messageIds,
   }: {
-    readonly messages: readonly Id[];
     readonly pages: { readonly size?: number | undefined };
     readonly filters: Readonly<Partial<Record<string, ListingFilter>>>;
   },
@@ -227,18 +221,10 @@ export async function readService(
     if (listing !== null) rows.set(name, listing.rows);
     if (noteListing(words, listing, unread)) complete.add(name);
   }
-  const messages = new Map<Id, ServiceRow['columns'] | null>();
-  for (const id of messageIds) {
-    const found = await attempt(`message ${id}`, unread, async () => ({
-      is: await service.shownSchedule(id),
-    }));
-    if (found !== null) messages.set(id, found.is?.shown ?? null);
-  }
   return {
     team,
     users: users?.users ?? null,
     listed: rows,
-    messages,
     complete,
     notOffered,
     unread,

@@ -84,15 +84,6 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
     },
     fires: { MusterdPlanRefused: [[20, 79]] },
   },
-  'MusterdMessageUnknown until a person has found out': {
-    minutes: 60,
-    each: (world) => {
-      if (world.minute === 20) world.team.unknownMessages = 1;
-      if (world.minute === 40) world.team.unknownMessages = 0;
-      world.run('complete');
-    },
-    fires: { MusterdMessageUnknown: [[25, 39]] },
-  },
   'MusterdElsewhere while one of two processes is somewhere else, and not for a copy': {
     minutes: 90,
     each: (world) => {

@@ -54,12 +54,6 @@ function open(options: Partial<MetricsOptions> = {}) {
       { team: 'quay', reason: 'nor of this', count: 2 },
     ],
     readRefused: async () => [{ team: 'harbour', users: 30 }],
-    readRequests: async () => [
-      { team: 'harbour', field: 'message', state: 'unknown', count: 1, sinceMs: 0 },
-      { team: 'harbour', field: 'message', state: 'held', count: 2, sinceMs: 0 },
-      { team: 'harbour', field: 'message', state: 'waiting', count: 4, sinceMs: 0 },
-      { team: 'harbour', field: 'tag', state: 'waiting', count: 3, sinceMs: 0 },
-    ],
     readRate: async () => [{ team: 'harbour', tokens: 11.5 }],
     version: '1.2.3',
     ...options,
@@ -91,10 +85,6 @@ describe('what the database knows', () => {
       'held_fields{team="harbour",reason="asked"}': '1',
       'held_fields{team="quay",reason="other"}': '3',
       'refused_plan_users{team="harbour"}': '30',
-      'messages{team="harbour",state="unknown"}': '1',
-      'messages{team="harbour",state="held"}': '2',
-      'requests_waiting{team="harbour",kind="message"}': '6',
-      'requests_waiting{team="harbour",kind="tag"}': '3',
       'rate_tokens_left{team="harbour"}': '11.5',
       database_up: '1',
       [`build_info{version="1.2.3",node="${process.version}"}`]: '1',
@@ -265,8 +255,6 @@ describe('what happens in the process', () => {
       'runs_total{team="harbour",groups="edits",outcome="partial"}': '0',
       'held_fields{team="harbour",reason="conflict"}': '0',
       'held_fields{team="quay",reason="conflict"}': '2',
-      'messages{team="quay",state="unknown"}': '0',
-      'requests_waiting{team="quay",kind="tag"}': '0',
       'refused_plan_users{team="harbour"}': '0',
       'refused_plan_users{team="quay"}': '3',
     });
@@ -300,7 +288,6 @@ describe('what happens in the process', () => {
       readStandings: async () => [],
       readHeld: async () => [],
       readRefused: async () => [],
-      readRequests: async () => [],
       readRate: async () => [],
     });
     for (const team of ['harbour', 'quay']) {

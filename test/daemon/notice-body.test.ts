@@ -61,7 +61,6 @@ const facts: TeamFacts = {
     { reason: 'conflict', count: 2, sinceMs },
     { reason: 'refused', count: 1, sinceMs },
   ],
-  unknown: [{ count: 1, sinceMs }],
   placing,
 };
 
@@ -135,16 +134,6 @@ describe('what is posted', () => {
     });
   });
 
-  it('says of messages without an answer, and of requests in a batch, what is to be done', () => {
-    expect(of('message-unknown')).toMatchObject({
-      text: `north: since ${since}, 1 message got no answer, and a person has to find out whether the service has it`,
-      messages: 1,
-      command: 'musterd --team north schedule list',
-    });
-    const batch = { team: 'north', hash: 'a', unit: 'requests', count: 2, sinceMs } as const;
-    expect(of('batch-waits', {}, { batches: [batch] }).text).toContain('2 requests wait for an approval');
-  });
-
   it('says what is over', () => {
     const texts = teamEvents.map((event) => describeNotice(event, over, facts, undefined).text);
     expect(new Set(texts).size).toBe(teamEvents.length);
@@ -153,19 +142,10 @@ describe('what is posted', () => {
 
   it('has persons in its details alone, and fits into a message', () => {
     const field = { user_id: 1n, name: 'Ro\u0007bin <!here>', field: 'email', reason: 'conflict' };
-    const values = { mirror_value: 'a@example.com', service_value: null, local_id: null };
+    const values = { mirror_value: 'a@example.com', service_value: null };
     const fields = [
       { ...field, ...values },
       { ...field, ...values, user_id: null },
-      {
-        ...field,
-        ...values,
-        user_id: null,
-        name: null,
-        field: 'tag',
-        mirror_value: { tag: 'VIP' },
-        local_id: 'f00d',
-      },
     ];
     const notice = describeNotice('fields-held', standing, facts, { fields, reasons: ['it & that'] });
     expect(JSON.parse(writeBody('json', notice))).toMatchObject({ details: { reasons: ['it & that'] } });
@@ -175,7 +155,6 @@ describe('what is posted', () => {
       '• it &amp; that',
       '• Ro bin &lt;!here&gt; (1), email: mirror a@example.com, service – (conflict)',
       '• all users, email: mirror a@example.com, service – (conflict)',
-      '• tag f00d: VIP (conflict)',
       '`musterd --team north held`',
     ]);
     const long = describeNotice('fields-held', standing, facts, { reasons: ['x'.repeat(5_000)] });
@@ -209,12 +188,6 @@ describe('what is told of what was read', () => {
       { team: 'south', reason: 'conflict', count: 4, sinceMs: 3 },
       { team: 'south', reason: 'gone', count: 1, sinceMs: 2 },
     ],
-    requests: [
-      { team: 'south', field: 'message', state: 'unknown', count: 1, sinceMs: 7 },
-      { team: 'south', field: 'message', state: 'held', count: 1, sinceMs: 7 },
-      { team: 'north', field: 'tag', state: 'waiting', count: 1, sinceMs: 7 },
-      { team: 'north', field: 'conversation_read', state: 'unknown', count: 1, sinceMs: 7 },
-    ],
     told: [{ team: 'south', event: 'batch-waits', notice: { ...standing, count: 2, doneAtMs: sinceMs } }],
     placing,
   };
@@ -233,11 +206,8 @@ describe('what is told of what was read', () => {
       ['north failing', true, ago, 1, undefined],
       ['south stale', true, ago, 1, undefined],
       ['south fields-held', true, 2, 5, undefined],
-      ['south message-unknown', true, 7, 1, undefined],
     ]);
-    expect(
-      steps({ refused: [{ team: 'north', sinceMs: 4, runId: 1n }], batches: [], held: [], requests: [] }),
-    ).toEqual([
+    expect(steps({ refused: [{ team: 'north', sinceMs: 4, runId: 1n }], batches: [], held: [] })).toEqual([
       ['north credentials-refused', true, 4, 1, undefined],
       ['south stale', true, ago, 1, undefined],
       ['south batch-waits', true, sinceMs, 2, standing.id],

@@ -34,7 +34,6 @@ interface TeamState {
   standings: GroupStatus[];
   held: Readonly<Record<string, number>>;
   refusedUsers: number;
-  unknownMessages: number;
 }
 
 /** The team `harbour`, and the processes that look after it. */
@@ -82,7 +81,6 @@ function createWorld(clock: { nowMs: number }) {
     })),
     held: {},
     refusedUsers: 0,
-    unknownMessages: 0,
   };
   const asked = async <T>(instance: string, answer: () => readonly T[]) => {
     if (world.cutOff.has(instance)) throw new Error('the database is away');
@@ -119,21 +117,6 @@ function createWorld(clock: { nowMs: number }) {
           asked(instance, () =>
             team.refusedUsers > 0 ? [{ team: 'harbour', users: team.refusedUsers }] : [],
           ),
-        readRequests: () =>
-          asked(instance, () => [
-            { team: 'harbour', field: 'message', state: 'scheduled', count: 3, sinceMs: 0 } as const,
-            ...(team.unknownMessages === 0
-              ? []
-              : [
-                  {
-                    team: 'harbour',
-                    field: 'message',
-                    state: 'unknown',
-                    count: team.unknownMessages,
-                    sinceMs: 0,
-                  } as const,
-                ]),
-          ]),
         readPlace: async () => {
           if (world.cutOff.has(instance)) throw new Error('the database is away');
           return Promise.resolve(world.places.get(instance) ?? 'here');

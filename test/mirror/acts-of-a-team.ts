@@ -58,19 +58,16 @@ function sayings(
 function removals(db: Database, tx: Transaction): Readonly<Record<string, Act['run']>> {
   const ask = askIn(tx);
   const within: Database = { ...db, kysely: tx, transaction: (work) => work(tx) };
-  const keeping = { requests: null, changes: null, edits: null, runs: null, counts: null };
-  const kinds = ['requests', 'changes', 'edits', 'runs', 'counts'] as const satisfies readonly (keyof Ages)[];
+  const keeping = { changes: null, edits: null, runs: null, counts: null };
+  const kinds = ['changes', 'edits', 'runs', 'counts'] as const satisfies readonly (keyof Ages)[];
   const removal = (kind: (typeof kinds)[number]) => async () => {
     await ask(`set local musterd.writing = 'on'`);
     await ask(`insert into sync.runs (team, team_id, command, outcome, finished_at, started_at)
       select 'north', 41, 'daemon', 'complete', '2020-01-01', '2020-01-01' from generate_series(1, 210)`);
     await ask(
       kind === 'changes'
-        ? `delete from mirror.scheduled_messages where team_id = 41;
-           insert into sync.changes (team_id, user_id, kind, new, outcome) select 41, 5, 'push', '{"role_id": 3}', '{"role_id": "confirmed"}' from generate_series(1, 2)`
-        : `update mirror.scheduled_messages set state = 'past', execute_at = '2020-01-01' where team_id = 41;
-           update mirror.conversation_reads set state = 'sent', sent_at = '2020-01-01' where team_id = 41;
-           update sync.edits set ended_at = now(), ended_how = 'agreed' where team_id = 41 and field = 'phone';
+        ? `insert into sync.changes (team_id, user_id, kind, new, outcome) select 41, 5, 'push', '{"role_id": 3}', '{"role_id": "confirmed"}' from generate_series(1, 2)`
+        : `update sync.edits set ended_at = now(), ended_how = 'agreed' where team_id = 41 and field = 'phone';
            update sync.due set mark = '1000000:1000000:' where team = 'north' and run_group = 'edits';
            insert into mirror.contact_counts (team_id, segment, count, counted_at)
              select 41, 'all', 1, timestamptz '2020-01-01T00:00Z' + n * interval '1 hour' from generate_series(1, 2) n`,

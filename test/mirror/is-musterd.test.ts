@@ -62,17 +62,10 @@ describe.each(servers())('musterd.writing on $name', (server) => {
       'delete from mirror.contact_fields',
       'delete from mirror.contact_counts',
       `update mirror.teams set name = 'mine'`,
-    ])
-      await expect(as(role, statement, before)).rejects.toThrow('is not possible');
-    for (const statement of [
       `update mirror.tags set tag = 'mine'`,
       `insert into mirror.tags (team_id, id, tag) values (41, 5, 'mine')`,
-      `insert into mirror.scheduled_messages (team_id, inbox_id, text, execute_at, id) values (41, 1, 'mine', now(), 5)`,
-      `insert into mirror.conversation_reads (team_id, inbox_id, user_id, state) values (41, 1, 1, 'sent')`,
     ])
-      await expect(as(role, statement, before)).rejects.toThrow(
-        /no way to rename|A new tag has only|scheduled message|follow the service/,
-      );
+      await expect(as(role, statement, before)).rejects.toThrow('is not possible');
     const stamp = await as(
       role,
       `update mirror.users set phone = '15550177', edited_by = 'somebody else', edited_at = 'infinity'

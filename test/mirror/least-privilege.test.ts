@@ -18,7 +18,6 @@ const reads = {
   reader: 'select',
   editor: 'select',
   roleEditor: 'select',
-  messenger: 'select',
   approver: 'select',
 };
 const all = 'select insert update references delete truncate trigger';
@@ -32,18 +31,13 @@ const bookkeeping = (place: string, columns: string) => ({
   reader: `select(${columns})`,
   editor: `select(${columns})`,
   roleEditor: `select(${columns})`,
-  messenger: `select(${columns})`,
   approver: `select(${columns})`,
   nobody: '',
 });
-const messageColumns =
-  'inbox_id user_id text template_id attachments gallery is_email conversation_id list_id phone_number targets execute_at'.split(
-    ' ',
-  );
 const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: string })[] = [
   {
     places:
-      'mirror.teams mirror.contact_fields mirror.contact_counts mirror.inbox_members mirror.inboxes mirror.roles mirror.surveys mirror.team_roles',
+      'mirror.teams mirror.contact_fields mirror.contact_counts mirror.inbox_members mirror.inboxes mirror.roles mirror.surveys mirror.tags mirror.team_roles',
     ...reads,
     owner: all,
     daemon: works,
@@ -56,32 +50,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
     reader: 'select',
     editor: 'select update(email,first_name,last_name,name_split,phone)',
     roleEditor: 'select update(role_id)',
-    messenger: 'select',
     approver: 'select',
-    nobody: '',
-  },
-  {
-    places: 'mirror.tags',
-    ...reads,
-    owner: all,
-    daemon: works,
-    messenger: 'select insert(local_id,tag,team_id) update(tag)',
-    nobody: '',
-  },
-  {
-    places: 'mirror.scheduled_messages',
-    ...reads,
-    owner: all,
-    daemon: works,
-    messenger: `select insert(${[...messageColumns, 'local_id', 'team_id'].toSorted().join(',')}) update(${messageColumns.toSorted().join(',')}) delete`,
-    nobody: '',
-  },
-  {
-    places: 'mirror.conversation_reads',
-    ...reads,
-    owner: all,
-    daemon: works,
-    messenger: 'select insert(inbox_id,local_id,reassign_id,target,targets,team_id,user_id)',
     nobody: '',
   },
   {
@@ -91,33 +60,28 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
     reader: lookups,
     editor: `${lookups} insert(email,phone,team_id)`,
     roleEditor: lookups,
-    messenger: lookups,
     approver: lookups,
     nobody: '',
   },
   {
     places:
-      'sync.learned sync.leases sync.migration_lock sync.migrations sync.rate_limits sync.rejected_rows sync.repeatables sync.requests sync.stale_rows',
+      'sync.learned sync.leases sync.migration_lock sync.migrations sync.rate_limits sync.rejected_rows sync.repeatables sync.stale_rows',
     owner: all,
     daemon: works,
     reader: '',
     editor: '',
     roleEditor: '',
-    messenger: '',
     approver: '',
     nobody: '',
   },
-  bookkeeping(
-    'sync.edits',
-    'actor,edit_id,edited_at,edited_by,ended_at,ended_how,field,local_id,new_value,team_id,user_id,xid',
-  ),
+  bookkeeping('sync.edits', 'actor,edit_id,edited_at,edited_by,ended_at,ended_how,field,team_id,user_id,xid'),
   bookkeeping(
     'sync.changes',
-    'base,batch,change_id,closed_at,decided_by,decided_role,decided_why,decision_id,edited_by,edits,kind,local_id,new,old,opened_at,outcome,request_id,run_id,state,team_id,user_id',
+    'base,batch,change_id,closed_at,decided_by,decided_role,decided_why,decision_id,edited_by,edits,kind,new,old,opened_at,outcome,request_id,run_id,state,team_id,user_id',
   ),
   bookkeeping(
     'sync.held_fields',
-    'asked_by,asked_why,base_value,batch,decision,detail,edit_id,field,local_id,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
+    'asked_by,asked_why,base_value,batch,decision,detail,edit_id,field,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
   ),
   bookkeeping('sync.absences', 'batch,detail,id,resource,team_id,verdict,withheld_at'),
   bookkeeping(
@@ -138,7 +102,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   { places: 'sync.role_names', ...reads, owner: all, daemon: works, nobody: '' },
   {
     places:
-      'report.changes report.contact_counts report.contact_counts_daily report.contact_fields report.decisions report.freshness report.held report.inbox_members report.inboxes report.listing_history report.missing report.pending report.role_changes report.roles report.roster report.roster_changes report.roster_history report.runs report.schedule report.surveys report.sync_health report.tag_growth report.tag_history report.tags report.teams report.usage',
+      'report.changes report.contact_counts report.contact_counts_daily report.contact_fields report.decisions report.freshness report.held report.inbox_members report.inboxes report.listing_history report.missing report.pending report.role_changes report.roles report.roster report.roster_changes report.roster_history report.runs report.surveys report.sync_health report.tag_growth report.tag_history report.tags report.teams report.usage',
     ...reads,
     owner: all,
     nobody: '',
@@ -148,18 +112,18 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
 /** Functions that whoever reads or edits calls without knowing, those by which approvers decide, and those that nobody but the owner may call. */
 const functions = {
   everybody:
-    'mirror.daemons() mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.listed_columns(text) mirror.listed_tables() mirror.message_terms() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.actor() sync.decider() sync.deciding_names() sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.held_because(text,text,timestamp with time zone) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.listing_rests(bigint) sync.mark() sync.named_editor(text,text) sync.new_decision() sync.person(text) sync.place() sync.reach(text) sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb) sync.wanted(text,jsonb) sync.wanted_columns(text)',
+    'mirror.daemons() mirror.field_text(jsonb) mirror.is_musterd() mirror.known_place() mirror.listed_columns(text) mirror.listed_tables() mirror.name_words(text) mirror.note_half() mirror.read_time(text) mirror.refuse_edit() mirror.seen_team_names() mirror.seen_teams() mirror.sees_all_teams() report.roster_as_of(timestamp with time zone) sync.actor() sync.decider() sync.deciding_names() sync.end_edits(bigint,bigint[]) sync.find_edit(bigint,bigint,text) sync.held_because(text,text,timestamp with time zone) sync.is_own(text[]) sync.is_under_way(bigint,bigint,text) sync.keep_place(jsonb,jsonb,jsonb) sync.known_team(text) sync.listing_rests(bigint) sync.mark() sync.named_editor(text,text) sync.new_decision() sync.person(text) sync.place() sync.reach(text) sync.rest(bigint) sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb)',
   people: 'sync.settled(interval,boolean,xid8)',
   editor: 'mirror.forget_lookups(bigint,text[])',
   approver:
-    'sync.approve(text,bigint[],text,bigint,bigint[]) sync.reject(text,bigint[],text,boolean,bigint,bigint[]) sync.resolve_message(bigint,uuid,bigint,text) sync.undecide(bigint,text,boolean)',
+    'sync.approve(text,bigint[],text,bigint,bigint[]) sync.reject(text,bigint[],text,boolean,bigint,bigint[]) sync.undecide(bigint,text,boolean)',
   daemon: 'sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,bigint,text,boolean)',
   owner:
-    'mirror.bound_lookups() mirror.cancel_messages() mirror.check_conversation_read() mirror.check_message() mirror.check_tag() mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.note_request() mirror.require_write(bigint,text) mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.decide_batch(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.decide_requests(text,bigint,jsonb,text,text,boolean,bigint) sync.edit_states(xid8) sync.hold_messages(text) sync.keep_runs() sync.note_agreed() sync.note_request(bigint,uuid,text,jsonb,jsonb) sync.note_role_arrival() sync.require_approver() sync.session_sees(bigint) sync.undecide_requests(bigint,text,bigint) sync.withdraw_request(bigint,uuid,text)',
+    'mirror.bound_lookups() mirror.check_user_edit() mirror.note_edits() mirror.note_listing() mirror.note_periods() mirror.tell_of_edits() sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.decide_batch(text,boolean,bigint[],text,boolean,bigint,bigint[]) sync.edit_states(xid8) sync.keep_runs() sync.note_agreed() sync.note_role_arrival() sync.require_approver() sync.session_sees(bigint)',
 };
 
-type Who = 'owner' | 'daemon' | 'reader' | 'editor' | 'roleEditor' | 'messenger' | 'approver' | 'nobody';
-const people = ['reader', 'editor', 'roleEditor', 'messenger', 'approver', 'nobody'] as const;
+type Who = 'owner' | 'daemon' | 'reader' | 'editor' | 'roleEditor' | 'approver' | 'nobody';
+const people = ['reader', 'editor', 'roleEditor', 'approver', 'nobody'] as const;
 const advice =
   'decide who may do what with it: in test/mirror/least-privilege.test.ts and in docs/operations.md';
 
@@ -195,7 +159,6 @@ describe.each(places)('least privilege on $name', (server) => {
     reader: 'musterd_reader',
     editor: 'musterd_editor',
     roleEditor: 'musterd_role_editor',
-    messenger: 'musterd_messenger',
     approver: 'musterd_approver',
     nobody: `test_nobody_${suffix}`,
   };
@@ -229,8 +192,7 @@ describe.each(places)('least privilege on $name', (server) => {
        grant select on all tables in schema report to ${roles.daemon};
        grant execute on function sync.approve(text, bigint[], text, bigint, bigint[]) to ${roles.daemon};
        grant execute on function sync.reject(text, bigint[], text, boolean, bigint, bigint[]) to ${roles.daemon};
-       grant execute on function sync.undecide(bigint, text, boolean) to ${roles.daemon};
-       grant execute on function sync.resolve_message(bigint, uuid, bigint, text) to ${roles.daemon}`,
+       grant execute on function sync.undecide(bigint, text, boolean) to ${roles.daemon}`,
     );
     await owner.close();
     await runSqlText(
@@ -285,7 +247,6 @@ describe.each(places)('least privilege on $name', (server) => {
       reader: of('everybody', 'people'),
       editor: of('everybody', 'people', 'editor'),
       roleEditor: of('everybody', 'people'),
-      messenger: of('everybody', 'people'),
       approver: of('everybody', 'people', 'approver'),
       nobody: of('everybody'),
     };
@@ -352,15 +313,13 @@ describe.each(places)('least privilege on $name', (server) => {
         statement,
         may:
           rights.split(' ').includes(right) ||
-          // Postgres lets whoever may delete rows lock the table.
-          (right === 'lock' && rights.split(' ').includes('delete')) ||
           (right === 'insert' && rights.includes('insert(')) ||
           (right === 'select' && rights.includes(`select(${columns.toSorted().join(',')})`)) ||
           mayUpdate.some((column) => right === `update(${column})`),
       }));
     });
     const told =
-      /^(?:permission denied for (?:table|view|schema) |cannot (?:insert into|update|delete from) (?:view|column) |"(?:inbox_members|requests)" is not a table)/;
+      /^(?:permission denied for (?:table|view|schema) |cannot (?:insert into|update|delete from) (?:view|column) |"inbox_members" is not a table)/;
     const answers = await attempt(
       roles[who],
       tried.map(({ statement }) => statement),

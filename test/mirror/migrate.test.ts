@@ -51,7 +51,12 @@ describe.each(servers())('on $name', (server) => {
     expect(pending.length).toBeGreaterThan(0);
     expect(await exists('sync.migrations')).toBe(false);
     expect(await migrate(database.db)).toEqual({ applied: pending });
-    expect(await applied()).toEqual(['0001_baseline', '0002_listings', '0003_requests']);
+    expect(await applied()).toEqual([
+      '0001_baseline',
+      '0002_listings',
+      '0003_requests',
+      '0004_direct_commands',
+    ]);
     expect(await exists('mirror.users')).toBe(true);
     expect(await pendingMigrations(database.db)).toEqual([]);
     expect(await migrate(database.db)).toEqual({ applied: [] });

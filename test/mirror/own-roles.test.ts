@@ -48,37 +48,25 @@ it('what an upgrade adds is read by whoever could read its like before, and by n
     await sql(`create role ${ofTags}; create role ${ofPeople}`);
     // The tables as they were before the last numbered file.
     cpSync('migrations', folder, { recursive: true });
-    for (const later of ['0003_requests.sql', 'repeatable']) rmSync(join(folder, later), { recursive: true });
+    for (const later of ['0003_requests.sql', '0004_direct_commands.sql', 'repeatable'])
+      rmSync(join(folder, later), { recursive: true });
     await migrate(older.db, { folder });
     await sql(`grant usage on schema mirror, report to ${ofTags}, ${ofPeople};
       grant select on mirror.tags to ${ofTags}; grant select on mirror.users to ${ofPeople}`);
     await migrate(older.db);
     // The views as if the next version brought them.
     await sql(`grant select on report.tags to ${ofTags}; grant select on report.roster to ${ofPeople};
-      drop view report.inboxes, report.surveys, report.teams, report.inbox_members, report.schedule, mirror.inbox_members;
+      drop view report.inboxes, report.surveys, report.teams, report.inbox_members, mirror.inbox_members;
       delete from sync.repeatables`);
     await migrate(older.db);
-    for (const table of [
-      'report.inboxes',
-      'mirror.inboxes',
-      'mirror.inbox_members',
-      'report.surveys',
-      'mirror.scheduled_messages',
-      'mirror.conversation_reads',
-    ])
+    for (const table of ['report.inboxes', 'mirror.inboxes', 'mirror.inbox_members', 'report.surveys'])
       expect(await as(ofTags, `select * from ${table}`)).toEqual([]);
     expect(await as(ofTags, 'select team, members from report.teams')).toEqual([]);
     // Names and addresses of people, and what else the service says of the team.
-    for (const query of [
-      '* from report.inbox_members',
-      '* from report.schedule',
-      'email from mirror.users',
-      'raw from mirror.teams',
-    ])
+    for (const query of ['* from report.inbox_members', 'email from mirror.users', 'raw from mirror.teams'])
       await expect(as(ofTags, `select ${query}`)).rejects.toThrow('permission denied');
     expect(await as(ofPeople, 'select * from report.inbox_members')).toEqual([]);
-    expect(await as(ofPeople, 'select * from report.schedule')).toEqual([]);
-    for (const query of ['* from report.surveys', '* from mirror.conversation_reads'])
+    for (const query of ['* from report.surveys', '* from mirror.inboxes'])
       await expect(as(ofPeople, `select ${query}`)).rejects.toThrow('permission denied');
   } finally {
     rmSync(folder, { recursive: true });

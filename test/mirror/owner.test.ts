@@ -50,9 +50,9 @@ describe.each(servers())('the owner of the tables on $name', (server) => {
   });
 
   it.each([
-    [`insert into mirror.tags (team_id, id, tag) values (41, 5, 'mine')`, 'A new tag has only team_id, tag'],
-    [`update mirror.tags set tag = 'mine'`, 'gives no way to rename or change a tag'],
-    ['delete from mirror.tags', 'gives no way to delete a tag'],
+    [`insert into mirror.tags (team_id, id, tag) values (41, 5, 'mine')`, 'musterd tag create makes a tag'],
+    [`update mirror.tags set tag = 'mine'`, 'UPDATE on mirror.tags is not possible'],
+    ['delete from mirror.tags', 'DELETE on mirror.tags is not possible'],
   ])('is refused to %s, in words of its own', async (statement, words) => {
     const before = await dump();
     await expect(stage.sql(statement)).rejects.toThrow(words);

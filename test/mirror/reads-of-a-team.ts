@@ -12,7 +12,7 @@ import { readDue, readNextDueMs, readStandings } from '../../src/mirror/team/due
 import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
 import { readHolder } from '../../src/mirror/team/lease-holder.ts';
 import { readNameSafety } from '../../src/mirror/team/name-safety.ts';
-import { readKept } from '../../src/mirror/team/pinned-teams.ts';
+import { readFourEyes } from '../../src/mirror/team/pinned-teams.ts';
 import { readListingRests, readRest, readRowHashes, readTaken } from '../../src/mirror/team/read-rest.ts';
 import { readAbsenceGrounds, readOverlap, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
 import { readAddresses, readLookups } from '../../src/mirror/users/addresses.ts';
@@ -27,7 +27,7 @@ import { readHeldFields } from '../../src/mirror/users/held.ts';
 import { readWaitingFields, waitingOf } from '../../src/mirror/users/holds.ts';
 import { readRoles, readTeamUsers } from '../../src/mirror/users/import-read.ts';
 import { readIntents } from '../../src/mirror/users/intents.ts';
-import { readLastEdits, readOwnEdits, readOwnRequests } from '../../src/mirror/users/last-edits.ts';
+import { readLastEdits, readOwnEdits } from '../../src/mirror/users/last-edits.ts';
 import { readLedger } from '../../src/mirror/users/ledger.ts';
 import { ofDecision, ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import { readNotAtRest } from '../../src/mirror/users/not-at-rest.ts';
@@ -45,12 +45,11 @@ interface Team {
   readonly runId: bigint;
   readonly batch: string;
   readonly users: readonly bigint[];
-  readonly requests: readonly string[];
   readonly email: string;
 }
 
 export async function readAllOf(db: Database, tx: Transaction, of: Team): Promise<Record<string, unknown>> {
-  const { team, teamId, decision, runId, batch, users, requests, email } = of;
+  const { team, teamId, decision, runId, batch, users, email } = of;
   const [id = 0n] = users;
   const nothing = { id: null, email: null, phone: null, name: null };
   const all = { userId: null, runId: null, field: null, kind: null, outcome: null, since: null, limit: 99 };
@@ -90,7 +89,7 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     known: () => readKnownTeam(tx, team),
     holder: () => readHolder(tx, team, 60_000),
     nameSafety: () => readNameSafety(tx, teamId),
-    kept: () => readKept(tx, team),
+    fourEyes: () => readFourEyes(tx, team),
     rest: () => readRest(tx, teamId),
     listingRests: () => readListingRests(tx, teamId),
     taken: () => readTaken(tx, teamId, runId),
@@ -122,7 +121,6 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     waiting: () => readWaitingFields(tx, teamId),
     waitingInAll: async () => (await waitingOf(teamId).execute(tx)).rows,
     ownEdits: () => readOwnEdits(tx, teamId, users),
-    ownRequests: () => readOwnRequests(tx, teamId, requests),
     teamUsers: () => readTeamUsers(tx, teamId),
     roles: () => readRoles(tx, teamId),
     lastEdits: () => readLastEdits(tx, teamId, users),

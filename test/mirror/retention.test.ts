@@ -21,8 +21,8 @@ import { eventually } from '../support/eventually.ts';
 import { watchStatements } from '../support/watched-statements.ts';
 
 const teamId = 41n;
-const ages: Ages = { requests: 30, changes: 30, edits: 30, runs: 30, counts: 30 };
-const none = { requests: 0, changes: 0, edits: 0, runs: 0, counts: 0 };
+const ages: Ages = { changes: 30, edits: 30, runs: 30, counts: 30 };
+const none = { changes: 0, edits: 0, runs: 0, counts: 0 };
 let database: TestDatabase;
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -195,6 +195,12 @@ describe('what is removed', () => {
     expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 1 });
   });
 
+  it('removes an old push or call about no user', async () => {
+    await force(`insert into sync.changes (team_id, kind, new, outcome, opened_at)
+      select 41, k, '{"message": {}}', '{"message": "confirmed"}', ${ago(40)} from unnest('{push,approve,call}'::text[]) k`);
+    expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 3 });
+  });
+
   it('of decisions is none that says that the file of a plan was applied', async () => {
     await force(`
       insert into sync.runs (team, team_id, command, started_at, outcome, groups)
@@ -282,7 +288,7 @@ describe('what is removed', () => {
       batches += 1;
       return Promise.resolve(batches < 2);
     };
-    expect(await prune(database.db, 'main', { ...ages, requests: null, changes: null }, { goesOn })).toEqual({
+    expect(await prune(database.db, 'main', { ...ages, changes: null }, { goesOn })).toEqual({
       ...none,
       edits: 5000,
     });
@@ -463,75 +469,11 @@ it('musterd prune removes by the settings, and only says so in a dry run', async
     return [code, text];
   };
   const [code, shown] = await musterd('--dry-run');
-  expect([code, shown]).toEqual([0, 'To be removed: 0 requests, 1 change, 0 edits, 0 runs, 0 counts\n']);
+  expect([code, shown]).toEqual([0, 'To be removed: 1 change, 0 edits, 0 runs, 0 counts\n']);
   const [, json] = await musterd('--json');
   expect(JSON.parse(String(json))).toEqual({ dry_run: false, removed: { ...none, changes: 1 } });
-  expect(await musterd()).toEqual([0, 'Removed: 0 requests, 0 changes, 0 edits, 0 runs, 0 counts\n']);
+  expect(await musterd()).toEqual([0, 'Removed: 0 changes, 0 edits, 0 runs, 0 counts\n']);
   expect(
     await sql<{ n: number }>`select count(*)::int as n from sync.changes`.execute(database.db.kysely),
   ).toMatchObject({ rows: [{ n: 1 }] });
-});
-
-describe('requests', () => {
-  const key = (nth: number) => `00000000-0000-4000-8000-00000000000${nth}`;
-  /** Each with an edit that lasts, a hold, a decision and a push, all of them old. */
-  const write = (table: string, states: readonly string[], days: number) =>
-    force(`delete from mirror.scheduled_messages; delete from mirror.conversation_reads; truncate sync.edits, sync.held_fields, sync.changes;
-      insert into mirror.${table} (team_id, local_id, inbox_id, user_id, state, ${table === 'scheduled_messages' ? 'execute_at' : 'sent_at'}, created_at)
-      select t, ('00000000-0000-4000-8000-00000000000' || n)::uuid, 7, 1, s, ${ago(days)}, ${ago(days)}
-      from unnest('{41,42}'::bigint[]) t, unnest('{${states.join(',')}}'::text[]) with ordinality s (s, n);
-      insert into sync.edits (xid, team_id, local_id, field, edited_at, edited_by, authors)
-      select pg_current_xact_id(), r.team_id, r.local_id, 'message', ${ago(40)}, 'anna', '{anna}' from mirror.${table} r;
-      insert into sync.held_fields (team_id, local_id, field, reason, edit_id)
-      select e.team_id, e.local_id, e.field, 'refused', e.edit_id from sync.edits e;
-      insert into sync.changes (team_id, local_id, kind, new, edits, outcome, opened_at, closed_at)
-      select e.team_id, e.local_id, k, '{"message": {}}', jsonb_build_object('message', e.edit_id), '{"message": "confirmed"}', ${ago(40)}, ${ago(40)}
-      from sync.edits e, unnest('{approve,push}'::text[]) k`);
-  const rest = async (table: string, team = 41) => ({
-    rows: await left(`array_agg(state order by state) from mirror.${table} where team_id = ${team}`),
-    held: await left(`count(*)::int from sync.held_fields where team_id = ${team}`),
-    lasting: await left(`count(*)::int from sync.edits where team_id = ${team} and ended_at is null`),
-    changes: await left(`count(*)::int from sync.changes where team_id = ${team}`),
-  });
-
-  it.each([
-    ['scheduled_messages', ['past', 'cancelled'], ['held', 'refused', 'scheduled', 'unknown', 'waiting']],
-    ['conversation_reads', ['sent', 'refused', 'unknown'], ['held', 'waiting']],
-  ] as const)(
-    'of %s go once they are over and old, with what was held of them',
-    async (table, over, open) => {
-      await write(table, [...over, ...open], 40);
-      const requests = over.length;
-      expect(await prune(database.db, 'main', ages, { isDry: true })).toMatchObject({ requests });
-      const pruned = await prune(database.db, 'main', ages);
-      expect(pruned).toEqual({ ...none, requests, changes: 2 * requests, edits: requests });
-      expect(await rest(table)).toEqual({
-        rows: [open],
-        held: [open.length],
-        lasting: [open.length],
-        changes: [2 * open.length],
-      });
-      expect((await rest(table, 42)).held).toEqual([over.length + open.length]);
-    },
-  );
-
-  it.each(['scheduled_messages', 'conversation_reads'])(
-    'of %s stay for ever, or while they are young',
-    async (table) => {
-      const over = table === 'scheduled_messages' ? ['past'] : ['sent'];
-      await write(table, over, 40);
-      expect(
-        await prune(database.db, 'main', { ...ages, requests: null, changes: null, edits: null }),
-      ).toEqual(none);
-      await write(table, over, 20);
-      expect(await prune(database.db, 'main', { ...ages, changes: null })).toEqual(none);
-      expect(await left(`local_id::text from mirror.${table} where team_id = 41`)).toEqual([key(1)]);
-    },
-  );
-
-  it('that were edited lately are young', async () => {
-    await write('scheduled_messages', ['cancelled'], 40);
-    await force(`update mirror.scheduled_messages set edited_at = ${ago(1)}`);
-    expect(await prune(database.db, 'main', ages)).toMatchObject({ requests: 0 });
-  });
 });

@@ -135,7 +135,7 @@ export const statementsOfATeam: Readonly<Record<string, readonly string[]>> = {
     `select s.* from (select distinct xid from sync.edits where team_id = 41) x, sync.edit_states(x.xid) s`,
   ],
   'asks what became of edits that ended': [
-    `update sync.edits set ended_at = now(), ended_how = 'agreed' where team_id = 41 and local_id is not null`,
+    `update sync.edits set ended_at = now(), ended_how = 'agreed' where team_id = 41 and field = 'email'`,
     `select s.* from (select distinct xid from sync.edits where team_id = 41) x, sync.edit_states(x.xid) s`,
   ],
   'asks what became of edits while nothing is held or running': [

@@ -48,8 +48,6 @@ async function createTwoTeams(server: TestServer) {
      insert into sync.absences (team_id, resource, id, missing_since, batch, detail, withheld_at)
        select team_id, 'tags', 1, now(), 'ab', 'few', now() from mirror.teams;
      begin; set local musterd.writing = 'on';
-     insert into mirror.scheduled_messages (team_id, inbox_id, execute_at) select team_id, 1, now() from mirror.teams;
-     insert into mirror.conversation_reads (team_id, inbox_id, user_id) select team_id, 1, 1 from mirror.teams;
      commit;
      insert into mirror.user_lookups (team_id, email) values (41, 'a@example.com'), (42, 'b@example.com');
      create role ${role('north')} in role musterd_reader;

@@ -132,43 +132,6 @@ describe.each([oldestServer()])('what people are to be told on $name', (server) 
     expect(await details(false)).toEqual([[1n, 'One', 'name']]);
   });
 
-  it('has what is asked for besides edits of users, and the batches of that', async () => {
-    const ids = ['1', '2', '3'].map((digit) => `${digit.repeat(8)}-1111-4111-8111-111111111111`);
-    await database.db.transaction(async (tx) => {
-      await sql`select set_config('musterd.writing', 'on', true)`.execute(tx);
-      await sql`insert into mirror.scheduled_messages (team_id, local_id, inbox_id, execute_at, state)
-        select 41, id, 7, now(), state from unnest(${ids}::uuid[], '{unknown,held,scheduled}'::text[]) m (id, state)`.execute(
-        tx,
-      );
-      await sql`insert into mirror.tags (team_id, tag) values (41, 'VIP'), (42, 'VIP')`.execute(tx);
-      await sql`insert into sync.edits (xid, team_id, local_id, field, edited_at, authors)
-        select pg_current_xact_id(), r.team_id, r.local_id, r.field, to_timestamp(5), '{}' from sync.requests r`.execute(
-        tx,
-      );
-      await sql`insert into sync.changes (team_id, local_id, kind, state, opened_at) values (41, ${ids[0]}, 'push', 'open', to_timestamp(9))`.execute(
-        tx,
-      );
-      await sql`insert into sync.held_fields (team_id, local_id, field, reason, batch, since)
-        select r.team_id, r.local_id, r.field, 'review', 'aa', to_timestamp(7) from sync.requests r
-        where r.team_id = 41 and r.state in ('held', 'waiting')`.execute(tx);
-      // Nobody has to look at what was approved.
-      await sql`insert into sync.held_fields (team_id, local_id, field, reason, batch, decision)
-        select r.team_id, r.local_id, r.field, 'review', 'bb', 'approved' from sync.requests r where r.team_id = 42`.execute(
-        tx,
-      );
-    });
-    const { requests, batches } = await now();
-    const north = { team: 'north', count: 1 } as const;
-    expect(requests).toEqual([
-      { ...north, field: 'message', state: 'held', sinceMs: 5_000 },
-      { ...north, field: 'message', state: 'scheduled', sinceMs: 5_000 },
-      { ...north, field: 'message', state: 'unknown', sinceMs: 9_000 },
-      { ...north, field: 'tag', state: 'held', sinceMs: 5_000 },
-      { team: 'south', count: 1, field: 'tag', state: 'waiting', sinceMs: 5_000 },
-    ]);
-    expect(batches).toEqual([{ team: 'north', hash: 'aa', unit: 'requests', count: 2, sinceMs: 7_000 }]);
-  });
-
   it('is written down by one of several who have read the same', async () => {
     const { db } = database;
     const key = { team: 'north', event: 'stale' } as const;

@@ -25,7 +25,6 @@ const quiet: TeamStanding = {
   refusedSinceMs: null,
   waiting: null,
   held: null,
-  unknown: null,
   sendBlock: null,
 };
 
@@ -80,15 +79,10 @@ describe('what there is to tell of a team', () => {
       groups: [failing],
       waiting: pile,
       held: pile,
-      unknown: pile,
       sendBlock,
     });
     expect(inWord(events.elsewhere)).toBe(elsewhere);
-    expect([events['batch-waits'], events['fields-held'], events['message-unknown']].map(inWord)).toEqual([
-      piles,
-      piles,
-      piles,
-    ]);
+    expect([events['batch-waits'], events['fields-held']].map(inWord)).toEqual([piles, piles]);
     expect(inWord(events.failing)).toBe('stands');
     if (why === 'elsewhere') expect(events.elsewhere).toEqual({ count: 1, sinceMs: 3 });
   });

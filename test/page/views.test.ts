@@ -48,7 +48,6 @@ const change: ChangeRow = {
   decided_by: null,
   decided_why: null,
   edited_by: evil,
-  local_id: null,
   edit_id: null,
   batch: null,
   held: null,
@@ -199,7 +198,6 @@ describe('one person', () => {
       decided_why: null,
       asked_by: null,
       held_before: null,
-      local_id: null,
     },
   ] as const;
   const state = {

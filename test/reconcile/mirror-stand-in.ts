@@ -15,7 +15,7 @@ import {
   sameBytes,
   type UserPatch,
 } from '../../src/model/user.ts';
-import type { MirrorPort, MirrorWriter, RequestMirror } from '../../src/reconcile/ports.ts';
+import type { MirrorPort, MirrorWriter } from '../../src/reconcile/ports.ts';
 import { patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { applyPlan, applyResult } from './apply-plan.ts';
 
@@ -178,22 +178,6 @@ export function createGathered(): GatheredRows<unknown> {
   return { clear: nothing, add: nothing, replace: nothing, differing: () => [], close: nothing };
 }
 
-const unasked = () => Promise.reject(new Error('nothing but edits of users is asked here'));
-/** Nothing is asked of the service besides edits of users. */
-const noRequests: RequestMirror = {
-  areThere: () => Promise.resolve(false),
-  read: unasked,
-  passTime: unasked,
-  readDue: unasked,
-  applyShown: unasked,
-  hold: unasked,
-  giveUp: unasked,
-  open: unasked,
-  markSent: unasked,
-  markSentAgain: unasked,
-  apply: unasked,
-};
-
 export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn {
   const mirror: MirrorStandIn = {
     states: new Map(states.map((state) => [state.id, state])),
@@ -216,7 +200,6 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     },
     checkLease: () => Promise.resolve(),
     requireLease: () => undefined,
-    requests: noRequests,
     markSent: async (ids) => {
       await mirror.checkLease();
       for (const id of ids) {

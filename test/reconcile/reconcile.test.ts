@@ -41,15 +41,6 @@ const settings: ReconcileSettings = {
     adminRoleIds: [],
     isReviewed: false,
   },
-  write: {
-    tags: false,
-    schedule: false,
-    conversations: false,
-    maxNewTags: 20,
-    maxMessages: 20,
-    maxRecipients: 500,
-    timezone: 'UTC',
-  },
   policy: holdAll,
   segments: [{ name: 'all', filter: {} }] as unknown as ReconcileSettings['segments'],
 };

@@ -121,8 +121,6 @@ export const answeringBy = (service: ServiceStandIn, users: ServicePort['users']
   askEverybody: () => askBy(users),
 });
 
-const unasked = () => Promise.reject(new Error('only users are asked for here'));
-
 export function createServiceStandIn(users: readonly ServiceUser[]): ServiceStandIn {
   const service: ServiceStandIn = {
     held: new Map(users.map((user) => [user.id, user])),
@@ -145,12 +143,6 @@ export function createServiceStandIn(users: readonly ServiceUser[]): ServiceStan
       return await Promise.resolve({ users: found, rejected: service.rejected, requestId: null });
     },
     askEverybody: () => askBy(service.users),
-    createTag: unasked,
-    readConversation: unasked,
-    createSchedule: unasked,
-    replaceSchedule: unasked,
-    cancelSchedule: unasked,
-    shownSchedule: unasked,
     updateUsers: async (patches, options) => {
       await service.beforeDispatch();
       await options?.beforeSend?.();

@@ -16,17 +16,3 @@ it.each([
     expect(reconcileSettings(config).policy).toEqual(policy);
   },
 );
-
-it('what may be written, and how much of it, is for a run to know; the limits on users stand apart', () => {
-  const write = {
-    tags: true,
-    schedule: 'unattended',
-    conversations: false,
-    timezone: 'Europe/Berlin',
-  } as const;
-  const limits = { maxNewTags: 1, maxMessages: 2, maxRecipients: 3 };
-  const settings = reconcileSettings(configSchema.parse({ write, guard: { maxRows: 7, ...limits } }));
-  expect(settings.write).toEqual({ ...write, ...limits });
-  expect(settings.guard).toMatchObject({ maxRows: 7 });
-  expect(Object.keys(settings.guard)).not.toContain('maxNewTags');
-});

@@ -601,7 +601,7 @@ export const guards: readonly Guard[] = [
   guard(
     'the last move of a field is kept',
     retention,
-    "and not (b.local_id is null and (b.kind = 'push' or ${moves('b')}) and exists (",
+    "and not (b.user_id is not null and (b.kind = 'push' or ${moves('b')}) and exists (",
     'and not (false and exists (',
     byTest('mirror/retention', 'is the same before and after'),
   ),

@@ -53,8 +53,6 @@ const users = ({ team, teamId, users: count, tags }: LargeTeam) => `
   values (${teamId}, 'tags', 1, 'changed', '{"tag": "Old"}', '{"tag": "Tag 1"}', now()), (${teamId}, 'roles', 1, 'gone', '{}', '{}', now());
   insert into mirror.inboxes (team_id, id, name, members) select ${teamId}, n, 'Inbox ' || n, '[1, 2, 3]' from generate_series(1, 3) n;
   insert into mirror.surveys (team_id, id, name, question) values (${teamId}, 1, 'After a call', 'How was it?');
-  insert into mirror.scheduled_messages (team_id, id, inbox_id, user_id, text, phone_number, execute_at, state)
-  values (${teamId}, 1, 1, 1, 'Hello', '15550100', now() + interval '1 day', 'scheduled');
   insert into mirror.contact_fields (team_id, id, title) select ${teamId}, n, 'Field ' || n from generate_series(1, 60) n;`;
 
 /** The contacts grow slowly, and by the week. Each user is adopted first; what follows is pushes and pulls by half each, of one field or two. */

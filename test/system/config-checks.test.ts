@@ -60,16 +60,6 @@ describe('a complaint', () => {
     ['rate: {share: 0}\n', '1:15: rate.share: a number above 0 and at most 1, not 0'],
     ['database: {migrate: no}\n', '1:21: database.migrate: true or false, not "no"'],
     ['database: {migrate: {}}\n', '1:21: database.migrate: true or false, not a mapping'],
-    ['write: {schedule: yes}\n', '1:19: write.schedule: true, false or unattended, not "yes"'],
-    ['write: {tags: unattended}\n', '1:15: write.tags: true or false, not "unattended"'],
-    [
-      'write: {timezone: Europe/Bonn}\n',
-      '1:19: write.timezone: the name of a time zone, such as Europe/Berlin, not "Europe/Bonn"',
-    ],
-    [
-      'write: {timezone: "+02:00"}\n',
-      '1:19: write.timezone: the name of a time zone, such as Europe/Berlin, not "+02:00"',
-    ],
     ['policy: {name: theirs}\n', '1:16: policy.name: one of hold, service-wins, mirror-wins, not "theirs"'],
     ['log: {level: loud}\n', '1:14: log.level: one of debug, info, warn, error, silent, not "loud"'],
     ['daemon: {queue: x}\n', '1:17: daemon.queue: one of process, postgres, not "x"'],

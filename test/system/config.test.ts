@@ -74,10 +74,7 @@ describe('the settings', () => {
         MUSTERD__rate__share: '0.25',
         MUSTERD__status__port: '0',
         MUSTERD__schedule__users: '*/10 * * * * *',
-        MUSTERD__write__tags: 'true',
-        MUSTERD__write__schedule: 'unattended',
-        MUSTERD__write__timezone: 'America/New_York',
-        MUSTERD__guard__maxRecipients: '0',
+        MUSTERD__guard__maxRoleChanges: '0',
         MUSTERD__segments: '[{"name":"vip","body":{"filter":"vip"}},{"name":"all"}]',
       }),
     ).toMatchObject({
@@ -86,33 +83,12 @@ describe('the settings', () => {
       rate: { share: 0.25 },
       status: { port: 0 },
       schedule: { users: '*/10 * * * * *' },
-      write: { tags: true, schedule: 'unattended', conversations: false, timezone: 'America/New_York' },
-      guard: { maxNewTags: 20, maxMessages: 20, maxRecipients: 0 },
+      guard: { maxRows: 25, maxRoleChanges: 0 },
       segments: [
         { name: 'vip', body: { filter: 'vip' } },
         { name: 'all', body: {} },
       ],
     });
-  });
-});
-
-describe('what may be written besides users', () => {
-  it('is nothing, unless it is set', () => {
-    expect(fromEnv({}).write).toEqual({
-      tags: false,
-      schedule: false,
-      conversations: false,
-      timezone: 'UTC',
-    });
-  });
-
-  it.each([
-    ['true', true],
-    ['false', false],
-    ['unattended', 'unattended'],
-  ] as const)('is messages with write.schedule: %s, in a file and in the environment', (text, schedule) => {
-    expect(load(`write: {schedule: ${text}}\n`).write.schedule).toBe(schedule);
-    expect(fromEnv({ MUSTERD__write__schedule: text }).write.schedule).toBe(schedule);
   });
 });
 

@@ -16,12 +16,7 @@ const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   resync: ['--adopt-service'],
   dump: ['-o', '/nowhere/musterd.sql.gz'],
   restore: [fileURLToPath(import.meta.url)],
-  'schedule cancel': ['7c9e6679-7425-40de-944b-e07fc1f90ae7'],
-  'schedule resolve': ['7c9e6679-7425-40de-944b-e07fc1f90ae7', '--was-not-sent'],
-  'schedule show': ['7c9e6679-7425-40de-944b-e07fc1f90ae7'],
-  'schedule update': ['7c9e6679-7425-40de-944b-e07fc1f90ae7', '--text', 'Hello'],
   sql: ['select 1'],
-  'tag create': ['VIP'],
   undo: ['1'],
   why: ['41000001'],
 };

@@ -33,7 +33,6 @@ const questions = dashboard.panels.flatMap(({ title, targets = [] }) =>
 
 /** Measured by every Node process on Linux, and of no use on a board about teams. */
 const leftOut = [
-  'musterd_messages',
   'musterd_nodejs_active_handles',
   'musterd_nodejs_active_requests',
   'musterd_nodejs_active_resources',
@@ -56,7 +55,6 @@ const leftOut = [
   'musterd_process_max_fds',
   'musterd_process_virtual_memory_bytes',
   'musterd_reads_total',
-  'musterd_requests_waiting',
 ];
 
 /** The type and the labels of each metric, as the daemon gives them. */

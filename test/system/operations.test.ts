@@ -136,7 +136,6 @@ describe('docs/operations.md', () => {
       'musterd_reader',
       'musterd_editor',
       'musterd_role_editor',
-      'musterd_messenger',
       'musterd_approver',
       'musterd_daemon',
       'musterd_planner',

@@ -154,8 +154,8 @@ describe('what the roster was', () => {
     },
     undo: async () => {
       const [[last = ''] = []] = await stage.sql(`select max(run_id) from sync.changes where kind = 'pull'`);
-      const { team, push, write } = stage.config;
-      const of = { team, push, write, lease: { ttlMs: 60_000 } };
+      const { team, push } = stage.config;
+      const of = { team, push, lease: { ttlMs: 60_000 } };
       if (last !== '')
         await applyUndo(
           stage.db,

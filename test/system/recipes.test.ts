@@ -43,8 +43,7 @@ const statementsOf = (text: string) =>
     .filter(Boolean);
 
 /** The server has these already, or they are of others than the one who tries it. */
-const isThere =
-  /^create role musterd(?:_reader|_editor|_role_editor|_messenger|_approver)? |^create database /;
+const isThere = /^create role musterd(?:_reader|_editor|_role_editor|_approver)? |^create database /;
 
 /** Of other machines than this one: a stand-in notes that it is called. */
 const elsewhere = [
@@ -75,15 +74,7 @@ describe('every block of SQL and shell, beside a daemon', () => {
       await db.close();
       await server.close();
     };
-    live = await startLiveSystem(
-      {
-        MUSTERD__absence__confirmAfterMs: '1',
-        MUSTERD__write__tags: 'true',
-        MUSTERD__write__schedule: 'true',
-        MUSTERD__write__conversations: 'true',
-      },
-      { url, db, close },
-    );
+    live = await startLiveSystem({ MUSTERD__absence__confirmAfterMs: '1' }, { url, db, close });
     people = (await live.people()).filter(
       ({ id, first, last, email, phone }) =>
         id > 41_000_050 && email !== null && phone !== null && /^\S+$/.test(first) && /^\S+$/.test(last),
@@ -266,20 +257,6 @@ describe('every block of SQL and shell, beside a daemon', () => {
         },
       ],
       'Take back what a run has sent': [() => editOne(personAt(0)), () => isBack(personAt(0))],
-      'Make tags': [
-        () => undefined,
-        () => becomes(2, `mirror.tags where tag in ('Spring campaign', 'Moved away') and id is not null`),
-      ],
-      'Schedule a message': [() => undefined, () => becomes(1, `report.schedule where state = 'held'`)],
-      'Approve a message': [() => undefined, () => becomes(1, `report.schedule where state = 'scheduled'`)],
-      'Replace a message, or cancel it': [
-        () => undefined,
-        () => becomes(1, `report.schedule where state = 'cancelled' and is_on_service`),
-      ],
-      'Mark a conversation as read': [
-        () => undefined,
-        () => becomes(1, `mirror.conversation_reads where state = 'sent'`),
-      ],
       'Agree with the service': [
         async () => {
           await makeConflict(personAt(1), `email = 'mine@example.com'`, { email: 'web@example.com' });

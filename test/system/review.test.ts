@@ -303,7 +303,7 @@ describe('edits that a person sees first', () => {
   it('are undone by nobody alone, where four eyes are asked for, until a run asks for fewer', async () => {
     await open({ fourEyes: true });
     const [a = 0] = ids;
-    const { team, push, write } = stage.config;
+    const { team, push } = stage.config;
     const approveAs = async (actor: string) =>
       await stage.sql(`begin; select set_config('musterd.actor', '${actor}', true);
         select sync.approve('${await batchOf(a)}'); commit`);
@@ -315,7 +315,7 @@ describe('edits that a person sees first', () => {
     const undo = (actor: string | undefined) =>
       applyUndo(
         stage.db,
-        { team, lease: { ttlMs: 60_000 }, push, write },
+        { team, lease: { ttlMs: 60_000 }, push },
         { kind: 'run', number: BigInt(run) },
         { actor, why: 'wrong' },
       );
@@ -326,9 +326,8 @@ describe('edits that a person sees first', () => {
     await expect(approveAs('anna')).rejects.toThrow('edited what is to be approved');
     await stage.sql('rollback');
     // Only a run of the schedule asks for fewer.
-    const fewer = { team, write, push: { ...push, fourEyes: false } };
-    for (const command of ['apply', 'resync'])
-      await keepSettings(stage.db, { config: fewer, command }, { fourEyes: true, writes: write });
+    const fewer = { team, push: { ...push, fourEyes: false } };
+    for (const command of ['apply', 'resync']) await keepSettings(stage.db, { config: fewer, command }, true);
     await expect(approveAs('Anna')).rejects.toThrow('edited what is to be approved');
     await stage.sql('rollback');
     await stage.run({ push: fewer.push });

@@ -77,7 +77,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The wings of the mirror, from the ground up: each may import those before it, and `mirror.ts` all of them. */
-const wings = ['db', 'team', 'users', 'listings', 'requests', 'runs', 'tools'];
+const wings = ['db', 'team', 'users', 'listings', 'runs', 'tools'];
 
 /** The only places of each package. */
 const fences: Readonly<Record<string, readonly string[]>> = {

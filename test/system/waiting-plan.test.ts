@@ -290,7 +290,6 @@ describe('a refusal', () => {
       hash: refusal?.hash,
       reasons: refusal?.reasons,
       users: 30,
-      requests: 0,
       made_at: expect.stringMatching(/^\d{4}-/),
     });
     await stage.sql('update mirror.users u set email = b.email from sync.user_base b where b.id = u.id');

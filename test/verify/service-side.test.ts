@@ -31,7 +31,6 @@ function serviceOf(most: number, known: (id: bigint) => boolean) {
   const asked: number[] = [];
   const service: ReadableService = {
     team: () => Promise.resolve(team),
-    shownSchedule: () => Promise.resolve(null),
     users: ({ emails }) => {
       asked.push(emails.length);
       const users = emails.slice(0, most).flatMap((email) => {
@@ -42,8 +41,7 @@ function serviceOf(most: number, known: (id: bigint) => boolean) {
     },
     list: () => Promise.resolve(none),
   };
-  const read = () =>
-    readService(service, team, addresses, { messages: [], pages: { size: 100 }, filters: {} });
+  const read = () => readService(service, team, addresses, { pages: { size: 100 }, filters: {} });
   return { asked, read, service };
 }
 
@@ -93,7 +91,7 @@ it.each([
       },
       team,
       addresses,
-      { messages: [], pages: {}, filters: {} },
+      { pages: {}, filters: {} },
     );
     // Nothing is concluded about the users as long as one of them may be there.
     expect([users?.size, complete.has('users'), unread]).toEqual(
@@ -101,29 +99,3 @@ it.each([
     );
   },
 );
-
-describe('messages', () => {
-  const read = (shownSchedule: ReadableService['shownSchedule']) => {
-    const users = () => Promise.resolve({ users: [], rejected: [] });
-    const service = {
-      team: () => Promise.resolve(team),
-      users,
-      list: () => Promise.resolve(none),
-      shownSchedule,
-    };
-    return readService(service, team, [], { messages: [7n, 8n, 9n], pages: {}, filters: {} });
-  };
-
-  it('of which one got no answer are all but that one known, and it is not called gone', async () => {
-    const { messages, unread } = await read((id) => {
-      if (id === 8n)
-        throw new ServiceError('no answer', { operation: 'GET /v1/schedule/{id}', phase: 'sent' });
-      return Promise.resolve(id === 7n ? null : { shown: { text: 'Hello' } });
-    });
-    expect([...messages]).toEqual([
-      [7n, null],
-      [9n, { text: 'Hello' }],
-    ]);
-    expect(unread).toEqual(['message 8: no answer']);
-  });
-});

@@ -6,7 +6,6 @@ export const rolesForPeople = [
   'musterd_reader',
   'musterd_editor',
   'musterd_role_editor',
-  'musterd_messenger',
   'musterd_approver',
 ] as const;
 

@@ -9,41 +9,6 @@ export interface Schema {
     counted_at: Date;
     count: bigint;
   };
-  'mirror.conversation_reads': {
-    team_id: bigint;
-    local_id: Generated<string>;
-    inbox_id: bigint;
-    user_id: bigint;
-    target: string | null;
-    targets: readonly string[] | null;
-    reassign_id: bigint | null;
-    state: Generated<'waiting' | 'held' | 'sent' | 'refused' | 'unknown'>;
-    detail: string | null;
-    answer: string | null;
-    created_at: Generated<Date>;
-    edited_by: string | null;
-    sent_at: Date | null;
-  };
-  'mirror.inboxes': {
-    team_id: bigint;
-    id: bigint;
-    name: string | null;
-    members: ColumnType<unknown, string | null, string | null>;
-    phones: ColumnType<unknown, string | null, string | null>;
-    phone: string | null;
-    allowed_domains: ColumnType<unknown, string | null, string | null>;
-    auto_assignable: boolean | null;
-    bco_chats: boolean | null;
-    forward_number: string | null;
-    invited: ColumnType<unknown, string | null, string | null>;
-    op: string | null;
-    rev: bigint | null;
-    widget_code: string | null;
-    widget_settings: ColumnType<unknown, string | null, string | null>;
-    first_seen_at: Generated<Date>;
-    gone_at: Date | null;
-    raw: ColumnType<unknown, string | undefined, string>;
-  };
   'mirror.roles': {
     team_id: bigint;
     role_id: bigint;
@@ -51,46 +16,6 @@ export interface Schema {
     members: bigint;
     first_seen_at: Generated<Date>;
     gone_at: Date | null;
-  };
-  'mirror.scheduled_messages': {
-    team_id: bigint;
-    local_id: Generated<string>;
-    id: bigint | null;
-    inbox_id: bigint;
-    user_id: bigint | null;
-    text: string | null;
-    template_id: bigint | null;
-    attachments: ColumnType<unknown, string | null, string | null>;
-    gallery: ColumnType<unknown, string | null, string | null>;
-    is_email: boolean | null;
-    conversation_id: bigint | null;
-    list_id: bigint | null;
-    phone_number: string | null;
-    targets: readonly string[] | null;
-    execute_at: Date;
-    recipients: GeneratedAlways<bigint | null>;
-    cancels: Generated<boolean>;
-    state: Generated<'waiting' | 'held' | 'scheduled' | 'cancelled' | 'past' | 'refused' | 'unknown'>;
-    detail: string | null;
-    base: ColumnType<unknown, string | null, string | null>;
-    created_at: Generated<Date>;
-    edited_at: Date | null;
-    edited_by: string | null;
-    read_at: Date | null;
-    raw: ColumnType<unknown, string | undefined, string>;
-  };
-  'mirror.tags': {
-    team_id: bigint;
-    id: bigint | null;
-    tag: string | null;
-    color: string | null;
-    rev: bigint | null;
-    created: string | null;
-    updated: string | null;
-    first_seen_at: Generated<Date>;
-    gone_at: Date | null;
-    raw: ColumnType<unknown, string | undefined, string>;
-    local_id: Generated<string>;
   };
   'mirror.teams': {
     team_id: bigint;
@@ -150,7 +75,7 @@ export interface Schema {
     team_id: bigint;
     user_id: bigint | null;
     run_id: bigint | null;
-    kind: 'adopt' | 'return' | 'pull' | 'push' | 'settle' | 'hold' | 'tombstone' | 'forget' | 'approve' | 'reject' | 'resolve' | 'undo' | 'place';
+    kind: 'adopt' | 'return' | 'pull' | 'push' | 'settle' | 'hold' | 'tombstone' | 'forget' | 'approve' | 'reject' | 'resolve' | 'undo' | 'place' | 'call';
     state: Generated<'open' | 'closed'>;
     base: ColumnType<unknown, string | undefined, string>;
     old: ColumnType<unknown, string | undefined, string>;
@@ -168,7 +93,6 @@ export interface Schema {
     edited_by: ColumnType<unknown, string | null, string | null>;
     edits: ColumnType<unknown, string | null, string | null>;
     decision_id: bigint | null;
-    local_id: string | null;
   };
   'sync.due': {
     team: string;
@@ -187,7 +111,7 @@ export interface Schema {
   'sync.held_fields': {
     team_id: bigint;
     user_id: bigint | null;
-    field: 'name' | 'email' | 'phone' | 'role_id' | 'tag' | 'message' | 'conversation_read';
+    field: 'name' | 'email' | 'phone' | 'role_id';
     reason: 'conflict' | 'refused' | 'ineffective' | 'unsupported' | 'gone' | 'limit' | 'review' | 'asked';
     base_value: ColumnType<unknown, string | null, string | null>;
     mirror_value: ColumnType<unknown, string | null, string | null>;
@@ -203,7 +127,6 @@ export interface Schema {
     seen_version: Date | null;
     asked_by: string | null;
     asked_why: string | null;
-    local_id: string | null;
   };
   'sync.learned': {
     team: string;
@@ -271,7 +194,6 @@ export interface Schema {
     edit_key: Generated<string>;
     four_eyes: Generated<boolean>;
     plan_key: Generated<string>;
-    writes: ColumnType<unknown, string | undefined, string>;
   };
   'sync.user_base': {
     team_id: bigint;
@@ -308,31 +230,5 @@ export interface Schema {
     actor: string | null;
     role_moved: Generated<boolean>;
     role_arrived_at: Generated<Date | null>;
-  };
-  'report.changes': {
-    change_id: bigint | null;
-    team_id: bigint | null;
-    user_id: bigint | null;
-    name: string | null;
-    run_id: bigint | null;
-    kind: string | null;
-    field: string | null;
-    base_value: ColumnType<unknown, string | null, string | null>;
-    old_value: ColumnType<unknown, string | null, string | null>;
-    new_value: ColumnType<unknown, string | null, string | null>;
-    outcome: string | null;
-    request_id: string | null;
-    opened_at: Date | null;
-    closed_at: Date | null;
-    decided_by: string | null;
-    decided_why: string | null;
-    edited_by: string | null;
-    old_text: string | null;
-    new_text: string | null;
-    base_text: string | null;
-    user_name: string | null;
-    edit_id: bigint | null;
-    batch: string | null;
-    local_id: string | null;
   };
 }

@@ -82,7 +82,7 @@ async function compare(
   staged: Staged,
   written: RawBuilder<unknown> = sql``,
 ): Promise<Compared> {
-  const rows = sql`select * from ${sql.table(`mirror.${shape.name}`)} where team_id = ${teamId} and id is not null`;
+  const rows = sql`select * from ${sql.table(`mirror.${shape.name}`)} where team_id = ${teamId}`;
   const found = await sql<Compared>`
     with found as materialized (
       select s.*, t.id as known from ${staged} full join (${rows}) t on t.id = s.id

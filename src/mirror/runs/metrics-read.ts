@@ -30,17 +30,17 @@ export async function readHeldByReason(
 
 export interface UsersInBatches {
   readonly team: string;
-  /** Number of users whose pushes wait, and of requests; 1 if only a field waits that many users lack. */
+  /** Number of users whose pushes wait; 1 if only a field waits that many users lack. */
   readonly users: number;
 }
 
-/** Number of users and requests that wait in batches. Only teams that have any. */
+/** Number of users who wait in batches. Only teams that have any. */
 export async function readUsersInBatches(
   db: Queryable,
   teams: readonly string[],
 ): Promise<readonly UsersInBatches[]> {
   const { rows } = await sql<UsersInBatches>`
-    select t.team, greatest(1, count(distinct h.user_id) + count(h.local_id))::int as users
+    select t.team, greatest(1, count(distinct h.user_id))::int as users
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id

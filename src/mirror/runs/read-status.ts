@@ -6,11 +6,8 @@ import { readWaitingAbsences, type WaitingAbsence } from '../users/absences.ts';
 import type { HeldBatch } from '../../model/waiting.ts';
 import { listedResources } from '../../model/listed-resources.ts';
 import type { Slowdowns } from '../../model/slowdowns.ts';
-import type { RequestKind, Scheduling } from '../../model/requests.ts';
-import { tallyRequests } from '../requests/shown-requests.ts';
 import { readBatches } from '../users/held-batches.ts';
 import { type Database, databaseTime, type Queryable, type Row } from '../db/database.ts';
-import { readScheduling } from '../team/scheduling.ts';
 import { readNameSafety } from '../team/name-safety.ts';
 import { idsOfSuspects, pendingOf, readNotAtRest } from '../users/not-at-rest.ts';
 import { readTeamId } from '../team/pinned-teams.ts';
@@ -35,10 +32,6 @@ export interface TeamStatus {
   /** Fields that wait for a person, by reason. */
   readonly held: Readonly<Record<string, number>>;
   readonly openPushes: number;
-  /** The tags, messages and read conversations that people ask for and that are not over, by kind and state. */
-  readonly requests: Readonly<Partial<Record<RequestKind, Readonly<Record<string, number>>>>>;
-  readonly scheduling: Scheduling;
-  /** Batches that wait for a person, oldest first. */
   readonly batches: readonly HeldBatch[];
   /** Missing rows that are not marked as gone before a person approves it. */
   readonly withheld: readonly WaitingAbsence[];
@@ -54,7 +47,7 @@ const mostCompared = 20_000;
 async function readListed(db: Queryable, teamId: Id) {
   const counts = listedResources.map(
     ({ name }) =>
-      sql`(select count(*)::int from ${sql.table(`mirror.${name}`)} where team_id = ${teamId} and id is not null and gone_at is null) as ${sql.ref(name)},`,
+      sql`(select count(*)::int from ${sql.table(`mirror.${name}`)} where team_id = ${teamId} and gone_at is null) as ${sql.ref(name)},`,
   );
   const { rows } = await sql<Readonly<Record<string, number>> & { openPushes: number }>`
     select ${sql.join(counts, sql` `)}
@@ -69,16 +62,6 @@ async function readListed(db: Queryable, teamId: Id) {
 async function readTally(db: Queryable, query: ReturnType<typeof sql<{ word: string; count: number }>>) {
   const { rows } = await query.execute(db);
   return Object.fromEntries(rows.map(({ word, count }) => [word, count]));
-}
-
-async function readRequestTally(db: Queryable, team: string): Promise<TeamStatus['requests']> {
-  const byKind = Map.groupBy(await tallyRequests(db, [team]), ({ field }) => field);
-  return Object.fromEntries(
-    [...byKind].map(([kind, rows]) => [
-      kind,
-      Object.fromEntries(rows.map(({ state, count }) => [state, count])),
-    ]),
-  );
 }
 
 /** The last count of each segment: one index lookup per segment, however many counts there are. */
@@ -135,7 +118,7 @@ async function readStatusIn(db: Queryable, team: string, most: number): Promise<
       db,
       sql`
         select state as word, count(*)::int as count
-        from (${isNotedOnly ? sql`select p.state from ${pendingOf(id, idsOfSuspects(id))} union all select state from report.pending where team_id = ${id} and local_id is not null` : sql`select state from report.pending where team_id = ${id}`}) p
+        from (${isNotedOnly ? sql`select p.state from ${pendingOf(id, idsOfSuspects(id))}` : sql`select state from report.pending where team_id = ${id}`}) p
         group by state`,
     ),
     isNotedOnly,
@@ -146,8 +129,6 @@ async function readStatusIn(db: Queryable, team: string, most: number): Promise<
         where team_id = ${id} and (${heldBecause} = 'asked' or not ${isInBatch}) and not ${isLetPass} group by 1`,
     ),
     openPushes,
-    requests: await readRequestTally(db, team),
-    scheduling: await readScheduling(db, id),
     batches: await readBatches(db, id),
     withheld: await readWaitingAbsences(db, id),
     names: await readNameSafety(db, id),

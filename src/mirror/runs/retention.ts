@@ -30,8 +30,7 @@ const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * i
 /**
  * A change is needed if it was the last move of its field, or its last confirmed push; so are later pushes, which count
  * as attempts of their value. Role names need the pushes since the last complete run of the users. Applied plans are
- * kept, because a plan may be applied only once. A rejection is kept as long as it stands, and whatever became of a request
- * as long as that is not over.
+ * kept, because a plan may be applied only once. A rejection is kept as long as it stands.
  */
 function changesOf(target: Target, cursor: string): PrunePart {
   const { team, teamId } = target;
@@ -47,8 +46,7 @@ function changesOf(target: Target, cursor: string): PrunePart {
         and not (b.kind = 'push' and b.new ? 'role_id' and b.opened_at >= coalesce((
           select max(r.started_at) from sync.runs r
           where r.team = ${team} and r.outcome = 'complete' and 'users' = any (r.groups)), 'infinity'))
-        and not exists (select from sync.requests r where r.team_id = ${teamId} and r.local_id = b.local_id)
-        and not (b.local_id is null and (b.kind = 'push' or ${moves('b')}) and exists (
+        and not (b.user_id is not null and (b.kind = 'push' or ${moves('b')}) and exists (
           select from jsonb_object_keys(b.new) f (field)
           where not exists (
             select from sync.changes k
@@ -141,43 +139,8 @@ function countsOf(target: Target, cursor: string): PrunePart {
   };
 }
 
-/**
- * A message is over once its time is past or nobody will get it. A read conversation is over once it was answered, or got
- * no answer: it is not sent again.
- */
-function requestsOf(target: Target, cursor: string): PrunePart {
-  const { teamId } = target;
-  const rowsOf = (table: string, at: RawBuilder<unknown>, states: readonly string[]) => sql`
-    select local_id, ${at} as at from ${sql.table(table)}
-    where team_id = ${teamId} and state = any (${states}::text[]) and (${cursor} = '' or local_id > nullif(${cursor}, '')::uuid)`;
-  const ofBatch = (row: string) =>
-    sql`${sql.ref(`${row}.team_id`)} = ${teamId} and ${sql.ref(`${row}.local_id`)} = b.local_id and b.is_over`;
-  return {
-    batch: sql`
-      select b.local_id, b.local_id::text as cursor, row_number() over (order by b.local_id) as n, b.at < ${agoOf(target)} as is_over
-      from (
-        ${rowsOf('mirror.scheduled_messages', sql`greatest(execute_at, edited_at)`, ['past', 'cancelled'])}
-        union all
-        ${rowsOf('mirror.conversation_reads', sql`coalesce(sent_at, created_at)`, ['sent', 'refused', 'unknown'])}
-        order by local_id limit ${rowsPerBatch}
-      ) b`,
-    remove: [
-      sql`delete from mirror.scheduled_messages m using batch b where ${ofBatch('m')}`,
-      sql`delete from mirror.conversation_reads c using batch b where ${ofBatch('c')}`,
-      sql`delete from sync.held_fields h using batch b where ${ofBatch('h')}`,
-      sql`
-        update sync.edits e set ended_at = clock_timestamp(), ended_how = 'forgotten' from batch b
-        where ${ofBatch('e')} and e.ended_at is null`,
-    ],
-  };
-}
-
-/**
- * Requests and changes come first, because the outcome of a request is kept as long as the request, and a run as long
- * as a change refers to it.
- */
+/** Changes come first, because a run is kept as long as a change refers to it. */
 const partOf: Readonly<Record<Prunable, (target: Target, cursor: string) => PrunePart>> = {
-  requests: requestsOf,
   changes: changesOf,
   edits: editsOf,
   runs: runsOf,
@@ -223,7 +186,7 @@ export async function prune(
   ages: Ages,
   { isDry = false, goesOn = () => Promise.resolve(true) }: PruneOptions = {},
 ): Promise<Pruned> {
-  const pruned = { requests: 0, changes: 0, edits: 0, runs: 0, counts: 0 };
+  const pruned = { changes: 0, edits: 0, runs: 0, counts: 0 };
   const teamId = await readTeamId(db.kysely, team);
   if (teamId === null) return pruned;
   for (const part of prunable) {

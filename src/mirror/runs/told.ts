@@ -3,10 +3,8 @@ import { sql } from 'kysely';
 import { toJson } from '../../model/json.ts';
 import type { Notice, Backlog, TeamEvent } from '../../model/notices.ts';
 import type { Placing } from '../../model/place.ts';
-import type { RequestCount } from '../../model/requests.ts';
 import type { GroupStatus } from '../../model/run-group.ts';
 import type { Database, Queryable } from '../db/database.ts';
-import { tallyRequests } from '../requests/shown-requests.ts';
 import { readStandings } from '../team/due.ts';
 import { type HeldByReason, readHeldByReason } from './metrics-read.ts';
 import { heldBecause, isInBatch } from '../users/holds.ts';
@@ -21,7 +19,7 @@ const runsLookedAt = 200;
 export interface WaitingBatch extends Backlog {
   readonly team: string;
   readonly hash: string;
-  /** The unit of `count`: `users`, another resource, or `requests`. */
+  /** The unit of `count`: `users`, or another resource. */
   readonly unit: string;
 }
 
@@ -54,7 +52,6 @@ export interface TeamsNow {
   readonly failedRuns: readonly FailedRun[];
   readonly batches: readonly WaitingBatch[];
   readonly held: readonly HeldByReason[];
-  readonly requests: readonly RequestCount[];
   readonly told: readonly ToldNotice[];
   /** The place is the same for all teams. */
   readonly placing: Placing;
@@ -98,14 +95,14 @@ async function readFailedRuns(db: Queryable, teams: readonly string[]): Promise<
 
 async function readBatches(db: Queryable, teams: readonly string[]): Promise<readonly WaitingBatch[]> {
   const { rows } = await sql<WaitingBatch>`
-    select t.team, h.batch as hash, case when h.local_id is null then 'users' else 'requests' end as unit,
-      greatest(1, count(distinct h.user_id), count(h.local_id))::int as count,
+    select t.team, h.batch as hash, 'users' as unit,
+      greatest(1, count(distinct h.user_id))::int as count,
       min(${ms(sql`h.since`)}) as "sinceMs"
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
     where t.team = any (${teams}::text[]) and u.gone_at is null and ${isInBatch}
-    group by 1, 2, 3
+    group by 1, 2
     union all
     select t.team, a.batch, a.resource, count(*)::int, min(${ms(sql`a.withheld_at`)})
     from sync.teams t join sync.absences a using (team_id)
@@ -134,7 +131,6 @@ export async function readTeamsNow(db: Database, teams: readonly string[]): Prom
         failedRuns: await readFailedRuns(tx, teams),
         batches: await readBatches(tx, teams),
         held: await readHeldByReason(tx, teams),
-        requests: await tallyRequests(tx, teams),
         told: await readTold(tx, teams),
         placing: await readPlacing(db, tx),
       };
@@ -171,8 +167,6 @@ export interface HeldDetail {
   readonly reason: string;
   readonly mirror_value: unknown;
   readonly service_value: unknown;
-  /** Our own id of the request, if it is one. */
-  readonly local_id: string | null;
 }
 
 const detailsAtMost = 20;
@@ -184,7 +178,7 @@ export async function readHeldDetails(
   inBatches: boolean,
 ): Promise<readonly HeldDetail[]> {
   const { rows } = await sql<HeldDetail>`
-    select h.user_id, u.name, h.field, ${heldBecause} as reason, h.mirror_value, h.shown_value as service_value, h.local_id
+    select h.user_id, u.name, h.field, ${heldBecause} as reason, h.mirror_value, h.shown_value as service_value
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id

@@ -2,7 +2,6 @@
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
-import { keptFrom, type KeptSettings, type Writes } from '../../model/kept-settings.ts';
 import type { EditedUser } from '../../model/plan.ts';
 import type { Team, TeamHead } from '../../model/team.ts';
 import type { Queryable } from '../db/database.ts';
@@ -30,15 +29,13 @@ export interface KnownTeam {
   readonly rejected: ReadonlySet<string>;
   /** Whether a push is open. */
   readonly hasIntents: boolean;
-  /** Whether anything else than an edit of a user is asked of the service, or can move there. */
-  readonly hasRequests: boolean;
   /**
    * Whether `mirror.roles` may be outdated: the last run of the users did not finish, or a role changed since, by
    * its own pushes, which come after the count, or by a resync. Users adopted by that run are counted already.
    */
   readonly mayLackRoles: boolean;
-  /** The settings by which the database judges what people do in SQL. */
-  readonly kept: KeptSettings;
+  /** Whether the database lets nobody approve their own edits, as the last run or command had it (`push.fourEyes`). */
+  readonly fourEyes: boolean;
   /** The place of the whole database. */
   readonly place: KnownPlaceRow;
   /** The edited users, if they were asked for. */
@@ -59,11 +56,9 @@ export interface KnownRow {
     readonly missing: readonly string[];
     readonly rejected: readonly string[];
     readonly has_intents: boolean;
-    readonly has_requests: boolean;
     readonly has_stale: boolean;
     readonly may_lack_roles: boolean;
     readonly four_eyes: boolean;
-    readonly writes: Partial<Writes>;
   };
 }
 
@@ -75,11 +70,9 @@ export function toKnown({ known, place }: KnownRow): KnownTeam {
     missing,
     rejected,
     has_intents: hasIntents,
-    has_requests: hasRequests,
     has_stale: hasStale,
     may_lack_roles: mayLackRoles,
     four_eyes: fourEyes,
-    writes,
   } = known;
   const size = team?.list_size ?? null;
   return {
@@ -89,10 +82,9 @@ export function toKnown({ known, place }: KnownRow): KnownTeam {
     missing: new Set(missing),
     rejected: new Set(rejected),
     hasIntents,
-    hasRequests,
     hasStale,
     mayLackRoles,
-    kept: keptFrom(fourEyes, writes),
+    fourEyes,
     place,
     edited: undefined,
   };

@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
-import { keptFrom, type KeptSettings, type Writes } from '../../model/kept-settings.ts';
 import type { Team } from '../../model/team.ts';
 import type { Database, Queryable, Transaction } from '../db/database.ts';
 
@@ -60,19 +59,16 @@ export async function writeTeam(tx: Transaction, { id, name, listSize, members, 
       raw = excluded.raw, changed_at = clock_timestamp()`.execute(tx);
 }
 
-/** The settings that count for all who write in SQL; `null` as long as no run has seen the team. */
-export async function readKept(db: Queryable, team: string): Promise<KeptSettings | null> {
+/** Whether nobody may approve their own edits of this team in SQL; `null` as long as no run has seen the team. */
+export async function readFourEyes(db: Queryable, team: string): Promise<boolean | null> {
   const row = await db
     .selectFrom('sync.teams')
-    .select(['four_eyes', 'writes'])
+    .select('four_eyes')
     .where('team', '=', team)
     .executeTakeFirst();
-  return row === undefined ? null : keptFrom(row.four_eyes, row.writes as Partial<Writes>);
+  return row?.four_eyes ?? null;
 }
 
-export async function writeKept(tx: Transaction, team: string, kept: KeptSettings): Promise<void> {
-  await sql`
-    update sync.teams set four_eyes = ${kept.fourEyes}, writes = ${toJson(kept.writes)}::jsonb where team = ${team}`.execute(
-    tx,
-  );
+export async function writeFourEyes(tx: Transaction, team: string, fourEyes: boolean): Promise<void> {
+  await tx.updateTable('sync.teams').set({ four_eyes: fourEyes }).where('team', '=', team).execute();
 }

@@ -50,7 +50,7 @@ const listings: Readonly<Record<string, Listing>> = {
       exportNameOf(resource),
       {
         columns: ['id', ...shownColumnsOf(resource), 'first_seen_at'],
-        from: sql`(select * from ${sql.table(`mirror.${resource.name}`)} where id is not null) r`,
+        from: `mirror.${resource.name}`,
         presentOnly: true,
         order: ['id'],
       },
@@ -81,7 +81,6 @@ const listings: Readonly<Record<string, Listing>> = {
       'decided_by',
       'decided_why',
       'edited_by',
-      'local_id',
     ],
     // Each is looked up by its key: before the tables are analysed, Postgres would plan a quadratic join.
     from: sql`(select team_id as team, change_id as number from sync.changes) c

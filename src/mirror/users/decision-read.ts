@@ -2,7 +2,6 @@
 import { sql } from 'kysely';
 import { columnOf, type Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import type { RequestKind } from '../../model/requests.ts';
 import { toJson } from '../../model/json.ts';
 import { byKey } from '../db/by-key.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
@@ -46,14 +45,12 @@ export interface UndecidedEdit {
   readonly outcome: 'undecided' | 'on its way' | 'arrived' | 'given back' | 'moved';
 }
 
-/** The edits of users among what was taken back. */
+/** What was taken back. */
 export interface Undecided {
   readonly rows: readonly UndecidedEdit[];
   /** The number of the decision that takes it back; `null` if it is only shown. */
   readonly number: bigint | null;
 }
-
-const requestFields: ReadonlySet<string> = new Set<RequestKind>(['tag', 'message', 'conversation_read']);
 
 /** Makes edits of a decision that still wait undecided again. @throws MusterdError `usage` if there is none */
 export async function undecide(
@@ -67,8 +64,7 @@ export async function undecide(
   const { rows } = await undone.execute(db).catch((error: unknown) => {
     throw describeRefusal(error, ...unknownStates);
   });
-  const edits = rows.filter(({ field }) => !requestFields.has(field ?? ''));
-  return { rows: edits, number: rows[0]?.number ?? null };
+  return { rows, number: rows[0]?.number ?? null };
 }
 
 /** Records the fields that a person has set back by taking a decision back, which are that person's edits now. */

@@ -1,5 +1,5 @@
 /**
- * Edits and requests that no push has handled yet: found in `sync.edits`, by transaction id. A time would not do: a transaction
+ * Edits that no push has handled yet: found in `sync.edits`, by transaction id. A time would not do: a transaction
  * can edit before a look and commit after it. Edits made while the triggers were off are found by a run of the users.
  */
 import { type RawBuilder, sql } from 'kysely';
@@ -20,15 +20,14 @@ const isOfHere = sql`coalesce(pg_snapshot_xmax(d.mark) <= pg_snapshot_xmax(pg_cu
 const looksAtAll = sql`coalesce(d.failures > 0 or not ${isOfHere}, true)`;
 
 /**
- * Rows of `sync.edits` that `d.mark` did not see; among those of requests, only the ones that last. A transaction id
- * in the future is another server's.
+ * Rows of `sync.edits` that `d.mark` did not see. A transaction id in the future is another server's.
  */
 const editsSince = (teamId: RawBuilder<unknown>) => sql`(
-  select s.user_id, s.local_id
+  select s.user_id
   from (
-    select l.user_id, l.local_id, l.xid from sync.edits l where l.team_id = ${teamId} and l.ended_at is null
+    select l.user_id, l.xid from sync.edits l where l.team_id = ${teamId} and l.ended_at is null
     union all
-    select o.user_id, null, o.xid from sync.edits o
+    select o.user_id, o.xid from sync.edits o
     where o.team_id = ${teamId} and o.ended_at is not null and o.xid >= pg_snapshot_xmin(d.mark)
   ) s
   where s.xid >= pg_snapshot_xmin(d.mark) and s.xid < pg_snapshot_xmax(pg_current_snapshot())
@@ -92,9 +91,9 @@ export async function readFreshEdits(
       extract(epoch from clock_timestamp() - d.started_at)::float8 * 1000 as "triedForMs",
       not ${looksAtAll} and exists (
         select from ${editsSince(sql`t.team_id`)} e
-        left join mirror.users u on u.team_id = t.team_id and u.id = e.user_id
-        left join sync.user_base b on b.team_id = t.team_id and b.id = e.user_id
-        where e.local_id is not null or u.id = b.id and ${isDirty}
+        join mirror.users u on u.team_id = t.team_id and u.id = e.user_id
+        join sync.user_base b on b.team_id = t.team_id and b.id = e.user_id
+        where ${isDirty}
       ) as "isFresh"
     from sync.teams t left join sync.due d on d.team = t.team and d.run_group = 'edits'
     where t.team = any (${teams}::text[])`.execute(db);

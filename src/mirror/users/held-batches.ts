@@ -43,7 +43,7 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
         coalesce(u.name, '') as name, ${isLetPass} as is_accepted, h.since
       from sync.held_fields h
       left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-      where h.team_id = ${teamId} and h.local_id is null and u.gone_at is null and (h.user_id is null or ${isInBatch})
+      where h.team_id = ${teamId} and u.gone_at is null and (h.user_id is null or ${isInBatch})
     )
     select array(${pushedToday(teamId)}) as pushed, ${isToldLongAgo(teamId)} as is_old,
       (select coalesce(jsonb_agg(to_jsonb(held) order by since, user_id, field), '[]') from held) as held`.execute(
@@ -94,7 +94,7 @@ export async function readBatches(db: Queryable, teamId: Id): Promise<readonly H
   const { rows } = await sql<Omit<HeldBatch, 'lacking'> & { lacking: readonly string[] }>`
     select h.batch as hash, min(h.since) as since, count(distinct h.user_id)::int as users,
       coalesce(array_agg(distinct h.detail) filter (where h.detail <> ''), '{}') as reasons,
-      count(h.local_id)::int as requests, coalesce(array_agg(h.field) filter (where h.user_id is null and h.local_id is null), '{}') as lacking
+      coalesce(array_agg(h.field) filter (where h.user_id is null), '{}') as lacking
     from sync.held_fields h
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
     where h.team_id = ${teamId} and u.gone_at is null and ${isInBatch}
@@ -104,10 +104,9 @@ export async function readBatches(db: Queryable, teamId: Id): Promise<readonly H
 
 /** A field under the name of a batch, decided or not. */
 export interface BatchField {
-  /** `null` stands for a request, or for the field of all users. */
+  /** `null` stands for the field of all users. */
   readonly userId: Id | null;
   readonly field: string;
-  readonly localId: string | null;
   /** The edit, if there is one. */
   readonly edit: Id | null;
 }
@@ -119,8 +118,8 @@ export async function readBatchFields(
   batch: string,
 ): Promise<readonly BatchField[]> {
   const { rows } = await sql<BatchField>`
-    select user_id as "userId", field, local_id as "localId", edit_id as edit from sync.held_fields
-    where team_id = ${teamId} and batch = ${batch} and coalesce(decision <> 'rejected', true) order by user_id, field, local_id`.execute(
+    select user_id as "userId", field, edit_id as edit from sync.held_fields
+    where team_id = ${teamId} and batch = ${batch} and coalesce(decision <> 'rejected', true) order by user_id, field`.execute(
     db,
   );
   return rows;
@@ -128,7 +127,7 @@ export async function readBatchFields(
 
 /** The result for one field that a person named. */
 export interface DecidedField {
-  /** `null` stands for a request, or for the field of all users. */
+  /** `null` stands for the field of all users. */
   readonly user_id: Id | null;
   readonly field: string;
   readonly outcome: EditAnswer;

@@ -36,8 +36,6 @@ export interface HeldRow {
   /** If a person asked for the hold: who that was, and why the field was held before. */
   readonly asked_by: string | null;
   readonly held_before: HoldReason | null;
-  /** Our own id of the request, if it is one. */
-  readonly local_id: string | null;
 }
 
 /** Reads the held fields of a team or of one user, the oldest first. */
@@ -48,10 +46,10 @@ export async function readHeldFields(
 ): Promise<readonly HeldRow[]> {
   const { rows } = await sql<HeldRow>`
     select user_id, name, field, reason, base_value, mirror_value, service_value, detail, since, until, run_id,
-           mirror_value_then, service_value_then, edit_id, batch, decided_at, decided_by, decided_why, asked_by, held_before, local_id
+           mirror_value_then, service_value_then, edit_id, batch, decided_at, decided_by, decided_why, asked_by, held_before
     from report.held
     where team_id = ${teamId} and (${userId}::bigint is null or user_id = ${userId})
-    order by since, user_id, field, local_id`.execute(db);
+    order by since, user_id, field`.execute(db);
   return rows;
 }
 
@@ -101,7 +99,7 @@ export async function askHolds(
     left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id
     cross join lateral ${valuesToHold} as f (field, base_value, mirror_value, service_value)
     where f.field = any (${columns}::text[])
-    on conflict (team_id, user_id, field, local_id) do update set until = excluded.until, asked_by = excluded.asked_by,
+    on conflict (team_id, user_id, field) do update set until = excluded.until, asked_by = excluded.asked_by,
       asked_why = excluded.asked_why, decision = case when not ${isLetPass} then h.decision end,
       detail = case when not ${isLetPass} then h.detail else 'the decision about it was taken back' end,
       reason = case when ${isLetPass} and (h.reason = 'unsupported' or h.batch is not null and h.reason <> 'review')

@@ -98,7 +98,7 @@ export async function writeHolds(
       where l.team_id = ${teamId} and l.user_id = s.user_id and l.field = s.field and l.ended_at is null
         and l.new_value is not distinct from s.mirror_value offset 0
     ) e on true
-    on conflict (team_id, user_id, field, local_id) do update set edit_id = excluded.edit_id,
+    on conflict (team_id, user_id, field) do update set edit_id = excluded.edit_id,
       reason = case when excluded.decision is null then excluded.reason else h.reason end, base_value = excluded.base_value,
       mirror_value = excluded.mirror_value, service_value = excluded.service_value,
       shown_value = excluded.shown_value, seen_version = excluded.seen_version, detail = excluded.detail,
@@ -182,7 +182,7 @@ export async function readWaitingFields(
   const { rows } = await sql<{ user_id: Id; field: string }>`
     select h.user_id, h.field from sync.held_fields h
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where h.team_id = ${teamId} and h.local_id is null and u.gone_at is null and ${waitsAlone}`.execute(db);
+    where h.team_id = ${teamId} and u.gone_at is null and ${waitsAlone}`.execute(db);
   return rows.map(({ user_id, field }) => ({ userId: user_id, field: fieldOf(field) }));
 }
 
@@ -193,14 +193,13 @@ export interface Waiting {
 }
 
 /**
- * Counts single fields, and users with fields in batches and requests; at least 1 if a field that many users lack
+ * Counts single fields, and users with fields in batches; at least 1 if a field that many users lack
  * waits. Without users that have left, without holds that a person asked for, and without what a person rejected.
  */
 export const waitingOf = (teamId: Id) => sql<Waiting>`
     select count(*) filter (where ${waitsAlone})::int as held,
-      (greatest(count(distinct h.user_id) filter (where ${isInBatch}),
-        (count(*) filter (where ${isInBatch} and h.user_id is null and h.local_id is null) > 0)::int)
-        + count(h.local_id) filter (where ${isInBatch}))::int as "inBatches"
+      greatest(count(distinct h.user_id) filter (where ${isInBatch}),
+        (count(*) filter (where ${isInBatch} and h.user_id is null) > 0)::int)::int as "inBatches"
     from sync.held_fields h
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
     where h.team_id = ${teamId} and u.gone_at is null`;

@@ -19,21 +19,6 @@ export async function readLastEdits(
   return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }
 
-/** Finds which of these requests the person who decides in this transaction has written, or may have. */
-export async function readOwnRequests(
-  tx: Transaction,
-  teamId: Id,
-  localIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (localIds.length === 0) return new Set();
-  const { rows } = await sql<{ readonly localId: string }>`
-    select local_id as "localId" from sync.edits
-    where team_id = ${teamId} and local_id = any (${localIds}::uuid[]) and ended_at is null and sync.is_own(authors)`.execute(
-    tx,
-  );
-  return new Set(rows.map(({ localId }) => localId));
-}
-
 /** The fields of these users that the person who decides in this transaction has edited, or may have. */
 export async function readOwnEdits(
   tx: Transaction,

@@ -20,8 +20,8 @@ export interface LedgerFilter {
 }
 
 /**
- * One field that moved, or one request, or what was decided about it. A user that is gone, forgotten or has left is one row without a field. A
- * move of the mirror itself has no user.
+ * One field that moved, or what was decided about it. A user that is gone, forgotten or has left is one row without a
+ * field. A move of the mirror itself has no user, and neither has a message, a tag or a read conversation.
  */
 export interface LedgerRow
   extends Row<
@@ -35,7 +35,6 @@ export interface LedgerRow
     | 'closed_at'
     | 'decided_by'
     | 'decided_why'
-    | 'local_id'
   > {
   /** The name in the mirror today. */
   readonly name: string | null;
@@ -61,7 +60,7 @@ export async function readLedger(
   const { rows } = await sql<LedgerRow>`
     select c.change_id, c.run_id, c.user_id, u.name, c.kind, f.field, c.base -> f.field as base_value,
            c.old -> f.field as old_value, c.new -> f.field as new_value, o.outcome, c.request_id, c.opened_at, c.closed_at,
-           c.decided_by, c.decided_why, c.edited_by ->> f.field as edited_by, c.local_id
+           c.decided_by, c.decided_why, c.edited_by ->> f.field as edited_by
     from sync.changes c
     left join lateral (
       select jsonb_object_keys(c.new) as field union select jsonb_object_keys(c.old)

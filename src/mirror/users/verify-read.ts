@@ -23,8 +23,6 @@ export interface MirrorSnapshot {
   readonly users: readonly MirroredUser[];
   /** By resource. */
   readonly listed: ReadonlyMap<string, readonly MirroredRow[]>;
-  /** Scheduled messages to come, as the service has them as far as is known. */
-  readonly messages: readonly MirroredRow[];
   /** Whether a run is in progress, whose current changes may show as differences. */
   readonly isRunning: boolean;
 }
@@ -74,27 +72,8 @@ async function readListed(
   const { rows } = await sql<RowInSql>`
     select t.id, t.gone_at, a.missing_since, ${isFound} as found, ${columns} from ${sql.table(`mirror.${resource.name}`)} t
     left join lateral ${absenceByKey(resource.name, teamId, sql`t.id`)} a on true
-    where t.team_id = ${teamId} and t.id is not null order by t.id`.execute(tx);
+    where t.team_id = ${teamId} order by t.id`.execute(tx);
   return rows.map(toRow);
-}
-
-/** Most messages that are compared, those due soonest first: each takes a request. */
-const mostMessages = 100;
-
-/** Scheduled messages to come, by the service's ids, without edits of them that wait to be sent. */
-export async function readSentMessages(db: Queryable, teamId: Id): Promise<readonly MirroredRow[]> {
-  const { rows } = await sql<{ readonly id: Id; readonly base: MirroredRow['columns'] }>`
-    select id, base from mirror.scheduled_messages
-    where team_id = ${teamId} and id is not null and base is not null and state not in ('past', 'cancelled')
-      and (base ->> 'execute_at')::timestamptz > clock_timestamp()
-    order by execute_at, id limit ${mostMessages}`.execute(db);
-  return rows.map(({ id, base }) => ({
-    id,
-    columns: base,
-    gone_at: null,
-    missing_since: null,
-    found: false,
-  }));
 }
 
 /** One snapshot, in a read-only transaction. */
@@ -120,7 +99,6 @@ export async function readSnapshot(db: Database, team: string, teamId: Id): Prom
         team: mirrored ?? null,
         users: await readUsers(tx, teamId),
         listed,
-        messages: await readSentMessages(tx, teamId),
         isRunning: lease !== undefined,
       };
     },
@@ -147,7 +125,7 @@ export async function readKnownAddresses(db: Queryable, teamId: Id): Promise<rea
     from sync.held_fields h where h.team_id = ${teamId} and h.field in ('email', 'phone')
     union
     select c.user_id, c.new ->> 'email', c.new ->> 'phone' from sync.changes c
-    where c.team_id = ${teamId} and c.state = 'open' and c.user_id is not null
+    where c.team_id = ${teamId} and c.state = 'open'
     union
     select null, email, phone from mirror.user_lookups where team_id = ${teamId}`.execute(db);
   return rows;

@@ -7,11 +7,6 @@ import type { Queryable } from '../db/database.ts';
 export const waitsForPerson = sql`(h.reason not in ('asked', 'rejected') and not exists (
   select from mirror.users g where g.team_id = h.team_id and g.id = h.user_id and g.gone_at is not null))`;
 
-/** The messages m of which nobody knows whether the service has them, if they are not held. */
-export const unknownMessages = sql`(
-  select m.team_id, m.local_id from mirror.scheduled_messages m where m.state = 'unknown' and not exists (
-    select from report.held h where h.team_id = m.team_id and h.local_id = m.local_id and ${waitsForPerson})) m`;
-
 export const inBatch = sql`(h.batch is not null and h.reason in ('limit', 'review'))`;
 
 /** The edits of all rows of a batch that a page shows; `null` for a row without one. */

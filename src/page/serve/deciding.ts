@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { readKept } from '../../mirror/team/pinned-teams.ts';
+import { readFourEyes } from '../../mirror/team/pinned-teams.ts';
 import type { PageFrame } from '../read/page-reader.ts';
 import { isCopy } from '../render/banner.ts';
 import { mayDecide, refusedPage, whyBarred } from '../render/decide.ts';
@@ -100,7 +100,7 @@ export async function requireKnownName(
   team: string,
   { isKnown }: Pick<PageQuestion, 'isKnown'>,
 ): Promise<void> {
-  if (!isKnown && (await readKept(mirror.db.kysely, team))?.fourEyes === true)
+  if (!isKnown && (await readFourEyes(mirror.db.kysely, team)) === true)
     throw new MusterdError('usage', whyBarred);
 }
 

@@ -5,7 +5,7 @@ import { columnOf } from '../../model/fields.ts';
 import { readDecided } from '../read/page-decided.ts';
 import type { PageFrame } from '../read/page-reader.ts';
 import { readSending } from '../read/page-waiting-view.ts';
-import { readKept } from '../../mirror/team/pinned-teams.ts';
+import { readFourEyes } from '../../mirror/team/pinned-teams.ts';
 import type { UndoQuestion } from '../render/undo-question.ts';
 import { type FieldLeftAlone, undoKeys, type UndoPlan } from '../../runs/inverse.ts';
 import type { Mirror } from '../../runs/open.ts';
@@ -34,7 +34,7 @@ export async function planUndoOf(
   try {
     const { number } = readUndoForm(form);
     const plan = await planUndo(db.kysely, config, { kind: 'decision', number });
-    const fourEyes = ((await readKept(db.kysely, config.team)) ?? config.push).fourEyes;
+    const fourEyes = (await readFourEyes(db.kysely, config.team)) ?? config.push.fourEyes;
     return { number, plan, fourEyes };
   } catch (error) {
     if (!(error instanceof MusterdError)) throw error;

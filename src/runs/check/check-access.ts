@@ -3,11 +3,9 @@ import type { Config } from '../../config/config.ts';
 import { readCredentials, writeCredentials } from '../../mirror/team/credentials.ts';
 import type { Database } from '../../mirror/db/database.ts';
 import { checkTeam } from '../../mirror/team/pinned-teams.ts';
-import { readScheduling } from '../../mirror/team/scheduling.ts';
 import { readNameSafety } from '../../mirror/team/name-safety.ts';
 import { readSlowdowns } from '../../mirror/runs/read-status.ts';
 import { namesInWords } from '../../model/intent.ts';
-import { sayScheduling } from '../../model/requests.ts';
 import { sayWhatSlows } from '../../model/slowdowns.ts';
 import type { Team } from '../../model/team.ts';
 import { credentialUses, fingerprintsOf } from '../open-service.ts';
@@ -73,11 +71,6 @@ export async function checkSlowdowns(team: Team, db: Database, report: Report): 
 export async function checkNames(team: Team, db: Database, report: Report): Promise<void> {
   const names = await readNameSafety(db.kysely, team.id);
   report.add('names', names === 'unknown' ? 'note' : 'ok', namesInWords[names]);
-}
-
-export async function checkScheduling(team: Team, db: Database, report: Report): Promise<void> {
-  const known = await readScheduling(db.kysely, team.id);
-  report.add('scheduled messages', known.local_ids === 'unique' ? 'ok' : 'note', sayScheduling(known));
 }
 
 /** @returns whether the credentials belong to the team of this mirror */

@@ -10,14 +10,12 @@ import {
   checkCredentials,
   checkLength,
   checkNames,
-  checkScheduling,
   checkSlowdowns,
   checkTeamOf,
 } from './check-access.ts';
 import { probeService } from './check-probes.ts';
 import type { Report } from './check-report.ts';
 import { probeWrites } from './check-write-probe.ts';
-import { probeSchedule } from './probe-schedule.ts';
 
 export interface CheckedService {
   readonly config: Config;
@@ -53,10 +51,7 @@ export async function checkService(
     if (db !== undefined) await checkSlowdowns(team, db, report);
     if (db !== undefined && writeProbe === undefined) await checkNames(team, db, report);
     checkLength(service, report);
-    const schedules = db !== undefined && config.write.schedule !== false;
-    if (schedules && writeProbe === undefined) await checkScheduling(team, db, report);
     if (writeProbe !== undefined) await probeWrites(service, team, db, config, writeProbe, report);
-    if (schedules && writeProbe !== undefined) await probeSchedule(service, team.id, db, report);
     return 'asked';
   } catch (error) {
     if (error instanceof MusterdError && ['stopped', 'usage', 'lease-held'].includes(error.code)) throw error;

@@ -4,7 +4,6 @@ import { ServiceError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
 import { type MakeCall, nullIfMissing } from '../call.ts';
 import { nameOperation, type Operation, operations } from '../operation.ts';
-import type { ShownMessage } from '../../model/requests.ts';
 import type { ConversationRead, ScheduleOptions, ScheduleRequest } from '../../model/message-request.ts';
 import type { SendOptions } from '../../model/service-request.ts';
 import { encodeSchedule, findScheduleFlaw } from './schedule-request.ts';
@@ -14,7 +13,6 @@ import {
   decodeString,
   decodeWriteResult,
   type ScheduledMessage,
-  toColumns,
   type WriteResult,
 } from './wire-schedule.ts';
 
@@ -38,8 +36,6 @@ export interface MessageEndpoints {
   ): Promise<WriteResult & { readonly localId: string }>;
   /** `GET /v1/schedule/{id}`; `null` if the service says 404. */
   schedule(id: Id): Promise<ScheduledMessage | null>;
-  /** The same message by the columns of the mirror, as far as the service shows them. */
-  shownSchedule(id: Id): Promise<ShownMessage | null>;
   /** `PUT /v1/schedule/{id}`, with the same checks. */
   replaceSchedule(id: Id, request: ScheduleRequest, options?: ScheduleOptions): Promise<WriteResult>;
   /** `DELETE /v1/schedule/{id}`: "cancels the scheduled message before it sends". */
@@ -90,11 +86,6 @@ export function createMessageEndpoints(call: MakeCall, serviceNowMs: () => numbe
       return { ...result, localId };
     },
     schedule,
-    shownSchedule: async (id) => {
-      const found = await schedule(id);
-      // Some deployments still show a message after its cancel.
-      return found === null || found.op === 'delete' ? null : { shown: toColumns(found), raw: found.raw };
-    },
     replaceSchedule: async (id, request, { times, ...options } = {}) => {
       refuseFlawed(operations.replaceSchedule, findScheduleFlaw(request, serviceNowMs(), times));
       const body = encodeSchedule(request);

@@ -1,0 +1,121 @@
+-- Messages, read conversations and new tags are no longer asked for in SQL: commands send them at once, and the ledger has a
+-- row of each. What the tables of 0.1.0 had of them goes; "musterd migrate" refuses while a request is open. The ledger keeps
+-- its rows, with the local_id among the values.
+
+update sync.changes c set
+  base = (select coalesce(jsonb_object_agg(k, case jsonb_typeof(v) when 'object' then v || jsonb_build_object('local_id', c.local_id) else v end), '{}') from jsonb_each(c.base) e (k, v)),
+  old = (select coalesce(jsonb_object_agg(k, case jsonb_typeof(v) when 'object' then v || jsonb_build_object('local_id', c.local_id) else v end), '{}') from jsonb_each(c.old) e (k, v)),
+  new = (select coalesce(jsonb_object_agg(k, case jsonb_typeof(v) when 'object' then v || jsonb_build_object('local_id', c.local_id) else v end), '{}') from jsonb_each(c.new) e (k, v)),
+  outcome = case c.state when 'open' then (select jsonb_object_agg(k, 'unknown') from jsonb_object_keys(c.new) k) else c.outcome end,
+  state = 'closed', closed_at = coalesce(c.closed_at, clock_timestamp())
+where c.local_id is not null;
+delete from sync.held_fields where local_id is not null;
+delete from sync.edits where local_id is not null;
+delete from sync.learned where topic in ('schedule', 'notice message-unknown');
+delete from mirror.tags where id is null;
+
+-- A view that loses a column is made anew. Whoever may read it goes on to: until the repeatable files make it, another one
+-- with its columns keeps the rights. Other people's views on what goes are left alone, and named.
+do $$
+declare
+  what    text;
+  users   text;
+  again   text[] := '{}';
+  view    text;
+begin
+  foreach view in array array['changes', 'decisions', 'pending', 'held'] loop
+    continue when to_regclass('report.' || view) is null;
+    again := again || (
+      select format('create view report.%I with (security_invoker) as select %s', view,
+        string_agg(format('null::%s as %I', format_type(a.atttypid, a.atttypmod), a.attname), ', ' order by a.attnum))
+      from pg_attribute a where a.attrelid = to_regclass('report.' || view) and a.attnum > 0 and a.attname <> 'local_id');
+    again := again || array(
+      select format('grant %s on report.%I to %s%s', a.privilege_type, view,
+        case a.grantee when 0 then 'public' else a.grantee::regrole::text end, case when a.is_grantable then ' with grant option' else '' end)
+      from pg_class c cross join lateral aclexplode(c.relacl) a
+      where c.oid = to_regclass('report.' || view) and a.grantee <> c.relowner);
+  end loop;
+  foreach what in array array['drop view if exists report.schedule', 'drop view if exists report.changes', 'drop view if exists report.decisions',
+    'drop view if exists report.pending', 'drop view if exists report.held', 'drop view if exists sync.requests',
+    'drop table mirror.scheduled_messages', 'drop table mirror.conversation_reads', 'alter table mirror.tags drop column local_id'] loop
+    begin
+      execute what;
+    exception
+      when dependent_objects_still_exist then
+        get stacked diagnostics users = pg_exception_detail;
+        raise exception 'Something of yours uses what this version of musterd drops (%)', what
+          using errcode = 'dependent_objects_still_exist', detail = users,
+            hint = 'Drop it, run "musterd migrate" again, and create it anew without messages, read conversations and local_id.';
+    end;
+  end loop;
+  foreach what in array again loop
+    execute what;
+  end loop;
+end
+$$;
+
+do $$
+declare
+  askers text;
+begin
+  if to_regprocedure('sync.settled(interval,boolean,xid8)') is not null then
+    select string_agg(distinct a.grantee::regrole::text, ', ') into askers
+    from pg_proc p cross join lateral aclexplode(p.proacl) a
+    where p.oid = 'sync.settled(interval,boolean,xid8)'::regprocedure and a.grantee not in (0, p.proowner);
+    drop function sync.settled(interval, boolean, xid8);
+    create function sync.settled(timeout interval default '10 s', raise boolean default false, xid xid8 default null)
+    returns table (user_id bigint, field text, state text, detail text, request_id text)
+    language sql as 'select null::bigint, null, null, null, null where false';
+    revoke execute on function sync.settled(interval, boolean, xid8) from public;
+    if askers is not null then
+      execute format('grant execute on function sync.settled(interval, boolean, xid8) to %s', askers);
+    end if;
+  end if;
+end
+$$;
+drop function if exists sync.edit_states(xid8), sync.wanted_columns(text), sync.wanted(text, jsonb), sync.resolve_message(bigint, uuid, bigint, text),
+  sync.note_request(bigint, uuid, text, jsonb, jsonb), sync.withdraw_request(bigint, uuid, text), sync.hold_messages(text),
+  sync.decide_requests(text, bigint, jsonb, text, text, boolean, bigint), sync.undecide_requests(bigint, text, bigint),
+  mirror.require_write(bigint, text), mirror.message_terms(), mirror.check_message(), mirror.cancel_messages(), mirror.check_conversation_read();
+drop function if exists mirror.note_request(), mirror.check_tag() cascade;
+
+alter table mirror.tags drop constraint tags_id_key;
+alter table mirror.tags add constraint tags_pkey primary key (team_id, id);
+comment on table mirror.tags is 'The team''s contact tags. Read-only: "musterd tag create" makes one.';
+comment on column mirror.tags.id is 'The service''s id of the tag.';
+
+alter table sync.teams drop column writes;
+
+alter table sync.edits drop column local_id;
+alter table sync.edits alter column user_id set not null;
+alter table sync.edits drop constraint edits_field_check;
+alter table sync.edits add constraint edits_field_check check (field in ('name', 'name_split', 'email', 'phone', 'role_id'));
+comment on table sync.edits is 'Edits of mirror.users, a row each. An edit is one field of one user that the mirror has other than both sides last agreed on: it lasts from the statement that made it so until they agree again.';
+comment on column sync.edits.user_id is 'The service''s id of the user.';
+comment on column sync.edits.field is 'name is the pair of first and last name; name_split says whether they were cut by a guess, which is recorded and ends at once; email, phone, role_id.';
+
+alter table sync.held_fields drop column local_id;
+alter table sync.held_fields add constraint held_fields_key unique nulls not distinct (team_id, user_id, field);
+alter table sync.held_fields drop constraint held_fields_field_check;
+alter table sync.held_fields add constraint held_fields_field_check check (field in ('name', 'email', 'phone', 'role_id'));
+comment on column sync.held_fields.user_id is 'The user; NULL: the field of all users, of whom too many no longer have it.';
+comment on column sync.held_fields.field is 'The field: name is the pair of first and last name.';
+
+alter table sync.changes drop column local_id;
+alter table sync.changes drop constraint changes_kind_check;
+alter table sync.changes add constraint changes_kind_check check (kind in ('adopt', 'return', 'pull', 'push', 'settle', 'hold', 'tombstone', 'forget', 'approve', 'reject', 'resolve', 'undo', 'place', 'call'));
+alter table sync.changes add constraint changes_user_check check (user_id is not null or kind in ('place', 'approve', 'call') or new ?| '{tag,message,conversation_read}'::text[]);
+comment on column sync.changes.user_id is 'The user whose fields moved; NULL: it is about a message, a tag or a read conversation, or about the mirror itself, or a person approved that many users lack a field.';
+comment on column sync.changes.kind is 'adopt: first sight. return: shown again after having been gone. pull: service to mirror. push: mirror to service. settle: both had moved to the same place. hold: a field now waits. tombstone: proven gone. forget: the bookkeeping of a row that is nowhere. approve, reject, resolve: a person decided about a held field; old is the service''s value then, new the mirror''s. approve without a field: a person agreed that the user has left. undo: a person took one of these back. place: a person said where this mirror is at home, or that it is a copy. call: a command sent a message, a tag or a read conversation at once; new is what was sent.';
+comment on column sync.changes.outcome is 'By field of a push: confirmed, ineffective, changed, missing, refused, unsent, unanswered or unknown. Of a rejection: withdrawn, where the mirror was given back. Of a resolved field: edited, where a person gave it another value than that of either side. Of a call: answered; confirmed, if it was seen on the service; refused; unsent, if it never left; or unknown.';
+
+-- The role for messages has nothing to do any more. Other databases of the server may still use it.
+do $$
+begin
+  if to_regrole('musterd_messenger') is not null then
+    revoke all on all tables in schema mirror, sync, report from musterd_messenger;
+    revoke all on all functions in schema mirror, sync, report from musterd_messenger;
+    revoke all on schema mirror, sync, report from musterd_messenger;
+  end if;
+end
+$$;

@@ -1,0 +1,86 @@
+/** The messages, new tags and read conversations that were asked for in SQL up to 0.1.0 and are still open: migration 0004 drops them. */
+import { sql } from 'kysely';
+import { MusterdError } from '../../errors.ts';
+import type { Id } from '../../model/id.ts';
+import { plural } from '../../model/in-words.ts';
+import type { Transaction } from '../db/database.ts';
+
+/** The migration that drops the tables. */
+export const droppingMigration = '0004_direct_commands';
+
+export interface OpenRequest {
+  readonly kind: 'message' | 'tag' | 'conversation_read';
+  readonly team_id: Id;
+  readonly local_id: string;
+  /** The service's id; `null` if it has none. */
+  readonly id: Id | null;
+  readonly state: 'waiting' | 'held' | 'being sent' | 'unknown' | 'scheduled' | 'refused';
+  readonly execute_at: Date | null;
+  /** Who gets it, or what the tag is called. */
+  readonly recipient: string;
+  /** The whole row. */
+  readonly row: unknown;
+}
+
+/** Keeps the requests somewhere else before they are dropped. */
+export type KeepRequests = (requests: readonly OpenRequest[]) => Promise<void>;
+
+/** Locks the tables, so that nobody adds a request before they are dropped. */
+async function readOpenRequests(tx: Transaction): Promise<readonly OpenRequest[]> {
+  const { rows: there } = await sql<{ is: boolean }>`
+    select to_regclass('mirror.scheduled_messages') is not null as is`.execute(tx);
+  if (there[0]?.is !== true) return [];
+  await sql`lock table mirror.scheduled_messages, mirror.conversation_reads, mirror.tags in access exclusive mode`.execute(
+    tx,
+  );
+  const { rows } = await sql<OpenRequest>`
+    select r.kind, r.team_id, r.local_id, r.id, case
+        when exists (select from sync.changes c where c.team_id = r.team_id and c.local_id = r.local_id and c.state = 'open') then
+          case r.state when 'unknown' then 'unknown' else 'being sent' end
+        when exists (select from sync.held_fields h where h.team_id = r.team_id and h.local_id = r.local_id) then 'held'
+        else r.state end as state,
+      r.execute_at, r.recipient, r.row
+    from (
+      select 'message' as kind, m.team_id, m.local_id, m.id, m.state, m.execute_at, coalesce('list ' || m.list_id,
+        'conversation ' || m.conversation_id, m.phone_number, array_to_string(m.targets, ', ')) as recipient, to_jsonb(m) as row
+      from mirror.scheduled_messages m
+      where m.state in ('waiting', 'held', 'unknown', 'refused') or m.state = 'scheduled' and m.execute_at > clock_timestamp()
+      union all
+      select 'tag', t.team_id, t.local_id, null, 'waiting', null, t.tag, to_jsonb(t) from mirror.tags t where t.id is null
+      union all
+      select 'conversation_read', c.team_id, c.local_id, null, c.state, null,
+        coalesce(c.target, array_to_string(c.targets, ', ')), to_jsonb(c)
+      from mirror.conversation_reads c where c.state in ('waiting', 'held', 'unknown')
+    ) r order by r.execute_at nulls last, r.team_id, r.local_id`.execute(tx);
+  return rows;
+}
+
+/** A long list is cut: the file has all of them. */
+const mostListed = 100;
+
+function inWords({ kind, local_id, id, state, execute_at, recipient }: OpenRequest): string {
+  const what = kind === 'conversation_read' ? 'read conversation' : kind;
+  const when = execute_at === null ? '' : `, ${execute_at.toISOString().replace('.000Z', 'Z')}`;
+  return `  ${what} ${id ?? local_id}${when}, ${kind === 'tag' ? '' : 'to '}${recipient} (${state})`;
+}
+
+/** @throws MusterdError `mirror` if requests are open, and nobody keeps them */
+export async function requireNoOpenRequests(tx: Transaction, keep: KeepRequests | undefined): Promise<void> {
+  const requests = await readOpenRequests(tx);
+  if (keep !== undefined) return await keep(requests);
+  // Nobody gets what the service refused.
+  const open = requests.filter(({ state }) => state !== 'refused');
+  if (open.length === 0) return;
+  const more = open.length > mostListed ? [`  and ${open.length - mostListed} more`] : [];
+  throw new MusterdError(
+    'mirror',
+    [
+      `This version sends messages by direct commands, and drops what was asked for in SQL. ${plural(open.length, 'request')} would be lost:`,
+      ...open.slice(0, mostListed).map(inWords),
+      ...more,
+    ].join('\n'),
+    {
+      hint: 'Nothing was changed. Let the earlier version finish them, or write all of them to a file first: musterd migrate --drop-requests <file>',
+    },
+  );
+}

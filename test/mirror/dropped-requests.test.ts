@@ -1,0 +1,213 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { CompiledQuery } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { migrate } from '../../src/mirror/migrations.ts';
+import { temporaryFolder } from '../support/checkout.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { servers } from '../support/servers.ts';
+import { runMusterd } from '../system/run-musterd.ts';
+
+/** What `musterd dump` of 0.1.0 wrote of a mirror with a request in each state; it makes its schema itself. */
+const dumpFile = fileURLToPath(new URL('mirror-0.1.0.sql.gz', import.meta.url));
+const copyBlock = /^(copy [^\n]* from stdin);\n((?:[^\n]*\n)*?)\\\.\n/gm;
+
+async function load({ db }: TestDatabase): Promise<void> {
+  const script = gunzipSync(readFileSync(dumpFile)).toString();
+  const inside = script.slice(script.indexOf('begin;\n') + 'begin;\n'.length, script.lastIndexOf('commit;'));
+  await db.transaction(async (tx) => {
+    let done = 0;
+    for (const block of inside.matchAll(copyBlock)) {
+      const [all, copy = '', rows = ''] = block;
+      await tx.executeQuery(CompiledQuery.raw(inside.slice(done, block.index)));
+      await tx.executeQuery(CompiledQuery.raw(copy, [Readable.from([rows], { objectMode: false })]));
+      done = block.index + all.length;
+    }
+    await tx.executeQuery(CompiledQuery.raw(inside.slice(done)));
+  });
+}
+
+const open = [
+  'message 00000000-0000-4000-8000-000000000001, 2999-01-16T09:00:00Z, to 15550201, 15550211 (waiting)',
+  'message 00000000-0000-4000-8000-000000000002, 2999-01-17T09:00:00Z, to 15550202 (held)',
+  'message 00000000-0000-4000-8000-000000000003, 2999-01-18T09:00:00Z, to 15550203 (being sent)',
+  'message 00000000-0000-4000-8000-000000000004, 2999-01-19T09:00:00Z, to 15550204 (unknown)',
+  'message 905, 2999-01-20T09:00:00Z, to 15550205 (scheduled)',
+  'tag 4870faae-5086-402c-8e7a-0f61ce5848d9, Regular (waiting)',
+  'read conversation cf51ccf5-b10f-4f76-9489-de588b8b23c2, to 15550120 (waiting)',
+];
+
+describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on $name,', (server) => {
+  let database: TestDatabase;
+  let folder: ReturnType<typeof temporaryFolder>;
+  const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
+  const musterd = (...args: readonly string[]) => runMusterd(args, { DATABASE_URL: database.url });
+  const drop = () => musterd('migrate', '--drop-requests', join(folder.path, 'requests.jsonl'));
+
+  beforeEach(async () => {
+    folder = temporaryFolder();
+    database = await createTestDatabase({ server, empty: true });
+    await load(database);
+  });
+  afterEach(async () => {
+    await database.close();
+    folder[Symbol.dispose]();
+  });
+
+  it('lists what is open and changes nothing, as reconcile does', async () => {
+    const before = await sql('select name from sync.migrations order by 1');
+    for (const args of [['migrate'], ['reconcile']]) {
+      const { code, stdout, stderr } = await runMusterd(args, {
+        DATABASE_URL: database.url,
+        MUSTERD_BASE_URL: 'https://service.example.net',
+        MUSTERD_SECRET_ID: 'me',
+        MUSTERD_SECRET_KEY: 'my-own-secret-key',
+      });
+      expect({
+        code,
+        stdout,
+        listed: stderr.split('\n').filter((line) => open.includes(line.trim())),
+      }).toEqual({
+        code: 1,
+        stdout: '',
+        listed: open.map((line) => `  ${line}`),
+      });
+      expect(stderr).toContain('musterd migrate --drop-requests <file>');
+    }
+    expect(await sql('select name from sync.migrations order by 1')).toEqual(before);
+    expect(await sql('select count(*)::int from mirror.scheduled_messages')).toEqual([[9]]);
+  });
+
+  it('writes them to a file that only its owner reads, and then drops them', async () => {
+    const { code, stderr } = await drop();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('8 requests written to ') });
+    const file = join(folder.path, 'requests.jsonl');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { kind: 'message', state: 'waiting', row: { text: 'Message 1', targets: ['15550201', '15550211'] } },
+      { kind: 'message', state: 'held' },
+      { kind: 'message', state: 'being sent' },
+      { kind: 'message', state: 'unknown' },
+      { kind: 'message', state: 'scheduled', id: 905, execute_at: '2999-01-20T09:00:00.000Z' },
+      { kind: 'message', state: 'refused', recipient: '15550207' },
+      { kind: 'tag', recipient: 'Regular' },
+      { kind: 'conversation_read', recipient: '15550120', team_id: 41 },
+    ]);
+    expect(
+      await sql(`select c.oid::regclass::text from pg_class c
+        where c.relnamespace::regnamespace::text in ('mirror', 'sync', 'report') and c.relname ~ 'schedule|conversation|requests'`),
+    ).toEqual([]);
+    expect(
+      await sql(`select a.attrelid::regclass::text from pg_attribute a join pg_class c on c.oid = a.attrelid
+        where c.relnamespace::regnamespace::text in ('mirror', 'sync', 'report') and a.attname = 'local_id'`),
+    ).toEqual([]);
+    const again = await drop();
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('No request was open') });
+  });
+
+  it('keeps the ledger, with the local_id in its values, and closes what was being sent as unknown', async () => {
+    const before = await sql('select count(*)::int from sync.changes');
+    await drop();
+    expect(await sql('select count(*)::int from sync.changes')).toEqual(before);
+    const of = (n: number) => `coalesce(new -> 'message', old -> 'message') ->> 'local_id' like '%${n}'
+      or old -> 'message' ->> 'local_id' like '%${n}'`;
+    expect(
+      await sql(`select kind, state, outcome ->> 'message' as outcome, new -> 'message' ->> 'text' as text, decided_by, decided_why from sync.changes
+        where ${of(4)} order by change_id`),
+    ).toEqual([
+      ['approve', 'closed', null, 'Message 4', 'carol', 'the spring campaign'],
+      ['push', 'closed', 'unknown', 'Message 4', null, null],
+    ]);
+    expect(
+      await sql(
+        `select kind, outcome ->> 'message' as outcome, request_id from sync.changes where ${of(8)} order by change_id`,
+      ),
+    ).toEqual([
+      ['approve', null, null],
+      ['push', 'confirmed', 'req-8'],
+      ['push', 'confirmed', 'req-cancel'],
+    ]);
+    expect(
+      await sql(`select count(*)::int from report.changes where field = 'message' and user_id is null`),
+    ).toEqual([[15]]);
+    expect(await sql(`select count(*)::int, count(state)::int as known from report.decisions`)).toEqual([
+      [7, 0],
+    ]);
+  });
+
+  it('leaves users alone: their edits, holds and tags of the service', async () => {
+    const users = 'select id, email, phone from mirror.users order by id';
+    const before = await sql(users);
+    await drop();
+    expect(await sql(users)).toEqual(before);
+    expect(await sql('select user_id, field, state, held_because from report.pending order by 1')).toEqual([
+      [1n, 'email', 'waiting', null],
+      [2n, 'phone', 'refused', 'limit'],
+    ]);
+    expect(await sql('select user_id, field, batch, mirror_text from report.held')).toEqual([
+      [2n, 'phone', 'aaaaaaaaaaaa', '15550199'],
+    ]);
+    expect(await sql('select id, tag from mirror.tags order by id')).toEqual([
+      [5n, 'VIP'],
+      [6n, 'Moved away'],
+    ]);
+    await expect(sql(`insert into mirror.tags (team_id, id, tag) values (41, 7, 'x')`)).rejects.toMatchObject(
+      {
+        hint: 'Tags are read-only here: "musterd tag create <name>" makes one, at once.',
+      },
+    );
+  });
+
+  it('keeps the rights on views and functions that lose a column, and takes those of the messenger', async () => {
+    const role = `test_analyst_${randomBytes(4).toString('hex')}`;
+    await sql(`create role ${role}; grant usage on schema report to ${role};
+      grant select on report.changes, report.decisions to ${role}; grant select on report.held to ${role} with grant option;
+      grant execute on function sync.settled(interval, boolean, xid8) to ${role}`);
+    const rights = `
+      select c.relname::text, has_table_privilege('${role}', c.oid, 'select') as reads,
+        has_table_privilege('${role}', c.oid, 'select with grant option') as grants
+      from pg_class c where c.relnamespace = 'report'::regnamespace and c.relname in ('changes', 'decisions', 'held', 'pending') order by 1`;
+    const before = await sql(rights);
+    await drop();
+    expect(await sql(rights)).toEqual(before);
+    expect(before.map(([view, mayRead]) => [view, mayRead])).toContainEqual(['changes', true]);
+    expect(
+      await sql(`select has_function_privilege('${role}', 'sync.settled(interval, boolean, xid8)', 'execute') as waits,
+        has_schema_privilege('musterd_messenger', 'mirror', 'usage') as enters, has_table_privilege('musterd_messenger', 'mirror.users', 'select') as sees,
+        has_table_privilege('musterd_reader', 'report.held', 'select') as reads`),
+    ).toEqual([[true, false, false, true]]);
+    await sql(`drop owned by ${role}; drop role ${role}`);
+  });
+
+  it.each([
+    ['view', 'select local_id from report.changes'],
+    ['view', 'select * from report.schedule'],
+    ['materialized view', 'select * from mirror.tags'],
+    ['view', 'select id from mirror.scheduled_messages'],
+  ])('names a %s of somebody else that uses what goes (%s), and changes nothing', async (kind, query) => {
+    await sql(`create schema ours; create ${kind} ours.mine as ${query}`);
+    await expect(migrate(database.db, { keepRequests: async () => {} })).rejects.toThrow(
+      /Something of yours uses what this version of musterd drops .*ours\.mine.*run "musterd migrate" again/s,
+    );
+    expect(await sql('select count(*)::int from mirror.scheduled_messages')).toEqual([[9]]);
+    await sql(`drop ${kind} ours.mine`);
+    await migrate(database.db, { keepRequests: async () => {} });
+  });
+
+  it('is refused for a dump of it that is restored, with the same list', async () => {
+    const target = await createTestDatabase({ server, empty: true });
+    try {
+      const { code, stderr } = await runMusterd(['restore', dumpFile], { DATABASE_URL: target.url });
+      expect(code).toBe(1);
+      for (const line of open) expect(stderr).toContain(line);
+    } finally {
+      await target.close();
+    }
+  });
+});
