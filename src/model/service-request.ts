@@ -64,6 +64,8 @@ export interface SendOptions {
   readonly beforeSend?: () => Promise<void>;
   /** Called again when the connection is open, right before the first byte. If it throws, nothing leaves. */
   readonly atStart?: () => void;
+  /** Sends the request once at most, whatever the answer is. It is repeated only while no byte has left. */
+  readonly once?: boolean;
 }
 
 export interface ListingOptions<Row = unknown> {

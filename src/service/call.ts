@@ -27,6 +27,8 @@ export interface Call {
   readonly beforeSend?: () => Promise<void>;
   /** Called again when the connection is open, right before the first byte of each attempt. */
   readonly atStart?: () => void;
+  /** Ends the call with a 401 instead of sending it again with another token or credential. */
+  readonly once?: boolean | undefined;
   /** When aborted, the call ends at once, and a request that is under way is given up. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -143,7 +145,7 @@ export function createCall(parts: CallParts): MakeCall {
   let budget = retryBudget;
 
   const reauthorize = (used: Authorization, tried: Set<Remedy>, call: Call): boolean => {
-    if (call.credential !== undefined) return false;
+    if (call.credential !== undefined || call.once === true) return false;
     const remedy = tokens.refused(used, tried);
     tried.add(remedy);
     if (remedy === 'other-secret') {
