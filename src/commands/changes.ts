@@ -1,7 +1,7 @@
 import { MusterdError } from '../errors.ts';
 import { fieldColumns } from '../model/fields.ts';
-import { pushOutcomes } from '../model/intent.ts';
-import { calledKinds, ledgerKinds } from '../model/ledger-words.ts';
+import { callSubjects } from '../model/direct-call.ts';
+import { ledgerKinds, ledgerOutcomes } from '../model/ledger-words.ts';
 import { maxId } from '../model/id.ts';
 import { readTimeFromNow } from '../runs/time-from-now.ts';
 import { type LedgerFilter, type LedgerRow, readLedgerOf } from '../runs/read-ledger.ts';
@@ -50,9 +50,9 @@ export function readFilter(options: ChangesOptions): Omit<LedgerFilter, 'userId'
   const { run, field, kind, outcome, since, limit } = options;
   return {
     runId: run === undefined ? null : wholeNumber('--run', run, maxId),
-    field: field === undefined ? null : oneOf('--field', field, [...fieldColumns, ...calledKinds]),
+    field: field === undefined ? null : oneOf('--field', field, [...fieldColumns, ...callSubjects]),
     kind: kind === undefined ? null : oneOf('--kind', kind, ledgerKinds),
-    outcome: outcome === undefined ? null : oneOf('--outcome', outcome, pushOutcomes),
+    outcome: outcome === undefined ? null : oneOf('--outcome', outcome, ledgerOutcomes),
     since: since === undefined ? null : readTimeFromNow('--since', since),
     limit: limit === undefined ? 100 : Number(wholeNumber('--limit', limit, 1_000_000n)),
   };

@@ -6,8 +6,8 @@ import { formats } from '../files/format.ts';
 import { answerFormats } from '../files/write-answers.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { fieldColumns } from '../model/fields.ts';
-import { pushOutcomes } from '../model/intent.ts';
-import { calledKinds, ledgerKinds } from '../model/ledger-words.ts';
+import { callSubjects } from '../model/direct-call.ts';
+import { ledgerKinds, ledgerOutcomes } from '../model/ledger-words.ts';
 import { exportNameOf } from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
 import { shells } from './help.ts';
@@ -17,10 +17,10 @@ import type { WaitingNames } from '../runs/waiting-names.ts';
 export const knownValues: Readonly<Record<string, readonly string[]>> = {
   '--format': formats,
   'sql --format': answerFormats,
-  '--field': [...fieldColumns, ...calledKinds],
+  '--field': [...fieldColumns, ...callSubjects],
   '--only': fieldColumns,
   '--kind': ledgerKinds,
-  '--outcome': pushOutcomes,
+  '--outcome': ledgerOutcomes,
   '--take': ['mirror', 'service'],
   '--empty': ['clear'],
   field: fieldColumns,

@@ -8,6 +8,7 @@ export const exitCode = {
   changes: 2,
   waiting: 3,
   refused: 4,
+  unknown: 5,
   usage: 64,
   busy: 75,
   credentials: 77,

@@ -9,6 +9,7 @@ const severity: readonly ExitCode[] = [
   exitCode.credentials,
   exitCode.usage,
   exitCode.partial,
+  exitCode.unknown,
   exitCode.busy,
   exitCode.refused,
   exitCode.waiting,

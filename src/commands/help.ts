@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** The commands of a group stand together in `musterd --help`. */
-export type HelpGroup = 'Run' | 'Look' | 'Decide' | 'Go back' | 'Rehearse';
+export type HelpGroup = 'Run' | 'Look' | 'Decide' | 'Send' | 'Go back' | 'Rehearse';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
@@ -28,7 +28,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   apply: ["musterd apply plan.json --reason 'as agreed'"],
   status: ['musterd status', 'musterd status --json'],
-  why: ['musterd why robin@example.com', 'musterd why 7c9e6679-7425-40de-944b-e07fc1f90ae7'],
+  why: ['musterd why robin@example.com'],
   changes: ['musterd changes --since 2h', 'musterd changes --run 12 --field email'],
   prune: ['musterd prune --dry-run', 'musterd prune'],
   page: ['musterd page', 'musterd page --port 0'],
@@ -53,6 +53,20 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "musterd resolve robin@example.com name --take 'Anne Marie|Berg'",
   ],
   hold: ["musterd hold robin@example.com --until 3d --reason 'on leave'"],
+  'tag create': ['musterd tag create VIP --yes'],
+  'schedule create': [
+    "musterd schedule create --inbox 'Front desk' --to 14155550123 --text 'See you' --at '2027-01-15 09:00' --zone Europe/Berlin",
+    'musterd schedule create --inbox 7 --list 12 --at 2027-01-15T08:00:00Z --text-file - --yes --json < text.txt',
+  ],
+  'schedule show': ['musterd schedule show 9001'],
+  'schedule update': [
+    "musterd schedule update 9001 --at '2027-01-15 10:00' --zone Europe/Berlin --to 14155550123",
+    'musterd schedule update 9001 --text Hello --to 14155550123 --if 4f1c2a9b7d60 --yes',
+  ],
+  'schedule cancel': ['musterd schedule cancel 9001 --if 4f1c2a9b7d60 --yes'],
+  'conversations read': [
+    'musterd conversations read --inbox 7 --user robin@example.com --target 14155550123',
+  ],
   inboxes: ['musterd inboxes'],
   surveys: ['musterd surveys --json'],
   import: ['musterd import users.csv --dry-run', 'musterd import users.csv --map "Work email=email"'],

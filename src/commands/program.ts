@@ -3,10 +3,10 @@ import { Argument, Command } from 'commander';
 import { MusterdError } from '../errors.ts';
 import { type Action, type Adding, waitOption } from './add-commands.ts';
 import type { Stream } from './context.ts';
+import { addDirectCommands } from './direct-commands.ts';
 import { addFileCommands, readPlanOptions, withFileOptions } from './file-commands.ts';
 import { type HelpGroup, helpBelow, shells } from './help.ts';
 import { addHoldingCommands, addReturningCommands } from './holding-commands.ts';
-import { addRequestCommands } from './request-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
 
 const collect = (value: string, all: readonly string[] = []) => [...all, value];
@@ -222,7 +222,7 @@ export function createProgram({ version, out, err, wire }: ProgramOptions): Comm
   addReadingCommands<Command>(adding);
   addServiceCommands(adding);
   addHoldingCommands<Command>(adding);
-  addRequestCommands<Command>(adding);
+  addDirectCommands<Command>({ ...adding, family });
   addFileCommands<Command>(adding, collect);
   addReturningCommands<Command>(adding);
   group('Look');

@@ -26,7 +26,7 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
     )
     .option(
       '--outcome <outcome>',
-      'confirmed, ineffective, changed, missing, refused, unsent, unanswered or unknown',
+      'confirmed, ineffective, changed, missing, refused, unsent, unanswered, unknown or answered',
     )
     .option('--since <time>', 'only since then: 2026-03-01T09:00Z, 2h, 3d')
     .option('--limit <n>', 'maximum number of rows (100)');
@@ -36,6 +36,16 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
   json(
     add('verify', 'compare service and mirror, independently of the runs; reads only', async (context) =>
       (await import('./verify.ts')).verifyCommand(context),
+    ),
+  );
+  json(
+    add('inboxes', 'list the inboxes of the mirror', async (context) =>
+      (await import('./listed.ts')).listedCommand(context, 'inboxes', ['id', 'name', 'phones', 'members']),
+    ),
+  );
+  json(
+    add('surveys', 'list the surveys of the mirror', async (context) =>
+      (await import('./listed.ts')).listedCommand(context, 'surveys', ['id', 'name', 'type', 'question']),
     ),
   );
   group('Run');

@@ -85,24 +85,9 @@ export const longSecret = secret.pipe(z.string().min(16, 'at least 16 characters
 export const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')], {
   error: expecting('true or false'),
 });
-/** `true` or `false`, or this word. */
-export const flagOr = <const Word extends string>(other: Word) =>
-  z.union([flag, z.literal(other)], { error: expecting(`true, false or ${other}`) });
 export const text = z.string('text is expected').trim().min(1, 'text is expected, and there is nothing');
 /** People write words that look like numbers without quotes. */
 export const word = z.union([text, z.number().transform(String)], { error: expecting('text') });
-
-/** A name, since offsets such as +02:00 mean one thing to JavaScript and the opposite to Postgres. */
-function isTimeZone(name: string): boolean {
-  try {
-    return /^[a-z]/i.test(name) && Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
-  } catch {
-    return false;
-  }
-}
-export const timeZone = text.refine(isTimeZone, {
-  error: expecting('the name of a time zone, such as Europe/Berlin'),
-});
 
 /** interface.md, Shared pagination body. Only fields that it names are sent. */
 export const paginationBody = z.strictObject({

@@ -1,4 +1,9 @@
 /** The words of the ledger for what moved. */
+import { pushOutcomes } from './intent.ts';
+
+/** The outcomes of a push, and of a direct command that the service has answered. */
+export const ledgerOutcomes = [...pushOutcomes, 'answered'] as const;
+export type LedgerOutcome = (typeof ledgerOutcomes)[number];
 
 export const ledgerKinds = [
   'adopt',
@@ -16,8 +21,6 @@ export const ledgerKinds = [
   'place',
   'call',
 ] as const;
-/** What a direct command sends, in place of a field: its row of the ledger (`call`) is about no user. */
-export const calledKinds = ['tag', 'message', 'conversation_read'] as const;
 
 export type ChangeKind = (typeof ledgerKinds)[number];
 

@@ -1,6 +1,5 @@
 /** A message to be scheduled, with our own names (interface.md, Endpoints, notes 3 and 4). */
 import type { Id } from './id.ts';
-import type { SendOptions } from './service-request.ts';
 
 export interface GalleryEntry {
   readonly annotationPosition?: string;
@@ -40,20 +39,6 @@ export interface ScheduleRequest {
   readonly isEmail?: boolean;
   /** "Meaning of `_`: not shown": sent as given. */
   readonly _?: number;
-}
-
-/** When the service sends messages: on full minutes of this grid, and at least this many minutes ahead. */
-export interface ScheduleTimes {
-  readonly gridMinutes: number;
-  readonly marginMinutes: number;
-}
-
-/** The times that deployments enforce, unless "musterd check --write-probe" has found others. */
-export const usualTimes: ScheduleTimes = { gridMinutes: 15, marginMinutes: 15 };
-
-/** @property times when the service sends messages, if that is known */
-export interface ScheduleOptions extends SendOptions {
-  readonly times?: ScheduleTimes;
 }
 
 /** A conversation that somebody has read; the two ids are required in practice. */

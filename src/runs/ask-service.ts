@@ -73,11 +73,11 @@ async function readUser(
   return (await readBack(service, await reader.readLookups(), [id])).get(id);
 }
 
-/** Searches for a user that the mirror does not know yet. */
-async function findOnService(
+/** Searches for a user that the mirror does not know yet. @throws MusterdError `usage` if several match */
+export async function findOnService(
   service: ServiceClient,
   team: Team,
-  { typed, query }: WantedUser,
+  { typed, query }: Pick<WantedUser, 'typed' | 'query'>,
 ): Promise<Id | undefined> {
   const { id, email, phone, name } = query;
   const inAnyCase = (text: string | null) => canonicalName(text ?? '').toLowerCase();

@@ -1,10 +1,10 @@
 /** Calls of the service that a person makes, at the shared pace, and only where a run of the mirror would send, too. */
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
-import { createDatabase } from '../mirror/db/database.ts';
+import { createDatabase, type Database } from '../mirror/db/database.ts';
 import { requireHome } from '../mirror/team/known-place.ts';
+import type { ServiceClient } from '../service/client.ts';
 import type { Effect } from '../service/operation.ts';
-import type { RawRequest } from '../service/raw-request.ts';
 import { type Mirror, openMirror, requireSchema } from './open.ts';
 import { createService, requireService, sharePace } from './open-service.ts';
 
@@ -14,7 +14,7 @@ async function openForCall(
   effect: Effect,
 ): Promise<Pick<Mirror, 'db' | 'close'> | undefined> {
   const { url, dataDir } = config.database;
-  const guest = 'musterd api';
+  const guest = 'musterd call';
   if (url !== undefined) {
     const db = createDatabase({ url, applicationName: guest });
     return { db, close: () => db.close() };
@@ -28,7 +28,7 @@ async function openForCall(
 export async function callService<R>(
   { config, log, signal }: { readonly config: Config; readonly log: Log; readonly signal: AbortSignal },
   effect: Effect,
-  work: (service: RawRequest) => Promise<R>,
+  work: (service: ServiceClient, db: Database | undefined) => Promise<R>,
 ): Promise<R> {
   await requireService(config, log);
   const mirror = await openForCall(config, effect);
@@ -40,7 +40,7 @@ export async function callService<R>(
     const mode = effect === 'write' ? 'read-write' : 'read-only';
     const service = createService(config, mode, { log, signal, pace });
     try {
-      return await work(service);
+      return await work(service, db);
     } finally {
       await service.close();
     }

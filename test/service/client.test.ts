@@ -238,19 +238,6 @@ describe('schedules are checked before they are sent', () => {
     },
   );
 
-  test('other deployments have another grid and margin', async () => {
-    const { client } = await openPair(respond);
-    const at = (executeAt: string) => changed({ executeAt });
-    const times = { gridMinutes: 1, marginMinutes: 60 };
-    expect(await client.createSchedule(at('2030-01-01T01:01:00Z'), { times })).toMatchObject({ id: 5n });
-    await expect(client.createSchedule(at('2030-01-01T00:59:00Z'), { times })).rejects.toThrow(
-      'less than 60 minutes ahead',
-    );
-    await expect(client.replaceSchedule(5n, at('2030-01-01T01:01:30Z'), { times })).rejects.toThrow(
-      'not on a full 1 minutes',
-    );
-  });
-
   test('"ahead" goes by the service’s clock, where it is known', async () => {
     const clock = createHeldClock();
     const { client } = await openPair(

@@ -28,7 +28,7 @@ describe('help', () => {
     const { code, stdout } = await runMusterd(['--help']);
     expect(code).toBe(0);
     const headings = [...stdout.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading);
-    expect(headings).toEqual(['Options', 'Run', 'Look', 'Decide', 'Go back', 'Rehearse', 'Examples']);
+    expect(headings).toEqual(['Options', 'Run', 'Look', 'Decide', 'Send', 'Go back', 'Rehearse', 'Examples']);
     expect(stdout).toMatch(/^Decide:\n(?: .*\n)* {2}approve /m);
     expect(stdout).toMatch(/^Go back:\n(?: .*\n)* {2}undo /m);
     const [, address = ''] = /^Documents: (file:\S+\.md)$/m.exec(stdout) ?? [];

@@ -1,9 +1,8 @@
 /** Reads the ledger: every field that moved, in either direction. */
 import { sql } from 'kysely';
-import type { PushOutcome } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
 import type { TimeFromNow } from '../../model/moment.ts';
-import type { ChangeKind } from '../../model/ledger-words.ts';
+import type { ChangeKind, LedgerOutcome } from '../../model/ledger-words.ts';
 import type { Queryable, Row } from '../db/database.ts';
 
 /** A `null` selects everything. */
@@ -12,7 +11,7 @@ export interface LedgerFilter {
   readonly runId: bigint | null;
   readonly field: string | null;
   readonly kind: ChangeKind | null;
-  readonly outcome: PushOutcome | null;
+  readonly outcome: LedgerOutcome | null;
   /** Rows written or closed since a time, or in the last seconds by the database's clock. */
   readonly since: TimeFromNow | null;
   /** Most rows to return, the newest. */
@@ -44,7 +43,7 @@ export interface LedgerRow
   readonly old_value: unknown;
   /** In the row of a hold this is the service's value. */
   readonly new_value: unknown;
-  readonly outcome: PushOutcome | null;
+  readonly outcome: LedgerOutcome | null;
   /** The person who made the edit that a push carries. */
   readonly edited_by: string | null;
 }

@@ -24,7 +24,7 @@ const kindWords: Readonly<Record<ChangeRow['kind'] | 'call', string>> = {
   resolve: 'resolved',
   undo: 'taken back',
   place: 'moved',
-  call: 'sent by command',
+  call: 'sent by a command',
 };
 
 /** The direction of a change. What a person decided, or what both sides came to, has none. */

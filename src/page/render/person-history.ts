@@ -54,7 +54,7 @@ const words: Readonly<Record<ChangeRow['kind'] | 'call', string>> = {
   undo: 'taken back',
   resolve: 'resolved',
   place: 'moved',
-  call: 'sent by command',
+  call: 'sent by a command',
 };
 
 /** One thing that was done about a value, in the mirror or by a run. */

@@ -4,9 +4,9 @@ import { ServiceError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
 import { type MakeCall, nullIfMissing } from '../call.ts';
 import { nameOperation, type Operation, operations } from '../operation.ts';
-import type { ConversationRead, ScheduleOptions, ScheduleRequest } from '../../model/message-request.ts';
+import type { ConversationRead, ScheduleRequest } from '../../model/message-request.ts';
 import type { SendOptions } from '../../model/service-request.ts';
-import { encodeSchedule, findScheduleFlaw } from './schedule-request.ts';
+import { encodeRead, encodeSchedule, findScheduleFlaw } from './schedule-request.ts';
 import { decodeOne } from '../wire-lists.ts';
 import {
   decodeScheduledMessage,
@@ -32,12 +32,12 @@ export interface MessageEndpoints {
    */
   createSchedule(
     request: ScheduleRequest,
-    options?: ScheduleOptions,
+    options?: SendOptions,
   ): Promise<WriteResult & { readonly localId: string }>;
   /** `GET /v1/schedule/{id}`; `null` if the service says 404. */
   schedule(id: Id): Promise<ScheduledMessage | null>;
   /** `PUT /v1/schedule/{id}`, with the same checks. */
-  replaceSchedule(id: Id, request: ScheduleRequest, options?: ScheduleOptions): Promise<WriteResult>;
+  replaceSchedule(id: Id, request: ScheduleRequest, options?: SendOptions): Promise<WriteResult>;
   /** `DELETE /v1/schedule/{id}`: "cancels the scheduled message before it sends". */
   cancelSchedule(id: Id, options?: SendOptions): Promise<{ readonly requestId: string | null }>;
 }
@@ -66,18 +66,12 @@ export function createMessageEndpoints(call: MakeCall, serviceNowMs: () => numbe
       return decodeWriteResult(await call({ operation: operations.createTag, body: { tag }, ...options }));
     },
     readConversation: async (request, options) => {
-      const body = {
-        inbox_id: request.inboxId,
-        user_id: request.userId,
-        target: request.target,
-        targets: request.targets,
-        reassign_id: request.reassignId,
-      };
+      const body = encodeRead(request);
       const reply = await call({ operation: operations.readConversation, body, ...options });
       return { answer: decodeString(reply), requestId: reply.requestId };
     },
-    createSchedule: async (request, { times, ...options } = {}) => {
-      refuseFlawed(operations.createSchedule, findScheduleFlaw(request, serviceNowMs(), times));
+    createSchedule: async (request, options) => {
+      refuseFlawed(operations.createSchedule, findScheduleFlaw(request, serviceNowMs()));
       const localId = request.localId ?? randomUUID();
       const body = encodeSchedule({ ...request, localId });
       const result = decodeWriteResult(
@@ -86,8 +80,8 @@ export function createMessageEndpoints(call: MakeCall, serviceNowMs: () => numbe
       return { ...result, localId };
     },
     schedule,
-    replaceSchedule: async (id, request, { times, ...options } = {}) => {
-      refuseFlawed(operations.replaceSchedule, findScheduleFlaw(request, serviceNowMs(), times));
+    replaceSchedule: async (id, request, options) => {
+      refuseFlawed(operations.replaceSchedule, findScheduleFlaw(request, serviceNowMs()));
       const body = encodeSchedule(request);
       return decodeWriteResult(await call({ ...withId(operations.replaceSchedule, id), body, ...options }));
     },

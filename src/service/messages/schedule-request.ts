@@ -4,31 +4,19 @@
  */
 import { canonicalPhone } from '../../model/canonical.ts';
 import { momentMs } from '../../model/moment.ts';
-import {
-  type ScheduleContent,
-  type ScheduleRequest,
-  type ScheduleTimes,
-  usualTimes,
-} from '../../model/message-request.ts';
+import type { ConversationRead, ScheduleContent, ScheduleRequest } from '../../model/message-request.ts';
 import type { JsonObject } from '../json-object.ts';
 
-const minuteMs = 60_000;
+/** Messages are due on quarters of an hour, and at least one ahead. */
+const quarterMs = 900_000;
 const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
-function findTimeFlaw(
-  executeAt: string,
-  serviceNowMs: number,
-  { gridMinutes, marginMinutes }: ScheduleTimes,
-): string | null {
+function findTimeFlaw(executeAt: string, serviceNowMs: number): string | null {
   const at = rfc3339.test(executeAt) ? momentMs(executeAt) : Number.NaN;
   if (Number.isNaN(at)) return 'execute_at is not an RFC 3339 time, such as 2030-01-31T09:15:00Z';
-  if (at % (gridMinutes * minuteMs) !== 0 || /\.\d*[1-9]/.test(executeAt))
-    return gridMinutes === 15
-      ? 'execute_at is not on a quarter of an hour (:00, :15, :30 or :45)'
-      : `execute_at is not on a full ${gridMinutes} minutes`;
-  if (at - serviceNowMs < marginMinutes * minuteMs)
-    return `execute_at is less than ${marginMinutes} minutes ahead`;
-  return null;
+  if (at % quarterMs !== 0 || /\.\d*[1-9]/.test(executeAt))
+    return 'execute_at is not on a quarter of an hour (:00, :15, :30 or :45)';
+  return at - serviceNowMs < quarterMs ? 'execute_at is less than 15 minutes ahead' : null;
 }
 
 /**
@@ -36,11 +24,7 @@ function findTimeFlaw(
  *
  * @param serviceNowMs the service's clock, in ms since 1970
  */
-export function findScheduleFlaw(
-  request: ScheduleRequest,
-  serviceNowMs: number,
-  times: ScheduleTimes = usualTimes,
-): string | null {
+export function findScheduleFlaw(request: ScheduleRequest, serviceNowMs: number): string | null {
   const { content } = request;
   const families = {
     phone_number: request.phoneNumber,
@@ -56,11 +40,11 @@ export function findScheduleFlaw(
   if (request.phoneNumber !== undefined && canonicalPhone(request.phoneNumber) === '') {
     return 'phone_number holds no digits';
   }
-  const says = [content.text, content.template, content.attachments?.[0], content.gallery?.[0]];
+  const says = [content.text?.trim(), content.template, content.attachments?.[0], content.gallery?.[0]];
   if (says.every((part) => part === undefined || part === '')) {
     return 'content has no text, no template, no attachment and no gallery';
   }
-  return findTimeFlaw(request.executeAt, serviceNowMs, times);
+  return findTimeFlaw(request.executeAt, serviceNowMs);
 }
 
 function encodeContent(content: ScheduleContent): JsonObject {
@@ -97,4 +81,8 @@ export function encodeSchedule(request: ScheduleRequest): JsonObject {
     targets: request.targets,
     user_id: request.userId,
   };
+}
+
+export function encodeRead({ inboxId, userId, target, targets, reassignId }: ConversationRead): JsonObject {
+  return { inbox_id: inboxId, user_id: userId, target, targets, reassign_id: reassignId };
 }

@@ -1,6 +1,5 @@
 /** Scheduled messages, in both directions (interface.md, Scheduled message; Endpoints, notes 3 and 4). */
 import type { Id } from '../../model/id.ts';
-import { momentMs } from '../../model/moment.ts';
 import type { Reply } from '../call.ts';
 import { isObject, type JsonObject } from '../json-object.ts';
 import { findFlaw, takeId, takeInteger } from '../row-flaws.ts';
@@ -119,27 +118,17 @@ export function decodeScheduledMessage(row: JsonObject, id: Id): ScheduledMessag
   return { id, ...takeFields(row, shape) };
 }
 
-/**
- * The message by the columns of `mirror.scheduled_messages`, as these are in JSON. Columns that the service does not
- * show are absent.
- */
-export function toColumns({ execute, inboxId, meta }: ScheduledMessage): Readonly<Record<string, unknown>> {
-  const dueMs = momentMs(execute ?? '');
-  const columns = {
-    execute_at: Number.isNaN(dueMs) ? null : `${new Date(dueMs).toISOString().slice(0, 19)}Z`,
-    inbox_id: inboxId,
-    conversation_id: meta?.conversationId,
-    list_id: meta?.listId,
-    text: meta?.content?.text,
-    template_id: meta?.content?.template,
+/** What was decoded, by the names of the interface: the fields that the service sent, and those in `raw`. */
+export function encodeShown(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(encodeShown);
+  if (!isObject(value)) return value;
+  const { raw, ...known } = value;
+  const fields = Object.entries(known).filter(([, field]) => field !== null);
+  const wireName = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return {
+    ...(isObject(raw) ? raw : {}),
+    ...Object.fromEntries(fields.map(([name, field]) => [wireName(name), encodeShown(field)])),
   };
-  return Object.fromEntries(
-    Object.entries(columns).flatMap(([column, value]) =>
-      value === null || value === undefined
-        ? []
-        : [[column, typeof value === 'bigint' ? Number(value) : value]],
-    ),
-  );
 }
 
 /** @throws ServiceError without an id: then it is unknown whether the write had an effect */

@@ -1,0 +1,247 @@
+/** Schedules messages, shows, changes and cancels them: one call of the service each. */
+import { createHash, randomUUID } from 'node:crypto';
+import { MusterdError } from '../errors.ts';
+import { decodeText } from '../files/decode-text.ts';
+import { readBytes } from '../files/read-table.ts';
+import type { Id } from '../model/id.ts';
+import { printable } from '../model/in-words.ts';
+import { toJson } from '../model/json.ts';
+import type { ScheduleRequest } from '../model/message-request.ts';
+import { inZone } from '../model/zone-time.ts';
+import { callService } from '../runs/call-service.ts';
+import { type DirectCaller, sendOnce } from '../runs/direct-call.ts';
+import { requireInbox, requireMemberOf } from '../runs/named-on-service.ts';
+import type { ServiceClient } from '../service/client.ts';
+import { isObject, type JsonObject } from '../service/json-object.ts';
+import { encodeSchedule, findScheduleFlaw } from '../service/messages/schedule-request.ts';
+import { encodeShown, type ScheduledMessage } from '../service/messages/wire-schedule.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
+import {
+  confirmSend,
+  linesOfFields,
+  printFields,
+  type SendingOptions,
+  showOutcome,
+  withCaller,
+} from './direct-send.ts';
+import { type MessageOptions, readId, readMessage, shownRequest } from './message-options.ts';
+import { printJson, printLine } from './output.ts';
+import { readSettings } from './setup.ts';
+
+interface ScheduleOptions extends MessageOptions, SendingOptions {
+  readonly inbox?: string;
+  readonly user?: string;
+  readonly textFile?: string;
+  /** The digest of the message that is to be changed. */
+  readonly if?: string;
+}
+
+const largestBody = 10_000_000;
+
+const usage = (words: string, hint?: string) => new MusterdError('usage', words, { hint });
+
+/** The options with the text of --text-file. */
+async function withText(context: Context, options: ScheduleOptions): Promise<ScheduleOptions> {
+  const { text, textFile } = options;
+  if (textFile === undefined) return options;
+  if (text !== undefined) throw usage('Give either --text or --text-file');
+  const bytes = await readBytes(textFile, context.signal);
+  return { ...options, text: decodeText(bytes, true).text.replace(/\r?\n$/, '') };
+}
+
+/** The inbox and the sender, and their names. */
+async function readSender(
+  { service, team }: DirectCaller,
+  { inbox, user }: ScheduleOptions,
+  shownInbox?: Id,
+): Promise<{ ids: { inboxId: Id; userId?: Id }; notes: Record<string, string> }> {
+  const inboxText = inbox ?? (shownInbox === undefined ? undefined : String(shownInbox));
+  if (inboxText === undefined) throw usage('Say which inbox it is sent from: --inbox');
+  const found = await requireInbox(service, inboxText);
+  const sender =
+    user === undefined || user === '' ? undefined : await requireMemberOf(service, team, user, found);
+  return {
+    ids: { inboxId: found.id, ...(sender === undefined ? {} : { userId: sender.id }) },
+    notes: { inbox_id: found.name, user_id: sender?.name ?? '' },
+  };
+}
+
+/** @returns the body that is sent. @throws MusterdError `usage` for what the service would not take */
+function bodyOf({ service }: DirectCaller, request: ScheduleRequest): JsonObject {
+  const flaw = findScheduleFlaw(request, Date.now() + (service.clockOffsetMs() ?? 0));
+  if (flaw !== null) throw usage(`The message cannot be sent: ${flaw}`);
+  const body = encodeSchedule(request);
+  if (Buffer.byteLength(toJson(body)) > largestBody) throw usage('The message is larger than 10 MB');
+  return body;
+}
+
+/** A message as the service shows it. */
+interface Shown {
+  readonly message: ScheduledMessage;
+  readonly fields: JsonObject;
+  readonly digest: string;
+}
+
+/** Identifies what the service shows of a message, whatever the order of its keys. */
+function digestOf(fields: JsonObject): string {
+  const inOrder = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(inOrder);
+    if (!isObject(value)) return value;
+    const keys = Object.keys(value).toSorted();
+    return Object.fromEntries(keys.map((key) => [key, inOrder(value[key])]));
+  };
+  return createHash('sha256')
+    .update(toJson(inOrder(fields)))
+    .digest('hex')
+    .slice(0, 12);
+}
+
+/** @throws MusterdError `usage` if there is none */
+async function readShown(service: ServiceClient, idText: string): Promise<Shown> {
+  const id = readId('The message', idText);
+  if (id === undefined) throw usage('Say which message: its id on the service');
+  const message = await service.schedule(id);
+  if (message !== null) {
+    const fields = encodeShown(message) as JsonObject;
+    return { message, fields, digest: digestOf(fields) };
+  }
+  throw usage(`The service has no scheduled message ${id}`, 'The app shows what became of it.');
+}
+
+/** The message that is to be changed or cancelled, shown to the person. @throws MusterdError `usage` if it is another one */
+async function readExpected(
+  context: Context,
+  { service }: DirectCaller,
+  idText: string,
+  expected: string | undefined,
+): Promise<Shown> {
+  const shown = await readShown(service, idText);
+  const { message, fields, digest } = shown;
+  printLine(context.err, `The service shows message ${message.id} like this (digest ${digest}):`);
+  printFields(context.err, linesOfFields(fields));
+  if (message.op === 'delete') throw usage(`Message ${message.id} is cancelled already`);
+  if (expected === undefined || expected === digest) return shown;
+  throw usage(
+    `Nothing was sent: the digest of message ${message.id} is ${digest} now, and not ${printable(expected)}`,
+    `Look at it again: musterd schedule show ${message.id}`,
+  );
+}
+
+/** The moment of a message in UTC, and on the clocks of the zone. */
+function noteTime({ executeAt }: ScheduleRequest, zone: string | undefined): string {
+  return zone === undefined ? 'UTC' : `${inZone(Date.parse(executeAt), zone)} in ${zone}`;
+}
+
+export const scheduleCreate = (context: Context, options: ScheduleOptions): Promise<ExitCode> =>
+  withCaller(context, options, async (caller) => {
+    const { ids, notes } = await readSender(caller, options);
+    const localId = randomUUID();
+    const request = readMessage(await withText(context, options), { ...ids, localId });
+    const body = bodyOf(caller, request);
+    const preview = { ...notes, execute_at: noteTime(request, options.zone) };
+    if (!(await confirmSend(context, options, { operation: 'POST /v1/schedule', body, notes: preview })))
+      return exitCode.ok;
+    const result = await sendOnce(caller, {
+      subject: 'message',
+      sent: body,
+      send: (how) => caller.service.createSchedule(request, how),
+    });
+    return showOutcome(context, result, { sent: body, id: result.answer?.id, localId, words: 'Scheduled' });
+  });
+
+/** A line for each field that differs from what the service shows. */
+function changesOf(shown: Partial<ScheduleRequest>, { fields }: Shown, body: JsonObject): readonly string[] {
+  const meta = isObject(fields['meta']) ? fields['meta'] : {};
+  const { executeAt, inboxId, localId } = shown;
+  const before = linesOfFields({ ...meta, execute_at: executeAt, inbox_id: inboxId, local_id: localId });
+  const after = linesOfFields(body);
+  const show = (lines: readonly string[] | undefined) => (lines === undefined ? 'nothing' : lines.join(', '));
+  return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) => {
+    const [was, is] = [show(before.get(name)), show(after.get(name))];
+    return was === is ? [] : [`Changes ${name}: ${was} → ${is}`];
+  });
+}
+
+/** Each of them changes a message. */
+const fieldOptions = [
+  'inbox',
+  'user',
+  'text',
+  'textFile',
+  'template',
+  'at',
+  'to',
+  'list',
+  'conversation',
+  'attachment',
+  'gallery',
+  'isEmail',
+] as const satisfies readonly (keyof ScheduleOptions)[];
+
+const hidden =
+  'The service shows neither the sender nor is_email: they are sent only if they are given here.';
+
+export const scheduleUpdate = (
+  context: Context,
+  options: ScheduleOptions,
+  idText: string,
+): Promise<ExitCode> =>
+  withCaller(context, options, async (caller) => {
+    if (fieldOptions.every((name) => options[name] === undefined))
+      throw usage('Say what is to change', 'For example --text or --at.');
+    const shown = await readExpected(context, caller, idText, options.if);
+    const { id } = shown.message;
+    const before = shownRequest(shown.message, options);
+    const { ids, notes } = await readSender(caller, options, before.inboxId);
+    const { localId } = before;
+    const request = readMessage(await withText(context, options), ids, before);
+    const body = bodyOf(caller, request);
+    const isAgreed = await confirmSend(context, options, {
+      operation: `PUT /v1/schedule/${id}`,
+      body,
+      notes: { ...notes, execute_at: noteTime(request, options.zone) },
+      remarks: [...changesOf(before, shown, body), hidden],
+    });
+    if (!isAgreed) return exitCode.ok;
+    const result = await sendOnce(caller, {
+      subject: 'message',
+      sent: { id, ...body },
+      before: shown.fields,
+      send: (how) => caller.service.replaceSchedule(id, request, how),
+    });
+    return showOutcome(context, result, { sent: body, id, localId, words: 'Changed' });
+  });
+
+export const scheduleCancel = (
+  context: Context,
+  options: ScheduleOptions,
+  idText: string,
+): Promise<ExitCode> =>
+  withCaller(context, options, async (caller) => {
+    const { message, fields } = await readExpected(context, caller, idText, options.if);
+    const { id } = message;
+    const sent = { id };
+    if (!(await confirmSend(context, options, { operation: `DELETE /v1/schedule/${id}`, body: sent })))
+      return exitCode.ok;
+    const result = await sendOnce(caller, {
+      subject: 'message',
+      sent,
+      before: fields,
+      send: (how) => caller.service.cancelSchedule(id, how),
+    });
+    return showOutcome(context, result, {
+      sent,
+      id,
+      localId: message.localId ?? undefined,
+      words: 'Cancelled',
+    });
+  });
+
+/** Shows a message as the service shows it, and a digest by which `update` and `cancel` know it again. */
+export async function scheduleShow(context: Context, idText: string): Promise<ExitCode> {
+  const world = { ...readSettings(context), signal: context.signal };
+  const { fields, digest } = await callService(world, 'read', (service) => readShown(service, idText));
+  if (context.json) printJson(context, { digest, message: fields });
+  else printFields(context.out, new Map([...linesOfFields(fields), ['digest', [digest]]]));
+  return exitCode.ok;
+}

@@ -1,0 +1,12 @@
+/** Calls that a person makes with a direct command, each of which is sent once. */
+
+/** What a call is about, and the key of its values in the ledger. */
+export const callSubjects = ['tag', 'message', 'conversation_read'] as const;
+export type CallSubject = (typeof callSubjects)[number];
+
+/**
+ * The outcome of a call: `answered` by a 2xx; `confirmed` if a listing shows the effect; `refused` with a 4xx; `unsent`
+ * if no byte left; `unknown` if nobody knows whether it had an effect.
+ */
+export const callOutcomes = ['answered', 'confirmed', 'refused', 'unsent', 'unknown'] as const;
+export type CallOutcome = (typeof callOutcomes)[number];

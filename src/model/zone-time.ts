@@ -1,0 +1,45 @@
+/** Times on the clocks of a zone, such as Europe/Berlin. */
+
+const hourMs = 3_600_000;
+/** No zone is further from UTC than this. */
+const farthestHours = 15;
+
+/** True if the name is that of a time zone. */
+export function isZone(zone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).format(0) !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** How far the clocks of the zone are ahead of UTC at a moment, in ms. */
+function createOffset(zone: string): (ms: number) => number {
+  const format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' });
+  return (ms) => {
+    const name = format.formatToParts(ms).find(({ type }) => type === 'timeZoneName')?.value ?? '';
+    const [, sign, hours, minutes, seconds = '0'] = /([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(name) ?? [];
+    if (sign === undefined) return 0;
+    return Number(`${sign}1`) * (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
+  };
+}
+
+/**
+ * The moments at which the clocks of a zone show a time: none if they skip it, two if they have it twice.
+ * @param wallMs the time that they show, as if it were UTC, in ms since 1970
+ */
+export function momentsOf(wallMs: number, zone: string): readonly number[] {
+  const offset = createOffset(zone);
+  const offsets = new Set<number>();
+  for (let hours = -farthestHours; hours <= farthestHours; hours += 1)
+    offsets.add(offset(wallMs + hours * hourMs));
+  return [...offsets]
+    .map((ms) => wallMs - ms)
+    .filter((moment) => moment + offset(moment) === wallMs)
+    .toSorted((a, b) => a - b);
+}
+
+/** The time that the clocks of a zone show at a moment, such as 2027-01-15 09:00. */
+export function inZone(ms: number, zone: string): string {
+  return new Date(ms + createOffset(zone)(ms)).toISOString().slice(0, 16).replace('T', ' ');
+}

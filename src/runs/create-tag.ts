@@ -1,0 +1,65 @@
+/** Creates a tag, unless there is one of that name. */
+import { MusterdError } from '../errors.ts';
+import { type LeaseOptions, takeLease } from '../mirror/team/lease.ts';
+import type { Id } from '../model/id.ts';
+import tags from '../model/listed/tags.ts';
+import { nothingLearned } from '../model/listing.ts';
+import { canonicalName } from '../model/name.ts';
+import type { ServiceClient } from '../service/client.ts';
+import type { WriteResult } from '../service/messages/wire-schedule.ts';
+import { type DirectCaller, type DirectResult, sendOnce } from './direct-call.ts';
+
+export type CreatedTag =
+  | { readonly isThere: true; readonly ids: readonly Id[] }
+  | ({ readonly isThere: false; readonly ids: readonly Id[] } & DirectResult<WriteResult>);
+
+const longestName = 300;
+
+/** The name in the form in which tags are compared and sent. @throws MusterdError `usage` */
+export function readTagName(text: string): string {
+  const name = canonicalName(text);
+  if (name !== '' && Array.from(name).length <= longestName) return name;
+  throw new MusterdError('usage', `A tag needs a name of 1 to ${longestName} characters`);
+}
+
+/** The ids of all tags of that name. @throws MusterdError `service` if the listing is incomplete */
+export async function findTags(service: ServiceClient, name: string): Promise<readonly Id[]> {
+  const listing = await service.list(tags, { memory: nothingLearned });
+  const flaw =
+    listing.status === 'incomplete' ? listing.because : listing.isOffered ? null : 'the service has none';
+  if (flaw === null)
+    return listing.rows.flatMap(({ id, tag }) =>
+      typeof tag === 'string' && canonicalName(tag) === name ? [id] : [],
+    );
+  throw new MusterdError('service', `Nothing was sent: the listing of tags is incomplete (${flaw})`, {
+    hint: 'Without it, a second tag of this name could be made. Try again later.',
+  });
+}
+
+/** Looks into the listing before and after, under the team's lease if there is a mirror, so that no second one is made. */
+export async function createTag(
+  caller: DirectCaller,
+  name: string,
+  leaseOptions: LeaseOptions,
+): Promise<CreatedTag> {
+  const { config, db, service } = caller;
+  const lease = db === undefined ? undefined : await takeLease(db, config.team, leaseOptions);
+  try {
+    let ids = await findTags(service, name);
+    if (ids.length > 0) return { isThere: true, ids };
+    const result = await sendOnce(caller, {
+      subject: 'tag',
+      sent: { tag: name },
+      lease,
+      send: (options) => service.createTag(name, options),
+      isShown: async () => {
+        ids = await findTags(service, name).catch(() => []);
+        return ids.length > 0;
+      },
+    });
+    return { isThere: false, ids, ...result };
+  } finally {
+    // If it cannot be given back, it expires by itself.
+    await lease?.release().catch(() => undefined);
+  }
+}

@@ -1,0 +1,452 @@
+import { writeFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
+import type { Fault } from '../../src/emulator/faults.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { temporaryFolder } from '../support/checkout.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { runMusterd, startMusterd } from './run-musterd.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** A command, and what it sends. */
+interface Sending {
+  readonly args: readonly string[];
+  readonly call: string;
+  readonly body: Values | undefined;
+  readonly subject: 'tag' | 'message' | 'conversation_read';
+  readonly outcome: 'answered' | 'confirmed';
+  /** Of a message that is there. */
+  readonly id?: number;
+  readonly before?: unknown;
+}
+
+const folder = temporaryFolder();
+let emulator: Emulator;
+let database: TestDatabase;
+let start: ReturnType<Emulator['snapshot']>;
+const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
+
+beforeAll(async () => {
+  emulator = await createEmulator({ http: true, users: 12, tags: 5, fields: 2, ratePerMinute: 0 });
+  database = await createTestDatabase();
+  start = emulator.snapshot();
+});
+afterAll(async () => {
+  await emulator.close();
+  await database.close();
+  folder[Symbol.dispose]();
+});
+beforeEach(() => emulator.clearRequests());
+afterEach(async () => {
+  emulator.clearFaults();
+  emulator.restore(start);
+  await sql('delete from sync.changes');
+});
+
+const withMirror = () => ({ DATABASE_URL: database.url, MUSTERD_ACTOR: 'anna' });
+const environment = (more: Readonly<Record<string, string>> = withMirror()) => ({
+  ...emulator.environment,
+  MUSTERD_DATA_DIR: `${folder.path}/none`,
+  ...more,
+});
+const musterd = (args: readonly string[], more?: Readonly<Record<string, string>>) =>
+  runMusterd(args, environment(more));
+const json = async (args: readonly string[], more?: Readonly<Record<string, string>>) => {
+  const { stdout, ...ended } = await musterd([...args, '--json'], more);
+  return { ...ended, result: JSON.parse(stdout) as Values };
+};
+const writes = () =>
+  emulator.requests
+    .filter(({ method, path }) => method !== 'GET' && path !== '/v1/tags')
+    .map(({ method, path, body, requestId }) => ({ call: `${method} ${path}`, body, requestId }));
+const inbox = () => {
+  const found = emulator.team.inboxes().find(({ members }) => members.length > 0 && members.length < 12);
+  if (found === undefined) throw new Error('the emulator has no inbox');
+  return found;
+};
+const member = () => inbox().members[0] ?? 0;
+const stranger = () => emulator.team.users().find(({ id }) => !inbox().members.includes(id))?.id ?? 0;
+/** The words of a command line, with the ids that stand for the words in capitals. */
+const line = (text: string): readonly string[] => {
+  const values = new Map([
+    ['INBOX', inbox().id],
+    ['MEMBER', member()],
+    ['STRANGER', stranger()],
+  ]);
+  return text.split(' ').map((word) => String(values.get(word) ?? word));
+};
+const message = (...more: readonly string[]) =>
+  line('schedule create --inbox INBOX --zone Europe/Berlin').concat(
+    ['--at', '2031-01-15 09:00', '--text', 'Hello\nyou'],
+    more,
+  );
+const shownAs = async (id: string) => (await json(['schedule', 'show', id], {})).result;
+const scheduled = async (...more: readonly string[]) =>
+  String((await json([...message(...more), '--yes'], {})).result['id']);
+const ledger = () =>
+  sql(`select kind, state, user_id, run_id, team_id::int, base, old, new, outcome, request_id, sent_at is not null as sent,
+    closed_at is not null as closed, decided_by, decided_role = session_user as own, decision_id, batch from sync.changes`);
+const row = (old: unknown, sent: Values, outcome: Values, requestId: string | null, isClosed = true) =>
+  [
+    ['call', 'closed', null, null, 41, {}, old, sent, outcome, requestId],
+    [true, isClosed, 'anna', true, null, null],
+  ].flat();
+const outcomes = () => sql(`select outcome, sent_at is not null from sync.changes`);
+
+const body = () => ({ execute_at: '2031-01-15T08:00:00Z', inbox_id: inbox().id });
+const sends: Readonly<Record<string, () => Promise<Sending> | Sending>> = {
+  'tag create': () => ({
+    args: ['tag', 'create', '  Very\u00a0 Important '],
+    call: 'POST /v1/tag',
+    body: { tag: 'Very Important' },
+    subject: 'tag',
+    outcome: 'confirmed',
+  }),
+  'schedule create': () => ({
+    args: message('--to', '+14155550123', '--user', String(member()), '--is-email', 'false'),
+    call: 'POST /v1/schedule',
+    body: {
+      ...body(),
+      local_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      phone_number: '+14155550123',
+      user_id: member(),
+      is_email: false,
+      content: { text: 'Hello\nyou' },
+    },
+    subject: 'message',
+    outcome: 'answered',
+  }),
+  'schedule update': async () => {
+    const id = await scheduled('--list', '5');
+    const before = (await shownAs(id))['message'] as Values;
+    return {
+      args: ['schedule', 'update', id, '--text', 'Bye', '--at', '2031-01-15T10:15:00+01:00'],
+      call: `PUT /v1/schedule/${id}`,
+      body: {
+        execute_at: '2031-01-15T09:15:00Z',
+        inbox_id: inbox().id,
+        list_id: 5,
+        local_id: before['local_id'],
+        content: { text: 'Bye' },
+      },
+      subject: 'message',
+      outcome: 'answered',
+      id: Number(id),
+      before,
+    };
+  },
+  'schedule cancel': async () => {
+    const id = await scheduled('--list', '5');
+    const args = ['schedule', 'cancel', id];
+    const before = (await shownAs(id))['message'];
+    const call = `DELETE /v1/schedule/${id}`;
+    return { args, call, body: undefined, subject: 'message', outcome: 'answered', id: Number(id), before };
+  },
+  'conversations read': () => ({
+    args: line(
+      'conversations read --inbox INBOX --user MEMBER --targets +14155550123,14155550124 --reassign STRANGER',
+    ),
+    call: 'POST /v1/conversations/read',
+    body: {
+      inbox_id: inbox().id,
+      user_id: member(),
+      reassign_id: stranger(),
+      targets: ['+14155550123', '14155550124'],
+    },
+    subject: 'conversation_read',
+    outcome: 'answered',
+  }),
+};
+const prepare = async (name: string): Promise<Sending> => {
+  const sending = await sends[name]?.();
+  if (sending === undefined) throw new Error(`there is no command ${name}`);
+  emulator.clearRequests();
+  return sending;
+};
+
+type Played = readonly [what: string, fault: Values, code: number, outcome: string, tag?: 'confirmed'];
+const played: readonly Played[] = [
+  ['400', { kind: 'status', code: 400, label: 'bad_data' }, 1, 'refused'],
+  ['401', { kind: 'status', code: 401, label: 'Unauthorized' }, 77, 'refused'],
+  ['429', { kind: 'too-many-requests' }, 1, 'refused'],
+  ['408 of a proxy', { kind: 'status', code: 408 }, 5, 'unknown'],
+  ['500 without an effect', { kind: 'status', code: 500 }, 5, 'unknown'],
+  ['500 after the effect', { kind: 'status', code: 500, effect: 'applied' }, 5, 'unknown', 'confirmed'],
+  ['lost request', { kind: 'reset-before' }, 5, 'unknown'],
+  ['lost answer', { kind: 'reset-after' }, 5, 'unknown', 'confirmed'],
+  ['cut answer', { kind: 'truncate' }, 5, 'unknown', 'confirmed'],
+  ['page of HTML', { kind: 'html' }, 5, 'unknown'],
+  ['answer that is not JSON', { kind: 'garbage', effect: 'applied' }, 5, 'unknown', 'confirmed'],
+];
+
+describe.each(Object.keys(sends))('musterd %s', (name) => {
+  it('sends its fields once without a mirror, prints them before, and prints the outcome', async () => {
+    const { args, call, body: expected } = await prepare(name);
+    const { code, stdout, stderr } = await musterd([...args, '--yes'], {});
+    expect({ code, writes: writes() }).toEqual({
+      code: 0,
+      writes: [{ call, body: expected, requestId: expect.anything() }],
+    });
+    const shown = stderr.slice(stderr.indexOf(`${call}\n`));
+    for (const value of Object.values(expected ?? {}).flat())
+      if (typeof value === 'string' || typeof value === 'number') expect(shown).toContain(String(value));
+    expect(stdout).toContain(`X-Request-Id ${writes()[0]?.requestId}`);
+  });
+
+  it('writes one row into the ledger of a mirror', async () => {
+    const { args, call, subject, outcome, id, before } = await prepare(name);
+    const { code, result } = await json([...args, '--yes']);
+    const [write, ...others] = writes();
+    expect({ code, call: write?.call, others }).toEqual({ code: 0, call, others: [] });
+    const sent = { ...(id === undefined ? {} : { id }), ...(write?.body as object | undefined) };
+    expect(result).toMatchObject({ outcome, request_id: write?.requestId, sent: write?.body ?? { id } });
+    if (subject !== 'conversation_read') expect(result['id']).toBeTypeOf('number');
+    const old = before === undefined ? {} : { [subject]: before };
+    expect(await ledger()).toEqual([
+      row(old, { [subject]: sent }, { [subject]: outcome }, write?.requestId ?? ''),
+    ]);
+  });
+
+  it.each([[[]], [['--json']]])('refuses without --yes, and sends and records nothing (%j)', async (more) => {
+    const { args, call } = await prepare(name);
+    const { code, stdout, stderr } = await musterd([...args, ...more]);
+    expect({ code, writes: writes(), rows: await ledger() }).toEqual({ code: 64, writes: [], rows: [] });
+    expect(stderr).toContain(`${call}\n`);
+    expect(stderr).toContain('add --yes');
+    if (more.length > 0) expect(stdout).toContain('"code": "usage"');
+  });
+
+  it.each(played)('sends one request that ends in a %s, and reports it', async (...given) => {
+    const [, fault, code, outcome, ofTag] = given;
+    const { args, call, subject } = await prepare(name);
+    const [method, path] = call.split(' ');
+    emulator.addFault({ ...(fault as object), method, path, times: 'always' } as Fault);
+    const ended = await json([...args, '--yes']);
+    const isConfirmed = subject === 'tag' && ofTag !== undefined;
+    expect(writes()).toHaveLength(1);
+    expect({ code: ended.code, rows: await outcomes() }).toEqual({
+      code: isConfirmed ? 0 : code,
+      rows: [[{ [subject]: isConfirmed ? ofTag : outcome }, true]],
+    });
+    if (outcome === 'refused')
+      expect(ended.result).toMatchObject({ error: { code: code === 77 ? 'credentials' : 'service' } });
+    else expect(ended.result).toMatchObject({ outcome: isConfirmed ? ofTag : outcome });
+    if (isConfirmed || outcome === 'refused') return;
+    expect(ended.stderr).toMatch(
+      /^unknown: look in the app before you send it again\n {2}\w+ .*\n {2}.*X-Request-Id/m,
+    );
+    if (subject === 'message') expect(ended.stderr).toContain(`local_id ${String(ended.result['local_id'])}`);
+  });
+
+  it('says in its help that nobody approves', async () => {
+    const { stdout } = await musterd([...name.split(' '), '--help']);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('sent at once, nobody approves');
+  });
+});
+
+describe('a direct command', () => {
+  it('leaves a true record if it is killed before the answer', async () => {
+    emulator.addFault({ kind: 'stall', path: '/v1/schedule' });
+    const { process: child, ended } = startMusterd([...message('--list', '5'), '--yes'], environment());
+    await eventually('the request has arrived', () => writes().length === 1);
+    child.kill('SIGKILL');
+    await ended;
+    const sent = { message: writes()[0]?.body };
+    expect(await ledger()).toEqual([row({}, sent, { message: 'unknown' }, null, false)]);
+  });
+
+  it('sends nothing from a copy', async () => {
+    await musterd(['adopt', '--as-copy', '--reason', 'staging', '--yes']);
+    const { code, stderr } = await musterd([...message('--list', '5'), '--yes']);
+    await musterd(['adopt', '--reason', 'home again', '--yes']);
+    expect({ code, writes: writes() }).toEqual({ code: 3, writes: [] });
+    expect(stderr).toContain('copy');
+  });
+
+  it('sends nothing with the credentials of another team', async () => {
+    await sql(`insert into sync.teams (team, team_id) values ('default', 42)`);
+    const { code } = await musterd([...message('--list', '5'), '--yes']);
+    await sql('delete from sync.teams');
+    expect({ code, writes: writes() }).toEqual({ code: 78, writes: [] });
+  });
+
+  it.each([
+    ['insert', 1, 0, 'Nothing was sent: the ledger cannot be written'],
+    ['update', 0, 1, 'Warning: the ledger says "unknown"'],
+  ])('if the ledger takes no %s, ends with %i after %i requests', async (event, code, count, words) => {
+    const role = `teller_${process.pid}`;
+    await sql(`create role ${role} login password 'for this test';
+      grant usage on schema sync, mirror to ${role}; grant all on all tables in schema sync, mirror to ${role};
+      alter role ${role} bypassrls; revoke ${event} on sync.changes from ${role}`);
+    const url = new URL(database.url);
+    Object.assign(url, { username: role, password: 'for this test' });
+    const ended = await musterd([...message('--list', '5'), '--yes'], { DATABASE_URL: url.href });
+    await sql(`drop owned by ${role}; drop role ${role}`);
+    expect({ stderr: ended.stderr, code: ended.code, count: writes().length }).toEqual({
+      stderr: expect.stringContaining(words),
+      code,
+      count,
+    });
+  });
+});
+
+describe('musterd tag create', () => {
+  it('makes one tag if two commands create it at once', async () => {
+    const tags = async () => json(['tag', 'create', 'VIP', '--yes', '--wait', '30']);
+    const [one, two] = await Promise.all([tags(), tags()]);
+    expect(writes()).toHaveLength(1);
+    expect([one, two].map(({ code }) => code)).toEqual([0, 0]);
+    expect(new Set([one, two].map(({ result }) => result['outcome']))).toEqual(
+      new Set(['confirmed', 'exists']),
+    );
+    expect(one.result['id']).toBe(two.result['id']);
+  });
+
+  it.each([[[]], [['--yes']]])('finds a tag that is there in another form of its name (%j)', async (more) => {
+    const { id } = emulator.team.addTag('Cafe\u0301  Bar ');
+    const { code, stdout } = await musterd(['tag', 'create', ' Café Bar', ...more]);
+    const words = `Tag Café Bar exists already: id ${id}\n`;
+    expect({ code, stdout, writes: writes() }).toEqual({ code: 0, stdout: words, writes: [] });
+  });
+
+  it('sends nothing if the listing of tags is incomplete', async () => {
+    emulator.addFault({ kind: 'status', code: 400, path: '/v1/tags', at: 2, times: 'always' });
+    const { code, stderr } = await musterd(['tag', 'create', 'VIP', '--yes']);
+    expect({ code, writes: writes() }).toEqual({ code: 1, writes: [] });
+    expect(stderr).toContain('Nothing was sent: the listing of tags is incomplete');
+  });
+
+  it('reports that there are two tags of this name if another program made one meanwhile', async () => {
+    emulator.addFault({ kind: 'doubled', path: '/v1/tag' });
+    const { code, stderr } = await musterd(['tag', 'create', 'VIP', '--yes'], {});
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/Now there are 2 tags of this name: \d+, \d+/);
+  });
+});
+
+describe('musterd schedule', () => {
+  it.each([
+    [
+      '--to 14155550123,+4930123456 --to 14155550125',
+      { targets: ['14155550123', '+4930123456', '14155550125'] },
+    ],
+    ['--list 5', { list_id: 5 }],
+    ['--conversation 6', { conversation_id: 6 }],
+  ])('create %s addresses the message, and update replaces the address', async (given, sent) => {
+    const id = await scheduled(...given.split(' '));
+    await musterd(['schedule', 'update', id, '--to', '14155550199', '--yes'], {});
+    const [created, updated] = writes();
+    expect(created?.body).toMatchObject(sent);
+    expect(updated?.body).toMatchObject({ phone_number: '14155550199', content: { text: 'Hello\nyou' } });
+    for (const key of Object.keys(sent)) expect(updated?.body).not.toHaveProperty(key);
+  });
+
+  it('create takes a text from a file, attachments and a gallery, and update clears them', async () => {
+    const file = `${folder.path}/text.txt`;
+    writeFileSync(file, 'Hello {{Plan}},\nsee you\n');
+    const image = { name: 'a.png', type: 'image/png', url: 'https://x.example/a' };
+    const view = { url: 'https://x.example/b', annotation_text: 'b' };
+    const ended = await json(
+      line(
+        `schedule create --inbox INBOX --list 5 --at 2031-01-15T08:00:00Z --template 12 --text-file ${file} --yes`,
+      ).concat(['--attachment', JSON.stringify(image), '--gallery', JSON.stringify([view])]),
+      {},
+    );
+    const content = { text: 'Hello {{Plan}},\nsee you', template: 12, attachments: [image], gallery: [view] };
+    expect(writes()[0]?.body).toMatchObject({ content });
+    const id = String(ended.result['id']);
+    await musterd(['schedule', 'update', id, '--template', '', '--attachment', '', '--yes'], {});
+    expect(writes()[1]?.body).toHaveProperty('content', { text: content.text, gallery: [view] });
+  });
+
+  it('show prints the fields and a digest, by which update and cancel know the message', async () => {
+    const id = await scheduled('--to', '14155550123');
+    const { digest } = await shownAs(id);
+    expect((await musterd(['schedule', 'show', id], {})).stdout).toMatch(
+      new RegExp(`^id +${id}\n[^]*meta.content.text +Hello\n +you\n[^]*digest +${digest}\n$`),
+    );
+    const to = ['--to', '14155550123', '--yes'];
+    const update = await musterd(['schedule', 'update', id, '--text', 'Bye', '--if', `${digest}`, ...to], {});
+    expect(update).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('Changes content.text: Hello, you → Bye\n'),
+    });
+    for (const args of [
+      ['update', id, '--text', 'No', ...to],
+      ['cancel', id, '--yes'],
+    ]) {
+      const { code, stderr } = await musterd(['schedule', ...args, '--if', `${digest}`], {});
+      const now = (await shownAs(id))['digest'];
+      expect({ code, count: writes().length }).toEqual({ code: 64, count: 2 });
+      expect(stderr).toContain(`the digest of message ${id} is ${now} now, and not ${digest}`);
+    }
+  });
+
+  it('update and cancel refuse a message that was cancelled', async () => {
+    emulator.setVariants({ 'cancelled-read': 'shown' });
+    const id = await scheduled('--list', '5');
+    await musterd(['schedule', 'cancel', id, '--yes'], {});
+    for (const args of [
+      ['update', id, '--text', 'x'],
+      ['cancel', id],
+    ])
+      expect(await musterd(['schedule', ...args, '--yes'], {})).toMatchObject({
+        code: 64,
+        stderr: expect.stringContaining(`Message ${id} is cancelled already`),
+      });
+    expect(writes()).toHaveLength(2);
+    emulator.setVariants({ 'cancelled-read': 'missing' });
+  });
+});
+
+describe('a direct command that cannot be sent', () => {
+  const late = () => new Date(Math.ceil(Date.now() / 900_000) * 900_000).toISOString();
+  const create = 'schedule create --inbox INBOX --at 2031-01-15T08:00:00Z';
+  const read = 'conversations read --inbox INBOX';
+
+  it.each([
+    ['schedule create --inbox x', 'No inbox is called "x"\n  Give the id or the name of one:\n  4'],
+    ['schedule create --at 2031-01-15T08:00Z', 'Say which inbox it is sent from: --inbox'],
+    ['schedule create --inbox INBOX --list 5 --text x', 'Say when it is sent: --at'],
+    [`${create} --user nobody`, 'No user matches "nobody"\n  Give an id, an email, a phone number or a'],
+    [`${create} --user STRANGER`, 'is not a member of inbox'],
+    [`${create} --list 5 --text x --at LATE`, 'execute_at is less than 15 minutes ahead'],
+    [`${create} --text x`, 'Say who gets the message: --to, --list or --conversation'],
+    [`${create} --text x --list 5 --to 14155550123`, 'Give one of --to, --list and --conversation'],
+    [`${create} --list 5`, 'content has no text, no template, no attachment and no gallery'],
+    [`${create} --list 5 --text \u00a0`, 'content has no text, no template, no attachment and no gallery'],
+    [`${create} --list 5 --text x --text-file x`, 'Give either --text or --text-file'],
+    [`${create} --list 5 --text-file LARGE`, 'The message is larger than 10 MB'],
+    ['schedule show 12', 'The service has no scheduled message 12'],
+    ['schedule show x', '"x" is not an id of the service'],
+    ['schedule cancel 12', 'The service has no scheduled message 12'],
+    ['schedule update 12', 'Say what is to change'],
+    ['tag create \u00a0', 'A tag needs a name of 1 to 300 characters'],
+    [`tag create ${'x'.repeat(301)}`, 'A tag needs a name of 1 to 300 characters'],
+    [read, '--inbox and --user'],
+    [`${read} --user 1`, 'either --target or --targets'],
+    [`${read} --user 1 --target 1 --targets 1`, 'either --target or --targets'],
+    [`${read} --user MEMBER --targets 1,1`, '--targets has 1 twice'],
+    [`${read} --user STRANGER --target 1`, 'is not a member of inbox'],
+    [`${read} --user MEMBER --target 1 --reassign nobody`, 'No user matches "nobody"'],
+  ])('refuses %s in words', async (text, words) => {
+    const large = `${folder.path}/large`;
+    if (text.includes('LARGE')) writeFileSync(large, 'x'.repeat(10_000_001));
+    const args = line(text.replace('LARGE', large).replace('LATE', late()));
+    const { code, stderr } = await musterd([...args, ...(args[1] === 'show' ? [] : ['--yes'])], {});
+    expect({ code, writes: writes(), stderr }).toEqual({
+      code: 64,
+      writes: [],
+      stderr: expect.stringContaining(words),
+    });
+  });
+
+  it('refuses an update if the service does not show whom the message goes to', async () => {
+    const id = await scheduled('--to', '14155550123');
+    const { code, stderr } = await musterd(['schedule', 'update', id, '--text', 'x', '--yes'], {});
+    expect({ code, count: writes().length }).toEqual({ code: 64, count: 1 });
+    expect(stderr).toContain('The service does not show whom this message goes to: give --to again');
+  });
+});
