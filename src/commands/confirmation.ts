@@ -23,6 +23,9 @@ async function isConfirmed(
     return /^y(es)?$/i.test(answer.trim());
   } catch (error) {
     signal.throwIfAborted();
+    // On a terminal that asks, Ctrl-C is a key and not a signal.
+    if (error instanceof Error && error.name === 'AbortError')
+      throw new MusterdError('stopped', 'Asked to stop', { cause: error });
     throw error;
   } finally {
     asking.close();

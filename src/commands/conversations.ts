@@ -1,6 +1,6 @@
 import { MusterdError } from '../errors.ts';
 import { sendOnce } from '../runs/direct-call.ts';
-import { requireInbox, requireMember, requireMemberOf } from '../runs/named-on-service.ts';
+import { requireNamedInbox, requireNamedUser, requireNamedMember } from '../runs/named-on-service.ts';
 import { encodeRead } from '../service/messages/schedule-request.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { confirmSend, type SendingOptions, showOutcome, withCaller } from './direct-send.ts';
@@ -25,9 +25,9 @@ export const conversationsRead = (context: Context, options: ReadOptions): Promi
       throw new MusterdError('usage', 'Say whose conversation was read: either --target or --targets', {
         hint: 'For example --target 14155550123.',
       });
-    const inbox = await requireInbox(service, options.inbox);
-    const user = await requireMemberOf(service, team, options.user, inbox);
-    const assignee = reassign === undefined ? undefined : await requireMember(service, team, reassign);
+    const inbox = await requireNamedInbox(service, options.inbox);
+    const user = await requireNamedMember(service, team, options.user, inbox);
+    const assignee = reassign === undefined ? undefined : await requireNamedUser(service, team, reassign);
     const request = {
       inboxId: inbox.id,
       userId: user.id,

@@ -10,7 +10,7 @@ import type { ScheduleRequest } from '../model/message-request.ts';
 import { inZone } from '../model/zone-time.ts';
 import { callService } from '../runs/call-service.ts';
 import { type DirectCaller, sendOnce } from '../runs/direct-call.ts';
-import { requireInbox, requireMemberOf } from '../runs/named-on-service.ts';
+import { requireNamedInbox, requireNamedMember } from '../runs/named-on-service.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { isObject, type JsonObject } from '../service/json-object.ts';
 import { encodeSchedule, findScheduleFlaw } from '../service/messages/schedule-request.ts';
@@ -57,9 +57,9 @@ async function readSender(
 ): Promise<{ ids: { inboxId: Id; userId?: Id }; notes: Record<string, string> }> {
   const inboxText = inbox ?? (shownInbox === undefined ? undefined : String(shownInbox));
   if (inboxText === undefined) throw usage('Say which inbox it is sent from: --inbox');
-  const found = await requireInbox(service, inboxText);
+  const found = await requireNamedInbox(service, inboxText);
   const sender =
-    user === undefined || user === '' ? undefined : await requireMemberOf(service, team, user, found);
+    user === undefined || user === '' ? undefined : await requireNamedMember(service, team, user, found);
   return {
     ids: { inboxId: found.id, ...(sender === undefined ? {} : { userId: sender.id }) },
     notes: { inbox_id: found.name, user_id: sender?.name ?? '' },

@@ -30,7 +30,7 @@ function refuse(words: string, hint: string, found: readonly Named[]): MusterdEr
 }
 
 /** @throws MusterdError `usage` if no inbox or several match; `service` if the listing is incomplete */
-export async function requireInbox(service: ServiceClient, text: string): Promise<NamedInbox> {
+export async function requireNamedInbox(service: ServiceClient, text: string): Promise<NamedInbox> {
   const listing = await service.list(inboxes, { memory: nothingLearned });
   if (listing.status === 'incomplete')
     throw new MusterdError('service', `The listing of inboxes is incomplete: ${listing.because}`);
@@ -51,7 +51,7 @@ export async function requireInbox(service: ServiceClient, text: string): Promis
 }
 
 /** @throws MusterdError `usage` if no user or several match */
-export async function requireMember(service: ServiceClient, team: Team, text: string): Promise<Named> {
+export async function requireNamedUser(service: ServiceClient, team: Team, text: string): Promise<Named> {
   const id = await findOnService(service, team, { typed: text, query: readUserQuery(text) });
   const members = team.members.map((member) => ({ id: member.id, name: member.name ?? '' }));
   if (id === undefined)
@@ -64,13 +64,13 @@ export async function requireMember(service: ServiceClient, team: Team, text: st
 }
 
 /** @throws MusterdError `usage` if the listing of inboxes shows that the user is not a member of this one */
-export async function requireMemberOf(
+export async function requireNamedMember(
   service: ServiceClient,
   team: Team,
   text: string,
   inbox: NamedInbox,
 ): Promise<Named> {
-  const user = await requireMember(service, team, text);
+  const user = await requireNamedUser(service, team, text);
   if (inbox.members === null || inbox.members.includes(user.id)) return user;
   const hint = `Give one of its members: ${inbox.members.slice(0, mostShown).join(', ')}.`;
   throw new MusterdError(

@@ -102,7 +102,7 @@ const newTag: Shape = {
 };
 
 const conversationRead: Shape = {
-  client: place('service/messages/message-endpoints.ts', 'createMessageEndpoints'),
+  client: place('service/messages/schedule-request.ts', 'encodeRead'),
   emulator: place(requests, 'conversationRead'),
   fields: {
     inbox_id: 'integer',

@@ -1,0 +1,239 @@
+import { describe, expect, it } from 'vitest';
+import { linesOfFields } from '../../src/commands/direct-send.ts';
+import {
+  type MessageOptions,
+  readId,
+  readMessage,
+  readNumbers,
+  readSendTime,
+  shownRequest,
+} from '../../src/commands/message-options.ts';
+import { MusterdError, ServiceError } from '../../src/errors.ts';
+import { outcomeOf } from '../../src/runs/direct-call.ts';
+import { decodeScheduledMessage } from '../../src/service/messages/wire-schedule.ts';
+
+const berlin = 'Europe/Berlin';
+
+describe('readSendTime', () => {
+  it.each([
+    ['2027-01-15 09:00', berlin, '2027-01-15T08:00:00Z'],
+    ['2027-01-15T09:15', berlin, '2027-01-15T08:15:00Z'],
+    ['2027-01-15T09:30:00+01:00', undefined, '2027-01-15T08:30:00Z'],
+    ['2027-01-15T09:45:00Z', berlin, '2027-01-15T09:45:00Z'],
+    ['2027-10-31T02:30:00+02:00', berlin, '2027-10-31T00:30:00Z'],
+    ['9999-12-31 23:45', 'UTC', '9999-12-31T23:45:00Z'],
+  ])('reads %s in %s as %s', (at, zone, expected) => {
+    expect(readSendTime(at, zone)).toBe(expected);
+  });
+
+  it.each([
+    ['tomorrow', berlin, '--at "tomorrow" is not a time'],
+    ['2027-02-30 09:00', berlin, '--at "2027-02-30 09:00" is not a time'],
+    ['2027-01-15', berlin, '--at "2027-01-15" is not a time'],
+    ['2027-01-15 09:00', undefined, '--at "2027-01-15 09:00" is in no zone: Add --zone Europe/Berlin'],
+    ['2027-01-15 09:00', 'Berlin', '--zone "Berlin" is not a time zone'],
+    ['2027-03-28 02:30', berlin, 'In Europe/Berlin it is never 2027-03-28 02:30: clocks skip that time'],
+    [
+      '2027-10-31 02:30',
+      berlin,
+      'In Europe/Berlin it is 2027-10-31 02:30 twice: clocks are set back: Say which: --at 2027-10-31T00:30:00Z or --at 2027-10-31T01:30:00Z.',
+    ],
+    ['2027-01-15 09:10', berlin, '--at "2027-01-15 09:10" is not on a quarter of an hour'],
+    ['2027-01-15 09:00:30', berlin, 'is not on a quarter of an hour'],
+    ['2027-01-15 09:00:00.0001', berlin, 'is not on a quarter of an hour'],
+    ['9999-12-31T23:45:00-10:00', undefined, 'is beyond the year 9999'],
+  ])('refuses %s in %s', (at, zone, words) => {
+    expect(refusalOf(() => readSendTime(at, zone))).toContain(words);
+  });
+});
+
+function refusalOf(work: () => unknown): string {
+  try {
+    return `no refusal, but ${JSON.stringify(work())}`;
+  } catch (error) {
+    if (!(error instanceof MusterdError)) throw error;
+    return `${error.message}: ${error.hint}`;
+  }
+}
+
+describe('readNumbers', () => {
+  it.each([
+    [['14155550123'], ['14155550123']],
+    [['+14155550123, 4930123456;+33123456789'], ['+14155550123', '4930123456', '+33123456789']],
+    [
+      ['14155550123', '14155550124'],
+      ['14155550123', '14155550124'],
+    ],
+  ])('reads %j', (given, numbers) => {
+    expect(readNumbers(given)).toEqual(numbers);
+  });
+
+  it.each([
+    [[''], '--to is empty, or one of its entries is'],
+    [['14155550123,'], '--to is empty, or one of its entries is'],
+    [['14155550123,+14155550123'], '--to has +14155550123 twice'],
+    [['14155550123', '14155550123'], '--to has 14155550123 twice'],
+    [['+44 20 7946 0000'], '--to "+44 20 7946 0000" is not a phone number in E.164 form'],
+    [['04155550123'], 'is not a phone number'],
+    [['1'], 'is not a phone number'],
+    [['1234567890123456'], 'is not a phone number'],
+    [['call me'], 'is not a phone number'],
+  ])('refuses %j', (given, words) => {
+    expect(refusalOf(() => readNumbers(given))).toContain(words);
+  });
+});
+
+it.each([
+  ['0', '--list "0" is not an id of the service'],
+  ['9223372036854775808', 'is not an id of the service'],
+  ['all', 'is not an id of the service'],
+])('readId refuses %s', (text, words) => {
+  expect(refusalOf(() => readId('--list', text))).toContain(words);
+});
+
+const shown = (meta: object) =>
+  decodeScheduledMessage(
+    { execute: '2031-01-15T08:00:00.000Z', inbox_id: 7, local_id: 'own', rev: 2, meta },
+    9n,
+  );
+
+describe('readMessage', () => {
+  const at = '2031-01-15T08:00:00Z';
+  const to = ['14155550123'];
+  const image = '{"name":"a.png","type":"image/png","url":"https://x.example/a"}';
+  const create = (options: MessageOptions) => readMessage({ at, ...options }, { inboxId: 7n });
+
+  it.each<[MessageOptions, object]>([
+    [
+      { to, text: 'x' },
+      { phoneNumber: '14155550123', content: { text: 'x' } },
+    ],
+    [
+      { to: ['+1415,4930'], template: '12' },
+      { targets: ['+1415', '4930'], content: { template: 12n } },
+    ],
+    [
+      { list: '5', isEmail: 'true' },
+      { listId: 5n, isEmail: true, content: {} },
+    ],
+    [
+      { conversation: '6', isEmail: '', text: '' },
+      { conversationId: 6n, content: {} },
+    ],
+    [
+      { to, attachment: [image] },
+      { phoneNumber: '14155550123', content: { attachments: [JSON.parse(image)] } },
+    ],
+    [
+      { to, gallery: ['[{"url":"u","original_url":"o"}]'] },
+      { phoneNumber: '14155550123', content: { gallery: [{ url: 'u', originalUrl: 'o' }] } },
+    ],
+  ])('makes a message of %j', (options, expected) => {
+    expect(create(options)).toEqual({ inboxId: 7n, executeAt: at, ...expected });
+  });
+
+  it.each<[MessageOptions, string]>([
+    [{}, 'Say who gets the message'],
+    [{ list: '' }, 'Say who gets the message'],
+    [{ to, list: '5' }, 'Give one of --to, --list and --conversation'],
+    [{ list: '5', template: 'x' }, '--template "x" is not an id of the service'],
+    [{ list: '5', isEmail: 'maybe' }, '--is-email is true or false'],
+    [{ list: '5', zone: 'Berlin' }, '--zone "Berlin" is not a time zone'],
+    [{ list: '5', gallery: ['{'] }, '--gallery is not JSON'],
+    [{ list: '5', gallery: ['{"name":"x"}'] }, 'An entry of --gallery lacks a key, has another key'],
+    [{ list: '5', attachment: ['{"url":"x"}'] }, 'An entry of --attachment lacks a key'],
+    [{ list: '5', attachment: [image.replace('"a.png"', '1')] }, 'a value that is not text'],
+    [{ list: '5', attachment: ['1'] }, 'An entry of --attachment lacks a key'],
+  ])('refuses %j', (options, words) => {
+    expect(refusalOf(() => create(options))).toContain(words);
+  });
+
+  it.each<[object, MessageOptions, object]>([
+    [{ list_id: 5, content: { text: 'x' } }, { text: 'y' }, { listId: 5n, content: { text: 'y' } }],
+    [
+      { list_id: 5, content: { text: 'x', template: 3 } },
+      { text: '' },
+      { listId: 5n, content: { template: 3n } },
+    ],
+    [{ list_id: 5, content: { text: 'x' } }, { to }, { phoneNumber: '14155550123', content: { text: 'x' } }],
+    [
+      { conversation_id: 6, content: { text: 'x', local_day: 2, local_time: '9', offset: 0, to: 't' } },
+      { at: '2031-01-15T09:00:00Z' },
+      {
+        executeAt: '2031-01-15T09:00:00Z',
+        conversationId: 6n,
+        content: { text: 'x', localDay: 2n, localTime: '9', offset: 0n, to: 't' },
+      },
+    ],
+    [
+      {
+        list_id: 5,
+        content: { attachments: [JSON.parse(image)], gallery: [{ url: 'u', annotation_text: null }] },
+      },
+      { gallery: [''] },
+      { listId: 5n, content: { attachments: [JSON.parse(image)] } },
+    ],
+  ])('lays options over %j: %j', (meta, options, expected) => {
+    const before = shownRequest(shown(meta), options);
+    expect(readMessage(options, { inboxId: 7n }, before)).toEqual({
+      inboxId: 7n,
+      localId: 'own',
+      executeAt: at,
+      ...expected,
+    });
+  });
+
+  it.each<[object, MessageOptions, string]>([
+    [
+      { content: { text: 'x' } },
+      { text: 'y' },
+      'The service does not show whom this message goes to: give --to again',
+    ],
+    [
+      { list_id: 5, content: { gallery: [{ url: 'u', size: 1 }] } },
+      { text: 'y' },
+      'An entry of --gallery lacks a key',
+    ],
+  ])('refuses options over %j: %j', (meta, options, words) => {
+    expect(
+      refusalOf(() => readMessage(options, { inboxId: 7n }, shownRequest(shown(meta), options))),
+    ).toContain(words);
+  });
+});
+
+it('linesOfFields has a line for each line of a text and each entry of a list', () => {
+  const body = {
+    id: 9n,
+    a: { text: 'x\r\ny', none: null },
+    targets: ['1', '2'],
+    gallery: [{ url: 'u' }],
+    gone: '',
+  };
+  expect([...linesOfFields(body)]).toEqual([
+    ['id', ['9']],
+    ['a.text', ['x', 'y']],
+    ['targets', ['1', '2']],
+    ['gallery', ['{"url":"u"}']],
+  ]);
+});
+
+const ended = (phase: 'not-sent' | 'sent' | 'answered', status?: number) =>
+  new ServiceError('x', { operation: 'POST /v1/tag', phase, status });
+
+it.each([
+  [ended('not-sent'), 'unsent'],
+  [new MusterdError('stopped', 'Asked to stop'), 'unsent'],
+  [ended('answered', 400), 'refused'],
+  [ended('answered', 401), 'refused'],
+  [ended('answered', 404), 'refused'],
+  [ended('answered', 429), 'refused'],
+  [ended('answered', 408), 'unknown'],
+  [ended('answered', 500), 'unknown'],
+  [ended('answered', 503), 'unknown'],
+  [ended('sent'), 'unknown'],
+  [ended('sent', 200), 'unknown'],
+  [ended('sent', 400), 'unknown'],
+  [new TypeError('x'), 'unknown'],
+])('outcomeOf(%o) is %s', (error, outcome) => {
+  expect(outcomeOf(error)).toBe(outcome);
+});
