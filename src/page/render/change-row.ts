@@ -10,7 +10,7 @@ import { changed, noValue, textOf, value } from './three-values.ts';
 import type { PageContext } from './view.ts';
 import { clockTime, count, dayBand, named, time } from './words.ts';
 
-const kindWords: Readonly<Record<ChangeRow['kind'] | 'call', string>> = {
+const kindWords: Readonly<Record<ChangeRow['kind'], string>> = {
   adopt: 'adopted',
   return: 'came back',
   pull: 'pulled',

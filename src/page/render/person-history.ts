@@ -40,7 +40,7 @@ function editsOf(periods: readonly PersonPeriod[]): readonly MirrorEdit[] {
   });
 }
 
-const words: Readonly<Record<ChangeRow['kind'] | 'call', string>> = {
+const words: Readonly<Record<ChangeRow['kind'], string>> = {
   adopt: 'Adopted from the service',
   return: 'Back in the team: adopted again',
   pull: 'in the mirror',
