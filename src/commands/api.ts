@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { MusterdError, ServiceError } from '../errors.ts';
+import { printable } from '../model/in-words.ts';
 import { callService } from '../runs/call-service.ts';
 import { findOperation } from '../service/operation.ts';
 import { parseJson } from '../service/parse-json.ts';
 import type { RawRequest } from '../service/raw-request.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
-import { printable } from '../model/in-words.ts';
 import { readSettings } from './setup.ts';
 
 interface ApiOptions {

@@ -1,6 +1,6 @@
 import { MusterdError } from '../errors.ts';
-import { sendOnce } from '../runs/direct-call.ts';
-import { requireNamedInbox, requireNamedUser, requireNamedMember } from '../runs/named-on-service.ts';
+import { requireNamedInbox, requireNamedMember, requireNamedUser } from '../runs/named-on-service.ts';
+import { sendOnce } from '../runs/send-once.ts';
 import { encodeRead } from '../service/messages/schedule-request.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { confirmSend, type SendingOptions, showOutcome, withCaller } from './direct-send.ts';

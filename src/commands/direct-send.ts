@@ -2,7 +2,7 @@
 import { MusterdError, ServiceError } from '../errors.ts';
 import { printable } from '../model/in-words.ts';
 import { toJson } from '../model/json.ts';
-import { type DirectCaller, type DirectResult, withDirectCaller } from '../runs/direct-call.ts';
+import { type DirectCaller, type DirectResult, withDirectCaller } from '../runs/send-once.ts';
 import { isObject, type JsonObject } from '../service/json-object.ts';
 import { askAtTerminal, confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';

@@ -9,8 +9,8 @@ import { toJson } from '../model/json.ts';
 import type { ScheduleRequest } from '../model/message-request.ts';
 import { inZone } from '../model/zone-time.ts';
 import { callService } from '../runs/call-service.ts';
-import { type DirectCaller, sendOnce } from '../runs/direct-call.ts';
 import { requireNamedInbox, requireNamedMember } from '../runs/named-on-service.ts';
+import { type DirectCaller, sendOnce } from '../runs/send-once.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { isObject, type JsonObject } from '../service/json-object.ts';
 import { encodeSchedule, findScheduleFlaw } from '../service/messages/schedule-request.ts';
@@ -127,6 +127,19 @@ async function readExpected(
   );
 }
 
+/** @throws MusterdError `usage` if somebody changed the message while a person was asked */
+async function requireUnchanged(
+  { service }: DirectCaller,
+  { message: { id }, digest }: Shown,
+): Promise<void> {
+  const now = await readShown(service, String(id));
+  if (now.digest === digest) return;
+  throw usage(
+    `Nothing was sent: somebody changed message ${id} while you were asked`,
+    `Look at it again: musterd schedule show ${id}`,
+  );
+}
+
 /** The moment of a message in UTC, and on the clocks of the zone. */
 function noteTime({ executeAt }: ScheduleRequest, zone: string | undefined): string {
   return zone === undefined ? 'UTC' : `${inZone(Date.parse(executeAt), zone)} in ${zone}`;
@@ -203,6 +216,7 @@ export const scheduleUpdate = (
       remarks: [...changesOf(before, shown, body), hidden],
     });
     if (!isAgreed) return exitCode.ok;
+    await requireUnchanged(caller, shown);
     const result = await sendOnce(caller, {
       subject: 'message',
       sent: { id, ...body },
@@ -218,11 +232,13 @@ export const scheduleCancel = (
   idText: string,
 ): Promise<ExitCode> =>
   withCaller(context, options, async (caller) => {
-    const { message, fields } = await readExpected(context, caller, idText, options.if);
+    const shown = await readExpected(context, caller, idText, options.if);
+    const { message, fields } = shown;
     const { id } = message;
     const sent = { id };
     if (!(await confirmSend(context, options, { operation: `DELETE /v1/schedule/${id}`, body: sent })))
       return exitCode.ok;
+    await requireUnchanged(caller, shown);
     const result = await sendOnce(caller, {
       subject: 'message',
       sent,

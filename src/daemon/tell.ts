@@ -18,14 +18,14 @@ import {
 import type { TeamFreshness } from '../model/freshness.ts';
 import {
   accepted,
+  type Backlog,
   eventsOf,
   failed,
-  nextNotice,
   type Notice,
-  type Backlog,
   type NoticeStep,
-  teamEvents,
+  nextNotice,
   type TeamStanding,
+  teamEvents,
 } from '../model/notices.ts';
 import { sendBlockOf } from '../model/place.ts';
 import type { GroupStatus } from '../model/run-group.ts';

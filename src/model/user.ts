@@ -1,12 +1,12 @@
 import {
   emptyValues,
   type Field,
-  fields,
   type FieldValue,
-  single,
+  fields,
   type SingleName,
   type SingleValue,
   type SingleValues,
+  single,
   type UserValues,
 } from './fields.ts';
 import type { Id } from './id.ts';

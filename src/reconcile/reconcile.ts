@@ -10,8 +10,9 @@
  *
  * A plan does steps 2 and 3 and compares the listings. It writes nothing on either side.
  */
-import type { Id } from '../model/id.ts';
+
 import type { WithheldAbsence } from '../model/absence.ts';
+import type { Id } from '../model/id.ts';
 import { listedResources } from '../model/listed-resources.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team, TeamAnswer } from '../model/team.ts';

@@ -7,7 +7,7 @@ import { nothingLearned } from '../model/listing.ts';
 import { canonicalName } from '../model/name.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { WriteResult } from '../service/messages/wire-schedule.ts';
-import { type DirectCaller, type DirectResult, sendOnce } from './direct-call.ts';
+import { type DirectCaller, type DirectResult, sendOnce } from './send-once.ts';
 
 export type CreatedTag =
   | { readonly isThere: true; readonly ids: readonly Id[] }

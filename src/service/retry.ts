@@ -4,8 +4,9 @@
  * effect: no byte left, or the service answered 401. After a 429 it had no effect either, but the pause may be
  * long and the values of the write get old: the caller decides again.
  */
-import type { Effect } from './operation.ts';
+
 import type { Failure, Outcome, Refusal } from './call-outcome.ts';
+import type { Effect } from './operation.ts';
 
 const leastMs = 1_000;
 const mostMs = 900_000;

@@ -1,15 +1,15 @@
 import { CompiledQuery, sql as text } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { noteMovedAlone } from '../../src/mirror/db/versions.ts';
 import { applyResults } from '../../src/mirror/users/apply-results.ts';
 import { markSent, openIntents, readIntents } from '../../src/mirror/users/intents.ts';
 import { ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
-import { type Field, fields, type FieldValue } from '../../src/model/fields.ts';
-import type { Hold, UserPlan } from '../../src/model/user-plan.ts';
-import type { Intent, IntentResult } from '../../src/model/intent.ts';
+import { type Field, type FieldValue, fields } from '../../src/model/fields.ts';
 import type { Id } from '../../src/model/id.ts';
+import type { Intent, IntentResult } from '../../src/model/intent.ts';
 import type { ServiceValue, UserPatch } from '../../src/model/user.ts';
-import { noteMovedAlone } from '../../src/mirror/db/versions.ts';
+import type { Hold, UserPlan } from '../../src/model/user-plan.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { CompiledQuery } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
-import { migrate } from '../../src/mirror/migrations.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { rolesForPeople } from '../../src/mirror/db/roles-for-people.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { migrate } from '../../src/mirror/migrations.ts';
 import { servers } from '../support/servers.ts';
 
 /**

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import {
   accepted,
-  eventsOf,
+  type Backlog,
   type EventState,
+  eventsOf,
   failed,
   type GroupStanding,
-  nextNotice,
   type Notice,
-  type Backlog,
+  nextNotice,
   type TeamStanding,
 } from '../../src/model/notices.ts';
 

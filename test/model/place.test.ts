@@ -3,11 +3,11 @@ import {
   type Address,
   addressesInWords,
   adviceOn,
-  type PresentPlace,
   judgePlace,
-  maybeAlso,
   type KnownPlace,
+  maybeAlso,
   type PlaceVerdict,
+  type PresentPlace,
   placeInWords,
 } from '../../src/model/place.ts';
 

@@ -1,6 +1,7 @@
 /** What a view is told, where nothing is said of it. */
-import { saySeen, seenOf } from '../../src/runs/say-seen.ts';
+
 import type { PageContext } from '../../src/page/render/view.ts';
+import { saySeen, seenOf } from '../../src/runs/say-seen.ts';
 
 export const now = new Date('2026-03-11T12:00:00Z');
 

@@ -1,6 +1,7 @@
 /** A plan with all that can be read off its decisions, for tests that look at it. */
-import { roleMove } from '../../src/model/user-changes.ts';
+
 import { type Field, fields } from '../../src/model/fields.ts';
+import { roleMove } from '../../src/model/user-changes.ts';
 import {
   decisionsOf,
   endedHolds,

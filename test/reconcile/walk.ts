@@ -1,10 +1,10 @@
 /** One user's life at random: what editors, the service, runs and people who decide can make of the three versions. */
-import { type Field, fields } from '../../src/model/fields.ts';
+
 import { createRandom } from '../../src/emulator/random.ts';
+import { type Field, fields } from '../../src/model/fields.ts';
 import { joinName } from '../../src/model/name.ts';
-import { type MirrorRow, type ServiceUser, sameBytes } from '../../src/model/user.ts';
+import { type MirrorRow, type ServiceUser, sameBytes, serviceValue } from '../../src/model/user.ts';
 import type { Decision, Hold, UserPlan } from '../../src/model/user-plan.ts';
-import { serviceValue } from '../../src/model/user.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { ConflictPolicy, Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';

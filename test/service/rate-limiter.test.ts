@@ -8,13 +8,13 @@ import {
   type RateSettings,
 } from '../../src/service/rate-limiter.ts';
 import {
+  fixedWindow,
+  type Limiter,
   mostIn,
   playSaturated,
   seeded,
-  watchPlaces,
   slidingLog,
-  fixedWindow,
-  type Limiter,
+  watchPlaces,
 } from './rate-world.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 

@@ -15,7 +15,7 @@ import {
   readSourceFiles,
   repeated,
 } from './source-files.ts';
-import { allOf, isFunction, namedFunctions, type Node, parse } from './syntax.ts';
+import { allOf, isFunction, type Node, namedFunctions, parse } from './syntax.ts';
 
 const here = fileURLToPath(new URL('../..', import.meta.url));
 

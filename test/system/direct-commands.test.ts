@@ -384,6 +384,26 @@ describe('musterd schedule', () => {
     }
   });
 
+  it.each(['update', 'cancel'])(
+    '%s refuses a message that somebody changes while a person is asked',
+    async (command) => {
+      const to = ['--to', '14155550123', '--yes'];
+      const id = await scheduled('--list', '5');
+      let reads = 0;
+      emulator.before({ path: `/v1/schedule/${id}`, method: 'GET', times: 'always' }, async () => {
+        reads += 1;
+        if (reads === 2) await musterd(['schedule', 'update', id, '--text', 'of a colleague', ...to], {});
+      });
+      const own = command === 'update' ? ['--text', 'mine', ...to] : ['--yes'];
+      const { code, stderr } = await musterd(['schedule', command, id, ...own], {});
+      expect(writes().map(({ call }) => call)).toEqual(['POST /v1/schedule', `PUT /v1/schedule/${id}`]);
+      expect({ code, stderr }).toEqual({
+        code: 64,
+        stderr: expect.stringContaining(`somebody changed message ${id}`),
+      });
+    },
+  );
+
   it('update and cancel refuse a message that was cancelled', async () => {
     emulator.setVariants({ 'cancelled-read': 'shown' });
     const id = await scheduled('--list', '5');

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { readAddresses } from '../../src/mirror/users/addresses.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
-import { exportable, readPages } from '../../src/mirror/tools/export-read.ts';
-import { readTeamStandings } from '../../src/page/read/page-standings.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
+import { exportable, readPages } from '../../src/mirror/tools/export-read.ts';
+import { readAddresses } from '../../src/mirror/users/addresses.ts';
 import { readUnseenUsers } from '../../src/mirror/users/users-read.ts';
 import { readKnownAddresses, readSnapshot } from '../../src/mirror/users/verify-read.ts';
+import { readTeamStandings } from '../../src/page/read/page-standings.ts';
 import { runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
 import { servers } from '../support/servers.ts';
 import { type StatementWatch, watchStatements } from '../support/watched-statements.ts';

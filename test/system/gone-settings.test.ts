@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { configSchema, settingPaths } from '../../src/config/config.ts';
 import { goneSettings } from '../../src/config/complaints.ts';
+import { configSchema, settingPaths } from '../../src/config/config.ts';
 import { loadConfiguration } from '../../src/config/load.ts';
 import { createLog } from '../../src/log.ts';
 import { createService } from '../../src/runs/open-service.ts';
 import {
-  type Connections,
   type ConnectionSettings,
+  type Connections,
   createConnections,
 } from '../../src/service/connections.ts';
 

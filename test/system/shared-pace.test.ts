@@ -51,6 +51,9 @@ describe('the shared pace', () => {
     ['resync', '--adopt-service', '--apply'],
     ['verify'],
     ['why', email],
+    ['tag', 'create', 'VIP', '--yes'],
+    ['schedule', 'show', '1'],
+    ['conversations', 'read', '--inbox', '1', '--user', email, '--target', '15550100', '--yes'],
   ];
   const notCalling = (): readonly (readonly string[])[] => [
     ['adopt', '--reason', 'test', '--yes'],
@@ -66,11 +69,8 @@ describe('the shared pace', () => {
     ['resolve', '1', 'email', '--take', 'mirror', '--edit', '1'],
     ['dump', '-o', join(folder, 'dump.sql.gz')],
     ['restore', join(folder, 'dump.sql.gz')],
-    ['schedule', 'list'],
-    ['conversations', 'list'],
     ['inboxes'],
     ['surveys'],
-    ['tag', 'create', 'VIP'],
     ['sql', 'select 1'],
     ['status'],
     ['undo', '1'],

@@ -1,6 +1,7 @@
 /** Text that is written once and read in order. It is kept in memory, and in a file once it gets large. */
-import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
+
 import { randomUUID } from 'node:crypto';
+import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 

@@ -7,8 +7,8 @@ import { type RawBuilder, sql } from 'kysely';
 import {
   columnOf,
   type Field,
-  fields,
   type FieldValue,
+  fields,
   single,
   singleNames,
   type UserValues,

@@ -5,12 +5,12 @@ import { toJson } from '../../model/json.ts';
 import {
   addressesInWords,
   adviceOn,
-  type PresentPlace,
   judgePlace,
-  maybeAlso,
   type KnownPlace,
-  placeInWords,
+  maybeAlso,
   type Placing,
+  type PresentPlace,
+  placeInWords,
   sendBlockOf,
 } from '../../model/place.ts';
 import type { Database, Queryable, Transaction } from '../db/database.ts';

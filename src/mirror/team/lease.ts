@@ -10,10 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import { type Database, databaseTime, type Transaction } from '../db/database.ts';
-import { requireHome } from './known-place.ts';
-import { inWords, isUnbelievable, leaseHeld, readHolder } from './lease-holder.ts';
 import { isRunning, thisProcess } from '../db/process-identity.ts';
 import { wakeForEdits } from './due.ts';
+import { requireHome } from './known-place.ts';
+import { inWords, isUnbelievable, leaseHeld, readHolder } from './lease-holder.ts';
 
 export interface Lease {
   readonly team: string;

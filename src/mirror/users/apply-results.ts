@@ -4,15 +4,15 @@ import { columnOf, emptyValues, type Field, fields } from '../../model/fields.ts
 import type { Id } from '../../model/id.ts';
 import type { IntentResult } from '../../model/intent.ts';
 import { toJson } from '../../model/json.ts';
-import { byColumn, definitionsOf, setValues } from '../db/field-sql.ts';
 import { anyOf, byKey } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
-import { endArrived, giveDecisionsBack, writeHolds } from './holds.ts';
+import { byColumn, definitionsOf, setValues } from '../db/field-sql.ts';
+import { asTimestamp } from '../db/timestamp.ts';
+import { isInDoubt } from '../db/versions.ts';
 import { noteNames } from '../team/name-safety.ts';
 import { isOlder } from '../team/stale.ts';
-import { asTimestamp } from '../db/timestamp.ts';
+import { endArrived, giveDecisionsBack, writeHolds } from './holds.ts';
 import type { RunOf } from './users-write.ts';
-import { isInDoubt } from '../db/versions.ts';
 
 function stageResult(result: IntentResult) {
   const { intent, outcomes, seen, taken, joined, harmed, closed, requestId } = result;

@@ -2,13 +2,13 @@
 import { sql } from 'kysely';
 import { columnOf, fieldOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import type { HeldBatch, GuardHistory, StoppedPushes } from '../../model/waiting.ts';
+import type { GuardHistory, HeldBatch, StoppedPushes } from '../../model/waiting.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/database-errors.ts';
 import { isTelling } from '../db/versions.ts';
-import type { EditAnswer } from './decide-edits.ts';
-import { isLetPass, isInBatch, writeHolds } from './holds.ts';
 import { writeLearned } from '../team/learned.ts';
+import type { EditAnswer } from './decide-edits.ts';
+import { isInBatch, isLetPass, writeHolds } from './holds.ts';
 import { type HoldRow, toHold } from './users-read.ts';
 import { holdsInLedger, type RunOf, writeLedger } from './users-write.ts';
 

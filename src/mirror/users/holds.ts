@@ -1,12 +1,12 @@
 /** Writes held fields: new holds, the service's current value, and ends of holds. */
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf, type Field, fieldOf } from '../../model/fields.ts';
-import { type DecidedUser, decisionsOf, endedHolds } from '../../model/user-plan.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
+import { type DecidedUser, decisionsOf, endedHolds } from '../../model/user-plan.ts';
 import type { HoldOfUser } from '../../model/waiting.ts';
-import { jsonOf, rowPerField } from '../db/field-sql.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
+import { jsonOf, rowPerField } from '../db/field-sql.ts';
 import { asTimestamp } from '../db/timestamp.ts';
 
 interface RunOrPerson {

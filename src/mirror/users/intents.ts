@@ -1,7 +1,7 @@
 /** Intents: pushes that are written down before they are sent; `apply-results.ts` closes them. */
 import { type RawBuilder, sql } from 'kysely';
-import { columnOf, emptyValues, fieldOf, valuesIn } from '../../model/fields.ts';
 import { stored } from '../../model/canonical.ts';
+import { columnOf, emptyValues, fieldOf, valuesIn } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import type { Intent, OpenedIntents } from '../../model/intent.ts';
 import { toJson } from '../../model/json.ts';
@@ -9,11 +9,11 @@ import { canonicalName, joinName, type NamePair, splitName } from '../../model/n
 import type { BaseUser, UserPatch } from '../../model/user.ts';
 import { decisionsOf, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import { anyOf, byKey, idArray } from '../db/by-key.ts';
-import { isTelling } from '../db/versions.ts';
 import type { Queryable, Row, Transaction } from '../db/database.ts';
-import { isHeldBack, isSpent, spendDecisions } from './holds.ts';
-import { editorsOf, patchInSql } from './edits.ts';
 import { objectOf, valueFromJson, valuesOf } from '../db/field-sql.ts';
+import { isTelling } from '../db/versions.ts';
+import { editorsOf, patchInSql } from './edits.ts';
+import { isHeldBack, isSpent, spendDecisions } from './holds.ts';
 import type { RunOf } from './users-write.ts';
 
 interface IntentRow extends Row<'sync.changes', 'change_id'> {

@@ -1,10 +1,11 @@
 /** Writes users, with one statement each for mirror, base, ledger and holds. */
-import { roleMove } from '../../model/user-changes.ts';
-import { sameValue } from '../../model/user.ts';
-import { columnOf, type Field } from '../../model/fields.ts';
+
 import { sql } from 'kysely';
+import { columnOf, type Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
+import { sameValue } from '../../model/user.ts';
+import { roleMove } from '../../model/user-changes.ts';
 import {
   type DecidedUser,
   decisionsOf,
@@ -17,12 +18,12 @@ import {
 } from '../../model/user-plan.ts';
 import { anyOf } from '../db/by-key.ts';
 import type { Transaction } from '../db/database.ts';
-import { endPulled } from './edits.ts';
-import { endHolds, noteShown, writeHolds } from './holds.ts';
-import { endPeriods } from './periods.ts';
 import { type StageShape, withSpool } from '../db/spool.ts';
 import { stage } from '../db/stage.ts';
 import { endStale } from '../team/stale.ts';
+import { endPulled } from './edits.ts';
+import { endHolds, noteShown, writeHolds } from './holds.ts';
+import { endPeriods } from './periods.ts';
 import { lockUnchanged, writeShape, writeUsers } from './user-rows.ts';
 
 /** The run, as far as every writing statement needs to know of it. */

@@ -1,6 +1,7 @@
 /** The parts of a form that decides. It counts only if it comes from here; `question.ts` asks once more. */
-import type { PageField, WaitingList } from '../read/page-waiting.ts';
+
 import { shownDigest } from '../../model/shown-field.ts';
+import type { PageField, WaitingList } from '../read/page-waiting.ts';
 import { heading } from './components.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';

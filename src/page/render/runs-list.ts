@@ -6,8 +6,8 @@ import {
   empty,
   heading,
   section,
-  table,
   type TableRow,
+  table,
   teamCells,
   teamColumns,
 } from './components.ts';

@@ -2,8 +2,7 @@
 import { type Chart, type Curve, drawSparkline, type MoveChart } from './chart.ts';
 import { type Html, html, none } from './html.ts';
 import type { LaneBar } from './lanes.ts';
-import type { Gap } from './series.ts';
-import type { Point } from './series.ts';
+import type { Gap, Point } from './series.ts';
 import { count, day } from './words.ts';
 
 /** Text near an end begins or ends there. */

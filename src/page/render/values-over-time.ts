@@ -1,6 +1,7 @@
 /** The values of one person over time, as a lane for each field. */
-import type { PersonPeriod, PersonRead } from '../read/page-person.ts';
+
 import { printable } from '../../model/in-words.ts';
+import type { PersonPeriod, PersonRead } from '../read/page-person.ts';
 import { section } from './components.ts';
 import { fieldTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';

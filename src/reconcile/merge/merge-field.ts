@@ -31,8 +31,8 @@ import {
   type BaseUser,
   canonicalValue,
   type FieldReading,
-  type ServiceUser,
   readingOf,
+  type ServiceUser,
   sameBytes,
 } from '../../model/user.ts';
 

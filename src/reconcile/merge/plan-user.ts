@@ -1,7 +1,8 @@
 /** The plan of one run for one user: values in, a plan out. */
-import type { TeamMember } from '../../model/team-member.ts';
+
 import { emptyValues, type Field, singleNames } from '../../model/fields.ts';
 import { canonicalName, joinName, samePair } from '../../model/name.ts';
+import type { TeamMember } from '../../model/team-member.ts';
 import {
   type BaseUser,
   hasUnreadable,
@@ -22,7 +23,7 @@ import {
   type UserWrite,
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
-import { isSameEdit, holdOn } from './held-field.ts';
+import { holdOn, isSameEdit } from './held-field.ts';
 import { mergeField, type Policy } from './merge-field.ts';
 import { hasMoved, isOvertaken } from './overtaken.ts';
 import {
@@ -31,8 +32,8 @@ import {
   isAsked,
   isEmptied,
   planField,
-  type UserOnBothSides,
   stillHeld,
+  type UserOnBothSides,
   versionsOf,
 } from './plan-field.ts';
 import { observe, takeValues, unlessSame, writeOf } from './service-values.ts';

@@ -19,8 +19,8 @@ import {
   type BaseUser,
   canonicalValue,
   readable,
-  type ServiceUser,
   readingOf,
+  type ServiceUser,
   type UserPatch,
 } from '../../model/user.ts';
 

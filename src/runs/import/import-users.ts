@@ -1,23 +1,23 @@
 /** Imports a file of people as edits of the mirror, which the next run sends: planned first, then written as planned. */
+
+import { createMirrorReader } from '../../mirror/mirror.ts';
+import { type LeasedTeam, underLease } from '../../mirror/team/lease.ts';
 import { approveEdits } from '../../mirror/users/decide-edits.ts';
-import { readSettled, type SettledEdit } from '../../mirror/users/settled.ts';
-import type { Field } from '../../model/fields.ts';
-import type { Confirmation } from '../../model/waiting.ts';
 import { editUsers } from '../../mirror/users/edits.ts';
 import { readGuardHistory } from '../../mirror/users/held-batches.ts';
 import { readRoles, readTeamUsers } from '../../mirror/users/import-read.ts';
-import { type LeasedTeam, underLease } from '../../mirror/team/lease.ts';
-import { createMirrorReader } from '../../mirror/mirror.ts';
-import { readTransactionId } from '../../mirror/users/settled.ts';
+import { readSettled, readTransactionId, type SettledEdit } from '../../mirror/users/settled.ts';
+import type { Field } from '../../model/fields.ts';
 import type { FileTable } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
+import type { Confirmation } from '../../model/waiting.ts';
 import { readLessons } from '../../reconcile/push/batches.ts';
 import { decideFor, waitsFor } from '../four-eyes.ts';
 import { requireTeamId } from '../named-user.ts';
 import type { Setup } from '../open.ts';
 import { type Mapping, readColumns, requireColumns } from './columns.ts';
-import { type ImportForecast, foresee, pushesOf } from './foresee.ts';
-import { type ImportChange, type ImportPlan, hashOfImport, planImport } from './plan-import.ts';
+import { foresee, type ImportForecast, pushesOf } from './foresee.ts';
+import { hashOfImport, type ImportChange, type ImportPlan, planImport } from './plan-import.ts';
 
 export interface ImportRequest {
   readonly table: FileTable;
