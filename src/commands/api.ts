@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { MusterdError, ServiceError } from '../errors.ts';
+import { MusterdError } from '../errors.ts';
 import { printable } from '../model/in-words.ts';
-import { callService } from '../runs/call-service.ts';
+import { callService, explainRefusal } from '../runs/call-service.ts';
 import { findOperation } from '../service/operation.ts';
 import { parseJson } from '../service/parse-json.ts';
 import type { RawRequest } from '../service/raw-request.ts';
@@ -36,11 +36,8 @@ export async function apiCommand(
   return callService({ config, log, signal: context.signal }, effect, async (service) => {
     if (options.paginate === true) return paginate(context, service, method as Method, path, body);
     const reply = await service.request(method as Method, path, body).catch((error: unknown) => {
-      if (!(error instanceof ServiceError) || error.excerpt === undefined) throw error;
-      // The person who made this call gets to see the body, and at the end, where people look first.
-      const { operation, phase, status, requestId } = error;
-      const hint = [error.hint, error.excerpt].filter((line) => line !== undefined).join('\n  ');
-      throw new ServiceError(error.message, { operation, phase, status, requestId, hint, cause: error });
+      // At the end, where people look first.
+      throw explainRefusal(error);
     });
     if (options.include === true) {
       printLine(context.out, `HTTP ${reply.status}`);

@@ -1,9 +1,8 @@
 import { MusterdError } from '../errors.ts';
 import { requireNamedInbox, requireNamedMember, requireNamedUser } from '../runs/named-on-service.ts';
-import { sendOnce } from '../runs/send-once.ts';
 import { encodeRead } from '../service/messages/schedule-request.ts';
-import { type Context, type ExitCode, exitCode } from './context.ts';
-import { confirmSend, type SendingOptions, showOutcome, withCaller } from './direct-send.ts';
+import type { Context, ExitCode } from './context.ts';
+import { type SendingOptions, sendConfirmed, withCaller } from './direct-send.ts';
 import { readEntries } from './message-options.ts';
 
 interface ReadOptions extends SendingOptions {
@@ -34,14 +33,12 @@ export const conversationsRead = (context: Context, options: ReadOptions): Promi
       ...(targets === undefined ? { target: target ?? '' } : { targets: readEntries('targets', targets) }),
       ...(assignee === undefined ? {} : { reassignId: assignee.id }),
     };
-    const sent = encodeRead(request);
-    const notes = { inbox_id: inbox.name, user_id: user.name, reassign_id: assignee?.name ?? '' };
-    const preview = { operation: 'POST /v1/conversations/read', body: sent, notes };
-    if (!(await confirmSend(context, options, preview))) return exitCode.ok;
-    const result = await sendOnce(caller, {
+    return sendConfirmed(context, options, caller, {
+      operation: 'POST /v1/conversations/read',
       subject: 'conversation_read',
-      sent,
+      body: encodeRead(request),
+      notes: { inbox_id: inbox.name, user_id: user.name, reassign_id: assignee?.name ?? '' },
       send: (how) => service.readConversation(request, how),
+      words: 'Marked as read',
     });
-    return showOutcome(context, result, { sent, words: 'Marked as read' });
   });

@@ -1,8 +1,15 @@
 /** What all direct commands do: they show what is sent, ask, send it once, and show the outcome. */
-import { MusterdError, ServiceError } from '../errors.ts';
+import { MusterdError } from '../errors.ts';
 import { printable } from '../model/in-words.ts';
 import { toJson } from '../model/json.ts';
-import { type DirectCaller, type DirectResult, withDirectCaller } from '../runs/send-once.ts';
+import { explainRefusal } from '../runs/call-service.ts';
+import {
+  type DirectCall,
+  type DirectCaller,
+  type DirectResult,
+  sendOnce,
+  withDirectCaller,
+} from '../runs/send-once.ts';
 import { isObject, type JsonObject } from '../service/json-object.ts';
 import { askAtTerminal, confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -46,11 +53,11 @@ export function printFields(
   for (const [name, lines] of fields) {
     const note = notes[name] ? ` (${notes[name]})` : '';
     for (const [at, line] of lines.entries())
-      printLine(stream, printable(`${(at === 0 ? name : '').padEnd(22)}${line}${note}`).trimEnd());
+      printLine(stream, printable(`${(at === 0 ? name : '').padEnd(21)} ${line}${note}`).trimEnd());
   }
 }
 
-export interface Preview {
+interface Preview {
   /** For example `POST /v1/schedule`. */
   readonly operation: string;
   readonly body: JsonObject;
@@ -83,20 +90,12 @@ export async function confirmSend(
   return isAgreed;
 }
 
-export interface SentWords {
+interface SentWords {
   readonly sent: object;
   readonly id?: bigint | undefined;
   readonly localId?: string | undefined;
   /** For people, after the outcome. */
   readonly words: string;
-}
-
-/** A refusal with the words of the service, which the person who made this call gets to see. */
-function withExcerpt(error: unknown): unknown {
-  if (!(error instanceof ServiceError) || error.excerpt === undefined) return error;
-  const { operation, phase, status, requestId } = error;
-  const hint = [error.hint, error.excerpt].filter((line) => line !== undefined).join('\n  ');
-  return new ServiceError(error.message, { operation, phase, status, requestId, hint, cause: error });
 }
 
 /** Shows the outcome of a call. @throws the error of a call that had no effect */
@@ -110,7 +109,7 @@ export function showOutcome(
       context.err,
       printable(`Warning: the ledger says "unknown", since the outcome could not be recorded: ${unrecorded}`),
     );
-  if (outcome === 'refused' || outcome === 'unsent') throw withExcerpt(error);
+  if (outcome === 'refused' || outcome === 'unsent') throw explainRefusal(error);
   const isUnknown = outcome === 'unknown';
   const local = localId === undefined ? {} : { local_id: localId };
   if (context.json) printJson(context, { outcome, id: id ?? null, ...local, request_id: requestId, sent });
@@ -125,4 +124,27 @@ export function showOutcome(
     printLine(context.err, printable(`  ${ids}`));
   } else if (!context.json) printLine(context.out, printable(`${words}: ${ids}`));
   return isUnknown ? exitCode.unknown : exitCode.ok;
+}
+
+interface ConfirmedCall<R>
+  extends Preview,
+    Pick<DirectCall<R>, 'subject' | 'before' | 'send'>,
+    Omit<SentWords, 'sent'> {
+  /** Looks once more after the question, and throws if something has changed meanwhile. */
+  readonly recheck?: () => Promise<void>;
+}
+
+/** Shows what is sent, asks, sends it once, and shows the outcome. */
+export async function sendConfirmed<R extends { readonly requestId: string | null; readonly id?: bigint }>(
+  context: Context,
+  options: SendingOptions,
+  caller: DirectCaller,
+  { subject, before, send, recheck, ...call }: ConfirmedCall<R>,
+): Promise<ExitCode> {
+  if (!(await confirmSend(context, options, call))) return exitCode.ok;
+  await recheck?.();
+  const { body, id } = call;
+  const sent = id === undefined ? body : { id, ...body };
+  const result = await sendOnce(caller, { subject, sent, before, send });
+  return showOutcome(context, result, { ...call, sent: body, id: id ?? result.answer?.id });
 }

@@ -10,20 +10,13 @@ import type { ScheduleRequest } from '../model/message-request.ts';
 import { inZone } from '../model/zone-time.ts';
 import { callService } from '../runs/call-service.ts';
 import { requireNamedInbox, requireNamedMember } from '../runs/named-on-service.ts';
-import { type DirectCaller, sendOnce } from '../runs/send-once.ts';
+import type { DirectCaller } from '../runs/send-once.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { isObject, type JsonObject } from '../service/json-object.ts';
 import { encodeSchedule, findScheduleFlaw } from '../service/messages/schedule-request.ts';
 import { encodeShown, type ScheduledMessage } from '../service/messages/wire-schedule.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import {
-  confirmSend,
-  linesOfFields,
-  printFields,
-  type SendingOptions,
-  showOutcome,
-  withCaller,
-} from './direct-send.ts';
+import { linesOfFields, printFields, type SendingOptions, sendConfirmed, withCaller } from './direct-send.ts';
 import { type MessageOptions, readId, readMessage, shownRequest } from './message-options.ts';
 import { printJson, printLine } from './output.ts';
 import { readSettings } from './setup.ts';
@@ -75,25 +68,19 @@ function bodyOf({ service }: DirectCaller, request: ScheduleRequest): JsonObject
   return body;
 }
 
-/** A message as the service shows it. */
+/** The same value with the keys of each object in order. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (!isObject(value)) return value;
+  const keys = Object.keys(value).toSorted();
+  return Object.fromEntries(keys.map((key) => [key, inOrder(value[key])]));
+}
+
+/** A message as the service shows it, and the digest of all that it shows. */
 interface Shown {
   readonly message: ScheduledMessage;
   readonly fields: JsonObject;
   readonly digest: string;
-}
-
-/** Identifies what the service shows of a message, whatever the order of its keys. */
-function digestOf(fields: JsonObject): string {
-  const inOrder = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(inOrder);
-    if (!isObject(value)) return value;
-    const keys = Object.keys(value).toSorted();
-    return Object.fromEntries(keys.map((key) => [key, inOrder(value[key])]));
-  };
-  return createHash('sha256')
-    .update(toJson(inOrder(fields)))
-    .digest('hex')
-    .slice(0, 12);
 }
 
 /** @throws MusterdError `usage` if there is none */
@@ -101,11 +88,10 @@ async function readShown(service: ServiceClient, idText: string): Promise<Shown>
   const id = readId('The message', idText);
   if (id === undefined) throw usage('Say which message: its id on the service');
   const message = await service.schedule(id);
-  if (message !== null) {
-    const fields = encodeShown(message) as JsonObject;
-    return { message, fields, digest: digestOf(fields) };
-  }
-  throw usage(`The service has no scheduled message ${id}`, 'The app shows what became of it.');
+  if (message === null) throw usage(`The service has no scheduled message ${id}`, 'Look for it in the app.');
+  const fields = encodeShown(message) as JsonObject;
+  const hash = createHash('sha256').update(toJson(inOrder(fields)));
+  return { message, fields, digest: hash.digest('hex').slice(0, 12) };
 }
 
 /** The message that is to be changed or cancelled, shown to the person. @throws MusterdError `usage` if it is another one */
@@ -150,16 +136,15 @@ export const scheduleCreate = (context: Context, options: ScheduleOptions): Prom
     const { ids, notes } = await readSender(caller, options);
     const localId = randomUUID();
     const request = readMessage(await withText(context, options), { ...ids, localId });
-    const body = bodyOf(caller, request);
-    const preview = { ...notes, execute_at: noteTime(request, options.zone) };
-    if (!(await confirmSend(context, options, { operation: 'POST /v1/schedule', body, notes: preview })))
-      return exitCode.ok;
-    const result = await sendOnce(caller, {
+    return sendConfirmed(context, options, caller, {
+      operation: 'POST /v1/schedule',
       subject: 'message',
-      sent: body,
+      body: bodyOf(caller, request),
+      localId,
+      notes: { ...notes, execute_at: noteTime(request, options.zone) },
       send: (how) => caller.service.createSchedule(request, how),
+      words: 'Scheduled',
     });
-    return showOutcome(context, result, { sent: body, id: result.answer?.id, localId, words: 'Scheduled' });
   });
 
 /** A line for each field that differs from what the service shows. */
@@ -175,80 +160,49 @@ function changesOf(shown: Partial<ScheduleRequest>, { fields }: Shown, body: Jso
   });
 }
 
-/** Each of them changes a message. */
-const fieldOptions = [
-  'inbox',
-  'user',
-  'text',
-  'textFile',
-  'template',
-  'at',
-  'to',
-  'list',
-  'conversation',
-  'attachment',
-  'gallery',
-  'isEmail',
-] as const satisfies readonly (keyof ScheduleOptions)[];
+/** Options that are not fields of a message. */
+const howOptions = new Set(['as', 'if', 'json', 'yes', 'zone']);
 
-const hidden =
-  'The service shows neither the sender nor is_email: they are sent only if they are given here.';
+const hidden = 'The service never shows the sender or is_email: they are sent only if given here.';
 
-export const scheduleUpdate = (
-  context: Context,
-  options: ScheduleOptions,
-  idText: string,
-): Promise<ExitCode> =>
+export const scheduleUpdate = (context: Context, options: ScheduleOptions, text: string): Promise<ExitCode> =>
   withCaller(context, options, async (caller) => {
-    if (fieldOptions.every((name) => options[name] === undefined))
+    if (Object.keys(options).every((name) => howOptions.has(name)))
       throw usage('Say what is to change', 'For example --text or --at.');
-    const shown = await readExpected(context, caller, idText, options.if);
+    const shown = await readExpected(context, caller, text, options.if);
     const { id } = shown.message;
     const before = shownRequest(shown.message, options);
     const { ids, notes } = await readSender(caller, options, before.inboxId);
-    const { localId } = before;
     const request = readMessage(await withText(context, options), ids, before);
     const body = bodyOf(caller, request);
-    const isAgreed = await confirmSend(context, options, {
+    return sendConfirmed(context, options, caller, {
       operation: `PUT /v1/schedule/${id}`,
+      subject: 'message',
       body,
+      id,
+      localId: before.localId,
+      before: shown.fields,
       notes: { ...notes, execute_at: noteTime(request, options.zone) },
       remarks: [...changesOf(before, shown, body), hidden],
-    });
-    if (!isAgreed) return exitCode.ok;
-    await requireUnchanged(caller, shown);
-    const result = await sendOnce(caller, {
-      subject: 'message',
-      sent: { id, ...body },
-      before: shown.fields,
+      recheck: () => requireUnchanged(caller, shown),
       send: (how) => caller.service.replaceSchedule(id, request, how),
+      words: 'Changed',
     });
-    return showOutcome(context, result, { sent: body, id, localId, words: 'Changed' });
   });
 
-export const scheduleCancel = (
-  context: Context,
-  options: ScheduleOptions,
-  idText: string,
-): Promise<ExitCode> =>
+export const scheduleCancel = (context: Context, options: ScheduleOptions, text: string): Promise<ExitCode> =>
   withCaller(context, options, async (caller) => {
-    const shown = await readExpected(context, caller, idText, options.if);
-    const { message, fields } = shown;
-    const { id } = message;
-    const sent = { id };
-    if (!(await confirmSend(context, options, { operation: `DELETE /v1/schedule/${id}`, body: sent })))
-      return exitCode.ok;
-    await requireUnchanged(caller, shown);
-    const result = await sendOnce(caller, {
+    const shown = await readExpected(context, caller, text, options.if);
+    const { id, localId } = shown.message;
+    return sendConfirmed(context, options, caller, {
+      operation: `DELETE /v1/schedule/${id}`,
       subject: 'message',
-      sent,
-      before: fields,
-      send: (how) => caller.service.cancelSchedule(id, how),
-    });
-    return showOutcome(context, result, {
-      sent,
+      body: { id },
       id,
-      localId: message.localId ?? undefined,
+      localId: localId ?? undefined,
+      before: shown.fields,
+      recheck: () => requireUnchanged(caller, shown),
+      send: (how) => caller.service.cancelSchedule(id, how),
       words: 'Cancelled',
     });
   });

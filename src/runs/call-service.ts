@@ -1,5 +1,6 @@
 /** Calls of the service that a person makes, at the shared pace, and only where a run of the mirror would send, too. */
 import type { Config } from '../config/config.ts';
+import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { createDatabase, type Database } from '../mirror/db/database.ts';
 import { requireHome } from '../mirror/team/known-place.ts';
@@ -47,4 +48,12 @@ export async function callService<R>(
   } finally {
     await mirror?.close();
   }
+}
+
+/** The same error with the body of the answer, which only the person who made this call gets to see. */
+export function explainRefusal(error: unknown): unknown {
+  if (!(error instanceof ServiceError) || error.excerpt === undefined) return error;
+  const { operation, phase, status, requestId } = error;
+  const hint = [error.hint, error.excerpt].filter((line) => line !== undefined).join('\n  ');
+  return new ServiceError(error.message, { operation, phase, status, requestId, hint, cause: error });
 }
