@@ -304,7 +304,6 @@ describe.each(places)('least privilege on $name', (server) => {
         ['select', `select * from ${place}`],
         ['insert', `insert into ${place} default values`],
         ['delete', `delete from ${place}`],
-        ['lock', `lock table ${place} in share update exclusive mode`],
         ...(/^report\.|^sync\.role_names$/.test(place) ? [] : [['truncate', `truncate ${place}`] as const]),
         ...columns.map((column) => [`update(${column})`, `update ${place} set ${column} = default`] as const),
       ];

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rolesForPeople } from '../../src/mirror/db/roles-for-people.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { servers } from '../support/servers.ts';
+
+/** What is still there of requests. */
+const leaving = ['musterd_messenger', 'mirror.conversation_reads', 'mirror.scheduled_messages'];
+const roles = rolesForPeople.filter((role) => !leaving.includes(role));
+
+const aboveRowShare = [
+  'row exclusive',
+  'share update exclusive',
+  'share',
+  'share row exclusive',
+  'exclusive',
+  'access exclusive',
+];
+const rowLocks = ['key share', 'no key update', 'share', 'update'];
+/** Editors of users can lock users. Runs skip a locked user: `test/system/locked-rows.test.ts`. */
+const lockable: Readonly<Record<string, readonly string[]>> = {
+  musterd_editor: ['mirror.users'],
+  musterd_role_editor: ['mirror.users'],
+};
+
+describe.each(servers())('locks of people on $name', (server) => {
+  let database: TestDatabase;
+  const run = async (text: string) => (await runSqlText(database.db, text)).rows as [string, string][];
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+    await run(`
+      create function public.answers(role text, statements text[]) returns table (statement text, answer text) language plpgsql as $$
+      begin
+        foreach statement in array statements loop
+          begin
+            perform set_config('role', role, true);
+            execute statement;
+            raise exception 'allowed';
+          exception when others then
+            answer := sqlerrm;
+            return next;
+          end;
+        end loop;
+      end $$`);
+  });
+  afterAll(() => database.close());
+
+  /** The statements that Postgres does not deny to the role: the text for each table and view, in each way. */
+  const allowed = async (role: string, text: string, ways: readonly string[]) =>
+    (
+      await run(`
+        select a.statement, a.answer from public.answers('${role}', array(
+          select format('${text}', c.oid::regclass, way)
+          from pg_class c, unnest(array['${ways.join(`', '`)}']) way
+          where c.relnamespace::regnamespace::text in ('mirror', 'report', 'sync') and c.relkind in ('r', 'p', 'v', 'm', 'f')
+            and c.oid::regclass::text <> all ('{${leaving.join()}}')
+          order by c.oid::regclass::text, way collate "C")) a`)
+    ).filter(([, answer]) => !/^permission denied for (?:table|view|schema) /.test(answer));
+
+  it.each(roles)('denies %s each lock above row share on every table and view', async (role) => {
+    expect(await allowed(role, 'lock table %s in %s mode', aboveRowShare)).toEqual([]);
+  });
+
+  it.each(roles)('denies %s row locks everywhere but in the users that it may edit', async (role) => {
+    const expected = (lockable[role] ?? []).flatMap((place) =>
+      rowLocks.map((way) => [`select from ${place} for ${way}`, 'allowed']),
+    );
+    expect(await allowed(role, 'select from %s for %s', rowLocks)).toEqual(expected);
+  });
+});
