@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { rolesForPeople } from '../../src/mirror/db/roles-for-people.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { oldestServer } from '../support/servers.ts';
+import { servers } from '../support/servers.ts';
 
 const batch = 'aaaaaaaaaaaa';
 const users = `
@@ -16,9 +17,15 @@ const hold = `
   insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, batch)
     select e.team_id, e.user_id, e.field, e.edit_id, 'limit', e.old_value, e.new_value, e.old_value, e.old_value, '${batch}'
     from sync.edits e where e.ended_at is null and not exists (select from sync.held_fields)`;
+const halves = ['email', 'first_name', 'last_name', 'name_split', 'phone'];
+const lookups = ['email', 'phone'].map((column) => `insert mirror.user_lookups.${column}`);
+/** What has no fixed length and people may write. */
+const writable: Readonly<Record<string, readonly string[]>> = {
+  musterd_editor: [...lookups, ...halves.map((column) => `update mirror.users.${column}`)],
+};
 const decisions = ['approve', 'reject'] as const;
 
-describe.each([oldestServer()])('what people write has a bound, on $name:', (server) => {
+describe.each(servers())('what people write has a bound, on $name:', (server) => {
   let database: TestDatabase;
   let editor: Database;
   const role = `test_editor_${randomBytes(4).toString('hex')}`;
@@ -106,6 +113,42 @@ describe.each([oldestServer()])('what people write has a bound, on $name:', (ser
       );
     await expect(insert(1)).rejects.toThrow(`${column}_has_at_most_${length}_characters`);
     await expect(insert(0)).resolves.toBeDefined();
+  });
+
+  it.each(rolesForPeople)(
+    'every text, list and document that %s writes is refused if it is very long',
+    async (role) => {
+      const columns = (await run(`
+      select c.oid::regclass::text, a.attname::text, v.way, case
+          when t.typcategory = 'A' then format('array_fill(null::%s, array[100000])', t.typelem::regtype)
+          when t.typname like 'json%' then format('to_jsonb(repeat(''1'', 100000))::%I', t.typname)
+          else format('repeat(''1'', 100000)::%s', t.oid::regtype) end
+      from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      join pg_type t on t.oid = a.atttypid cross join (values ('insert'), ('update')) v (way)
+      where c.relnamespace::regnamespace::text in ('mirror', 'sync', 'report') and c.relkind in ('r', 'p', 'v', 'm', 'f')
+        and t.typlen = -1 and has_column_privilege('${role}', c.oid, a.attnum, v.way)
+      order by 1, 2, 3`)) as readonly (readonly [string, string, string, string])[];
+      const places = columns.map(([place, column, way]) => `${way} ${place}.${column}`);
+      expect(places).toEqual(writable[role] ?? []);
+      for (const [place, column, way, value] of columns) {
+        const statement =
+          way === 'insert'
+            ? `insert into ${place} (team_id, ${column}) values (41, ${value})`
+            : `update ${place} set ${column} = ${value}`;
+        await expect(run(`set local role ${role}; ${statement}`)).rejects.toThrow(
+          /is longer than \d+ characters|_has_at_most_\d+_characters|is not a phone number|violates check constraint/,
+        );
+      }
+    },
+  );
+
+  it('people insert rows only where a table has a limit', async () => {
+    const places = await run(`
+      select distinct c.oid::regclass::text from pg_class c, unnest('{${rolesForPeople.join()}}'::text[]) role
+      where c.relnamespace::regnamespace::text in ('mirror', 'sync', 'report') and c.relkind in ('r', 'p', 'v', 'm', 'f')
+        and has_any_column_privilege(role, c.oid, 'insert')`);
+    // lookups.test.ts adds more than that takes.
+    expect(places).toEqual([['mirror.user_lookups']]);
   });
 
   it('every column for such a text has a constraint, and every function asks for whom by one', async () => {
