@@ -69,7 +69,11 @@ interface Section {
   readonly properties?: Readonly<Record<string, Section>>;
 }
 
-const ports = ['ServicePort', 'MirrorPort', 'MirrorWriter'];
+const ports = [
+  ['ServicePort', 6],
+  ['MirrorPort', 23],
+  ['MirrorWriter', 22],
+] as const;
 const methodsOf = (nodes: readonly Node[], port: string) =>
   nodes
     .filter((node) => node.type === 'TSInterfaceDeclaration' && (node['id'] as Node)['name'] === port)
@@ -102,37 +106,37 @@ export function measureStructure(root = here): readonly Figure[] {
   const onOneLevel = files.filter(({ path }) => /^mirror\/[^/]+$/.test(path));
   const figure = (what: string, value: number, limit: number | null): Figure => ({ what, value, limit });
   return [
-    figure('src: files', files.length, 600),
-    figure('src: lines', countLines(src), 62_500),
+    figure('src: files', files.length, 572),
+    figure('src: lines', countLines(src), 58_600),
     figure('tests: lines', countLines(tests), null),
     figure('of them support', countLines(textsIn(root, 'test/support', '.ts')), null),
-    figure('migrations: files', migrations.length, 20),
-    figure('migrations: lines', countLines(migrations), 4_300),
+    figure('migrations: files', migrations.length, 15),
+    figure('migrations: lines', countLines(migrations), 3_620),
     figure(
       'functions and views stated again by a later migration',
       repeated(migrations.flatMap(statedIn)).length,
       0,
     ),
-    figure('closure of plan-user.ts: files', merge.length, 20),
+    figure('closure of plan-user.ts: files', merge.length, 17),
     figure('closure of plan-user.ts: lines', countLines(merge.map(({ text }) => text)), 1_500),
-    ...ports.map((port) => figure(`methods of ${port}`, methodsOf(nodes, port), 25)),
-    figure('optional members of types', nodes.filter(isOptional).length, 520),
-    figure('spreads of an object or nothing', nodes.filter(isSpreadOrNothing).length, 50),
-    figure('branches of one function, most', most, 20),
-    figure('files on one level of mirror/', onOneLevel.length, 5),
-    figure('settings', settingsOf(root), 70),
-    figure('rooms', arrows.size, 25),
+    ...ports.map(([port, limit]) => figure(`methods of ${port}`, methodsOf(nodes, port), limit)),
+    figure('optional members of types', nodes.filter(isOptional).length, 482),
+    figure('spreads of an object or nothing', nodes.filter(isSpreadOrNothing).length, 45),
+    figure('branches of one function, most', most, 15),
+    figure('files on one level of mirror/', onOneLevel.length, 2),
+    figure('settings', settingsOf(root), 63),
+    figure('rooms', arrows.size, 20),
     figure('floors', countFloors(arrows), 7),
     figure(
       'arrows',
       [...arrows.values()].reduce((sum, { size }) => sum + size, 0),
-      70,
+      64,
     ),
     figure('circles', findCircles(files).length, 0),
     figure('exported names defined twice', repeated(files.flatMap(({ names }) => names)).length, 0),
     figure('file names used twice', repeated(files.map(({ path }) => basename(path))).length, 5),
-    figure('tables in sync, besides the two of the migrator', tables.length, 18),
-    figure('lines of README.md', countLines([readFileSync(join(root, 'README.md'), 'utf8')]), 250),
+    figure('tables in sync, besides the two of the migrator', tables.length, 16),
+    figure('lines of README.md', countLines([readFileSync(join(root, 'README.md'), 'utf8')]), 200),
   ];
 }
 
@@ -142,8 +146,8 @@ export function measureWalks(walks: readonly Walk[]): readonly Figure[] {
     const { functions, files, returns } = measureWalk(walk);
     const title = walk.title.replace('A user', 'a user');
     return [
-      { what: `${title}: named functions that run`, value: functions, limit: 900 },
-      { what: `${title}: files`, value: files, limit: 200 },
+      { what: `${title}: named functions that run`, value: functions, limit: 895 },
+      { what: `${title}: files`, value: files, limit: 175 },
       { what: `${title}: returns to a file left before`, value: returns, limit: null },
     ];
   });
