@@ -8,6 +8,7 @@ import { CompiledQuery } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
+import { readGuardHistory } from '../../src/mirror/users/held-batches.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
@@ -139,6 +140,14 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     expect(await sql(`select count(*)::int, count(state)::int as known from report.decisions`)).toEqual([
       [7, 0],
     ]);
+  });
+
+  it('counts no message among the users that the guard lets pass each day', async () => {
+    await drop();
+    await sql(
+      `update sync.changes set opened_at = now(), sent_at = now() where kind = 'push' and user_id is null`,
+    );
+    expect((await readGuardHistory(database.db.kysely, 41n)).pushedToday).toEqual(new Set());
   });
 
   it('leaves users alone: their edits, holds and tags of the service', async () => {
