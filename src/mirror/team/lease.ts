@@ -274,7 +274,7 @@ export async function underLease<R>(
 /**
  * One transaction of a run: it keeps the lease to its end, and the triggers on the mirror let it through. The lease is
  * extended if half of it or more is over, and again before the commit, even past its expiry, because nobody can take it
- * meanwhile. All three tries that wait for a lock take half of the lease at most, so that it lasts.
+ * meanwhile.
  * @throws MusterdError `lease-lost`
  */
 export async function fenced<R>(
@@ -290,16 +290,13 @@ export async function fenced<R>(
     if (rows[0] === undefined) throw lost(lease.team);
     if (rows[0].extended) extendedMs = sentMs;
   };
-  const result = await db.transaction(
-    async (tx) => {
-      extendedMs = undefined;
-      await hold(tx, false);
-      const done = await work(tx);
-      if (lease.isLate()) await hold(tx, true);
-      return done;
-    },
-    { lockTimeoutMs: Math.ceil(lease.ttlMs / 6) },
-  );
+  const result = await db.transaction(async (tx) => {
+    extendedMs = undefined;
+    await hold(tx, false);
+    const done = await work(tx);
+    if (lease.isLate()) await hold(tx, true);
+    return done;
+  });
   if (extendedMs !== undefined) lease.extended(extendedMs);
   return result;
 }

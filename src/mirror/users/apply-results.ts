@@ -105,23 +105,9 @@ const hasDecided = (teamId: Id) => sql`exists (select from sync.held_fields d
     and coalesce(s.outcome ->> d.field, 'unsent') = 'unsent')`;
 
 /**
- * Records the request ids of pushes whose user somebody has locked, in the ledger, which nobody else can lock. The next
- * run reads the rest back.
- */
-async function keepRequestIds(tx: Transaction, results: readonly IntentResult[]): Promise<void> {
-  const answered = results.filter(({ requestId }) => requestId !== null);
-  if (answered.length === 0) return;
-  await sql`
-    update sync.changes c set request_id = s.request_id
-    from unnest(${answered.map(({ intent }) => intent.changeId)}::bigint[], ${answered.map(({ requestId }) => requestId)}::text[])
-      as s (change_id, request_id)
-    where c.change_id = s.change_id`.execute(tx);
-}
-
-/**
  * Stores the service's own values of confirmed fields: always in the base, in the mirror if it
  * still holds what was sent (a later edit stays, and is pushed next).
- * @returns the users whose row an editor has locked: only the ledger has the request ids, and their intent stays open
+ * @returns the users whose row an editor has locked: nothing was written for them, and their intent stays open
  */
 export async function applyResults(
   tx: Transaction,
@@ -137,11 +123,6 @@ export async function applyResults(
   const free = new Set(rows.map(({ id }) => id));
   const lost = free.size === new Set(ids).size ? new Set<Id>() : await closeLost(tx, teamId, results);
   const applied = results.filter(({ intent }) => free.has(intent.userId));
-  if (applied.length < results.length)
-    await keepRequestIds(
-      tx,
-      results.filter(({ intent }) => !free.has(intent.userId) && !lost.has(intent.userId)),
-    );
   if (applied.length === 0) return ids.filter((id) => !lost.has(id));
   const json = toJson(applied.map(stageResult));
   // Compares only these few rows, never the whole team, whatever the statistics say.
