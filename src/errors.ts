@@ -48,6 +48,9 @@ export class MusterdError extends Error {
   }
 }
 
+/** Another session has held a lock on the same rows or table for longer than a statement waits. */
+export class LockedError extends MusterdError {}
+
 /**
  * How far a request got: `not-sent` if no byte left, so that it had no effect; `sent` if nobody knows whether it had
  * its effect; `answered` if the service's answer is known.

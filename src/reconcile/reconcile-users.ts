@@ -23,6 +23,7 @@ import { createPushContext, type PushContext } from './push/record.ts';
 import { settleIntents } from './push/settle-intents.ts';
 import { indexMembers } from './read/members.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
+import { attempt } from './run-notes.ts';
 
 type UsersDone =
   /** Something waits for a person, and nothing else is done until they have decided. */
@@ -144,7 +145,9 @@ async function pull(
   }
   await applyOddities(places, users);
   const deferred = await applyPulls(places, { ...users, plans });
-  await applyUserAbsences(places, users, settings.absence, settings.scope);
+  await attempt(places.notes, 'users who left', () =>
+    applyUserAbsences(places, users, settings.absence, settings.scope),
+  );
   await mirror.learnRoles();
   return deferred;
 }

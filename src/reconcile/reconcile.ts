@@ -119,7 +119,9 @@ export async function reconcile(
   if (users?.kind === 'stopped') return;
   if (groups.includes('listings')) await refreshListings(places, { ...settings, teamId: team.head.id });
   if (groups.includes('counts'))
-    await mirror.applyContactCounts(await countContacts(service, settings.segments, notes));
+    await attempt(notes, 'contact counts', async () =>
+      mirror.applyContactCounts(await countContacts(service, settings.segments, notes)),
+    );
   if (users?.learn && notes.reasons.length === 0 && notes.refusal === null)
     await learnRest(mirror, team.head, users.learn, settings);
 }

@@ -1,5 +1,5 @@
 /** Collects warnings and counts during a run. */
-import { ServiceError } from '../errors.ts';
+import { LockedError, ServiceError } from '../errors.ts';
 import type { MirroredResource } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
@@ -142,8 +142,9 @@ export function tell(notes: Pick<RunNotes, RunNote['kind']>, remarks: readonly R
 }
 
 /**
- * A part of the run that the others do not need: if it gets no answer, the run is partial and goes on.
- * @returns what the work does; `undefined`: it got no answer
+ * A part of the run that the others do not need: if it gets no answer, or another session locks what it needs, the run is
+ * partial and continues.
+ * @returns what the work does; `undefined` if it failed
  */
 export async function attempt<R>(
   notes: RunNotes,
@@ -153,7 +154,9 @@ export async function attempt<R>(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.code === 'credentials') throw error;
+    const isPassing =
+      error instanceof LockedError || (error instanceof ServiceError && error.code !== 'credentials');
+    if (!isPassing) throw error;
     notes.partial(`${part}: ${error.message}`);
     return undefined;
   }

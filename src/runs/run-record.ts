@@ -1,7 +1,7 @@
 /** The record of one run: its result, written in the transaction that gives the lease back. */
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
-import { MusterdError } from '../errors.ts';
+import { LockedError, MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type EndpointCount, type FinishedRun, finishRun } from '../mirror/runs/runs.ts';
 import type { KnownTeam } from '../mirror/team/known-team.ts';
@@ -140,10 +140,11 @@ export function createRecord({
       const { refusal, warnings } = notes;
       const outcome = outcomeOf(notes);
       const departures = refusal?.what === 'departures' ? refusal.users : 0;
-      const ended = await finish(outcome, [...notes.reasons, ...(refusal?.reasons ?? [])], {
-        teamId: id,
-        departures,
-        atLeast: refusal === null ? 0 : 1,
+      const reasons = [...notes.reasons, ...(refusal?.reasons ?? [])];
+      const waiting = { teamId: id, departures, atLeast: refusal === null ? 0 : 1 };
+      const ended = await finish(outcome, reasons, waiting).catch((error: unknown) => {
+        if (!(error instanceof LockedError)) throw error;
+        return finish('partial', [...reasons, `what waits was not counted: ${error.message}`], null);
       });
       return { team: { id, name }, runId, groups, warnings, refusal, sendBlock: sendBlock ?? null, ...ended };
     },

@@ -854,7 +854,7 @@ describe('a row that cannot be written', () => {
     expect(await agreed()).toEqual({ ...inBase, name: 'Anne Berg' });
     expect(await agreed(2)).toMatchObject(takenInSql);
     expect(await ledger()).toMatchObject([
-      { user_id: 1n, state: 'open', outcome: {} },
+      { user_id: 1n, state: 'open', outcome: { email: 'confirmed' }, request_id: 'request-1' },
       { user_id: 2n, state: 'closed' },
     ]);
   });

@@ -13,7 +13,7 @@ import {
   type Selectable,
   sql,
 } from 'kysely';
-import { MusterdError } from '../../errors.ts';
+import { LockedError, MusterdError } from '../../errors.ts';
 import type { Address } from '../../model/place.ts';
 import { addressOf } from './address.ts';
 import { sqlState } from './database-errors.ts';
@@ -202,7 +202,8 @@ async function retry<T>(once: () => Promise<T>, signal?: AbortSignal): Promise<T
       if (TIMEOUTS.has(state)) signal?.throwIfAborted();
       if (tries > retries) {
         const words = error instanceof Error ? error.message : String(error);
-        throw new MusterdError('mirror', `Postgres aborted a transaction ${tries} times: ${words}`, {
+        const Failure = state === '55P03' ? LockedError : MusterdError;
+        throw new Failure('mirror', `Postgres aborted a transaction ${tries} times: ${words}`, {
           hint:
             state === '57014'
               ? 'A statement took longer than it may: the server is busy, or its statistics are old ("analyze" renews them).'

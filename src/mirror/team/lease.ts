@@ -197,12 +197,15 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
   };
 }
 
-/** Does not wait for our own transactions that have locked the row: they extend the lease themselves. */
+/**
+ * Renews the lease beside our own transactions, which hold the row by its key and may wait for locks of others. Does not
+ * wait for one that extends the lease itself.
+ */
 async function prolong(tx: Transaction, { team, leaseId, ttlMs }: OwnLease): Promise<boolean> {
   const { rows } = await sql`
     with mine as (
       select team from sync.leases
-      where team = ${team} and lease_id = ${leaseId} and expires_at > clock_timestamp() for update skip locked
+      where team = ${team} and lease_id = ${leaseId} and expires_at > clock_timestamp() for no key update skip locked
     )
     update sync.leases l set expires_at = clock_timestamp() + ${ttlMs} * interval '1 ms'
     from mine where l.team = mine.team returning l.team`.execute(tx);

@@ -60,6 +60,29 @@ const toMirror = (column: string, field: Field) => {
 const toBase = (column: string, field: Field) =>
   sql`case when ${field === 'name' ? sql`takes_name` : took(field)} then ${sql.ref(`s.${column}`)} else ${sql.ref(`b.${column}`)} end`;
 
+/**
+ * Records what was confirmed of users whose row an editor has locked. Nobody else can lock the ledger. The push stays
+ * open until mirror and base follow, by its `closed_at` known as answered. Whoever lost a name is read back first.
+ */
+async function noteConfirmed(tx: Transaction, results: readonly IntentResult[]): Promise<void> {
+  const rows = results.map(({ intent, outcomes, harmed, requestId }) => ({
+    change_id: intent.changeId,
+    request_id: requestId,
+    outcome: Object.fromEntries(
+      Object.entries(outcomes)
+        .filter(([, outcome]) => outcome === 'confirmed' && !harmed)
+        .map(([field, outcome]) => [columnOf(field as Field), outcome]),
+    ),
+  }));
+  await sql`
+    update sync.changes c set outcome = c.outcome || s.outcome, request_id = coalesce(s.request_id, c.request_id),
+      closed_at = case when s.outcome <> '{}' then clock_timestamp() else c.closed_at end
+    from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (change_id bigint, request_id text, outcome jsonb)
+    where c.change_id = s.change_id and c.change_id = ${anyOf(rows.map(({ change_id }) => change_id))}`.execute(
+    tx,
+  );
+}
+
 /** Closes the intents of users whose row no longer exists: there is nothing left to send. */
 async function closeLost(
   tx: Transaction,
@@ -107,7 +130,7 @@ const hasDecided = (teamId: Id) => sql`exists (select from sync.held_fields d
 /**
  * Stores the service's own values of confirmed fields: always in the base, in the mirror if it
  * still holds what was sent (a later edit stays, and is pushed next).
- * @returns the users whose row an editor has locked: nothing was written for them, and their intent stays open
+ * @returns the users whose row an editor has locked: of these, the ledger alone has what was confirmed
  */
 export async function applyResults(
   tx: Transaction,
@@ -123,7 +146,10 @@ export async function applyResults(
   const free = new Set(rows.map(({ id }) => id));
   const lost = free.size === new Set(ids).size ? new Set<Id>() : await closeLost(tx, teamId, results);
   const applied = results.filter(({ intent }) => free.has(intent.userId));
-  if (applied.length === 0) return ids.filter((id) => !lost.has(id));
+  const locked = results.filter(({ intent: { userId } }) => !free.has(userId) && !lost.has(userId));
+  if (locked.length > 0) await noteConfirmed(tx, locked);
+  const lockedIds = locked.map(({ intent }) => intent.userId);
+  if (applied.length === 0) return lockedIds;
   const json = toJson(applied.map(stageResult));
   // Compares only these few rows, never the whole team, whatever the statistics say.
   const anyOfApplied = anyOf(applied.map(({ intent }) => intent.userId));
@@ -163,7 +189,7 @@ export async function applyResults(
       state = case when s.closed then 'closed' else 'open' end,
       closed_at = case when s.closed then clock_timestamp() end
     from staged s where c.change_id = s.change_id and c.change_id = ${anyOf(changes)}
-      and (s.closed or not c.outcome @> s.outcome)`.execute(tx);
+      and (s.closed or c.closed_at is not null or not c.outcome @> s.outcome)`.execute(tx);
   await writeHolds(
     tx,
     run,
@@ -172,5 +198,5 @@ export async function applyResults(
   );
   await endWithdrawn(tx, teamId, applied);
   await noteNames(tx, teamId, applied, wereNamesKept);
-  return ids.filter((id) => !free.has(id) && !lost.has(id));
+  return lockedIds;
 }

@@ -8,7 +8,7 @@ import { describeRefusal } from '../db/database-errors.ts';
 import { isTelling } from '../db/versions.ts';
 import { writeLearned } from '../team/learned.ts';
 import type { EditAnswer } from './decide-edits.ts';
-import { isInBatch, isLetPass, writeHolds } from './holds.ts';
+import { isInBatch, isLetPass, lockHolds, writeHolds } from './holds.ts';
 import { type HoldRow, toHold } from './users-read.ts';
 import { holdsInLedger, type RunOf, writeLedger } from './users-write.ts';
 
@@ -66,9 +66,17 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
 export async function writeStopped(
   tx: Transaction,
   run: RunOf,
-  { holds, lacking, ended, isNews }: StoppedPushes,
+  { holds: all, lacking, ended, isNews }: StoppedPushes,
 ): Promise<void> {
-  await writeHolds(tx, run, [...holds, ...lacking.map((hold) => ({ id: null, hold }))]);
+  const busy = await lockHolds(
+    tx,
+    run.teamId,
+    all.map(({ id }) => id),
+  );
+  // A field stays held while somebody decides about it.
+  const holds = all.filter(({ id }) => !busy.has(id));
+  const ofAll = busy.has(null) ? [] : lacking.map((hold) => ({ id: null, hold }));
+  await writeHolds(tx, run, [...holds, ...ofAll]);
   const byUser = Map.groupBy(holds, ({ id }) => id);
   await writeLedger(
     tx,
@@ -80,7 +88,7 @@ export async function writeStopped(
       ),
     ),
   );
-  if (ended.length > 0)
+  if (ended.length > 0 && !busy.has(null))
     await sql`
       delete from sync.held_fields
       where team_id = ${run.teamId} and user_id is null and field = any (${ended.map(columnOf)}::text[])`.execute(

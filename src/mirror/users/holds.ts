@@ -5,6 +5,7 @@ import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import { type DecidedUser, decisionsOf, endedHolds } from '../../model/user-plan.ts';
 import type { HoldOfUser } from '../../model/waiting.ts';
+import { anyOf } from '../db/by-key.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { jsonOf, rowPerField } from '../db/field-sql.ts';
 import { asTimestamp } from '../db/timestamp.ts';
@@ -61,6 +62,25 @@ export const isDecidedSince = (runId: bigint | null) => sql`exists (
 /** Whether it is no longer in the batch: the edit was let pass, the user has left, or it is another edit. */
 const isDone = sql`
   (excluded.reason = 'gone' or ${isLetPass} or h.edit_id is distinct from excluded.edit_id)`;
+
+/**
+ * Locks what is held of these users and of all users.
+ * @returns the users with a field about which an open transaction decides, `null` for all users: their holds must wait
+ */
+export async function lockHolds(
+  tx: Transaction,
+  teamId: Id,
+  ids: readonly Id[],
+): Promise<ReadonlySet<Id | null>> {
+  const ofThese = sql`team_id = ${teamId} and (user_id = ${anyOf(ids)} or user_id is null)`;
+  const { rows } = await sql<{ user_id: Id | null }>`
+    with mine as materialized (select user_id, field from sync.held_fields where ${ofThese} for update skip locked)
+    select user_id from (
+      select user_id, field from sync.held_fields where ${ofThese} except all select user_id, field from mine) b`.execute(
+    tx,
+  );
+  return new Set(rows.map(({ user_id }) => user_id));
+}
 
 export async function writeHolds(
   tx: Transaction,

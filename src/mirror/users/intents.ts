@@ -25,6 +25,7 @@ interface IntentRow extends Row<'sync.changes', 'change_id'> {
   readonly decided: readonly string[];
   readonly has_base: boolean;
   readonly has_left: boolean;
+  readonly is_unwritten: boolean;
   readonly age_ms: number;
   readonly is_telling: boolean;
   readonly updated_ms: number | null;
@@ -41,12 +42,17 @@ const spentBy = sql`
 const intentColumns = (teamId: Id, decided: RawBuilder<unknown>) => sql`
   array(${decided}) as decided, c.change_id, c.user_id, c.new as sent, c.old, c.outcome, coalesce(b.name, '') as base_name,
   b.id is not null as has_base, ${valuesOf('b')},
-  c.sent_at is not null as has_left, ${inMs(sql`clock_timestamp() - coalesce(c.sent_at, c.opened_at)`)} as age_ms,
+  c.sent_at is not null as has_left, c.closed_at is not null as is_unwritten, ${inMs(sql`clock_timestamp() - coalesce(c.sent_at, c.opened_at)`)} as age_ms,
   ${isTelling(teamId)} as is_telling, ${inMs(sql`u.updated_at`)} as updated_ms, ${inMs(sql`u.user_updated_at`)} as user_updated_ms`;
 
 function toIntent(row: IntentRow): Intent {
   const base: BaseUser = { ...(row.has_base ? valuesIn(row) : emptyValues), joined: row.base_name };
-  const open = Object.entries(row.sent).filter(([field]) => (row.outcome[field] ?? 'unknown') === 'unknown');
+  const confirmed = Object.keys(row.sent).filter(
+    (field) => row.is_unwritten && row.outcome[field] === 'confirmed',
+  );
+  const open = Object.entries(row.sent).filter(
+    ([field]) => (row.outcome[field] ?? 'unknown') === 'unknown' || confirmed.includes(field),
+  );
   const values = (columns: readonly (readonly [string, unknown])[]): UserPatch =>
     Object.fromEntries(
       columns.map(([column, value]) => [fieldOf(column), valueFromJson(fieldOf(column), value)]),
@@ -60,6 +66,7 @@ function toIntent(row: IntentRow): Intent {
     before,
     decided: row.decided.map(fieldOf),
     versions: row.is_telling ? { updatedMs: row.updated_ms, userUpdatedMs: row.user_updated_ms } : undefined,
+    confirmed: confirmed.map(fieldOf),
     hasLeft: row.has_left,
     ageMs: row.age_ms,
   };

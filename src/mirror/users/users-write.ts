@@ -22,7 +22,7 @@ import { type StageShape, withSpool } from '../db/spool.ts';
 import { stage } from '../db/stage.ts';
 import { endStale } from '../team/stale.ts';
 import { endPulled } from './edits.ts';
-import { endHolds, noteShown, writeHolds } from './holds.ts';
+import { endHolds, lockHolds, noteShown, writeHolds } from './holds.ts';
 import { endPeriods } from './periods.ts';
 import { lockUnchanged, writeShape, writeUsers } from './user-rows.ts';
 
@@ -99,14 +99,15 @@ export async function writeLedger(
   });
 }
 
-/** Ends the absences of users that were seen. */
+/** Ends the absences of users that were seen, without those about which somebody is deciding. */
 async function endAbsences(tx: Transaction, { teamId }: RunOf, ids: readonly Id[]): Promise<void> {
   if (ids.length === 0) return;
-  await tx
-    .deleteFrom('sync.absences')
-    .where((eb) => eb.and({ team_id: teamId, resource: 'users' }))
-    .where('id', '=', anyOf(ids))
-    .execute();
+  await sql`
+    with free as materialized (
+      select id from sync.absences where team_id = ${teamId} and resource = 'users' and id = ${anyOf(ids)} for update skip locked
+    )
+    delete from sync.absences a using free
+    where a.team_id = ${teamId} and a.resource = 'users' and a.id = free.id`.execute(tx);
 }
 
 async function applyWrites(
@@ -164,19 +165,29 @@ export function isNothingToWrite(plan: UserPlan): boolean {
   );
 }
 
-/** Like `applyDecisions`, for users that a run has looked at: it also ends the absences and stale marks of seen users. */
+const writesHolds = (plan: UserPlan): boolean =>
+  holdsOf(plan).length + endedHolds(plan).length > 0 ||
+  decisionsOf(plan, 'held').some(([, { shown }]) => shown !== undefined);
+
+/**
+ * Like `applyDecisions`, for users that a run has looked at: it also ends the absences and stale marks of seen users.
+ * @returns also the users about whose fields an open transaction decides
+ */
 export async function applyUsers(
   tx: Transaction,
   run: RunOf,
   plans: readonly UserPlan[],
 ): Promise<readonly Id[]> {
-  const deferred = await applyDecisions(tx, run, plans);
-  const applied = plans.filter(({ id }) => !deferred.has(id));
+  const ofHolds = plans.filter(writesHolds).map(({ id }) => id);
+  const busy = ofHolds.length === 0 ? new Set<Id | null>() : await lockHolds(tx, run.teamId, ofHolds);
+  const free = plans.filter(({ id }) => !busy.has(id));
+  const deferred = await applyDecisions(tx, run, free);
+  const applied = free.filter(({ id }) => !deferred.has(id));
   const idsOf = (...cases: readonly UserPlan['case'][]) =>
     applied.filter((plan) => cases.includes(plan.case)).map(({ id }) => id);
   await endAbsences(tx, run, idsOf('adopt', 'return', 'merge', 'unresolved'));
   await endStale(tx, run.teamId, idsOf('adopt', 'return', 'merge'));
-  return [...deferred];
+  return plans.flatMap(({ id }) => (busy.has(id) || deferred.has(id) ? [id] : []));
 }
 
 export async function forgetUsers(tx: Transaction, run: RunOf, ids: readonly Id[]): Promise<void> {

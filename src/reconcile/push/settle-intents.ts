@@ -1,12 +1,25 @@
 import type { Intent } from '../../model/intent.ts';
+import type { ServiceUser } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
-import { judgeLate } from './outcome.ts';
+import { judgeLate, patchedFields } from './outcome.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
 import { neverLeft } from './request.ts';
 import type { AnsweredIntent } from './result.ts';
 
 const isConfirmed = ({ outcomes }: AnsweredIntent): boolean =>
   Object.values(outcomes).every((outcome) => outcome === 'confirmed');
+
+/** Judges an open push. What was confirmed before stays so, although the service shows another value by now. */
+function judgeOpen(intent: Intent, seen: ServiceUser | null, quiet: boolean): AnsweredIntent {
+  const outcomes = judgeLate(intent.sent, intent.before, seen, quiet);
+  const { confirmed = [] } = intent;
+  if (confirmed.every((field) => outcomes[field] === 'confirmed'))
+    return { intent, seen, outcomes, requestId: null };
+  const known = patchedFields(intent.sent).map(
+    (field) => [field, confirmed.includes(field) ? 'confirmed' : 'unknown'] as const,
+  );
+  return { intent, seen: null, outcomes: Object.fromEntries(known), requestId: null };
+}
 
 /**
  * Settles pushes with an unknown outcome from earlier runs. Only the holder of the lease may send, and it marks the
@@ -23,11 +36,9 @@ export async function settleIntents(places: PushContext, settings: PushSettings)
   const left = intents.filter(mayHaveLeft);
   for (const batch of chunks(left, 100)) {
     const seen = await readBackIntents(places, batch);
-    const answers = batch.map((intent): AnsweredIntent => {
-      const user = seen.get(intent.userId) ?? null;
-      const outcomes = judgeLate(intent.sent, intent.before, user, intent.ageMs >= settings.quietPeriodMs);
-      return { intent, seen: user, outcomes, requestId: null };
-    });
+    const answers = batch.map((intent) =>
+      judgeOpen(intent, seen.get(intent.userId) ?? null, intent.ageMs >= settings.quietPeriodMs),
+    );
     notes.event({ kind: 'step', step: 'open pushes' });
     await record(places, settings, sendBlock === undefined ? answers : answers.filter(isConfirmed));
   }

@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { createDatabase } from '../../src/mirror/db/database.ts';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { servers } from '../support/servers.ts';
+import { createStage, type Stage } from './stage.ts';
+
+const log = createLog({ level: 'silent' });
+
+describe.each(servers())('a lock of another session on $name', (server) => {
+  const [editor, approver] = ['editor', 'approver'].map(
+    (name) => `test_${name}_${randomBytes(4).toString('hex')}`,
+  ) as [string, string];
+  let stage: Stage;
+  let ids: readonly number[];
+  const sessions: pg.Client[] = [];
+  const connect = async (user?: string) => {
+    const url = new URL(stage.url);
+    if (user !== undefined) [url.username, url.password] = [user, 'secret'];
+    const session = new pg.Client({ connectionString: url.href });
+    sessions.push(session);
+    await session.connect();
+    return session;
+  };
+  /** A run that waits three times for a lock, under the shortest lease that the settings allow. */
+  const run = async (lockTimeoutMs = 100) => {
+    const db = createDatabase({ url: stage.url, address: stage.db.address, lockTimeoutMs });
+    try {
+      return await runReconcile(db, { ...stage.config, lease: { ttlMs: 1_000 } }, 'reconcile', { log });
+    } finally {
+      await db.close();
+    }
+  };
+  beforeEach(async () => {
+    stage = await createStage({
+      server,
+      emulator: { users: 40, tags: 5, fields: 2 },
+      config: { absence: { confirmAfterMs: 0 } },
+    });
+    await stage.run();
+    await stage.run();
+    ids = stage.emulator.team.users().flatMap(({ id, email }) => (email === null ? [] : [id]));
+    await stage.sql(`create role ${editor} login password 'secret' in role musterd_editor;
+      create role ${approver} login password 'secret' in role musterd_approver`);
+  });
+  afterEach(async () => {
+    for (const session of sessions.splice(0)) await session.end();
+    await stage.sql(`drop role ${editor}, ${approver}`);
+    await stage.close();
+  });
+
+  /** Of each kind of change one for the first users, and one for others. */
+  const changeAll = async () => {
+    const { team } = stage.emulator;
+    const [pulls, pushes, leaves] = [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4, 6)];
+    for (const id of leaves) team.showUser(id, { listed: false, answered: false });
+    await stage.run();
+    for (const id of pulls) team.editUser(id, { phone: `1555017${id}`, roleId: 2 });
+    await stage.sql(
+      `update mirror.users set email = 'new' || id || '@example.com' where id in (${pushes.join()})`,
+    );
+    team.editTag(team.tags()[0]?.id ?? 0, { tag: 'Renamed' });
+    return [pulls[0], pushes[0], leaves[0]].join();
+  };
+  /** What has been done of that, by number of the user. */
+  const done = async () => {
+    const rows = await stage.sql(
+      `select id, phone like '1555017%' as phone, role_id = 2 as role, gone_at is not null as gone from mirror.users where id in (${ids.slice(0, 6).join()}) order by id`,
+    );
+    const seen = new Map(rows.map(([id, ...cells]) => [Number(id), cells]));
+    return {
+      pulled: ids.slice(0, 2).map((id) =>
+        seen
+          .get(id)
+          ?.slice(0, 2)
+          .every((cell) => cell === 'true'),
+      ),
+      pushed: ids.slice(2, 4).map((id) => stage.emulator.team.user(id).email === `new${id}@example.com`),
+      gone: ids.slice(4, 6).map((id) => seen.get(id)?.[2] === 'true'),
+      tag: (await stage.sql(`select count(*) from mirror.tags where tag = 'Renamed'`))[0],
+    };
+  };
+  const all = { pulled: [true, true], pushed: [true, true], gone: [true, true], tag: ['1'] };
+
+  it.each([
+    ['row lock', (locked: string) => `select from mirror.users where id in (${locked}) for update`],
+    [
+      'open update',
+      (locked: string) => `update mirror.users set first_name = 'Open' where id in (${locked})`,
+    ],
+  ])('makes a user wait, and no other, while an editor has a %s', async (_, lock) => {
+    const locked = await changeAll();
+    const session = await connect(editor);
+    await session.query('begin');
+    await session.query(lock(locked));
+    expect(await run()).toMatchObject({ outcome: 'partial' });
+    expect(await done()).toEqual({
+      pulled: [false, true],
+      pushed: [false, true],
+      gone: [false, true],
+      tag: ['1'],
+    });
+    await session.query('rollback');
+    await finishes();
+  });
+
+  it('keeps what the service confirmed of a user whom an editor has locked by then', async () => {
+    const [user = 0] = ids;
+    await stage.sql(`update mirror.users set email = 'sent@example.com' where id = ${user}`);
+    const session = await connect(editor);
+    stage.emulator.before({ path: '/v1/users/update' }, async () => {
+      await session.query('begin');
+      await session.query(`select from mirror.users where id = ${user} for update`);
+    });
+    const pushes = () =>
+      stage.sql(`select state, outcome, request_id <> '' as answered from sync.changes where kind = 'push'`);
+    expect(await run()).toMatchObject({ outcome: 'partial' });
+    expect(await pushes()).toEqual([['open', '{"email":"confirmed"}', 'true']]);
+    // A colleague changes it on the service, where nothing shows the push any more.
+    stage.emulator.team.editUser(user, { email: 'later@example.com' });
+    await session.query('rollback');
+    expect(await run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1, pulled: 1 } });
+    expect(await pushes()).toEqual([['closed', '{"email":"confirmed"}', 'true']]);
+    expect((await stage.mirrored()).get(user)).toContain('later@example.com');
+  });
+
+  const hold = (user: number) => `
+    update mirror.users set email = 'held@example.com' where id = ${user};
+    insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, batch)
+    select team_id, user_id, field, edit_id, 'limit', old_value, new_value, old_value, old_value, 'aaaaaaaaaaaa'
+    from sync.edits where user_id = ${user} and ended_at is null`;
+  /** Also a user whom the run sees again. */
+  const withhold = (user: number) => `
+    insert into sync.absences (team_id, resource, id, missing_since, passes) select team_id, 'users', ${user}, now(), 1 from sync.teams;
+    update sync.absences set batch = 'aaaaaaaaaaaa', detail = 'few', withheld_at = now()`;
+
+  it.each([
+    ['a field', hold, all, { deferred: 1 }],
+    ['users who left', withhold, { ...all, gone: [false, false] }, {}],
+  ] as const)(
+    'makes what it is about wait, and nothing else, while an approver has an open decision about %s',
+    async (_, wait, expected, counts) => {
+      await changeAll();
+      const user = ids[6] ?? 0;
+      await stage.sql(wait(user));
+      stage.emulator.team.editUser(user, { email: 'third@example.com', phone: '15550190' });
+      const session = await connect(approver);
+      await session.query('begin');
+      const { rows } = await session.query(
+        `select distinct outcome from sync.approve('aaaaaaaaaaaa', reason => 'seen')`,
+      );
+      expect(rows).toEqual([{ outcome: 'approved' }]);
+      expect(await run()).toMatchObject({ outcome: 'partial', counts });
+      expect(await done()).toEqual(expected);
+      await session.query('rollback');
+      await run();
+      expect(await done()).toEqual(all);
+    },
+  );
+
+  /** Runs while the owner of the table has it locked, from the moment when the run asks for the team. */
+  const runBesideOwner = async (table: string, mode: string, lockTimeoutMs?: number) => {
+    await changeAll();
+    const session = await connect();
+    stage.emulator.before({ path: '/v1/team' }, async () => {
+      await session.query(`begin; lock table ${table} in ${mode} mode`);
+    });
+    const report = await run(lockTimeoutMs);
+    await session.query('rollback');
+    return report;
+  };
+  const finishes = async () => {
+    expect(await run()).toMatchObject({ outcome: 'complete' });
+    expect(await done()).toEqual(all);
+  };
+  const none = { ...all, pulled: [false, false], pushed: [false, false], gone: [false, false] };
+
+  it.each([
+    // While users can be read, the listings are published.
+    ['mirror.users', 'share row exclusive', 'partial', none],
+    ['mirror.users', 'access exclusive', 'partial', none],
+    ['mirror.user_lookups', 'access exclusive', 'complete', all],
+    ['mirror.tags', 'share row exclusive', 'partial', { ...all, tag: ['0'] }],
+    ['mirror.tags', 'access exclusive', 'partial', { ...all, tag: ['0'] }],
+  ] as const)(
+    'of its owner on %s in %s mode leaves the run %s, and what needs no such table is done',
+    async (table, mode, outcome, expected) => {
+      expect(await runBesideOwner(table, mode)).toMatchObject({ outcome });
+      expect(await stage.sql('select outcome from sync.runs order by run_id desc limit 1')).toEqual([
+        [outcome],
+      ]);
+      expect(await done()).toEqual(expected);
+      await finishes();
+    },
+  );
+
+  it('keeps the lease of a run that waits for a locked table longer than the lease lasts', async () => {
+    const { reasons } = await runBesideOwner('mirror.users', 'share row exclusive', 600);
+    expect(reasons).toEqual([expect.stringMatching(/^users: .* lock timeout$/)]);
+    await finishes();
+  });
+});
