@@ -185,7 +185,7 @@ begin
       t.is_agreed and sees_pushes and not exists (
         select from sync.changes c -- as sync.is_under_way(), which would be called for each row
         where c.team_id = t.team_id and c.user_id = t.user_id and c.state = 'open' and c.new ? t.field
-          and coalesce(c.outcome ->> t.field, 'unknown') = 'unknown'
+          and (coalesce(c.outcome ->> t.field, 'unknown') = 'unknown' or c.closed_at is not null)
       ) as is_withdrawn
     from touched t
     left join lateral (
@@ -251,9 +251,9 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select exists (
     select from sync.changes c
     where c.team_id = is_under_way.team and c.user_id = is_under_way.users and c.state = 'open' and c.new ? is_under_way.field
-      and coalesce(c.outcome ->> is_under_way.field, 'unknown') = 'unknown')
+      and (coalesce(c.outcome ->> is_under_way.field, 'unknown') = 'unknown' or c.closed_at is not null))
 $$;
-comment on function sync.is_under_way(bigint,bigint,text) is 'Whether it is not known yet what became of a push of this field.';
+comment on function sync.is_under_way(bigint,bigint,text) is 'True if a push of this field is open, and its outcome is unknown or not written to the mirror yet.';
 
 create or replace function sync.end_edits(team bigint, users bigint[]) returns void
 language sql set search_path = pg_catalog, pg_temp as $$

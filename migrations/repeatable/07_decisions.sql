@@ -231,7 +231,7 @@ begin
         when exists (
           select from sync.changes p
           where p.team_id = c.team_id and p.user_id = c.user_id and p.state = 'open' and p.edits -> f.field = c.edits -> f.field
-            and coalesce(p.outcome ->> f.field, 'unknown') = 'unknown'
+            and (coalesce(p.outcome ->> f.field, 'unknown') = 'unknown' or p.closed_at is not null)
         ) then 'on its way'
         when u.gone_at is null and h.decision = case c.kind when 'reject' then 'rejected' else 'approved' end then 'undecided'
         else 'moved'
@@ -375,7 +375,7 @@ begin
           select from sync.changes c
           where c.team_id = decide_edits.team and c.user_id = s.user_id and c.state = 'open'
             and (decide_edits.revert and c.new ? s.field or (c.edits ->> s.field)::bigint = coalesce(s.edit_id, m.edit_id))
-            and coalesce(c.outcome ->> s.field, 'unknown') = 'unknown'
+            and (coalesce(c.outcome ->> s.field, 'unknown') = 'unknown' or c.closed_at is not null)
         ) as is_sent
     ) x
   ),

@@ -126,6 +126,26 @@ describe.each(servers())('a lock of another session on $name', (server) => {
     expect((await stage.mirrored()).get(user)).toContain('later@example.com');
   });
 
+  it('pushes what an editor takes back before the mirror has what the service confirmed', async () => {
+    const [user = 0] = ids;
+    const before = stage.emulator.team.user(user).email ?? '';
+    await stage.sql(`update mirror.users set email = 'sent@example.com' where id = ${user}`);
+    const session = await connect(editor);
+    stage.emulator.before({ path: '/v1/users/update' }, async () => {
+      await session.query('begin');
+      await session.query(`select from mirror.users where id = ${user} for update`);
+    });
+    expect(await run()).toMatchObject({ outcome: 'partial' });
+    await session.query(`update mirror.users set email = '${before}' where id = ${user}`);
+    await session.query('commit');
+    expect(await run()).toMatchObject({ outcome: 'complete', counts: { pushed: 2 } });
+    expect(stage.emulator.team.user(user).email).toBe(before);
+    expect(await stage.sql('select ended_how, edited_by from sync.edits order by edit_id')).toEqual([
+      ['replaced', expect.any(String)],
+      ['agreed', editor],
+    ]);
+  });
+
   const hold = (user: number) => `
     update mirror.users set email = 'held@example.com' where id = ${user};
     insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, batch)
