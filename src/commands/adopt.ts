@@ -1,7 +1,7 @@
 import { MusterdError } from '../errors.ts';
 import { printable } from '../model/in-words.ts';
-import { addressesInWords, type Placing, placeInWords } from '../model/place.ts';
-import { type AdoptAs, type AdoptedPlace, adoptPlace, foreseeAdoption } from '../runs/adopt-place.ts';
+import { addressesInWords, placeInWords, type Placing } from '../model/place.ts';
+import { type AdoptedPlace, type AdoptAs, adoptPlace, foreseeAdoption } from '../runs/adopt-place.ts';
 import { askAtTerminal, confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { leaseWait } from './lease-wait.ts';

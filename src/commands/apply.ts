@@ -6,9 +6,9 @@ import { requireTeamId } from '../runs/named-user.ts';
 import { type PlanFile, readPlanFile } from '../runs/plan-file.ts';
 import { confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
+import { watched } from './progress.ts';
 import { printJson, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
-import { watched } from './progress.ts';
 import { needsService, withMirror } from './setup.ts';
 
 export interface ApplyOptions {

@@ -1,15 +1,15 @@
 import { MusterdError } from '../errors.ts';
-import { callSubjects } from '../model/direct-call.ts';
 import { fieldColumns } from '../model/fields.ts';
-import { maxId } from '../model/id.ts';
-import { plural } from '../model/in-words.ts';
+import { callSubjects } from '../model/direct-call.ts';
 import { ledgerKinds, ledgerOutcomes } from '../model/ledger-words.ts';
-import { type LedgerFilter, type LedgerRow, readLedgerOf } from '../runs/read-ledger.ts';
+import { maxId } from '../model/id.ts';
 import { readTimeFromNow } from '../runs/time-from-now.ts';
+import { type LedgerFilter, type LedgerRow, readLedgerOf } from '../runs/read-ledger.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { ledgerColumns } from './ledger-rows.ts';
 import { printJson, printLine } from './output.ts';
 import { printRows } from './print-table.ts';
+import { plural } from '../model/in-words.ts';
 import { withMirror } from './setup.ts';
 
 /** The options as they stand on the command line. */

@@ -1,14 +1,14 @@
 /** Turns arguments into a command and an exit code. Only here errors become words for a person, or JSON for a script. */
 import { type Command, CommanderError } from 'commander';
-import { createKnownSecrets, type KnownSecrets } from '../config/known-secrets.ts';
-import { type ErrorCode, MusterdError, ServiceError, stackInSource } from '../errors.ts';
-import type { LogOptions } from '../log.ts';
-import { printableLines } from '../model/in-words.ts';
-import { programVersion } from '../runs/program-version.ts';
 import type { Action } from './add-commands.ts';
 import { type Context, type ExitCode, exitCode, type Stream } from './context.ts';
 import { errorInJson, printJson, printLine } from './output.ts';
+import { printableLines } from '../model/in-words.ts';
+import { type ErrorCode, MusterdError, ServiceError, stackInSource } from '../errors.ts';
+import { createKnownSecrets, type KnownSecrets } from '../config/known-secrets.ts';
+import type { LogOptions } from '../log.ts';
 import { createProgram } from './program.ts';
+import { programVersion } from '../runs/program-version.ts';
 import { listenForStop } from './stop.ts';
 import { waitForRoom } from './stream-write.ts';
 import { showUnderWay } from './under-way.ts';

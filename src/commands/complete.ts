@@ -4,14 +4,14 @@ import type { Command } from 'commander';
 import type { Environment } from '../config/raw-settings.ts';
 import { formats } from '../files/format.ts';
 import { answerFormats } from '../files/write-answers.ts';
-import { callSubjects } from '../model/direct-call.ts';
+import { type Context, type ExitCode, exitCode } from './context.ts';
 import { fieldColumns } from '../model/fields.ts';
+import { callSubjects } from '../model/direct-call.ts';
 import { ledgerKinds, ledgerOutcomes } from '../model/ledger-words.ts';
 import { exportNameOf } from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
-import type { WaitingNames } from '../runs/waiting-names.ts';
-import { type Context, type ExitCode, exitCode } from './context.ts';
 import { shells } from './help.ts';
+import type { WaitingNames } from '../runs/waiting-names.ts';
 
 /** Values that a command takes, by the name of its option or argument. */
 export const knownValues: Readonly<Record<string, readonly string[]>> = {

@@ -2,9 +2,9 @@ import { compareConfigurations } from '../config/compare-configurations.ts';
 import type { Configuration } from '../config/load.ts';
 import { createMonitoring, type Monitoring } from '../daemon/monitoring.ts';
 import { createPresence, type Presence } from '../daemon/presence.ts';
-import { checkTeams, type RunningDaemon, serve } from '../daemon/serve.ts';
 import type { DaemonEnd } from '../model/daemons.ts';
 import { prepareSchema } from '../runs/open.ts';
+import { checkTeams, type RunningDaemon, serve } from '../daemon/serve.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { type SetupOfTeams, withMirrorOf } from './setup.ts';
 

@@ -1,8 +1,8 @@
 /** The plot of the demo: which users are edited on which side, and how the two sides compare. */
 import type { UserRecord } from '../emulator/played-team.ts';
-import { canonicalPhone } from '../model/canonical.ts';
-import { runDemoSql } from '../runs/demo-database.ts';
 import type { Mirror } from '../runs/open.ts';
+import { runDemoSql } from '../runs/demo-database.ts';
+import { canonicalPhone } from '../model/canonical.ts';
 
 /** A user as the demo sees it on the service's side. */
 export type ShownUser = Pick<UserRecord, 'id' | 'first' | 'last' | 'email' | 'phone' | 'roleId'>;

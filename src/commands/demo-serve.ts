@@ -1,9 +1,9 @@
 /** `musterd demo --serve`: the demo goes on, and says how another terminal reaches it and what to try there. */
 import { fileURLToPath } from 'node:url';
-import { type RunWatch, serve } from '../daemon/serve.ts';
+import { serve, type RunWatch } from '../daemon/serve.ts';
+import { servePage } from '../page/serve/serve-page.ts';
 import { MusterdError } from '../errors.ts';
 import { printableLines, quoted } from '../model/in-words.ts';
-import { servePage } from '../page/serve/serve-page.ts';
 import type { RunReport } from '../runs/run-record.ts';
 import type { Context } from './context.ts';
 import type { Idea } from './demo-data.ts';

@@ -1,7 +1,7 @@
 /** The stage of the demo: a service and a mirror that exist for as long as it runs. */
 import { type Config, configSchema } from '../config/config.ts';
-import { openEmbedded } from '../embedded/embedded.ts';
 import { createEmulator, type Emulator } from '../emulator/create-emulator.ts';
+import { openEmbedded } from '../embedded/embedded.ts';
 import { createLog, type Log } from '../log.ts';
 import { openDemoDatabase } from '../runs/demo-database.ts';
 import type { Mirror } from '../runs/open.ts';

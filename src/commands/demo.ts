@@ -1,14 +1,13 @@
 /** `musterd demo`: the whole story, on a service and a mirror that exist only for it. */
-
-import { migrateMirror } from '../runs/migrate-mirror.ts';
-import { type PlanReport, runPlan, runReconcile } from '../runs/reconcile-team.ts';
 import type { RunReport } from '../runs/run-record.ts';
+import { type PlanReport, runPlan, runReconcile } from '../runs/reconcile-team.ts';
+import { migrateMirror } from '../runs/migrate-mirror.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { differencesOf, editsOf, ideasOf, type Plot, readRows, type SqlEdit } from './demo-data.ts';
-import { onDemoStage, type DemoStage as Stage } from './demo-stage.ts';
+import { type DemoStage as Stage, onDemoStage } from './demo-stage.ts';
 import { paint, printLine } from './output.ts';
-import { plannedChangesOf, printPlan } from './plan.ts';
 import { printTable } from './print-table.ts';
+import { plannedChangesOf, printPlan } from './plan.ts';
 import { printReport } from './reconcile.ts';
 
 function chapter({ context }: Stage, number: number, title: string, ...words: readonly string[]): void {

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { createEmulator } from '../emulator/create-emulator.ts';
 import { describeMatches, faultKinds, faultSettings, faultTable, parseFaults } from '../emulator/faults.ts';
-import type { EmulatorOptions, TeamSecret } from '../emulator/options.ts';
+import type { TeamSecret, EmulatorOptions } from '../emulator/options.ts';
 import { parseVariants, variantNames, variantTable, variantValues } from '../emulator/variants.ts';
 import { MusterdError } from '../errors.ts';
 import { quoted } from '../model/in-words.ts';

@@ -7,9 +7,9 @@ import { momentMs } from '../model/moment.ts';
 import { exportable, exportRows, isBeforeRecord, isKnownAsOf } from '../runs/export-rows.ts';
 import type { Setup } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
+import { createStreamWrite, type Write } from './stream-write.ts';
 import { printLine } from './output.ts';
 import { withMirror } from './setup.ts';
-import { createStreamWrite, type Write } from './stream-write.ts';
 
 export interface ExportOptions {
   readonly format?: string;

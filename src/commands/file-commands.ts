@@ -1,8 +1,7 @@
 /** The commands that write files and read them. Each module is loaded only when it is called. */
-
-import { MusterdError } from '../errors.ts';
 import { exportNameOf } from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
+import { MusterdError } from '../errors.ts';
 import type { Adding, WithOptions } from './add-commands.ts';
 import type { FileOptions } from './import.ts';
 

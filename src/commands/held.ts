@@ -1,8 +1,8 @@
+import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showTime, showValue } from '../model/field-values.ts';
 import { printable } from '../model/in-words.ts';
 import { type HeldRow, readHeldOf } from '../runs/held-together.ts';
 import { sayResolveEach } from '../runs/say-seen.ts';
-import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
 import { type PrintedColumns, printRows } from './print-table.ts';
 import { withMirror } from './setup.ts';

@@ -1,8 +1,8 @@
 import { MusterdError } from '../errors.ts';
-import { showTime } from '../model/field-values.ts';
 import { fields } from '../model/fields.ts';
+import { showTime } from '../model/field-values.ts';
 import type { TimeFromNow } from '../model/moment.ts';
-import { endHold, holdFields, type RequestedHolds, readUntil } from '../runs/hold-fields.ts';
+import { type RequestedHolds, endHold, holdFields, readUntil } from '../runs/hold-fields.ts';
 import { readField, requireTeamId, requireUser } from '../runs/named-user.ts';
 import { confirmationOf, reasonOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';

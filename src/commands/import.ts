@@ -1,8 +1,8 @@
 import { MusterdError } from '../errors.ts';
+import type { Confirmation } from '../model/waiting.ts';
 import { readFormat } from '../files/format.ts';
 import { readBytes, readTable } from '../files/read-table.ts';
 import { plural } from '../model/in-words.ts';
-import type { Confirmation } from '../model/waiting.ts';
 import { createIsRead, readMapping, readOnly } from '../runs/import/columns.ts';
 import {
   applyImport,
@@ -12,13 +12,13 @@ import {
   settledOf,
 } from '../runs/import/import-users.ts';
 import type { Setup } from '../runs/open.ts';
-import { askAtTerminal, confirmationOf, noteFourEyes } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
+import { askAtTerminal, confirmationOf, noteFourEyes } from './confirmation.ts';
 import { leaseWait } from './lease-wait.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
-import { importInJson, printImported, printPreview, sayGuard } from './show-import.ts';
 import { codeOfSettled, printSettled, settledWaitMs } from './show-settled.ts';
+import { importInJson, printImported, printPreview, sayGuard } from './show-import.ts';
 
 /** The options for reading the file. */
 export interface FileOptions {

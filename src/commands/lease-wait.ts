@@ -1,9 +1,9 @@
 /** How a person's command waits for a run under way: it says so on a terminal, and ends when asked to stop. */
 import type { Config } from '../config/config.ts';
-import { plural } from '../model/in-words.ts';
 import type { LeasedTeam } from '../runs/with-run.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
+import { plural } from '../model/in-words.ts';
 
 /** The default for how long a person's command waits. */
 export const patienceMs = 60_000;

@@ -1,7 +1,6 @@
 /** Rows of the ledger in the form of `changes` and `why`. */
-
-import { showTime, showValue } from '../model/field-values.ts';
 import type { LedgerRow } from '../runs/read-ledger.ts';
+import { showTime, showValue } from '../model/field-values.ts';
 import type { PrintedColumns } from './print-table.ts';
 
 const movedTo = (field: string | null, value: unknown) => (field === null ? '' : showValue(value));

@@ -3,10 +3,10 @@ import { decodeText } from '../files/decode-text.ts';
 import { eachRow, linesOf } from '../files/each-row.ts';
 import { readBytes } from '../files/read-table.ts';
 import { canonicalPhone, isEmailAddress } from '../model/canonical.ts';
-import { plural } from '../model/in-words.ts';
 import { addTeamLookups } from '../runs/add-lookups.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
+import { plural } from '../model/in-words.ts';
 import { withMirror } from './setup.ts';
 import { mostNamed, sayUnnamed } from './show-import.ts';
 

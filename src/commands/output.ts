@@ -1,10 +1,10 @@
 /** Output of data: words, coloured on a terminal, or JSON on request. */
 import { styleText } from 'node:util';
-import { type ErrorCode, MusterdError } from '../errors.ts';
 import { printable } from '../model/in-words.ts';
 import { toJson } from '../model/json.ts';
 import { escapeUnprintable } from '../service/printable.ts';
 import type { Context, Stream } from './context.ts';
+import { type ErrorCode, MusterdError } from '../errors.ts';
 
 /**
  * Other people's text in Markdown: as code, in which no link, image or mention works. A bar would end the cell of a

@@ -2,7 +2,7 @@ import { writeWholeFile } from '../files/write-file.ts';
 import { columnOf } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { plural, printable } from '../model/in-words.ts';
-import { changesOf, hasMovedSince, type PlannedChange } from '../model/user-changes.ts';
+import { changesOf, type PlannedChange, hasMovedSince } from '../model/user-changes.ts';
 import type { EditedField, WaitingField } from '../model/waiting.ts';
 import { afterBatch } from '../reconcile/guard/guard.ts';
 import { sayReplaced } from '../reconcile/overlap.ts';
@@ -11,8 +11,8 @@ import type { Setup } from '../runs/open.ts';
 import { planHash, planTime, writePlanFile } from '../runs/plan-file.ts';
 import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { inMarkdown, printJson, printLine } from './output.ts';
 import { watched } from './progress.ts';
+import { inMarkdown, printJson, printLine } from './output.ts';
 import { needsService, withMirror } from './setup.ts';
 import { printChangesInMarkdown, printUserChanges } from './show-user-changes.ts';
 

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
-import { type Pruned, prunable } from '../model/ages.ts';
 import { plural } from '../model/in-words.ts';
+import { prunable, type Pruned } from '../model/ages.ts';
 import { requireSchema } from '../runs/open.ts';
 import { pruneTeam } from '../runs/prune-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';

@@ -1,14 +1,14 @@
 import type { Config } from '../config/config.ts';
 import { plural, printable, seconds } from '../model/in-words.ts';
-import { inPlural } from '../model/listed-resource.ts';
-import { listedResources } from '../model/listed-resources.ts';
 import { prepareSchema } from '../runs/open.ts';
 import { runReconcile } from '../runs/reconcile-team.ts';
 import type { RunReport } from '../runs/run-record.ts';
+import { inPlural } from '../model/listed-resource.ts';
+import { listedResources } from '../model/listed-resources.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { eachTeam } from './each-team.ts';
-import { paint, printJson, printLine } from './output.ts';
 import { watched } from './progress.ts';
+import { paint, printJson, printLine } from './output.ts';
 import { needsService, withMirrorOf } from './setup.ts';
 
 /** One complete two-way run of each team. */

@@ -1,14 +1,14 @@
 import { MusterdError } from '../errors.ts';
-import { plural, printable } from '../model/in-words.ts';
-import { changesOf, type PlannedChange } from '../model/user-changes.ts';
+import { type PlannedChange, changesOf } from '../model/user-changes.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
 import { planResync, type ResyncReport, runResync } from '../runs/resync-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { paint, printJson, printLine } from './output.ts';
 import { watched } from './progress.ts';
+import { paint, printJson, printLine } from './output.ts';
+import { plural, printable } from '../model/in-words.ts';
 import { exitCodeOf } from './reconcile.ts';
-import { needsService, withMirror } from './setup.ts';
 import { printUserChanges } from './show-user-changes.ts';
+import { needsService, withMirror } from './setup.ts';
 
 /** Takes all users from the service. Edits of the mirror that have not arrived there wait for a person. */
 export async function resyncCommand(

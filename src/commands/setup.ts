@@ -4,12 +4,12 @@ import {
   type Configuration,
   loadConfiguration,
   onlyTeam,
-  requestedTeam,
   selectTeam,
+  requestedTeam,
 } from '../config/load.ts';
 import { mistakesIn } from '../daemon/config-checks.ts';
 import type { Log } from '../log.ts';
-import { type Mirror, type MirrorOptions, openMirror, type Setup, secretsOf } from '../runs/open.ts';
+import { type Mirror, type MirrorOptions, type Setup, openMirror, secretsOf } from '../runs/open.ts';
 import type { Context } from './context.ts';
 import { printLine } from './output.ts';
 

@@ -1,16 +1,15 @@
 /** The words in which `musterd why` shows what it found. */
-
-import { showTime, showValue } from '../model/field-values.ts';
 import { columnOf, type Field, fields } from '../model/fields.ts';
-import { printable } from '../model/in-words.ts';
+import type { UserState } from '../model/user-state.ts';
 import { joinName } from '../model/name.ts';
 import { readable } from '../model/user.ts';
-import type { UserState } from '../model/user-state.ts';
-import type { Explanation } from '../runs/explain-user.ts';
 import type { Context } from './context.ts';
+import type { Explanation } from '../runs/explain-user.ts';
+import { showTime, showValue } from '../model/field-values.ts';
 import { ledgerColumns } from './ledger-rows.ts';
 import { paint, printJson, printLine } from './output.ts';
 import { type PrintedColumns, printRows } from './print-table.ts';
+import { printable } from '../model/in-words.ts';
 
 /** The name to show: the service's, or the last known one. */
 function nameOf({ service, mirror, base }: UserState): string {

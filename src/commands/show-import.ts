@@ -4,7 +4,7 @@ import { columnOf } from '../model/fields.ts';
 import { plural, printable } from '../model/in-words.ts';
 import type { PlannedChange } from '../model/user-changes.ts';
 import type { Confirmation } from '../model/waiting.ts';
-import type { ImportPreview, ImportResult } from '../runs/import/import-users.ts';
+import type { ImportResult, ImportPreview } from '../runs/import/import-users.ts';
 import type { ImportChange } from '../runs/import/plan-import.ts';
 import type { Context } from './context.ts';
 import { inMarkdown, printLine } from './output.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
+import { servePage } from '../page/serve/serve-page.ts';
 import { MusterdError } from '../errors.ts';
 import { pageName } from '../page/read/page-reader.ts';
-import { servePage } from '../page/serve/serve-page.ts';
 import { requireSeenSchema } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printLine } from './output.ts';

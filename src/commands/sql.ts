@@ -3,7 +3,7 @@ import { text as readStream } from 'node:stream/consumers';
 import { MusterdError } from '../errors.ts';
 import { type AnswerFormat, answerFormats } from '../files/write-answers.ts';
 import { plural, printableLines } from '../model/in-words.ts';
-import { type SqlStatement, splitSql } from '../model/sql-statements.ts';
+import { splitSql, type SqlStatement } from '../model/sql-statements.ts';
 import { openSql, type SqlSession, transactionWords } from '../runs/open-sql.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printLine } from './output.ts';

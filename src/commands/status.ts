@@ -1,15 +1,15 @@
-import { plural } from '../model/in-words.ts';
+import { adviceOn, placeInWords, type Placing } from '../model/place.ts';
 import { namesInWords } from '../model/intent.ts';
-import { inPlural } from '../model/listed-resource.ts';
-import { listedResources } from '../model/listed-resources.ts';
-import { adviceOn, type Placing, placeInWords } from '../model/place.ts';
-import { sayWhatSlows } from '../model/slowdowns.ts';
-import { batchInWords, type HeldBatch } from '../model/waiting.ts';
 import type { ShownConnection } from '../runs/open.ts';
 import { readStatusOf, type TeamStatus } from '../runs/status-of-teams.ts';
+import { sayWhatSlows } from '../model/slowdowns.ts';
+import { batchInWords, type HeldBatch } from '../model/waiting.ts';
 import { placeInJson } from './adopt.ts';
+import { inPlural } from '../model/listed-resource.ts';
+import { listedResources } from '../model/listed-resources.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printField, printJson, printLine } from './output.ts';
+import { plural } from '../model/in-words.ts';
 import { withMirrorOf } from './setup.ts';
 
 /** Shows the state of the mirror, read from the mirror alone. */

@@ -1,6 +1,6 @@
 import { MusterdError } from '../errors.ts';
-import { showValue } from '../model/field-values.ts';
 import { columnOf } from '../model/fields.ts';
+import { showValue } from '../model/field-values.ts';
 import { maxId } from '../model/id.ts';
 import { plural } from '../model/in-words.ts';
 import type { UndoPlan } from '../runs/inverse.ts';

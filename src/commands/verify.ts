@@ -1,14 +1,14 @@
-import { showValue } from '../model/field-values.ts';
-import { plural, printable } from '../model/in-words.ts';
-import { toJson } from '../model/json.ts';
-import { inPlural } from '../model/listed-resource.ts';
-import { listedResources } from '../model/listed-resources.ts';
 import { verifyTeam } from '../runs/verify-team.ts';
 import type { Comparison } from '../verify/compare.ts';
 import type { OneSided, Value } from '../verify/difference.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
+import { showValue } from '../model/field-values.ts';
 import { paint, printJson, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
+import { plural, printable } from '../model/in-words.ts';
+import { toJson } from '../model/json.ts';
+import { inPlural } from '../model/listed-resource.ts';
+import { listedResources } from '../model/listed-resources.ts';
 import { needsService, withMirror } from './setup.ts';
 
 /**

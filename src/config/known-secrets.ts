@@ -1,7 +1,6 @@
 /** The last line of defence: no error contains a configured secret, wherever its words come from. */
-
-import { blotOut, type Secret } from '../secret.ts';
 import type { Environment } from './raw-settings.ts';
+import { blotOut, type Secret } from '../secret.ts';
 
 export interface KnownSecrets {
   /** Adds a list that is read again each time, because it may have grown. */

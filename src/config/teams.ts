@@ -1,9 +1,9 @@
 /** Checks for several teams in one configuration. */
 
 import { type Assignment, type Complaint, complain, type Origins } from './complaints.ts';
-import { type Config, configSchema, teamSections } from './config.ts';
 import { isSection, type Path, type RawSettings } from './raw-settings.ts';
 import { settingOf } from './secret-files.ts';
+import { type Config, configSchema, teamSections } from './config.ts';
 
 /** The content of the settings file. */
 export interface FromFile {

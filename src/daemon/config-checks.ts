@@ -1,15 +1,14 @@
 /** Checks settings beyond their types: no command starts with an invalid schedule or address. */
-
-import type { Config } from '../config/config.ts';
 import type { Mistake } from '../config/load.ts';
 import type { Path } from '../config/raw-settings.ts';
+import type { Config } from '../config/config.ts';
+import { readCallUrl } from './call-url.ts';
+import { readSigningKey } from './signing-key.ts';
+import { validateSchedule } from './schedule.ts';
 import { MusterdError } from '../errors.ts';
 import { readConnectionUrl } from '../mirror/db/database-url.ts';
 import { scheduledGroups } from '../model/run-group.ts';
 import { checkBaseUrl } from '../service/base-url.ts';
-import { readCallUrl } from './call-url.ts';
-import { validateSchedule } from './schedule.ts';
-import { readSigningKey } from './signing-key.ts';
 
 /** The mistake that reading a value reports, or none. */
 function refusalOf(

@@ -4,10 +4,10 @@
  * hold only names of teams and words of a short list, no personal data.
  */
 import { listedResources } from '../model/listed-resources.ts';
-import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import type { ReadExtent } from '../reconcile/run-notes.ts';
+import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import { createMeters, forgetOtherTeams, type Meters } from './prometheus.ts';
-import { createScrape, knownWord, labelWords, type ScrapeOptions } from './scraped-metrics.ts';
+import { createScrape, knownWord, type ScrapeOptions, labelWords } from './scraped-metrics.ts';
 
 /** The events of the client that are counted. */
 export type MeteredServiceEvent =

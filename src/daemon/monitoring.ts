@@ -1,28 +1,28 @@
 /** Reports the daemon's state to the outside: status server, metrics, systemd, dead-man switch, notices to people. */
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
-import { createHookTokens } from '../http/hook-tokens.ts';
-import { createStatusServer } from '../http/server.ts';
-import type { Log } from '../log.ts';
-import { type Database, ping } from '../mirror/db/database.ts';
-import { pendingMigrations } from '../mirror/migrations.ts';
-import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../mirror/runs/metrics-read.ts';
-import { readStandings } from '../mirror/team/due.ts';
-import { readPlacing } from '../mirror/team/known-place.ts';
-import { type Intervals, isAtWork, judgeFreshness } from '../model/freshness.ts';
-import { type GroupStatus, scheduledGroups } from '../model/run-group.ts';
+import { createMetrics } from './metrics.ts';
 import { createPage } from '../page/serve/create-page.ts';
 import { pageRoutes } from '../page/serve/page-routes.ts';
-import type { Mirror } from '../runs/open.ts';
-import { listedOperations, nameOperation, operations } from '../service/operation.ts';
-import { createStandings } from './group-status.ts';
-import { createMetrics } from './metrics.ts';
 import { createPing } from './ping.ts';
 import { createReadiness } from './readiness.ts';
 import { longestGapMs } from './schedule.ts';
-import type { RunWatch } from './serve.ts';
-import { createSystemd } from './systemd.ts';
+import { createStandings } from './group-status.ts';
 import { createTeller, targetsOf } from './tell.ts';
+import { createSystemd } from './systemd.ts';
+import type { Log } from '../log.ts';
+import { type Database, ping } from '../mirror/db/database.ts';
+import { readStandings } from '../mirror/team/due.ts';
+import { readPlacing } from '../mirror/team/known-place.ts';
+import { pendingMigrations } from '../mirror/migrations.ts';
+import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../mirror/runs/metrics-read.ts';
+import { type Intervals, isAtWork, judgeFreshness } from '../model/freshness.ts';
+import { type GroupStatus, scheduledGroups } from '../model/run-group.ts';
+import type { Mirror } from '../runs/open.ts';
+import type { RunWatch } from './serve.ts';
+import { listedOperations, nameOperation, operations } from '../service/operation.ts';
+import { createHookTokens } from '../http/hook-tokens.ts';
+import { createStatusServer } from '../http/server.ts';
 
 export interface MonitoringOptions {
   readonly mirror: Mirror;

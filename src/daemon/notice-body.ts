@@ -3,9 +3,9 @@ import type { FailedRun, HeldDetail, RefusedCredentials, WaitingBatch } from '..
 import { showValue } from '../model/field-values.ts';
 import { printable, quoted } from '../model/in-words.ts';
 import { toJson } from '../model/json.ts';
-import type { Backlog, GroupStanding, Notice, TeamEvent } from '../model/notices.ts';
-import { type Placing, placeInWords } from '../model/place.ts';
+import { placeInWords, type Placing } from '../model/place.ts';
 import { batchInWords } from '../model/waiting.ts';
+import type { GroupStanding, Notice, Backlog, TeamEvent } from '../model/notices.ts';
 
 /** The current state of a team. */
 export interface TeamFacts {

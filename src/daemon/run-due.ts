@@ -1,18 +1,17 @@
 /** The work for one team when its turn comes: everything that is due, in one run. */
-
-import { type ErrorCode, MusterdError } from '../errors.ts';
-import { staleAfterMs } from '../model/freshness.ts';
 import {
   type DueGroup,
   everyEdit,
   type FreshEdits,
   type NextTime,
+  type ScheduledRun,
   type RunGroup,
   type RunOutcome,
   type ScheduledGroup,
-  type ScheduledRun,
   scheduledGroups,
 } from '../model/run-group.ts';
+import { type ErrorCode, MusterdError } from '../errors.ts';
+import { staleAfterMs } from '../model/freshness.ts';
 import { longestGapMs } from './schedule.ts';
 import type { ScheduledTeam, Timetable } from './timetable.ts';
 

@@ -1,8 +1,8 @@
 /** The metrics that are read from the database at each scrape. */
 import { type Clock, systemClock } from '../clock.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
-import type { PlaceVerdict } from '../model/place.ts';
 import type { GroupStatus } from '../model/run-group.ts';
+import type { PlaceVerdict } from '../model/place.ts';
 import type { HoldReason } from '../model/user-plan.ts';
 import { createStandings } from './group-status.ts';
 import type { Meters } from './prometheus.ts';

@@ -1,35 +1,34 @@
 /** Assembles `musterd daemon`: the loop, its store and queue, and the listener for edits. */
-
+import type { RunReport } from '../runs/run-record.ts';
+import { isFinal, runReconcile } from '../runs/reconcile-team.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
-import { MusterdError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import type { Database } from '../mirror/db/database.ts';
-import { connectionOptions, readConnectionUrl } from '../mirror/db/database-url.ts';
-import {
-  readDue,
-  readNextDueMs,
-  readStandings,
-  readTeamNames,
-  registerGroups,
-  runSooner,
-  setNextTime,
-} from '../mirror/team/due.ts';
-import { createListener } from '../mirror/team/listen.ts';
-import { noteEdits, readFreshEdits } from '../mirror/users/fresh-edits.ts';
-import type { RunGroup } from '../model/run-group.ts';
-import type { RunEvent } from '../reconcile/run-notes.ts';
-import type { Mirror } from '../runs/open.ts';
-import { requireService } from '../runs/open-service.ts';
-import { isFinal, runReconcile } from '../runs/reconcile-team.ts';
-import type { RunReport } from '../runs/run-record.ts';
-import { type Connections, createConnections } from '../service/connections.ts';
-import type { ServiceEvent } from '../service/event.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { createPruner } from './pruner.ts';
 import { createProcessQueue, type TeamQueue, type TeamWork } from './queue.ts';
 import { endOfInterrupted, type LoopStore, type LoopTeam, type RunEnd } from './run-due.ts';
 import { createTeamMemories } from './team-memory.ts';
+import { MusterdError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Database } from '../mirror/db/database.ts';
+import { connectionOptions, readConnectionUrl } from '../mirror/db/database-url.ts';
+import {
+  runSooner,
+  registerGroups,
+  setNextTime,
+  readDue,
+  readNextDueMs,
+  readStandings,
+  readTeamNames,
+} from '../mirror/team/due.ts';
+import { noteEdits, readFreshEdits } from '../mirror/users/fresh-edits.ts';
+import { createListener } from '../mirror/team/listen.ts';
+import type { RunGroup } from '../model/run-group.ts';
+import type { Mirror } from '../runs/open.ts';
+import { requireService } from '../runs/open-service.ts';
+import type { RunEvent } from '../reconcile/run-notes.ts';
+import { type Connections, createConnections } from '../service/connections.ts';
+import type { ServiceEvent } from '../service/event.ts';
 
 /** Events of runs, for metrics and progress. */
 export interface RunWatch {

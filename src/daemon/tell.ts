@@ -18,14 +18,14 @@ import {
 import type { TeamFreshness } from '../model/freshness.ts';
 import {
   accepted,
-  type Backlog,
   eventsOf,
   failed,
-  type Notice,
-  type NoticeStep,
   nextNotice,
-  type TeamStanding,
+  type Notice,
+  type Backlog,
+  type NoticeStep,
   teamEvents,
+  type TeamStanding,
 } from '../model/notices.ts';
 import { sendBlockOf } from '../model/place.ts';
 import type { GroupStatus } from '../model/run-group.ts';

@@ -4,11 +4,11 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MusterdError } from '../errors.ts';
 import { type Account, asAccount, dataFolder, dataFolders, giveFolder } from './account.ts';
-import { type Attachment, enter } from './attachment.ts';
 import { findBinaries } from './binaries.ts';
 import { type Cluster, isCluster, OWNER, openCluster } from './cluster.ts';
-import { type PostgresServer, type ServerOptions, startServer } from './postgres-server.ts';
 import { isPostmaster } from './postmaster.ts';
+import { enter, type Attachment } from './attachment.ts';
+import { type PostgresServer, type ServerOptions, startServer } from './postgres-server.ts';
 
 export interface EmbeddedOptions {
   /** The data folder; by default MUSTERD_DATA_DIR or the usual place (`dataFolder`). */

@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MusterdError } from '../errors.ts';
 import { type Account, asAccount, CHILD_ENVIRONMENT } from './account.ts';
 import type { Binaries } from './binaries.ts';
-import { choosePort } from './choose-port.ts';
 import { type Cluster, identity } from './cluster.ts';
+import { choosePort } from './choose-port.ts';
 import { disownLockFile, findPostmaster, isPostmaster } from './postmaster.ts';
 
 export interface ServerOptions {

@@ -1,11 +1,11 @@
-import { z } from 'zod';
 import { encodeUser } from './encode.ts';
-import type { Endpoint, EndpointAnswer, EndpointCall } from './endpoint.ts';
+import type { EndpointAnswer, EndpointCall, Endpoint } from './endpoint.ts';
 import { faultOf } from './fault-box.ts';
 import { type Fault, parameter } from './faults.ts';
-import type { PlayedTeam } from './played-team.ts';
 import { seedOf } from './random.ts';
 import type { UserUpdate } from './request-schemas.ts';
+import type { PlayedTeam } from './played-team.ts';
+import { z } from 'zod';
 
 /** The call as faults change it for the endpoint; `stranger` is another team. */
 export function alterCall(

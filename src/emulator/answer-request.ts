@@ -1,16 +1,16 @@
 import { alterAnswer, alterBody, alterCall, withEmptyObjects } from './alter-answer.ts';
 import { authenticate } from './authenticate.ts';
-import { type Endpoint, type EndpointAnswer, type EndpointCall, notFound, refused } from './endpoint.ts';
+import { type EndpointAnswer, type EndpointCall, type Endpoint, notFound, refused } from './endpoint.ts';
 import { faultOf } from './fault-box.ts';
 import { type Fault, type FaultOf, parameter } from './faults.ts';
 import { rehearse } from './late-writes.ts';
 import { playAfter, playBefore } from './play-edits.ts';
-import type { PlayedTeam } from './played-team.ts';
 import { preventsEffect, replaceAnswer } from './replace-answer.ts';
 import type { LoggedRequest } from './request-log.ts';
+import type { PlayedTeam } from './played-team.ts';
 import type { Variants } from './variants.ts';
-import type { EmulatorWorld } from './world.ts';
 import { type Outgoing, type Wire, wireOf } from './write-answer.ts';
+import type { EmulatorWorld } from './world.ts';
 
 interface Incoming {
   readonly logged: LoggedRequest;

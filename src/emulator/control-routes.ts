@@ -2,8 +2,8 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { checkFault, parseFaults } from './faults.ts';
-import { takeSnapshot } from './snapshot.ts';
 import type { NewUser, TeamControl } from './team-control.ts';
+import { takeSnapshot } from './snapshot.ts';
 import { parseVariants } from './variants.ts';
 import { type EmulatorWorld, restoreWorld } from './world.ts';
 

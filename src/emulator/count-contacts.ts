@@ -1,6 +1,6 @@
-import type { PlayedTeam } from './played-team.ts';
 import { seedOf } from './random.ts';
 import type { PageRequest } from './request-schemas.ts';
+import type { PlayedTeam } from './played-team.ts';
 
 const narrowing = ['archived', 'assigned', 'date', 'filter', 'filters', 'id', 'parent_id'] as const;
 

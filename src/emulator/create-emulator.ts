@@ -1,22 +1,22 @@
 import { addControlRoutes, isControl } from './control-routes.ts';
 import { createStranger, createTeams } from './create-teams.ts';
 import { createEmulatorClock, type EmulatorClock } from './emulator-clock.ts';
-import { addEmulatorPage } from './emulator-page-routes.ts';
 import { createFaultBox } from './fault-box.ts';
 import type { Fault } from './faults.ts';
 import { createHooks, type Hooks } from './hooks.ts';
 import { createLateWrites } from './late-writes.ts';
+import { createServer, type ListeningServer } from './web-server.ts';
+import { addEmulatorPage } from './emulator-page-routes.ts';
 import { addOpenApiRoute, openApiPath } from './open-api.ts';
 import type { EmulatorOptions } from './options.ts';
-import type { PlayedTeam } from './played-team.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { createRequestLog, type LoggedRequest } from './request-log.ts';
 import { addServiceRoutes } from './service-routes.ts';
 import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { keepStateFile, readTeams } from './state-file.ts';
+import type { PlayedTeam } from './played-team.ts';
 import { createTeamControl, type TeamControl } from './team-control.ts';
 import { defaultVariants, type Variants } from './variants.ts';
-import { createServer, type ListeningServer } from './web-server.ts';
 import { createWebhooks, type SentWebhook } from './webhooks.ts';
 import { type EmulatorWorld, restoreWorld } from './world.ts';
 

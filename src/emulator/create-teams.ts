@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { generateTeam } from './generate-team.ts';
-import type { EmulatorOptions, TeamOptions, TeamSecret } from './options.ts';
+import type { TeamSecret, EmulatorOptions, TeamOptions } from './options.ts';
 import type { PlayedTeam } from './played-team.ts';
 
 const standard = {

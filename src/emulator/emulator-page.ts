@@ -1,11 +1,11 @@
 import type { Control } from './control-routes.ts';
-import { emulatorPageStyle } from './emulator-page-style.ts';
 import type { NumberedFault } from './fault-box.ts';
-import { describeFault, type FaultKind, faultKinds, faultSettings, faultTable } from './faults.ts';
+import { describeFault, faultKinds, faultSettings, faultTable, type FaultKind } from './faults.ts';
+import { emulatorPageStyle } from './emulator-page-style.ts';
 import { type Markup, markup } from './markup.ts';
 import { answersKept, type LoggedRequest, oddityOf } from './request-log.ts';
 import type { TeamControl } from './team-control.ts';
-import { type VariantName, variantNames, variantTable, variantValues } from './variants.ts';
+import { variantNames, variantTable, type VariantName, variantValues } from './variants.ts';
 
 /** @param everyS the seconds after which the page is loaded again; 0 for never */
 export function renderEmulatorPage({ world, teams }: Control, everyS: number): string {

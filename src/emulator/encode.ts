@@ -1,12 +1,12 @@
+import { seedOf } from './random.ts';
 import type {
   FieldRecord,
   InboxRecord,
-  PlayedTeam,
   SurveyRecord,
   TagRecord,
+  PlayedTeam,
   UserRecord,
 } from './played-team.ts';
-import { seedOf } from './random.ts';
 import { formatMoment } from './show-timestamp.ts';
 import type { Variants } from './variants.ts';
 

@@ -1,7 +1,7 @@
 import { generateUsers } from './generate-users.ts';
 import type { TeamOptions } from './options.ts';
-import { createTeam, nextId, type PlayedTeam } from './played-team.ts';
 import { createRandom, type Random } from './random.ts';
+import { createTeam, type PlayedTeam, nextId } from './played-team.ts';
 import { type Moment, momentOf } from './show-timestamp.ts';
 
 const firstDayMs = Date.UTC(2020, 0, 6);

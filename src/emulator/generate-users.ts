@@ -1,6 +1,6 @@
 import { nameOf } from './person-names.ts';
-import { nextId, type PlayedTeam, putUser } from './played-team.ts';
 import type { Random } from './random.ts';
+import { putUser, type PlayedTeam, nextId } from './played-team.ts';
 import { momentOf } from './show-timestamp.ts';
 
 const firstDayMs = Date.UTC(2019, 2, 1);

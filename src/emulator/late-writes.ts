@@ -1,5 +1,5 @@
 import type { EndpointAnswer } from './endpoint.ts';
-import { type PlayedTeam, putUser } from './played-team.ts';
+import { putUser, type PlayedTeam } from './played-team.ts';
 
 /** Writes that were accepted and take effect later. */
 export interface LateWrites {

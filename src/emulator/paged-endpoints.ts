@@ -2,10 +2,10 @@ import { contactCount, contactField, survey, tag } from './answer-schemas.ts';
 import { countMatching } from './count-contacts.ts';
 import { encodeField, encodeSurvey, encodeTag, type TeamRow } from './encode.ts';
 import {
-  bodyEndpoint,
-  type Endpoint,
   type EndpointAnswer,
+  bodyEndpoint,
   type EndpointCall,
+  type Endpoint,
   notFound,
   ok,
   plainEndpoint,

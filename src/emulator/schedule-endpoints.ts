@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { cancelled, scheduledMessage, writeResult } from './answer-schemas.ts';
-import type { TeamRow } from './encode.ts';
 import {
-  bodyEndpoint,
-  type Endpoint,
   type EndpointAnswer,
+  bodyEndpoint,
   type EndpointCall,
+  type Endpoint,
   notFound,
   ok,
   plainEndpoint,
   refused,
 } from './endpoint.ts';
-import { nextId, type PlayedTeam, type ScheduleRecord } from './played-team.ts';
 import { type ScheduleBody, scheduleRequest } from './request-schemas.ts';
+import { type PlayedTeam, type ScheduleRecord, nextId } from './played-team.ts';
 import { sendDueMessages, targetFamilies } from './sent-messages.ts';
-import { formatMoment, momentOf, parseMoment } from './show-timestamp.ts';
+import { momentOf, parseMoment, formatMoment } from './show-timestamp.ts';
 import { laterThan } from './update-user.ts';
+import type { TeamRow } from './encode.ts';
 import type { Variants } from './variants.ts';
 
 const minuteMs = 60_000;

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { answerRequest } from './answer-request.ts';
 import type { Endpoint } from './endpoint.ts';
 import { endpoints } from './endpoints.ts';
 import { type LoggedRequest, oddityOf } from './request-log.ts';
-import type { EmulatorWorld } from './world.ts';
+import { answerRequest } from './answer-request.ts';
 import { send } from './write-answer.ts';
+import type { EmulatorWorld } from './world.ts';
 
 /** How many characters of an answer the request log keeps. */
 const shownLength = 2000;

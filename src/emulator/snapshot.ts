@@ -1,4 +1,4 @@
-import { createTeam, type PlayedTeam, putUser, type UserRecord } from './played-team.ts';
+import { createTeam, putUser, type PlayedTeam, type UserRecord } from './played-team.ts';
 
 /**
  * All that the service knows of its teams, as a value for JSON. Faults, variants and the clock are not part of it.

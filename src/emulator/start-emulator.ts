@@ -22,9 +22,11 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Star
   return { ...emulator, [Symbol.asyncDispose]: () => emulator.close() };
 }
 
+export { faultTable, parseFaults } from './faults.ts';
+export { parseVariants, variantTable } from './variants.ts';
+export type { Emulator, EmulatorOptions };
 export type { EmulatorClock } from './emulator-clock.ts';
 export type { Fault, FaultDescription, FaultKind, FaultOf, FaultParametersOf, FaultTable } from './faults.ts';
-export { faultTable, parseFaults } from './faults.ts';
 export type { Hook, Hooks, Rewrite } from './hooks.ts';
 export type { Match } from './match.ts';
 export type { TeamOptions, TeamSecret } from './options.ts';
@@ -39,9 +41,9 @@ export type {
 } from './played-team.ts';
 export type { LoggedRequest } from './request-log.ts';
 export type { Moment } from './show-timestamp.ts';
+export type { UserChange } from './update-user.ts';
 export type { Snapshot } from './snapshot.ts';
 export type { NewUser, TeamControl } from './team-control.ts';
-export type { UserChange } from './update-user.ts';
 export type {
   VariantChoice,
   VariantChoiceOrNumber,
@@ -50,6 +52,4 @@ export type {
   VariantTable,
   VariantValueOf,
 } from './variants.ts';
-export { parseVariants, variantTable } from './variants.ts';
 export type { SentWebhook, WebhookEvent } from './webhooks.ts';
-export type { Emulator, EmulatorOptions };

@@ -1,15 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import {
   existsSync,
-  lstatSync,
   readFileSync,
+  lstatSync,
   realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { randomUUID } from 'node:crypto';
 import type { PlayedTeam } from './played-team.ts';
-import { type Snapshot, takeSnapshot, teamsIn } from './snapshot.ts';
+import { teamsIn, type Snapshot, takeSnapshot } from './snapshot.ts';
 
 /** The target of the path. A link by anybody else would choose what is read and overwritten. */
 export function targetOf(path: string): string {

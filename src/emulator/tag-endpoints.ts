@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { tag, writeResult } from './answer-schemas.ts';
 import { encodeTag } from './encode.ts';
 import {
-  bodyEndpoint,
-  type Endpoint,
   type EndpointAnswer,
+  bodyEndpoint,
   type EndpointCall,
+  type Endpoint,
   notFound,
   ok,
   plainEndpoint,
   refused,
 } from './endpoint.ts';
-import { nextId } from './played-team.ts';
 import { newTag } from './request-schemas.ts';
+import { nextId } from './played-team.ts';
 import { momentOf } from './show-timestamp.ts';
 import type { Variants } from './variants.ts';
 

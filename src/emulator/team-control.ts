@@ -7,12 +7,12 @@ import {
   dropUser,
   type FieldRecord,
   type InboxRecord,
-  nextId,
-  type PlayedTeam,
   putUser,
   type ScheduleRecord,
   type SurveyRecord,
   type TagRecord,
+  type PlayedTeam,
+  nextId,
   type UserRecord,
 } from './played-team.ts';
 import { sendDueMessages } from './sent-messages.ts';

@@ -1,6 +1,6 @@
 import type { EmulatorClock } from './emulator-clock.ts';
-import { type PlayedTeam, putUser, type UserRecord } from './played-team.ts';
 import type { UserUpdate } from './request-schemas.ts';
+import { putUser, type PlayedTeam, type UserRecord } from './played-team.ts';
 import { type Moment, momentOf } from './show-timestamp.ts';
 import type { Variants } from './variants.ts';
 

@@ -1,15 +1,15 @@
 import { memberships } from './answer-schemas.ts';
 import { encodeUser } from './encode.ts';
 import {
-  bodyEndpoint,
-  type Endpoint,
   type EndpointAnswer,
+  bodyEndpoint,
   type EndpointCall,
+  type Endpoint,
   ok,
   refused,
 } from './endpoint.ts';
-import { emailKey, type UserRecord } from './played-team.ts';
 import { type UserFilterBody, type UserUpdate, userFilter, userUpdates } from './request-schemas.ts';
+import { emailKey, type UserRecord } from './played-team.ts';
 import { editOf, writeUser } from './update-user.ts';
 
 export const userEndpoints: readonly Endpoint[] = [

@@ -14,8 +14,8 @@ import {
 } from 'yaml';
 import { MusterdError } from '../errors.ts';
 import type { FileTable, RowProblem } from '../model/file-table.ts';
-import { inTurns } from '../model/in-turns.ts';
 import { chooseColumns, type TableWishes } from './choose-columns.ts';
+import { inTurns } from '../model/in-turns.ts';
 import { eachRow, linesOf, type WrittenRow } from './each-row.ts';
 
 /** The named values of a row, or a text that says what is wrong with the row. */

@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { MusterdError } from '../errors.ts';
 import type { Database, Transaction } from './db/database.ts';
 import { sqlState } from './db/database-errors.ts';
-import { rolesWithoutRights } from './db/roles-for-people.ts';
 import { isOfNumbers, isThere, missingOf, readApplied, requireLastNumber } from './migrations/applied.ts';
 import {
   applyNumbered,
@@ -16,6 +15,7 @@ import {
 } from './migrations/apply.ts';
 import { type MigrationFiles, readMigrations } from './migrations/files.ts';
 import { droppingMigration, type KeepRequests, requireNoOpenRequests } from './migrations/open-requests.ts';
+import { rolesWithoutRights } from './db/roles-for-people.ts';
 
 export interface MigrateOptions {
   /** The folder of the `.sql` files; musterd's own by default. */

@@ -1,21 +1,28 @@
 /** The mirror of one team, as declared in `reconcile/ports.ts`. */
 import type { AbsenceDecision, MirroredResource, WithheldAbsence } from '../model/absence.ts';
+import type { Intent, IntentResult, NameSafety } from '../model/intent.ts';
+import type { Concern, RoleNames, ShownUsers } from '../model/plan.ts';
+import type { UserPlan, UserWrite } from '../model/user-plan.ts';
 import type { ContactCount } from '../model/contact-count.ts';
 import type { Id } from '../model/id.ts';
-import type { Intent, IntentResult, NameSafety } from '../model/intent.ts';
 import type { ListedResource } from '../model/listed-resource.ts';
 import type { ListingMemory } from '../model/listing.ts';
-import type { Concern, RoleNames, ShownUsers } from '../model/plan.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
+import type { StoppedPushes } from '../model/waiting.ts';
 import type { KnownListing, ListingRest, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamAnswer } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
-import type { UserPlan, UserWrite } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
-import type { StoppedPushes } from '../model/waiting.ts';
+import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap } from './users/absences.ts';
+import { readAddresses, readLookups } from './users/addresses.ts';
 import type { Database, Queryable } from './db/database.ts';
-import { createSpool, withSpool } from './db/spool.ts';
-import { noteMovedAlone } from './db/versions.ts';
+import { applyResults } from './users/apply-results.ts';
+import { markSent, openIntents, readIntents } from './users/intents.ts';
+import { readEditedUsers } from './users/fresh-edits.ts';
+import { isKnown, isSameTeam, type KnownTeam } from './team/known-team.ts';
+import { readLastEdits } from './users/last-edits.ts';
+import type { Learned } from './team/learned.ts';
+import { fenced, type Lease, type LeasedWork } from './team/lease.ts';
 import {
   compareListing,
   type ListingSpool,
@@ -28,12 +35,14 @@ import {
   writeContactCounts,
   writeRejectedRows,
 } from './listings/listings.ts';
-import { countIneffective, readUnanswered } from './runs/push-history.ts';
-import { isKnown, isSameTeam, type KnownTeam } from './team/known-team.ts';
-import type { Learned } from './team/learned.ts';
-import { fenced, type Lease, type LeasedWork } from './team/lease.ts';
 import { keepsNameProbe, nameSafetyOf, readNameSafety } from './team/name-safety.ts';
+import { readGuardHistory, writeStopped } from './users/held-batches.ts';
+import { newShape, takeUsers } from './users/new-users.ts';
+import { recordUsers } from './users/periods.ts';
 import { writeTeam } from './team/pinned-teams.ts';
+import { countPresentUsers, readPresentUsers } from './users/present-users.ts';
+import { countIneffective, readUnanswered } from './runs/push-history.ts';
+import { createSpool, withSpool } from './db/spool.ts';
 import {
   learnedOfRest,
   readListingRests,
@@ -42,21 +51,12 @@ import {
   readTaken,
   toResting,
 } from './team/read-rest.ts';
-import { noteStale } from './team/stale.ts';
-import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap } from './users/absences.ts';
-import { readAddresses, readLookups } from './users/addresses.ts';
-import { applyResults } from './users/apply-results.ts';
-import { readEditedUsers } from './users/fresh-edits.ts';
-import { readGuardHistory, writeStopped } from './users/held-batches.ts';
-import { markSent, openIntents, readIntents } from './users/intents.ts';
-import { readLastEdits } from './users/last-edits.ts';
-import { newShape, takeUsers } from './users/new-users.ts';
-import { recordUsers } from './users/periods.ts';
-import { countPresentUsers, readPresentUsers } from './users/present-users.ts';
 import { movesRole, writeRoles } from './users/roles.ts';
+import { noteStale } from './team/stale.ts';
 import { compareAtFirstSight, compareShownUsers, readDifferingUsers } from './users/users-compare.ts';
 import { readUnseenUsers } from './users/users-read.ts';
 import { applyUsers, forgetUsers, isNothingToWrite } from './users/users-write.ts';
+import { noteMovedAlone } from './db/versions.ts';
 
 /** Called with edited users found along with another read. */
 type SeeUsers = (users: readonly UserState[]) => void;

@@ -1,7 +1,6 @@
 /** Shows the value of a field to a person. */
-
-import { toJson } from './json.ts';
 import type { NamePair } from './name.ts';
+import { toJson } from './json.ts';
 
 /** A bar separates the two halves of a name. A dash stands for no value and for an empty text. Other objects are shown as JSON. */
 export function showValue(value: unknown): string {

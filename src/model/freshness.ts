@@ -2,7 +2,7 @@
  * Whether the mirror is as new as its schedule promises. Only complete runs count: one that failed, was
  * partial or refused, never began, or had no database to begin in leaves the age as it was.
  */
-import { type GroupStatus, type ScheduledGroup, scheduledGroups } from './run-group.ts';
+import { type ScheduledGroup, type GroupStatus, scheduledGroups } from './run-group.ts';
 
 /** The longest time between two runs of each group, by team. Only these teams and groups are judged. */
 export type Intervals = ReadonlyMap<string, Readonly<Partial<Record<ScheduledGroup, number>>>>;

@@ -1,8 +1,7 @@
 /** Requests to the service, and its answers about users. */
-
-import type { Id } from './id.ts';
 import type { ListingFilter, ListingMemory, ListingSink } from './listing.ts';
 import type { RejectedRow } from './rejected-row.ts';
+import type { Id } from './id.ts';
 import type { ServiceUser } from './user.ts';
 
 /** The users to ask for. Two empty lists ask for all, which not every deployment answers. */

@@ -1,5 +1,5 @@
 /** The changes of a plan to a user, one by one, as `plan`, `resync` and `why` show them, and in `--json`. */
-import { fields as allFields, columnOf } from './fields.ts';
+import { columnOf, fields as allFields } from './fields.ts';
 import type { Id } from './id.ts';
 import {
   canonicalService,

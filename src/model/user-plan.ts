@@ -2,18 +2,18 @@
  * The plan of one run for one user: a decision for each field, and what to write. Nothing in it has been done yet. The
  * decisions show what is sent, moved, held and no longer held.
  */
-import { fields as allFields, type Field, type FieldValue } from './fields.ts';
+import { type Field, fields as allFields, type FieldValue } from './fields.ts';
 import type { Id } from './id.ts';
 import {
   type BaseUser,
-  canonicalOf,
-  canonicalShown,
   type MirrorRow,
   type MirrorUser,
   type ServiceUser,
   type ServiceValue,
-  sameValue,
   type UserPatch,
+  canonicalOf,
+  canonicalShown,
+  sameValue,
 } from './user.ts';
 
 /** The three versions of one field. */

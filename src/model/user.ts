@@ -1,12 +1,12 @@
 import {
   emptyValues,
   type Field,
-  type FieldValue,
   fields,
+  type FieldValue,
+  single,
   type SingleName,
   type SingleValue,
   type SingleValues,
-  single,
   type UserValues,
 } from './fields.ts';
 import type { Id } from './id.ts';

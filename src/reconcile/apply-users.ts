@@ -1,15 +1,10 @@
 /** Carries out the plan of the users, except for the pushes. */
-
+import { roleMove } from '../model/user-changes.ts';
 import { emptyValues } from '../model/fields.ts';
+import { decisionsOf, endedHolds, holdsOf, type UserPlan, type UserWrite } from '../model/user-plan.ts';
+import { readable, type ServiceUser } from '../model/user.ts';
 import type { Id } from '../model/id.ts';
 import type { TeamAnswer } from '../model/team.ts';
-import { readable, type ServiceUser } from '../model/user.ts';
-import { roleMove } from '../model/user-changes.ts';
-import { decisionsOf, endedHolds, holdsOf, type UserPlan, type UserWrite } from '../model/user-plan.ts';
-import { chunks } from './chunks.ts';
-import type { AwaitedRun } from './guard/field-limits.ts';
-import type { GuardVerdict } from './guard/guard.ts';
-import { observe, takeValues } from './merge/service-values.ts';
 import {
   type AbsenceSettings,
   judgeAbsences,
@@ -18,10 +13,14 @@ import {
   sayWithheld,
   scopeOf,
 } from './missing-rows.ts';
+import type { AwaitedRun } from './guard/field-limits.ts';
+import { observe, takeValues } from './merge/service-values.ts';
+import { chunks } from './chunks.ts';
+import { givenTwice, noteDeferred, type RunNotes } from './run-notes.ts';
+import type { GuardVerdict } from './guard/guard.ts';
 import type { RunContext, WholePlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
 import type { Roster } from './read/roster.ts';
-import { givenTwice, noteDeferred, type RunNotes } from './run-notes.ts';
 
 export interface WritingContext extends RunContext {
   readonly mirror: MirrorPort & MirrorWriter;

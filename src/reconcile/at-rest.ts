@@ -18,7 +18,7 @@
 import { createHash } from 'node:crypto';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import type { Mark, RestingUsers, UsersToCompare, WrittenSince } from '../model/rest.ts';
+import type { UsersToCompare, Mark, WrittenSince, RestingUsers } from '../model/rest.ts';
 import type { TeamHead } from '../model/team.ts';
 import type { RunContext, WholePlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';

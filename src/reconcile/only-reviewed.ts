@@ -1,7 +1,7 @@
 /** The pushes of a reviewed plan, and which of them can still be sent as shown. */
 import type { Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
-import { hasMovedSince, sayHold } from '../model/user-changes.ts';
+import { sayHold, hasMovedSince } from '../model/user-changes.ts';
 import { decisionsOf, type Hold, mapPushes, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import type { BatchRow } from './guard/batch-hash.ts';

@@ -13,8 +13,8 @@
 import { MusterdError } from '../errors.ts';
 import type { WithheldAbsence } from '../model/absence.ts';
 import type { Team } from '../model/team.ts';
-import type { WritingContext } from './apply-users.ts';
 import { absenceHash, type Scope, scopeOf } from './missing-rows.ts';
+import type { WritingContext } from './apply-users.ts';
 import type { MirrorPort } from './ports.ts';
 
 /** Teams of one or two are often replaced as a whole. */

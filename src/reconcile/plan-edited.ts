@@ -5,15 +5,15 @@
  */
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
-import type { Addresses, EditedUser, PresentUser } from '../model/plan.ts';
+import type { EditedUser, PresentUser, Addresses } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
 import { isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
+import type { ReviewedPushes } from './only-reviewed.ts';
 import { guard } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import type { Policy } from './merge/merge-field.ts';
 import { planUser } from './merge/plan-user.ts';
-import type { ReviewedPushes } from './only-reviewed.ts';
 import { concernsOthers, type RunContext, readKnown, type UsersPlan } from './plan-users.ts';
 import type { MirrorPort } from './ports.ts';
 import { readLessons } from './push/batches.ts';

@@ -1,8 +1,7 @@
 /** Plans what one run does to the users: roster, differences, merge, guard. It only reads. */
-
+import { type Field, fields } from '../model/fields.ts';
 import type { AbsentRow } from '../model/absence.ts';
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
-import { type Field, fields } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { inTurns } from '../model/in-turns.ts';
 import type { SendBlock } from '../model/place.ts';
@@ -19,9 +18,9 @@ import type { Policy } from './merge/merge-field.ts';
 import { hasMoved } from './merge/overtaken.ts';
 import { planUser } from './merge/plan-user.ts';
 import type { MirrorPort, ServicePort, SnapshotPort } from './ports.ts';
+import { rolesOf } from './read/members.ts';
 import type { FreshRead } from './push/record.ts';
 import { noUsers, readEverybody } from './read/ask.ts';
-import { rolesOf } from './read/members.ts';
 import { differingOf, type Roster, readRoster, rosterOfSome } from './read/roster.ts';
 import { type RunNote, type RunNotes, tell, warnOfStale, warnOfTwice } from './run-notes.ts';
 import { readUnreadNotes } from './unread.ts';

@@ -7,22 +7,23 @@ import type {
   RefreshResult,
   WithheldAbsence,
 } from '../model/absence.ts';
-import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
-import type { Id } from '../model/id.ts';
 import type { Intent, IntentResult, NameSafety, OpenedIntents, PushTries } from '../model/intent.ts';
-import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
-import type { GatheredRows, Listing, ListingMemory } from '../model/listing.ts';
+import type { UserPlan, UserWrite } from '../model/user-plan.ts';
+import type { UserState } from '../model/user-state.ts';
 import type {
-  Addresses,
   ComparedUsers,
+  RoleNames,
+  ShownUsers,
   Concern,
   EditedUser,
   PresentUser,
-  RoleNames,
-  ShownUsers,
+  Addresses,
 } from '../model/plan.ts';
+import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
+import type { Id } from '../model/id.ts';
+import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
+import type { GatheredRows, Listing, ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
-import type { KnownListing, Mark, RestingListing, RestingUsers, WrittenSince } from '../model/rest.ts';
 import type {
   ListingOptions,
   SendOptions,
@@ -30,11 +31,10 @@ import type {
   UserFilter,
   UsersAnswer,
 } from '../model/service-request.ts';
+import type { KnownListing, Mark, WrittenSince, RestingListing, RestingUsers } from '../model/rest.ts';
 import type { TeamAnswer } from '../model/team.ts';
-import type { ServiceUser, UserPatch } from '../model/user.ts';
-import type { UserPlan, UserWrite } from '../model/user-plan.ts';
-import type { UserState } from '../model/user-state.ts';
 import type { EditedField, GuardHistory, StoppedPushes } from '../model/waiting.ts';
+import type { ServiceUser, UserPatch } from '../model/user.ts';
 
 /** All methods throw `ServiceError`; its `phase` says whether a write may have had an effect. */
 export interface ServicePort {

@@ -2,7 +2,7 @@
  * The read-only listings: read page by page, published in one transaction. Rows that a listing shows are
  * taken even if it is incomplete; only a complete one counts against a row that it does not show.
  */
-
+import type { ListingOptions } from '../model/service-request.ts';
 import type { AbsenceDecision, MirroredResource, RefreshResult } from '../model/absence.ts';
 import type { ContactCount, Segment } from '../model/contact-count.ts';
 import type { Id } from '../model/id.ts';
@@ -10,7 +10,6 @@ import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
 import { type Listing, type ListingMemory, type ListingSink, nothingLearned } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { KnownListing } from '../model/rest.ts';
-import type { ListingOptions } from '../model/service-request.ts';
 import { setupHash } from './at-rest.ts';
 import {
   type AbsenceSettings,
@@ -20,8 +19,8 @@ import {
   sayWithheld,
   scopeOf,
 } from './missing-rows.ts';
-import type { GatheredListing, MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 import { attempt, type CountKind, givenTwice, type RunNotes, warnOfTwice } from './run-notes.ts';
+import type { GatheredListing, MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
 /** One listed resource: how it is read, compared and checked row by row. */
 export interface Refreshable {

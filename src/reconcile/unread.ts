@@ -10,12 +10,12 @@
  *
  * A field does not count if a person approved that many users no longer have it.
  */
-import { columnOf, type Field, fields } from '../model/fields.ts';
-import type { Id } from '../model/id.ts';
+import { type Field, fields, columnOf } from '../model/fields.ts';
 import type { UserState } from '../model/user-state.ts';
+import type { Id } from '../model/id.ts';
+import type { RunNote } from './run-notes.ts';
 import { unreadOf } from './merge/merge-field.ts';
 import type { MirrorPort } from './ports.ts';
-import type { RunNote } from './run-notes.ts';
 
 /** Whether the service's value of any field of this user is unknown. */
 export function isUnread(field: Field, { base, service }: Pick<UserState, 'base' | 'service'>): boolean {

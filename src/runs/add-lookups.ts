@@ -1,7 +1,6 @@
 /** Further addresses to look the members of a team up by. */
-
-import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { addLookups, type LookupAddress } from '../mirror/users/addresses.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
 import { prepareSchema, type Setup } from './open.ts';
 import { withReading } from './with-run.ts';

@@ -1,10 +1,11 @@
 /** A person says where this mirror is at home, or that it is a copy. */
 import { MusterdError } from '../errors.ts';
+import { actFor, readDecider } from '../mirror/users/decide-edits.ts';
+import { homeAt, moveOf, readPlacing, writePlace } from '../mirror/team/known-place.ts';
 import type { Database, Transaction } from '../mirror/db/database.ts';
 import { readTeamNames, wakeForEdits } from '../mirror/team/due.ts';
-import { homeAt, moveOf, readPlacing, writePlace } from '../mirror/team/known-place.ts';
 import { type Lease, type LeaseOptions, takeLease } from '../mirror/team/lease.ts';
-import { actFor, readDecider } from '../mirror/users/decide-edits.ts';
+import { requireSchema } from './open.ts';
 import {
   folderPrefix,
   isSameAddress,
@@ -12,7 +13,6 @@ import {
   type KnownPlace,
   type Placing,
 } from '../model/place.ts';
-import { requireSchema } from './open.ts';
 
 /** `also` means that this is one more address of the same place. */
 export type AdoptAs = 'home' | 'copy' | 'also';

@@ -1,17 +1,17 @@
 /** Sends exactly what a plan file says, as far as nothing has changed since. To apply the file is to approve it. */
 
-import type { Transaction } from '../mirror/db/database.ts';
-import { type PlanUse, readPushed, readUse } from '../mirror/users/applied-plans.ts';
+import { readPushed, readUse, type PlanUse } from '../mirror/users/applied-plans.ts';
 import { approveEdits, decideEdits, type EditAnswer, type SeenEdit } from '../mirror/users/decide-edits.ts';
+import type { Transaction } from '../mirror/db/database.ts';
 import type { Id } from '../model/id.ts';
 import type { TeamAnswer } from '../model/team.ts';
 import { isPush, mapPushes } from '../model/user-plan.ts';
-import { type LeftRow, leftOf, onlyReviewed, rowKey } from '../reconcile/only-reviewed.ts';
+import { onlyReviewed, type LeftRow, leftOf, rowKey } from '../reconcile/only-reviewed.ts';
 import { judgeOverlap, sayReplaced } from '../reconcile/overlap.ts';
 import { planEdited } from '../reconcile/plan-edited.ts';
 import { pushEdits } from '../reconcile/push/push.ts';
-import { createPushContext } from '../reconcile/push/record.ts';
 import { settleIntents } from '../reconcile/push/settle-intents.ts';
+import { createPushContext } from '../reconcile/push/record.ts';
 import { decideFor, requireOtherEyes, waitsFor } from './four-eyes.ts';
 import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';

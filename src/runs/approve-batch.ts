@@ -1,9 +1,7 @@
 /** A person decides about a batch of held fields, or about missing rows. */
 import { MusterdError } from '../errors.ts';
-import type { Transaction } from '../mirror/db/database.ts';
-import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
-import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { readWaitingAbsences } from '../mirror/users/absences.ts';
+import type { Transaction } from '../mirror/db/database.ts';
 import { type FoundUser, findUsers } from '../mirror/users/find-user.ts';
 import {
   type BatchField,
@@ -13,12 +11,14 @@ import {
   readBatches,
   readBatchFields,
 } from '../mirror/users/held-batches.ts';
-import { readUserQuery } from '../mirror/users/user-query.ts';
+import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
 import { readShownEdits } from '../mirror/users/waiting-fields.ts';
-import type { MirroredResource } from '../model/absence.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { fieldColumns } from '../model/fields.ts';
+import type { MirroredResource } from '../model/absence.ts';
 import { type Id, maxId } from '../model/id.ts';
 import { plural, printable } from '../model/in-words.ts';
+import { readUserQuery } from '../mirror/users/user-query.ts';
 import type { HeldBatch } from '../model/waiting.ts';
 import { actAs, decideFor } from './four-eyes.ts';
 import { requireUser, theOnly } from './named-user.ts';

@@ -1,20 +1,19 @@
 /** Reads one user from the service, as it is now. */
-
+import type { TeamMember } from '../model/team-member.ts';
+import { reconcileSettings } from './reconcile-team.ts';
 import { ServiceError } from '../errors.ts';
 import type { UserQuery } from '../mirror/users/user-query.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
 import type { Team } from '../model/team.ts';
-import type { TeamMember } from '../model/team-member.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
+import type { Setup } from './open.ts';
+import { withReading } from './with-run.ts';
 import { judgeOverlap } from '../reconcile/overlap.ts';
 import type { MirrorPort } from '../reconcile/ports.ts';
 import { readBack } from '../reconcile/read/ask.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { theOnly } from './named-user.ts';
-import type { Setup } from './open.ts';
-import { reconcileSettings } from './reconcile-team.ts';
-import { withReading } from './with-run.ts';
 
 /** The user on the service, or the reason why the service could not be asked. */
 export type ServiceAnswer =

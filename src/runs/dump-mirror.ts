@@ -1,10 +1,9 @@
 /** Writes the whole mirror as SQL, as of one moment, and restores it. */
-
+import { writeDump } from '../mirror/tools/write-dump.ts';
+import { type Mirror, requireSchema } from './open.ts';
 import type { Database } from '../mirror/db/database.ts';
 import { readPlacing } from '../mirror/team/known-place.ts';
 import { restoreDump } from '../mirror/tools/restore-dump.ts';
-import { writeDump } from '../mirror/tools/write-dump.ts';
-import { type Mirror, requireSchema } from './open.ts';
 
 /**
  * @param onRows called with the number of rows so far

@@ -1,14 +1,14 @@
 /** Explains the state of a user, field by field, and what happens next. */
 import { columnOf, type Field, fields } from '../model/fields.ts';
 import type { FieldOutcomes } from '../model/intent.ts';
-import { isUnreadable, type ServiceUser, serviceValue } from '../model/user.ts';
 import { type DecisionWord, sayHold, wordOf } from '../model/user-changes.ts';
 import { type Hold, holdsOf, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
-import { waitsInBatch } from '../reconcile/merge/held-field.ts';
-import type { Policy } from '../reconcile/merge/merge-field.ts';
+import { isUnreadable, type ServiceUser, serviceValue } from '../model/user.ts';
 import { mergeField, type Verdict } from '../reconcile/merge/merge-field.ts';
+import { waitsInBatch } from '../reconcile/merge/held-field.ts';
 import { standsByMirror } from '../reconcile/merge/plan-field.ts';
+import type { Policy } from '../reconcile/merge/merge-field.ts';
 
 export interface FieldExplanation {
   readonly field: Field;

@@ -1,7 +1,5 @@
 /** Explains the state of a user: the three versions, what a run would decide, and what it would send. */
 import { systemClock } from '../clock.ts';
-import { readPlacing } from '../mirror/team/known-place.ts';
-import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import {
   type HeldSince,
   type LastEdit,
@@ -10,10 +8,11 @@ import {
   readLastEdit,
   readOpenPush,
 } from '../mirror/users/explain-read.ts';
-import { findUsers } from '../mirror/users/find-user.ts';
 import { readHeldFields } from '../mirror/users/held.ts';
+import { findUsers } from '../mirror/users/find-user.ts';
 import { type LedgerRow, readLedger } from '../mirror/users/ledger.ts';
-import { readUserQuery } from '../mirror/users/user-query.ts';
+import { readPlacing } from '../mirror/team/known-place.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { readDifferingUsers } from '../mirror/users/users-compare.ts';
 import { readUserState } from '../mirror/users/users-read.ts';
 import { showTime } from '../model/field-values.ts';
@@ -23,16 +22,17 @@ import type { FieldOutcomes, Intent } from '../model/intent.ts';
 import type { Placing } from '../model/place.ts';
 import type { ServiceUser } from '../model/user.ts';
 import type { UserCase } from '../model/user-plan.ts';
+import { readUserQuery } from '../mirror/users/user-query.ts';
 import type { UserState } from '../model/user-state.ts';
 import { planUser } from '../reconcile/merge/plan-user.ts';
 import { judgeLate } from '../reconcile/push/outcome.ts';
 import { neverLeft } from '../reconcile/push/request.ts';
 import { askService, type ServiceAnswer } from './ask-service.ts';
 import { adviceFor, explainFields, type FieldExplanation } from './explain-fields.ts';
-import { nobodyAnswers, theOnly } from './named-user.ts';
 import { requireSchema, type Setup } from './open.ts';
-import { policyOf } from './reconcile-team.ts';
 import { sayResolveEach } from './say-seen.ts';
+import { policyOf } from './reconcile-team.ts';
+import { nobodyAnswers, theOnly } from './named-user.ts';
 
 /** The number of changes of the ledger that are shown. */
 const shownMoves = 10;

@@ -1,5 +1,5 @@
 /** Passes on all rows of one kind of a team. */
-import { type ExportRow, exportColumns, readPages } from '../mirror/tools/export-read.ts';
+import { exportColumns, type ExportRow, readPages } from '../mirror/tools/export-read.ts';
 import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';
 

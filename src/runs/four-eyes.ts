@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Transaction } from '../mirror/db/database.ts';
-import { type AnsweredEdit, actFor } from '../mirror/users/decide-edits.ts';
+import { actFor, type AnsweredEdit } from '../mirror/users/decide-edits.ts';
 import { plural } from '../model/in-words.ts';
 import { type Settings, tightenSettings } from './keep-settings.ts';
 

@@ -1,7 +1,7 @@
 /** A person asks for fields of somebody to be left alone on both sides for a while, or for the end of that. */
 import { MusterdError } from '../errors.ts';
+import { type RequestedHolds, askHolds, endAskedHolds } from '../mirror/users/held.ts';
 import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
-import { askHolds, endAskedHolds, type RequestedHolds } from '../mirror/users/held.ts';
 import type { Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import type { TimeFromNow } from '../model/moment.ts';

@@ -1,13 +1,13 @@
 /** Plans how to set back fields that moved, as far as nothing has changed since. */
 import type { UserEdit } from '../mirror/users/edits.ts';
 import type { MovedField } from '../mirror/users/moved-fields.ts';
-import { isEmailAddress } from '../model/canonical.ts';
 import { columnOf, type Field, type FieldValue, single } from '../model/fields.ts';
+import { isEmailAddress } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
-import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
 import { shownDigest } from '../model/shown-field.ts';
-import { canonicalOf, sameBytes } from '../model/user.ts';
+import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../model/name.ts';
+import { sameBytes, canonicalOf } from '../model/user.ts';
 
 export interface Inverse {
   readonly userId: Id;

@@ -1,9 +1,9 @@
 /** Brings the schema of a mirror up to date. */
 import type { Database } from '../mirror/db/database.ts';
-import { missingRoles } from '../mirror/db/roles-for-people.ts';
-import type { KeepRequests } from '../mirror/migrations/open-requests.ts';
 import { migrate } from '../mirror/migrations.ts';
+import type { KeepRequests } from '../mirror/migrations/open-requests.ts';
 import { noteDatabase } from '../mirror/team/known-place.ts';
+import { missingRoles } from '../mirror/db/roles-for-people.ts';
 
 /**
  * @param keepRequests keeps what 0.1.0 has left open in SQL and what is dropped; without it nothing may be open

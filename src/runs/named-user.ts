@@ -1,12 +1,12 @@
 /** Finds the user and the field that a command names. */
 import { MusterdError } from '../errors.ts';
-import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { type FoundUser, findUsers } from '../mirror/users/find-user.ts';
-import { readUserQuery } from '../mirror/users/user-query.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { columnOf, type Field, fields } from '../model/fields.ts';
+import { readUserQuery } from '../mirror/users/user-query.ts';
 import type { Id } from '../model/id.ts';
-import { printable } from '../model/in-words.ts';
 import { requireSchema, type Setup } from './open.ts';
+import { printable } from '../model/in-words.ts';
 
 /** The most matching users that are listed. */
 const shownMatches = 20;

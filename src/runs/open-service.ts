@@ -4,17 +4,17 @@ import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Database } from '../mirror/db/database.ts';
+import { logServiceEvent } from './log-events.ts';
 import type { CredentialUse } from '../mirror/team/credentials.ts';
+import type { Database } from '../mirror/db/database.ts';
 import type { KnownTeam } from '../mirror/team/known-team.ts';
 import { createSharedPlaces, lessonOf, lessonTopic, readLesson } from '../mirror/team/rate-limits.ts';
 import { createSecret } from '../secret.ts';
-import { createServiceClient, type ServiceClient } from '../service/client.ts';
+import { type ServiceClient, createServiceClient } from '../service/client.ts';
 import type { Connections } from '../service/connections.ts';
 import type { ServiceEvent } from '../service/event.ts';
 import type { RateSettings } from '../service/rate-limiter.ts';
 import type { CredentialName } from '../service/token.ts';
-import { logServiceEvent } from './log-events.ts';
 
 /** @throws MusterdError `configuration` for an id without its key, or a key without its id */
 function requireWhole(

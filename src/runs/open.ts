@@ -2,8 +2,8 @@
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { folderAddress } from '../mirror/db/address.ts';
 import { checkServer } from '../mirror/db/check-server.ts';
+import { folderAddress } from '../mirror/db/address.ts';
 import { createDatabase, type Database, type DatabaseOptions } from '../mirror/db/database.ts';
 import { sqlState } from '../mirror/db/database-errors.ts';
 import { connectionHelp } from '../mirror/db/database-url.ts';

@@ -6,8 +6,8 @@ import { readDatabaseTime, readPlanKey } from '../mirror/users/applied-plans.ts'
 import { columnOf, type FieldValue, fieldOf, isText } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import type { NamePair } from '../model/name.ts';
-import { type BatchRow, hashOf } from '../reconcile/guard/batch-hash.ts';
 import { sendableOf } from '../reconcile/only-reviewed.ts';
+import { type BatchRow, hashOf } from '../reconcile/guard/batch-hash.ts';
 import type { Setup } from './open.ts';
 import type { PlanReport } from './reconcile-team.ts';
 

@@ -1,10 +1,9 @@
 /** Reads the ledger of a team, or of one user. */
-
-import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { type LedgerFilter, type LedgerRow, readLedger } from '../mirror/users/ledger.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
-import { nobodyAnswers, requireUser } from './named-user.ts';
 import { requireSchema, type Setup } from './open.ts';
+import { requireUser, nobodyAnswers } from './named-user.ts';
 
 export type { LedgerFilter, LedgerRow } from '../mirror/users/ledger.ts';
 

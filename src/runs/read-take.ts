@@ -1,8 +1,7 @@
 /** Reads what a person typed after `--take`: a value for one field, or the side whose value wins. */
-
-import { MusterdError } from '../errors.ts';
 import { stored } from '../model/canonical.ts';
 import { type Field, type FieldValue, isText, single } from '../model/fields.ts';
+import { MusterdError } from '../errors.ts';
 import { type Id, maxId } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
 import { splitName } from '../model/name.ts';

@@ -6,13 +6,13 @@ import { readWaitingFields } from '../mirror/users/holds.ts';
 import { paceOf } from '../model/pace.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
+import { programVersion } from './program-version.ts';
+import { type RunPlan, type PushCost, plan, reconcile } from '../reconcile/reconcile.ts';
+import type { ReconcileSettings } from '../reconcile/reconcile-settings.ts';
 import { countHeld } from '../reconcile/guard/left-waiting.ts';
 import { usualLimits } from '../reconcile/guard/limits.ts';
 import type { Policy } from '../reconcile/merge/merge-field.ts';
-import { type PushCost, plan, type RunPlan, reconcile } from '../reconcile/reconcile.ts';
-import type { ReconcileSettings } from '../reconcile/reconcile-settings.ts';
 import type { RunNotes } from '../reconcile/run-notes.ts';
-import { programVersion } from './program-version.ts';
 import type { RunReport } from './run-record.ts';
 import { type Watch, withReading, withRun } from './with-run.ts';
 

@@ -1,7 +1,7 @@
 /** Finds a held field that a person may decide about, or says why not. */
 import { MusterdError } from '../errors.ts';
 import type { Queryable } from '../mirror/db/database.ts';
-import { decideEdits, type EditAnswer } from '../mirror/users/decide-edits.ts';
+import { type EditAnswer, decideEdits } from '../mirror/users/decide-edits.ts';
 import { columnOf, type Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';

@@ -1,6 +1,6 @@
 import { MusterdError } from '../errors.ts';
-import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
 import { readBatches } from '../mirror/users/held-batches.ts';
+import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { readHeldTogether } from './held-together.ts';
 import { requireTeamId } from './named-user.ts';

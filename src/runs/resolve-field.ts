@@ -1,10 +1,10 @@
 /** A person decides about one held field; the next run carries that out. */
 import { MusterdError } from '../errors.ts';
 import type { Transaction } from '../mirror/db/database.ts';
-import { recordStep } from '../mirror/runs/runs.ts';
-import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
 import { decideEdits } from '../mirror/users/decide-edits.ts';
 import { editUsers } from '../mirror/users/edits.ts';
+import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
+import { recordStep } from '../mirror/runs/runs.ts';
 import { readUserState } from '../mirror/users/users-read.ts';
 import { applyDecisions } from '../mirror/users/users-write.ts';
 import { columnOf, type Field, type FieldValue } from '../model/fields.ts';

@@ -1,7 +1,7 @@
 /** Options of a command line that say what was seen of a held field. `readSeen` reads them. */
 import { valueFromJson } from '../mirror/db/field-sql.ts';
+import { columnOf, type Field, fieldOf, type FieldValue } from '../model/fields.ts';
 import type { HeldRow } from '../mirror/users/held.ts';
-import { columnOf, type Field, type FieldValue, fieldOf } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { printable, quoted } from '../model/in-words.ts';
 import type { NamePair } from '../model/name.ts';

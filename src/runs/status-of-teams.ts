@@ -1,7 +1,7 @@
 /** Reads the state of the mirror, from the mirror alone. */
 import type { Database } from '../mirror/db/database.ts';
-import { readStatus, type TeamStatus } from '../mirror/runs/read-status.ts';
 import { readPlacing } from '../mirror/team/known-place.ts';
+import { readStatus, type TeamStatus } from '../mirror/runs/read-status.ts';
 import type { Placing } from '../model/place.ts';
 import { requireSchema } from './open.ts';
 

@@ -1,11 +1,11 @@
 /** Takes a decision back: what still waits becomes undecided again, and what has not moved since is edited back. */
 import { MusterdError } from '../errors.ts';
-import type { Queryable } from '../mirror/db/database.ts';
 import { valueFromJson } from '../mirror/db/field-sql.ts';
-import { readTeamId } from '../mirror/team/pinned-teams.ts';
+import type { Queryable } from '../mirror/db/database.ts';
 import { readDecision, type UndecidedEdit, undecide } from '../mirror/users/decision-read.ts';
 import { ofDecision, readMovedFields } from '../mirror/users/moved-fields.ts';
-import { columnOf, type Field, fieldOf } from '../model/fields.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
+import { fieldOf, columnOf, type Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { inverseOf, type UndoPlan } from './inverse.ts';
 

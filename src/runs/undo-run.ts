@@ -1,18 +1,18 @@
 /** Undoes one run or one decision: writes the inverse of its changes as edits, which the next run pushes through all guards. */
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
-import type { Database, Queryable, Transaction } from '../mirror/db/database.ts';
-import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
-import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { approveEdits, type EditDecision } from '../mirror/users/decide-edits.ts';
-import { recordSetBack } from '../mirror/users/decision-read.ts';
-import { editUsers } from '../mirror/users/edits.ts';
-import { hasRun, ofRun, readMovedFields } from '../mirror/users/moved-fields.ts';
-import type { Id } from '../model/id.ts';
 import type { Confirmation } from '../model/waiting.ts';
+import type { Database, Queryable, Transaction } from '../mirror/db/database.ts';
+import { editUsers } from '../mirror/users/edits.ts';
+import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
+import { recordSetBack } from '../mirror/users/decision-read.ts';
+import { hasRun, ofRun, readMovedFields } from '../mirror/users/moved-fields.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
+import type { Id } from '../model/id.ts';
 import { hashOf } from '../reconcile/guard/batch-hash.ts';
 import { decideFor, waitsFor } from './four-eyes.ts';
-import { type Inverse, inverseOf, type UndoPlan, undoKeys, withoutMissed } from './inverse.ts';
+import { type Inverse, inverseOf, undoKeys, type UndoPlan, withoutMissed } from './inverse.ts';
 import { undoDecision } from './undo-decision.ts';
 
 /** The run or the decision that is to be undone. */

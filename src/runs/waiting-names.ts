@@ -1,8 +1,8 @@
 /** Waiting batches and past runs, for a shell that completes a word. They are read quickly or not at all. */
 import { createDatabase } from '../mirror/db/database.ts';
-import { readLatestRuns } from '../mirror/runs/runs.ts';
-import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { readBatches } from '../mirror/users/held-batches.ts';
+import { readTeamId } from '../mirror/team/pinned-teams.ts';
+import { readLatestRuns } from '../mirror/runs/runs.ts';
 
 export interface WaitingNames {
   readonly batches: readonly string[];

@@ -1,9 +1,9 @@
 /** Turns status, headers and bytes into an outcome. Pure. */
 import { blotOut } from '../secret.ts';
 import type { Body } from './body.ts';
-import type { Answer, Failure, FailureReason, Headers, Refusal } from './call-outcome.ts';
 import { isObject } from './json-object.ts';
 import { type ExpectedList, readJson, readList } from './parse-json.ts';
+import type { Answer, Failure, FailureReason, Headers, Refusal } from './call-outcome.ts';
 import { toPrintable } from './printable.ts';
 
 export interface AnswerHead {

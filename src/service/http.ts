@@ -1,12 +1,12 @@
 import type { Dispatcher, Pool } from 'undici';
 import { ServiceError } from '../errors.ts';
-import { type AnswerHead, failAfterHead, judgeHead, lengthOf, readAnswer } from './answer.ts';
+import { failAfterHead, type AnswerHead, judgeHead, lengthOf, readAnswer } from './answer.ts';
 import type { BaseUrl } from './base-url.ts';
+import { type Connections, type ConnectionSettings, createConnections } from './connections.ts';
 import { type Body, createBody } from './body.ts';
-import type { Failure, FailureReason, Headers, Outcome } from './call-outcome.ts';
-import { type ConnectionSettings, type Connections, createConnections } from './connections.ts';
 import { nameOperation, type Operation } from './operation.ts';
 import type { ExpectedList } from './parse-json.ts';
+import type { Failure, FailureReason, Headers, Outcome } from './call-outcome.ts';
 
 /** Connections to the service, and what is taken from them. */
 export interface HttpSettings extends ConnectionSettings {

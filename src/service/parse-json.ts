@@ -1,14 +1,13 @@
 /** Parses the service's JSON, and collects facts about it before it is decoded. */
-
-import { createHash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import { fromJson } from '../model/json.ts';
 import type { Body } from './body.ts';
-import { decodeLongList, type Frame } from './decoded-rows.ts';
 import { inspectJson, markNumbers, restoreNumbers } from './json-bounds.ts';
+import { decodeLongList, type Frame } from './decoded-rows.ts';
 import { isObject } from './json-object.ts';
 import type { LongList, RowSieve } from './page.ts';
 import { isSuspicious } from './row-flaws.ts';
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 
 /** Bytes to hash before the event loop gets a turn: a few milliseconds. */
 const bytesPerTurn = 4_194_304;

@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { MusterdError } from '../errors.ts';
-import { type PaceSettings, type Places, paceOf } from '../model/pace.ts';
+import { paceOf, type Places, type PaceSettings } from '../model/pace.ts';
 import { createLearner, type LearnedRate, type Pause, type Place } from './learned-rate.ts';
 import { createPlacesInHand } from './places-in-hand.ts';
 

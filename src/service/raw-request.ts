@@ -2,8 +2,8 @@
 import { MusterdError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { type Listing, nothingLearned } from '../model/listing.ts';
-import type { MakeCall } from './call.ts';
 import type { Headers } from './call-outcome.ts';
+import type { MakeCall } from './call.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 import type { PagesSettings } from './listing-endpoints.ts';
 import { findOperation, type Method } from './operation.ts';

@@ -4,9 +4,8 @@
  * effect: no byte left, or the service answered 401. After a 429 it had no effect either, but the pause may be
  * long and the values of the write get old: the caller decides again.
  */
-
-import type { Failure, Outcome, Refusal } from './call-outcome.ts';
 import type { Effect } from './operation.ts';
+import type { Failure, Outcome, Refusal } from './call-outcome.ts';
 
 const leastMs = 1_000;
 const mostMs = 900_000;

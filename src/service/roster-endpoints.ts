@@ -1,7 +1,4 @@
 /** The endpoints for team and users. */
-
-import { canonicalPhone } from '../model/canonical.ts';
-import type { Id } from '../model/id.ts';
 import type {
   Everybody,
   RowsBefore,
@@ -11,13 +8,15 @@ import type {
   UserFilter,
   UsersAnswer,
 } from '../model/service-request.ts';
+import { canonicalPhone } from '../model/canonical.ts';
+import type { Id } from '../model/id.ts';
 import { asAnswer, type Team, type TeamAnswer, type TeamHead } from '../model/team.ts';
 import type { UserPatch } from '../model/user.ts';
-import { type MakeCall, type Reply, readLeft } from './call.ts';
-import { isDecoded } from './decoded-rows.ts';
-import { isObject } from './json-object.ts';
+import { type MakeCall, readLeft, type Reply } from './call.ts';
 import { operations } from './operation.ts';
 import { createRowSieve, type NewsSieve } from './row-sieve.ts';
+import { isDecoded } from './decoded-rows.ts';
+import { isObject } from './json-object.ts';
 import { decodeMembers, decodeTeam } from './wire-team.ts';
 import { decodeMemberships, decodeUsers, encodeUserFilter, encodeUserPatch } from './wire-user.ts';
 

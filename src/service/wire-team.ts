@@ -1,10 +1,10 @@
+import type { TeamMember } from '../model/team-member.ts';
 import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { Team } from '../model/team.ts';
-import type { TeamMember } from '../model/team-member.ts';
 import type { Reply } from './call.ts';
-import { isObject, type JsonObject } from './json-object.ts';
 import type { DecodeRows } from './page.ts';
+import { isObject, type JsonObject } from './json-object.ts';
 import { findFlaw, takeId, takeInteger } from './row-flaws.ts';
 import {
   countKeys,

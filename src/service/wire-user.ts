@@ -1,23 +1,23 @@
-import { canonicalPhone } from '../model/canonical.ts';
 import {
-  columnOf,
-  eachSingle,
   type Field,
   fields,
+  columnOf,
+  eachSingle,
   isText,
-  type SingleName,
-  type SingleValue,
-  type SingleValues,
   single,
   singleNames,
+  type SingleValues,
+  type SingleName,
+  type SingleValue,
 } from '../model/fields.ts';
+import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import { fromJson, toJson } from '../model/json.ts';
 import type { UsersAnswer } from '../model/service-request.ts';
 import type { ServiceUser, Unreadable, UserPatch } from '../model/user.ts';
 import type { Reply } from './call.ts';
-import { isObject, type JsonObject } from './json-object.ts';
 import type { DecodeRows } from './page.ts';
+import { isObject, type JsonObject } from './json-object.ts';
 import { takeId, takeInteger } from './row-flaws.ts';
 import {
   countKeys,

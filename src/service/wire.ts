@@ -6,8 +6,8 @@
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import { toJson } from '../model/json.ts';
-import { longestText } from '../model/longest-text.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
+import { longestText } from '../model/longest-text.ts';
 import type { Reply } from './call.ts';
 import { isDecoded, maxRows } from './decoded-rows.ts';
 import { isObject, type JsonObject } from './json-object.ts';

@@ -1,12 +1,11 @@
 /** Compares the users of the two sides, field by field. */
-
+import type { TeamMember } from '../model/team-member.ts';
 import { columnOf, fields, valuesIn } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import type { MirroredUser } from '../model/mirrored-user.ts';
 import { canonicalName, joinName } from '../model/name.ts';
-import type { TeamMember } from '../model/team-member.ts';
-import { canonicalValue, isReadAs, readable, readingOf, type ServiceUser } from '../model/user.ts';
-import type { Difference, Differences, Duplicate, OneSided, Value } from './difference.ts';
+import { canonicalValue, readable, type ServiceUser, readingOf, isReadAs } from '../model/user.ts';
+import type { Difference, Duplicate, Differences, OneSided, Value } from './difference.ts';
 
 /** The service's half: `users` as answered by address or without a filter, `members` as the team lists them. */
 export interface ServiceUsers {

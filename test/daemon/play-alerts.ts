@@ -3,12 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { createMetrics, type Metrics } from '../../src/daemon/metrics.ts';
-import { judgeFreshness } from '../../src/model/freshness.ts';
 import type { PlaceVerdict } from '../../src/model/place.ts';
+import { judgeFreshness } from '../../src/model/freshness.ts';
 import {
-  type GroupStatus,
   type RunGroup,
   type RunOutcome,
+  type GroupStatus,
   scheduledGroups,
 } from '../../src/model/run-group.ts';
 import { ROOT, temporaryFolder } from '../support/checkout.ts';

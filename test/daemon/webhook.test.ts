@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { describeCallError } from '../../src/daemon/call-out.ts';
 import { readSigningKey } from '../../src/daemon/signing-key.ts';
-import { post, type WebhookPost } from '../../src/daemon/webhook.ts';
+import { type WebhookPost, post } from '../../src/daemon/webhook.ts';
 import { createServerCertificate } from '../../src/emulator/certificate.ts';
 
 async function listen(answer: RequestListener): Promise<URL> {

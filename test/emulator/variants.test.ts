@@ -3,11 +3,11 @@ import type { Emulator } from '../../src/emulator/create-emulator.ts';
 import {
   defaultVariants,
   parseVariants,
-  type VariantName,
-  type Variants,
   variantNames,
   variantTable,
   variantValues,
+  type VariantName,
+  type Variants,
 } from '../../src/emulator/variants.ts';
 import { call, secretOf, token } from './call.ts';
 import { withEmulator } from './with-emulator.ts';

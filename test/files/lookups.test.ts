@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { runMusterd } from '../system/run-musterd.ts';
 import { parseLookups } from '../../src/commands/lookups.ts';
 import { turnsAtEachLook } from '../support/turns.ts';
-import { runMusterd } from '../system/run-musterd.ts';
 
 const { signal } = new AbortController();
 

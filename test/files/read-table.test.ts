@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { MusterdError } from '../../src/errors.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { TableWishes } from '../../src/files/choose-columns.ts';
 import { eachRow } from '../../src/files/each-row.ts';
 import { type Format, formats } from '../../src/files/format.ts';

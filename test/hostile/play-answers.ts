@@ -12,7 +12,7 @@ import { createLog, describeError } from '../../src/log.ts';
 import { listedResources } from '../../src/model/listed-resources.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createSecret } from '../../src/secret.ts';
-import { createServiceClient, type ServiceClient } from '../../src/service/client.ts';
+import { type ServiceClient, createServiceClient } from '../../src/service/client.ts';
 import { createHeldClock } from '../service/held-clock.ts';
 import { listenRaw, type RawRequest } from '../service/raw-server.ts';
 import {
@@ -22,8 +22,8 @@ import {
   alterValue,
   type Framed,
   frame,
-  type Hostility,
   hostilities,
+  type Hostility,
 } from './generate.ts';
 
 const secretKey = 'hostile-canary-of-a-secret-key';

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createHookTokens } from '../../src/http/hook-tokens.ts';
-import { createStatusServer, type StatusOptions } from '../../src/http/server.ts';
 import type { TeamFreshness } from '../../src/model/freshness.ts';
 import type { ReadyChecks } from '../../src/model/readiness-report.ts';
+import { createHookTokens } from '../../src/http/hook-tokens.ts';
+import { createStatusServer, type StatusOptions } from '../../src/http/server.ts';
 import { eventually } from '../support/eventually.ts';
 import { hungAfterMs } from '../support/limits.ts';
 

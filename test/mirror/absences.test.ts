@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { applyAbsences, readAbsenceGrounds, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { AbsenceDecision, MirroredResource } from '../../src/model/absence.ts';
 import { absenceHash } from '../../src/reconcile/missing-rows.ts';
 import { createTestDatabase } from '../support/database.ts';

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { askHolds, endAskedHolds, readHeldFields } from '../../src/mirror/users/held.ts';
 import { readBatches } from '../../src/mirror/users/held-batches.ts';
 import { noteShown, readWaitingFields, waitingOf, writeHolds } from '../../src/mirror/users/holds.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { readUserState } from '../../src/mirror/users/users-read.ts';
-import { decideEach, type HoldReason, holdField } from '../../src/model/user-plan.ts';
+import { decideEach, holdField, type HoldReason } from '../../src/model/user-plan.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPresence } from '../../src/daemon/presence.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { noteDaemon, readDaemons } from '../../src/mirror/team/known-daemons.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { DaemonEnd } from '../../src/model/daemons.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createSharedQueue } from '../../src/daemon/shared-queue.ts';
-import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { connectionOptions, readConnectionUrl } from '../../src/mirror/db/database-url.ts';
+import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
 import { createListener } from '../../src/mirror/team/listen.ts';
 import { eventually } from '../support/eventually.ts';
 

@@ -6,8 +6,8 @@ import { CompiledQuery, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createSharedQueue } from '../../src/daemon/shared-queue.ts';
 import { enter } from '../../src/embedded/attachment.ts';
-import type { Cluster } from '../../src/embedded/cluster.ts';
 import { readingUrl } from '../../src/embedded/reading-login.ts';
+import type { Cluster } from '../../src/embedded/cluster.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { checkServer } from '../../src/mirror/db/check-server.ts';
 import {
@@ -17,9 +17,9 @@ import {
   ping,
   type Queryable,
 } from '../../src/mirror/db/database.ts';
-import { sqlState } from '../../src/mirror/db/database-errors.ts';
 import { connectionOptions, readConnectionUrl } from '../../src/mirror/db/database-url.ts';
 import { createListener } from '../../src/mirror/team/listen.ts';
+import { sqlState } from '../../src/mirror/db/database-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { holdTimers } from '../support/hold-timers.ts';

@@ -1,9 +1,9 @@
 import { sql as text } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { decideEdits, type EditAnswer } from '../../src/mirror/users/decide-edits.ts';
 import { readBatchFields } from '../../src/mirror/users/held-batches.ts';
 import { readSnapshot } from '../../src/mirror/users/verify-read.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
 

@@ -1,16 +1,16 @@
 import { sql as kyselySql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import {
+  runSooner,
+  registerGroups,
   noteBegin as begun,
   noteEnd as ended,
+  setNextTime,
   readDue,
   readNextDueMs,
   readStandings,
-  registerGroups,
-  runSooner,
-  setNextTime,
 } from '../../src/mirror/team/due.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { RunGroup, RunOutcome } from '../../src/model/run-group.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -3,8 +3,8 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Account, asAccount } from '../../src/embedded/account.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
+import { type Account, asAccount } from '../../src/embedded/account.ts';
 
 const victimText = 'what only root may read and write\n';
 

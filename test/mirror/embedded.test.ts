@@ -26,10 +26,10 @@ import { checkServer } from '../../src/mirror/db/check-server.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
 import { type Elsewhere, type ElsewhereOptions, openElsewhere } from '../support/embedded-process.ts';
+import { startMusterd } from '../system/run-musterd.ts';
 import { eventually } from '../support/eventually.ts';
 import { hungAfterMs, patient } from '../support/limits.ts';
 import { installedBindir } from '../support/servers.ts';
-import { startMusterd } from '../system/run-musterd.ts';
 
 const isRoot = process.getuid?.() === 0;
 const bindir = installedBindir();

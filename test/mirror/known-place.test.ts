@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { placeToNote } from '../../src/mirror/team/known-place.ts';
-import { type KnownPlace, type PlaceVerdict, type PresentPlace, sendBlockOf } from '../../src/model/place.ts';
+import { type PresentPlace, type KnownPlace, type PlaceVerdict, sendBlockOf } from '../../src/model/place.ts';
 
 const now = new Date('2026-03-11T02:10:00.000Z');
 const until = new Date('2026-03-10T02:10:00.000Z');

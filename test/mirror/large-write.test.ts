@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createMirror } from '../../src/mirror/mirror.ts';
-import { takeLease } from '../../src/mirror/team/lease.ts';
 import listed from '../../src/model/listed/tags.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { takeLease } from '../../src/mirror/team/lease.ts';
+import { createMirror } from '../../src/mirror/mirror.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

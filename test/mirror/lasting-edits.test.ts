@@ -1,14 +1,14 @@
 import { CompiledQuery, sql as text } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Transaction } from '../../src/mirror/db/database.ts';
-import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { applyResults } from '../../src/mirror/users/apply-results.ts';
+import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import type { Transaction } from '../../src/mirror/db/database.ts';
 import { markSent, openIntents } from '../../src/mirror/users/intents.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { applyUsers, forgetUsers } from '../../src/mirror/users/users-write.ts';
 import type { FieldOutcomes, Intent, IntentResult } from '../../src/model/intent.ts';
-import type { MirrorRow } from '../../src/model/user.ts';
 import type { UserPlan, UserWrite } from '../../src/model/user-plan.ts';
+import type { MirrorRow } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
 import { oldestServer } from '../support/servers.ts';

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { learnedOfListing, readListingMemory } from '../../src/mirror/listings/listings.ts';
 import { readCredentials, writeCredentials } from '../../src/mirror/team/credentials.ts';
 import { readLearned, writeLearned } from '../../src/mirror/team/learned.ts';
+import { learnedOfListing, readListingMemory } from '../../src/mirror/listings/listings.ts';
 import { writeProbes } from '../../src/mirror/team/probes.ts';
 import { learnedOfRate, readLesson } from '../../src/mirror/team/rate-limits.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -1,8 +1,8 @@
+import tagsListed from '../../src/model/listed/tags.ts';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSpool } from '../../src/mirror/db/spool.ts';
 import { compareListing, publishListing, tableOf } from '../../src/mirror/listings/listings.ts';
-import tagsListed from '../../src/model/listed/tags.ts';
+import { createSpool } from '../../src/mirror/db/spool.ts';
 import type { ListedRow } from '../../src/model/listed-resource.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,18 +1,18 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { takeLeaseFor } from '../../src/mirror/team/lease.ts';
 import { createMirror } from '../../src/mirror/mirror.ts';
 import { beginRun } from '../../src/mirror/runs/runs.ts';
-import { takeLeaseFor } from '../../src/mirror/team/lease.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { pinTeam } from '../../src/mirror/team/pinned-teams.ts';
 import { fields } from '../../src/model/fields.ts';
-import type { Id } from '../../src/model/id.ts';
 import type { Intent } from '../../src/model/intent.ts';
-import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
 import type { UserPlan } from '../../src/model/user-plan.ts';
-import { judge } from '../../src/reconcile/push/outcome.ts';
-import { resultOf } from '../../src/reconcile/push/result.ts';
+import type { Id } from '../../src/model/id.ts';
+import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
 import { planInLists } from '../reconcile/in-lists.ts';
 import { holdAll } from '../reconcile/states.ts';
+import { resultOf } from '../../src/reconcile/push/result.ts';
+import { judge } from '../../src/reconcile/push/outcome.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
 

@@ -1,12 +1,12 @@
 import { CompiledQuery } from 'kysely';
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import {
   applyAbsences,
   applyWithheld,
   readAbsenceGrounds,
   readOverlap,
 } from '../../src/mirror/users/absences.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { readUnseenUsers } from '../../src/mirror/users/users-read.ts';
 import type { WithheldAbsence } from '../../src/model/absence.ts';
 import { createTestDatabase } from '../support/database.ts';

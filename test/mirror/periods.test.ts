@@ -1,8 +1,8 @@
 import { CompiledQuery } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { endPeriods, recordUsers } from '../../src/mirror/users/periods.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer, servers } from '../support/servers.ts';
 import { type StatementWatch, watchStatements } from '../support/watched-statements.ts';

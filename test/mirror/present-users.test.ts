@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { readPresentUsers } from '../../src/mirror/users/present-users.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { canonicalEmail, canonicalPhone } from '../../src/model/canonical.ts';
 import type { PresentUser } from '../../src/model/plan.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

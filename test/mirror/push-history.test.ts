@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { countIneffective, readUnanswered } from '../../src/mirror/runs/push-history.ts';
 import { noteKeptName, readNameSafety } from '../../src/mirror/team/name-safety.ts';
 import { readGuardHistory } from '../../src/mirror/users/held-batches.ts';
-import type { Id } from '../../src/model/id.ts';
+import { countIneffective, readUnanswered } from '../../src/mirror/runs/push-history.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { Intent } from '../../src/model/intent.ts';
+import type { Id } from '../../src/model/id.ts';
 import type { UserPatch } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -1,7 +1,6 @@
 /** All that is read of one team, for tests of what another team has to do with it: nothing. */
-
-import { sql } from 'kysely';
 import type { Database, Transaction } from '../../src/mirror/db/database.ts';
+import { sql } from 'kysely';
 import { readListingMemory } from '../../src/mirror/listings/listings.ts';
 import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../../src/mirror/runs/metrics-read.ts';
 import { countIneffective, readUnanswered } from '../../src/mirror/runs/push-history.ts';
@@ -22,9 +21,9 @@ import { readDecision } from '../../src/mirror/users/decision-read.ts';
 import { readHeldSince, readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
 import { findUsers } from '../../src/mirror/users/find-user.ts';
 import { readEditedUsers, readFreshEdits } from '../../src/mirror/users/fresh-edits.ts';
-import { readHeldFields } from '../../src/mirror/users/held.ts';
 import { readBatches, readBatchFields, readGuardHistory } from '../../src/mirror/users/held-batches.ts';
 import { readHeldEdits } from '../../src/mirror/users/held-edits.ts';
+import { readHeldFields } from '../../src/mirror/users/held.ts';
 import { readWaitingFields, waitingOf } from '../../src/mirror/users/holds.ts';
 import { readRoles, readTeamUsers } from '../../src/mirror/users/import-read.ts';
 import { readIntents } from '../../src/mirror/users/intents.ts';

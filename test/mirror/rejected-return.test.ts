@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { writeHolds } from '../../src/mirror/users/holds.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;

@@ -2,7 +2,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Queryable } from '../../src/mirror/db/database.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import {
   readListingRests,
   readRest,
@@ -10,6 +9,7 @@ import {
   readTaken,
   toResting,
 } from '../../src/mirror/team/read-rest.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { RestingUsers } from '../../src/model/rest.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase } from '../../src/mirror/db/database.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 

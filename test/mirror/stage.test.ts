@@ -1,18 +1,18 @@
+import tagsListed from '../../src/model/listed/tags.ts';
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase, type Database, type Transaction } from '../../src/mirror/db/database.ts';
+import { compareListing, publishListing, tableOf } from '../../src/mirror/listings/listings.ts';
 import { createSpool, type StageShape, withSpool } from '../../src/mirror/db/spool.ts';
 import { stage } from '../../src/mirror/db/stage.ts';
-import { compareListing, publishListing, tableOf } from '../../src/mirror/listings/listings.ts';
 import type { RefreshResult } from '../../src/model/absence.ts';
-import tagsListed from '../../src/model/listed/tags.ts';
 import type { ListedRow } from '../../src/model/listed-resource.ts';
-import { anyText } from '../model/odd-texts.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 import { watchStatements } from '../support/watched-statements.ts';
+import { anyText } from '../model/odd-texts.ts';
 
 /** One row more than goes into a statement as JSON. */
 const many = 2001;

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDatabase } from '../../src/mirror/db/database.ts';
-import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../../src/mirror/runs/metrics-read.ts';
-import { createSharedPlaces } from '../../src/mirror/team/rate-limits.ts';
 import { paceOf } from '../../src/model/pace.ts';
+import { createSharedPlaces } from '../../src/mirror/team/rate-limits.ts';
+import { readHeldByReason, readUsersInBatches, readTokensLeft } from '../../src/mirror/runs/metrics-read.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { seeMessages } from '../support/postgres-proxy.ts';
 import { oldestServer } from '../support/servers.ts';

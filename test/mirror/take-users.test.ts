@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createMirror } from '../../src/mirror/mirror.ts';
 import { type KnownTeam, readKnownTeam } from '../../src/mirror/team/known-team.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
+import { createMirror } from '../../src/mirror/mirror.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { Id } from '../../src/model/id.ts';
 import { hasUnreadable, type ServiceUser } from '../../src/model/user.ts';
 import { takeNew } from '../../src/reconcile/apply-users.ts';
+import { holdAll, anyService, member, shown } from '../reconcile/states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { unknownUser } from '../../src/reconcile/plan-users.ts';
-import { anyService, holdAll, member, shown } from '../reconcile/states.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
-import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { servers } from '../support/servers.ts';
 import { configFor } from '../system/stage.ts';
 

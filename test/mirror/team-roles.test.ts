@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { CompiledQuery } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import { createLog } from '../../src/log.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { servers, type TestServer } from '../support/servers.ts';
 import { configFor, createStage, type Stage } from '../system/stage.ts';
 

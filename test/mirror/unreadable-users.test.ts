@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createMirror } from '../../src/mirror/mirror.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
+import { createMirror } from '../../src/mirror/mirror.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { fields } from '../../src/model/fields.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';

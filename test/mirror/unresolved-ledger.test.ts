@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { createMirror } from '../../src/mirror/mirror.ts';
-import { takeLease } from '../../src/mirror/team/lease.ts';
-import { ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import type { TeamMember } from '../../src/model/team-member.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { takeLease } from '../../src/mirror/team/lease.ts';
+import { createMirror } from '../../src/mirror/mirror.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import { countPlans } from '../../src/reconcile/apply-users.ts';
-import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll } from '../reconcile/states.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

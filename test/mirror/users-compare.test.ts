@@ -12,10 +12,10 @@ import { readUnseenUsers } from '../../src/mirror/users/users-read.ts';
 import { toJson } from '../../src/model/json.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import type { UserState } from '../../src/model/user-state.ts';
-import { anyText } from '../model/odd-texts.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { servers } from '../support/servers.ts';
 import { watchStatements } from '../support/watched-statements.ts';
+import { anyText } from '../model/odd-texts.ts';
 
 const teamId = 41n;
 /** More than go into a statement as JSON, and all at rest. */

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Transaction } from '../../src/mirror/db/database.ts';
 import { readDifferingUsers } from '../../src/mirror/users/users-compare.ts';
 import { applyUsers } from '../../src/mirror/users/users-write.ts';
-import type { ServiceUser } from '../../src/model/user.ts';
+import type { Transaction } from '../../src/mirror/db/database.ts';
 import type { UserPlan } from '../../src/model/user-plan.ts';
+import type { ServiceUser } from '../../src/model/user.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

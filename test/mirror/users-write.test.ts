@@ -4,7 +4,6 @@ import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { writeHolds } from '../../src/mirror/users/holds.ts';
 import { applyUsers, forgetUsers } from '../../src/mirror/users/users-write.ts';
 import type { Field } from '../../src/model/fields.ts';
-import type { MirrorRow, MirrorUser } from '../../src/model/user.ts';
 import type {
   Hold,
   HoldReason,
@@ -14,6 +13,7 @@ import type {
   UserPlan,
   UserWrite,
 } from '../../src/model/user-plan.ts';
+import type { MirrorRow, MirrorUser } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
 

@@ -1,18 +1,18 @@
 import { CompiledQuery } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { noteMovedAlone } from '../../src/mirror/db/versions.ts';
-import { applyResults } from '../../src/mirror/users/apply-results.ts';
 import { approveEdits } from '../../src/mirror/users/decide-edits.ts';
 import { writeStopped } from '../../src/mirror/users/held-batches.ts';
 import { writeHolds } from '../../src/mirror/users/holds.ts';
+import { applyResults } from '../../src/mirror/users/apply-results.ts';
 import { openIntents } from '../../src/mirror/users/intents.ts';
 import { readDifferingUsers } from '../../src/mirror/users/users-compare.ts';
 import { readUserState } from '../../src/mirror/users/users-read.ts';
 import { applyUsers } from '../../src/mirror/users/users-write.ts';
+import { noteMovedAlone } from '../../src/mirror/db/versions.ts';
 import type { FieldOutcomes } from '../../src/model/intent.ts';
-import type { ServiceUser, ServiceValue } from '../../src/model/user.ts';
 import type { Hold, UserPlan } from '../../src/model/user-plan.ts';
 import { resultOf } from '../../src/reconcile/push/result.ts';
+import type { ServiceUser, ServiceValue } from '../../src/model/user.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { writeStopped } from '../../src/mirror/users/held-batches.ts';
 import { readLastEdits } from '../../src/mirror/users/last-edits.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { oldestServer } from '../support/servers.ts';

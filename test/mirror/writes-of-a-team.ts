@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Transaction } from '../../src/mirror/db/database.ts';
 import { noteMovedAlone } from '../../src/mirror/db/versions.ts';
 import { wakeForEdits } from '../../src/mirror/team/due.ts';
-import { endStale, noteStale } from '../../src/mirror/team/stale.ts';
+import { noteStale, endStale } from '../../src/mirror/team/stale.ts';
 import { applyAbsences, applyWithheld } from '../../src/mirror/users/absences.ts';
 import { applyResults } from '../../src/mirror/users/apply-results.ts';
 import { editUsers, endPulled, endWithdrawn } from '../../src/mirror/users/edits.ts';

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalEmail, canonicalPhone, canonicalRoleId } from '../../src/model/canonical.ts';
 import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
+import { canonicalEmail, canonicalPhone, canonicalRoleId } from '../../src/model/canonical.ts';
 import { maxId } from '../../src/model/id.ts';
 import { toJson } from '../../src/model/json.ts';
 import {
   canonicalValue,
-  isReadAs,
-  readingOf,
   type ServiceUser,
+  readingOf,
   sameBytes,
+  isReadAs,
   serviceValue,
 } from '../../src/model/user.ts';
 import { anyText } from './odd-texts.ts';

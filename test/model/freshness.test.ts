@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ageStandings, isAtWork, judgeFreshness } from '../../src/model/freshness.ts';
-import type { GroupStatus, RunGroup } from '../../src/model/run-group.ts';
+import type { RunGroup, GroupStatus } from '../../src/model/run-group.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import {
   accepted,
-  type Backlog,
-  type EventState,
   eventsOf,
+  type EventState,
   failed,
   type GroupStanding,
-  type Notice,
   nextNotice,
+  type Notice,
+  type Backlog,
   type TeamStanding,
 } from '../../src/model/notices.ts';
 

@@ -3,11 +3,11 @@ import {
   type Address,
   addressesInWords,
   adviceOn,
-  judgePlace,
-  type KnownPlace,
-  maybeAlso,
-  type PlaceVerdict,
   type PresentPlace,
+  judgePlace,
+  maybeAlso,
+  type KnownPlace,
+  type PlaceVerdict,
   placeInWords,
 } from '../../src/model/place.ts';
 

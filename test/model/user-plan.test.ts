@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changesOf, roleMove, sayHold, wordOf } from '../../src/model/user-changes.ts';
+import { changesOf, sayHold, wordOf, roleMove } from '../../src/model/user-changes.ts';
 import {
   type Decision,
   decisionsOf,

@@ -10,9 +10,9 @@ import { pathToFileURL } from 'node:url';
 import type { InstrumenterContext } from '@stryker-mutator/api/core';
 import { declareFactoryPlugin, PluginKind } from '@stryker-mutator/api/plugin';
 import {
+  determineHitLimitReached,
   type DryRunResult,
   DryRunStatus,
-  determineHitLimitReached,
   type MutantRunOptions,
   type TestResult,
   type TestRunner,

@@ -1,15 +1,15 @@
 /** The first view, and what others say of a first day. */
 import { describe, expect, it } from 'vitest';
-import type { SeenDaemon } from '../../src/model/daemons.ts';
-import inboxes from '../../src/model/listed/inboxes.ts';
-import tags from '../../src/model/listed/tags.ts';
 import type { CountsRead } from '../../src/page/read/page-counts.ts';
 import type { Glance, GlanceGroup } from '../../src/page/read/page-glance.ts';
 import type { PageRun } from '../../src/page/read/page-runs.ts';
-import { countsRange, counts as countsView } from '../../src/page/render/counts.ts';
+import type { SeenDaemon } from '../../src/model/daemons.ts';
+import { counts as countsView, countsRange } from '../../src/page/render/counts.ts';
 import { glance } from '../../src/page/render/glance.ts';
-import { listedCsv, listedRows } from '../../src/page/render/listed-rows.ts';
 import { runsPage } from '../../src/page/render/runs-list.ts';
+import inboxes from '../../src/model/listed/inboxes.ts';
+import tags from '../../src/model/listed/tags.ts';
+import { listedCsv, listedRows } from '../../src/page/render/listed-rows.ts';
 import type { PageContext } from '../../src/page/render/view.ts';
 import { waiting } from '../../src/page/render/waiting-list.ts';
 import { contextOf, now, textOf } from './page-context.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { HeaderStanding, SeenTeam } from '../../src/page/read/page-reader.ts';
 import type { SeenDaemon } from '../../src/model/daemons.ts';
 import type { KnownPlace } from '../../src/model/place.ts';
-import type { HeaderStanding, SeenTeam } from '../../src/page/read/page-reader.ts';
 import { html } from '../../src/page/render/html.ts';
 import { layout } from '../../src/page/render/layout.ts';
 import type { PageContext } from '../../src/page/render/view.ts';

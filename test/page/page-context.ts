@@ -1,7 +1,6 @@
 /** What a view is told, where nothing is said of it. */
-
-import type { PageContext } from '../../src/page/render/view.ts';
 import { saySeen, seenOf } from '../../src/runs/say-seen.ts';
+import type { PageContext } from '../../src/page/render/view.ts';
 
 export const now = new Date('2026-03-11T12:00:00Z');
 

@@ -1,16 +1,16 @@
 /** What the page's forms carry, and what is decided by them: the page and its database, without a service. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Config, configSchema } from '../../src/config/config.ts';
-import { createPageServer, type StatusServer } from '../../src/http/server.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createPage } from '../../src/page/serve/create-page.ts';
-import { pageRoutes } from '../../src/page/serve/page-routes.ts';
 import { pageViews } from '../../src/page/serve/page-views.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { approve, reject } from '../../src/runs/approve-batch.ts';
 import { checkPage } from '../../src/runs/check/check-page.ts';
 import { createReport } from '../../src/runs/check/check-report.ts';
 import type { Setup } from '../../src/runs/open.ts';
 import { resolve, resolveAll } from '../../src/runs/resolve-field.ts';
+import { createPageServer, type StatusServer } from '../../src/http/server.ts';
+import { pageRoutes } from '../../src/page/serve/page-routes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { fillMirror, largeTeam } from '../support/large-mirror.ts';
 import { createVisitor, type PageForm } from '../system/agreed/page-forms.ts';

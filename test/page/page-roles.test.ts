@@ -1,11 +1,11 @@
 /** What each view of the page reads with the rights of somebody who may only read, and of one team at that. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { pageViews } from '../../src/page/serve/page-views.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { readPageFrame, readPulse } from '../../src/page/read/page-reader.ts';
 import { rolesForPeople } from '../../src/mirror/db/roles-for-people.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { readPageFrame, readPulse } from '../../src/page/read/page-reader.ts';
-import { pageViews } from '../../src/page/serve/page-views.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { fillMirror, largeTeam } from '../support/large-mirror.ts';

@@ -2,9 +2,9 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPageServer, type StatusServer } from '../../src/http/server.ts';
 import { createPageEvents } from '../../src/page/serve/page-events.ts';
-import { type PageQuestion, type PageSource, pageRoutes } from '../../src/page/serve/page-routes.ts';
+import { type PageQuestion, pageRoutes, type PageSource } from '../../src/page/serve/page-routes.ts';
+import { createPageServer, type StatusServer } from '../../src/http/server.ts';
 import { eventually } from '../support/eventually.ts';
 
 const token = 'a token of the page for tests';

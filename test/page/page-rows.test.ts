@@ -1,10 +1,10 @@
 /** How many rows each view of the page reads: what takes long with 100,000 users is seen with 2,000. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { pageViews } from '../../src/page/serve/page-views.ts';
 import { readPeople } from '../../src/page/read/page-people.ts';
 import { readPageFrame } from '../../src/page/read/page-reader.ts';
-import { pageViews } from '../../src/page/serve/page-views.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { fillMirror, largeTeam } from '../support/large-mirror.ts';
 

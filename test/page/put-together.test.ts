@@ -2,17 +2,17 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { createStandings } from '../../src/daemon/group-status.ts';
 import { createMetrics } from '../../src/daemon/metrics.ts';
 import { createReadiness } from '../../src/daemon/readiness.ts';
 import { longestGapMs } from '../../src/daemon/schedule.ts';
-import { createStatusServer } from '../../src/http/server.ts';
+import { createStandings } from '../../src/daemon/group-status.ts';
 import { createDatabase, ping } from '../../src/mirror/db/database.ts';
+import { readStandings } from '../../src/mirror/team/due.ts';
 import { pendingMigrations } from '../../src/mirror/migrations.ts';
 import { readHeldByReason, readTokensLeft } from '../../src/mirror/runs/metrics-read.ts';
-import { readStandings } from '../../src/mirror/team/due.ts';
 import { judgeFreshness } from '../../src/model/freshness.ts';
 import type { GroupStatus } from '../../src/model/run-group.ts';
+import { createStatusServer } from '../../src/http/server.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 test('tells how the teams stand, and goes on telling while the database is away', async () => {

@@ -1,10 +1,10 @@
 /** What is said of a decision, state by state: the parts add up to the first number. */
 import { describe, expect, it } from 'vitest';
-import { fates, hasNotLeft, undoable } from '../../src/model/waiting-page.ts';
 import type { FollowedDecision } from '../../src/page/read/page-decided.ts';
 import type { PageWaiting, Sending } from '../../src/page/read/page-waiting-view.ts';
 import { decidedLast, receiptCard } from '../../src/page/render/receipt.ts';
 import type { PageContext } from '../../src/page/render/view.ts';
+import { fates, hasNotLeft, undoable } from '../../src/model/waiting-page.ts';
 
 const clock = (time: string) => new Date(`2026-03-11T${time}Z`);
 const team = { team: 'harbour', teamId: 41n, name: 'Harbour' };

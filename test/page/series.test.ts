@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { drawSparkline } from '../../src/page/render/chart.ts';
 import { gapsOf, markMissing, type Point, thin } from '../../src/page/render/series.ts';
+import { drawSparkline } from '../../src/page/render/chart.ts';
 
 /** A point each millisecond. */
 const series = (...values: readonly (number | null)[]): readonly Point[] =>

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { ChangeRow } from '../../src/page/read/page-changes.ts';
 import type { RosterRow } from '../../src/page/read/page-people.ts';
-import type { PageWaiting } from '../../src/page/read/page-waiting-view.ts';
 import { changesFilter, inSql } from '../../src/page/render/changes-filter.ts';
+import { changes, changesCsv } from '../../src/page/render/ledger-view.ts';
 import { html } from '../../src/page/render/html.ts';
 import { layout } from '../../src/page/render/layout.ts';
-import { changes, changesCsv } from '../../src/page/render/ledger-view.ts';
-import { people, peopleCsv, peopleFilter } from '../../src/page/render/people.ts';
+import { people, peopleFilter, peopleCsv } from '../../src/page/render/people.ts';
 import { onePerson } from '../../src/page/render/person.ts';
+import type { PageWaiting } from '../../src/page/read/page-waiting-view.ts';
 import type { PageContext } from '../../src/page/render/view.ts';
 import { waitingCsv } from '../../src/page/render/waiting-list.ts';
 import { contextOf, now, textOf } from './page-context.ts';

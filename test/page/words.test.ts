@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { quoted } from '../../src/model/in-words.ts';
 import { html } from '../../src/page/render/html.ts';
 import { commandOf, href, to } from '../../src/page/render/links.ts';
+import { quoted } from '../../src/model/in-words.ts';
 import {
   clockTime,
   dayBand,

@@ -1,9 +1,9 @@
 /** What the mirror makes of a plan and of the outcome of a push: as its SQL does it, on values. */
 import { type Field, fields } from '../../src/model/fields.ts';
-import type { Intent, IntentResult } from '../../src/model/intent.ts';
-import { type ServiceUser, sameBytes, type UserPatch } from '../../src/model/user.ts';
 import { type DecidedUser, endedHolds, type Hold, holdsOf } from '../../src/model/user-plan.ts';
+import type { Intent, IntentResult } from '../../src/model/intent.ts';
 import type { UserState } from '../../src/model/user-state.ts';
+import { type ServiceUser, sameBytes, type UserPatch } from '../../src/model/user.ts';
 
 /** A hold as it comes back from the database, where there is no `undefined`. */
 function storedHold(hold: Hold): Hold {

@@ -1,7 +1,7 @@
 /** Who is looked at, by what was recorded and what is new; and what is recorded. */
 import { describe, expect, it } from 'vitest';
 import type { Id } from '../../src/model/id.ts';
-import type { RestingUsers, WrittenSince } from '../../src/model/rest.ts';
+import type { WrittenSince, RestingUsers } from '../../src/model/rest.ts';
 import type { Everybody, RowsBefore, SomeUsers } from '../../src/model/service-request.ts';
 import type { Team } from '../../src/model/team.ts';
 import { type LearnablePlan, learnRest, lookForNews, setupHash } from '../../src/reconcile/at-rest.ts';

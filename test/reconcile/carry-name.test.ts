@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { splitName } from '../../src/model/name.ts';
-import { type Decision, type Hold, holdField } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
+import { type Decision, type Hold, holdField } from '../../src/model/user-plan.ts';
+import { holdAll, base as agreed, id, makeState, member, row, shown } from './states.ts';
 import { nameToCarry } from '../../src/reconcile/merge/name-to-carry.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { isNameHeld, isNameless, isOtherName, nameAlong } from '../../src/reconcile/push/carry-name.ts';
-import { base as agreed, holdAll, id, makeState, member, row, shown } from './states.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';
 
 const names = {

@@ -1,13 +1,13 @@
 /** An empty name never takes the place of a full one, but where a person says so. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { joinName, splitName } from '../../src/model/name.ts';
 import type { UserState } from '../../src/model/user-state.ts';
+import { joinName, splitName } from '../../src/model/name.ts';
+import { inLists, planInLists } from './in-lists.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, anyMember, anyPolicy, anyState, base, makeState, member, row, shown } from './states.ts';
 import { planResyncOf } from '../../src/reconcile/merge/plan-resync.ts';
 import { applyPlan } from './apply-plan.ts';
-import { inLists, planInLists } from './in-lists.ts';
-import { anyMember, anyPolicy, anyState, base, holdAll, makeState, member, row, shown } from './states.ts';
 
 const emptyNames = ['', null, ' ', '\t\n', '\u00A0', '\u2007\u202F', '\uFEFF'] as const;
 const emptyName = fc.constantFrom(...emptyNames);

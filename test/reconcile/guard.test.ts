@@ -1,24 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type Field, fields, type FieldValue } from '../../src/model/fields.ts';
 import { canonicalEmail, canonicalPhone } from '../../src/model/canonical.ts';
-import { type Field, type FieldValue, fields } from '../../src/model/fields.ts';
-import type { Id } from '../../src/model/id.ts';
 import type { Intent } from '../../src/model/intent.ts';
-import { splitName } from '../../src/model/name.ts';
-import { type MirrorUser, readable, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
 import { type Hold, holdsOf, isPush, mapPushes, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
+import type { Id } from '../../src/model/id.ts';
 import type { EditedField, GuardHistory } from '../../src/model/waiting.ts';
+import { type MirrorUser, readable, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
 import { hashOf } from '../../src/reconcile/guard/batch-hash.ts';
 import { afterBatch, type GuardVerdict, type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
-import { onlyGuarded } from '../../src/reconcile/guard/planned-push.ts';
 import { waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
-import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { concernOf } from '../../src/reconcile/plan-users.ts';
-import { inLists } from './in-lists.ts';
+import { onlyGuarded } from '../../src/reconcile/guard/planned-push.ts';
+import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { holdAll, makeState, member, shown } from './states.ts';
+import { inLists } from './in-lists.ts';
+import { splitName } from '../../src/model/name.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';
 
 const settings: GuardSettings = {

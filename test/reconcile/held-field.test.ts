@@ -6,8 +6,8 @@ import { guard } from '../../src/reconcile/guard/guard.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { isAsSeen, voidDetail, waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, base, id, makeState, member } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { base, holdAll, id, makeState, member } from './states.ts';
 import { rowsOf } from './truth.ts';
 
 /** A held email, by what holds it; `in a batch` or alone. */

@@ -1,7 +1,6 @@
 /** A plan with all that can be read off its decisions, for tests that look at it. */
-
-import { type Field, fields } from '../../src/model/fields.ts';
 import { roleMove } from '../../src/model/user-changes.ts';
+import { type Field, fields } from '../../src/model/fields.ts';
 import {
   decisionsOf,
   endedHolds,

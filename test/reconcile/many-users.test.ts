@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { canonicalPhone } from '../../src/model/canonical.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
-import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { judgeAbsences } from '../../src/reconcile/missing-rows.ts';
+import { createRunNotes } from '../../src/reconcile/run-notes.ts';
+import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { planEdited } from '../../src/reconcile/plan-edited.ts';
 import { planUsers, type RunContext, type UsersPlan } from '../../src/reconcile/plan-users.ts';
-import { createRunNotes } from '../../src/reconcile/run-notes.ts';
+import { holdAll, makeState } from './states.ts';
 import { findSharedAddresses } from '../../src/verify/compare-users.ts';
 import { countVisits } from '../support/count-visits.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
-import { holdAll, makeState } from './states.ts';
 
 const guard: GuardSettings = {
   maxRows: 1_000_000,

@@ -1,11 +1,12 @@
 /** The mirror port over a map of states: the users' half of it, as `src/mirror` does it in SQL. */
-
+import type { Addresses } from '../../src/model/plan.ts';
 import type { Field, UserValues } from '../../src/model/fields.ts';
-import type { Id } from '../../src/model/id.ts';
 import type { Intent, IntentResult, NameSafety, OpenedIntents, PushTries } from '../../src/model/intent.ts';
+import { decideEach, decisionsOf, pushOf, type UserPlan } from '../../src/model/user-plan.ts';
+import type { UserState } from '../../src/model/user-state.ts';
+import type { Id } from '../../src/model/id.ts';
 import { type GatheredRows, nothingLearned } from '../../src/model/listing.ts';
 import { canonicalName, joinName, splitName } from '../../src/model/name.ts';
-import type { Addresses } from '../../src/model/plan.ts';
 import {
   canonicalValue,
   hasUnreadable,
@@ -14,8 +15,6 @@ import {
   sameBytes,
   type UserPatch,
 } from '../../src/model/user.ts';
-import { decideEach, decisionsOf, pushOf, type UserPlan } from '../../src/model/user-plan.ts';
-import type { UserState } from '../../src/model/user-state.ts';
 import type { MirrorPort, MirrorWriter } from '../../src/reconcile/ports.ts';
 import { patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { applyPlan, applyResult } from './apply-plan.ts';

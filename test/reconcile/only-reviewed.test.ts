@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Decision, decideEach, type Hold, type UserPlan } from '../../src/model/user-plan.ts';
-import { leftOf, onlyReviewed } from '../../src/reconcile/only-reviewed.ts';
+import { decideEach, type Decision, type Hold, type UserPlan } from '../../src/model/user-plan.ts';
+import { onlyReviewed, leftOf } from '../../src/reconcile/only-reviewed.ts';
 import { id, makeState } from './states.ts';
 
 const values = { base: '15550100', mirror: '15550111', service: '15550100' };

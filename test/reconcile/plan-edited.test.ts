@@ -5,6 +5,7 @@ import type { Team } from '../../src/model/team.ts';
 import type { MirrorUser, ServiceUser } from '../../src/model/user.ts';
 import { holdsOf, pushOf } from '../../src/model/user-plan.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
+import { holdAll, makeState, member } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { onlyReviewed } from '../../src/reconcile/only-reviewed.ts';
 import { concernedBy, planEdited } from '../../src/reconcile/plan-edited.ts';
@@ -13,7 +14,6 @@ import { createUserLookup } from '../../src/reconcile/read/lookup.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
-import { holdAll, makeState, member } from './states.ts';
 
 const agreed = (id: Id) => ({
   email: `user${id}@example.com`,

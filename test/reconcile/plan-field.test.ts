@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type Field, fields } from '../../src/model/fields.ts';
-import { type NameSplit, splitName } from '../../src/model/name.ts';
-import type { BaseUser, MirrorRow, ServiceUser } from '../../src/model/user.ts';
 import type { Decision, Hold, HoldReason } from '../../src/model/user-plan.ts';
+import type { MirrorRow, BaseUser, ServiceUser } from '../../src/model/user.ts';
 import type { UserState } from '../../src/model/user-state.ts';
+import { type NameSplit, splitName } from '../../src/model/name.ts';
+import { unsendable, holdStands, planField } from '../../src/reconcile/merge/plan-field.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
-import { holdStands, planField, unsendable } from '../../src/reconcile/merge/plan-field.ts';
-import { base, holdAll, makeState, row, shown, without } from './states.ts';
+import { holdAll, base, makeState, row, shown, without } from './states.ts';
 import { rowsOf } from './truth.ts';
 
 /** What the state's own mirror and service come to. */

@@ -1,8 +1,10 @@
 /** What holds of every plan, whatever is known of the user. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { stored } from '../../src/model/canonical.ts';
 import { type Field, fields } from '../../src/model/fields.ts';
+import { stored } from '../../src/model/canonical.ts';
+import { pushOf, type UserPlan } from '../../src/model/user-plan.ts';
+import type { UserState } from '../../src/model/user-state.ts';
 import { canonicalName, countWords, joinName, samePair, splitName } from '../../src/model/name.ts';
 import {
   type BaseUser,
@@ -12,16 +14,14 @@ import {
   sameBytes,
   serviceValue,
 } from '../../src/model/user.ts';
-import { pushOf, type UserPlan } from '../../src/model/user-plan.ts';
-import type { UserState } from '../../src/model/user-state.ts';
 import { mergeField, type Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, anyMember, anyPolicy, anyState } from './states.ts';
 import { planField } from '../../src/reconcile/merge/plan-field.ts';
-import { judge, patchedFields } from '../../src/reconcile/push/outcome.ts';
+import { planInLists } from './in-lists.ts';
 import { resultOf } from '../../src/reconcile/push/result.ts';
 import { isUnread } from '../../src/reconcile/unread.ts';
+import { judge, patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { applyPlan, applyResult, makeIntent, takePatch } from './apply-plan.ts';
-import { planInLists } from './in-lists.ts';
-import { anyMember, anyPolicy, anyState, holdAll } from './states.ts';
 
 const runs = { numRuns: 600 };
 

@@ -3,10 +3,10 @@ import { type Field, fields } from '../../src/model/fields.ts';
 import type { BaseUser } from '../../src/model/user.ts';
 import type { Hold } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
+import { holdAll, base, makeState, member, row, shown } from './states.ts';
 import { planResolved, planResyncOf } from '../../src/reconcile/merge/plan-resync.ts';
 import { applyPlan } from './apply-plan.ts';
 import { inLists } from './in-lists.ts';
-import { base, holdAll, makeState, member, row, shown } from './states.ts';
 
 const there = { name: 'Robin Doe', email: 'there@example.com', phone: '15550177', roleId: 9n };
 const taken: Omit<BaseUser, 'joined'> = { ...there, name: { first: 'Robin', last: 'Doe' } };

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
 import { decideEach, type Hold } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
+import { planInLists } from './in-lists.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { takeValues } from '../../src/reconcile/merge/service-values.ts';
+import { holdAll, base, makeState, member, row, shown, without } from './states.ts';
 import { applyPlan } from './apply-plan.ts';
-import { planInLists } from './in-lists.ts';
-import { base, holdAll, makeState, member, row, shown, without } from './states.ts';
 
 const mirrorWins: Policy = {
   name: 'mirror-wins',

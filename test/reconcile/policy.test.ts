@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fields } from '../../src/model/fields.ts';
-import { applyPolicy, type ConflictPolicy, type Verdict } from '../../src/reconcile/merge/merge-field.ts';
+import { type Verdict, applyPolicy, type ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
 import { holdAll } from './states.ts';
 import { rowsOf } from './truth.ts';
 

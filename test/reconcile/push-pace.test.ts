@@ -2,17 +2,17 @@ import pLimit from 'p-limit';
 import { describe, expect, it } from 'vitest';
 import type { Id } from '../../src/model/id.ts';
 import { isPush } from '../../src/model/user-plan.ts';
+import { holdAll, makeState } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { pushEdits } from '../../src/reconcile/push/push.ts';
 import { createPushContext } from '../../src/reconcile/push/record.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { createRate, defaultRateSettings } from '../../src/service/rate-limiter.ts';
 import { mostIn } from '../service/rate-world.ts';
-import { createVirtualClock } from '../service/virtual-clock.ts';
 import { type Arrived, useOfLimit } from '../support/use-of-limit.ts';
+import { createVirtualClock } from '../service/virtual-clock.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
-import { holdAll, makeState } from './states.ts';
 
 /** Sends 5,000 edits by a clock in which that takes no time. @param transactionMs each write of the mirror */
 async function drain(latencyMs: number, transactionMs: number) {

@@ -1,12 +1,12 @@
 /** The parts of a push by themselves: what guards a request, what its outcome costs, and who is refused alone. */
 import { describe, expect, it } from 'vitest';
-import type { Id } from '../../src/model/id.ts';
 import type { FieldOutcomes } from '../../src/model/intent.ts';
+import type { Id } from '../../src/model/id.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { takePlanned } from '../../src/reconcile/push/prepare.ts';
 import { createPushContext, record } from '../../src/reconcile/push/record.ts';
-import { sendIntents } from '../../src/reconcile/push/send.ts';
 import { guardSend } from '../../src/reconcile/push/send-guard.ts';
+import { sendIntents } from '../../src/reconcile/push/send.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { makeIntent } from './apply-plan.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';

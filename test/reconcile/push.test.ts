@@ -7,9 +7,10 @@ import type { SendBlock } from '../../src/model/place.ts';
 import type { TeamMember } from '../../src/model/team-member.ts';
 import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
 import { type Hold, isPush, pushOf } from '../../src/model/user-plan.ts';
-import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
-import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { readLessons } from '../../src/reconcile/push/batches.ts';
+import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, makeState, without } from './states.ts';
+import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { pushEdits } from '../../src/reconcile/push/push.ts';
 import { createPushContext } from '../../src/reconcile/push/record.ts';
@@ -18,7 +19,6 @@ import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts'
 import { takePatch } from './apply-plan.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, type Patches, refusal, type ServiceStandIn } from './service-stand-in.ts';
-import { holdAll, makeState, without } from './states.ts';
 
 const addressesOf = (id: Id) => [`user${id}@example.com`, String(15550100n + id)] as const;
 

@@ -1,18 +1,18 @@
+import type { ListedResource } from '../../src/model/listed-resource.ts';
+import { listedResources } from '../../src/model/listed-resources.ts';
 import { describe, expect, it } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
 import type { Id } from '../../src/model/id.ts';
-import type { ListedResource } from '../../src/model/listed-resource.ts';
-import { listedResources } from '../../src/model/listed-resources.ts';
+import type { Hold } from '../../src/model/user-plan.ts';
 import { asAnswer, type Team } from '../../src/model/team.ts';
 import type { UserPatch } from '../../src/model/user.ts';
-import type { Hold } from '../../src/model/user-plan.ts';
+import { createRunNotes } from '../../src/reconcile/run-notes.ts';
+import { holdAll, makeState, member, shown } from './states.ts';
 import type { ServicePort } from '../../src/reconcile/ports.ts';
 import { reconcile } from '../../src/reconcile/reconcile.ts';
 import type { ReconcileSettings } from '../../src/reconcile/reconcile-settings.ts';
-import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { createMirrorStandIn, type MirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, refusal } from './service-stand-in.ts';
-import { holdAll, makeState, member, shown } from './states.ts';
 
 const ids = Array.from({ length: 10 }, (_, i) => BigInt(i + 1));
 const valuesOf = (id: Id) => ({ email: `user${id}@example.com`, phone: `155501${id}`, roleId: 4n });

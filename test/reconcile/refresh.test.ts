@@ -1,15 +1,15 @@
-import { describe, expect, it } from 'vitest';
-import type { AbsenceDecision, DecidedAbsence, RefreshResult } from '../../src/model/absence.ts';
 import inboxes from '../../src/model/listed/inboxes.ts';
 import surveys from '../../src/model/listed/surveys.ts';
 import tags from '../../src/model/listed/tags.ts';
-import type { ListedResource, ListedRow } from '../../src/model/listed-resource.ts';
+import { describe, expect, it } from 'vitest';
+import type { AbsenceDecision, DecidedAbsence, RefreshResult } from '../../src/model/absence.ts';
 import { type Listing, type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
 import type { ListingRest, RestingListing } from '../../src/model/rest.ts';
+import type { ListedResource, ListedRow } from '../../src/model/listed-resource.ts';
 import { setupHash } from '../../src/reconcile/at-rest.ts';
 import { scopeOf } from '../../src/reconcile/missing-rows.ts';
-import { countContacts, planRefresh, type Refreshable, refresh } from '../../src/reconcile/refresh.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
+import { countContacts, planRefresh, type Refreshable, refresh } from '../../src/reconcile/refresh.ts';
 import { createGathered, createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, refusal } from './service-stand-in.ts';
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/errors.ts';
-import type { Id } from '../../src/model/id.ts';
-import type { UserFilter } from '../../src/model/service-request.ts';
-import type { Team } from '../../src/model/team.ts';
-import type { ServiceUser } from '../../src/model/user.ts';
 import type { UserState } from '../../src/model/user-state.ts';
+import type { Id } from '../../src/model/id.ts';
+import type { Team } from '../../src/model/team.ts';
+import type { UserFilter } from '../../src/model/service-request.ts';
+import type { ServiceUser } from '../../src/model/user.ts';
+import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { isRefusal, readBack, readEverybody } from '../../src/reconcile/read/ask.ts';
 import { readRoster } from '../../src/reconcile/read/roster.ts';
-import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { turnsAtEachLook } from '../support/turns.ts';
 import { createMirrorStandIn, type MirrorStandIn } from './mirror-stand-in.ts';
 import { answeringBy, createServiceStandIn, refusal, type ServiceStandIn } from './service-stand-in.ts';

@@ -1,10 +1,9 @@
 /** The service port over a map of users: the port is declared by `reconcile`, and these are its least contents. */
-
+import type { UnreadUsers, UserFilter } from '../../src/model/service-request.ts';
 import { ServiceError } from '../../src/errors.ts';
 import { canonicalEmail, canonicalPhone } from '../../src/model/canonical.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { RejectedRow } from '../../src/model/rejected-row.ts';
-import type { UnreadUsers, UserFilter } from '../../src/model/service-request.ts';
 import { readable, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
 import type { ServicePort } from '../../src/reconcile/ports.ts';
 import { takePatch } from './apply-plan.ts';

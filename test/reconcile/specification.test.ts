@@ -1,18 +1,17 @@
 /** musterd and its specification (`docs/specification.ts`) say the same of every state that a user can come to. */
-
+import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { canonical, factsOf, fateOf, guardFate, type Push } from '../../docs/specification.ts';
 import { createRandom } from '../../src/emulator/random.ts';
-import { type Field, fields, type UserValues } from '../../src/model/fields.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { decisionsOf, type Hold, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { guard } from '../../src/reconcile/guard/guard.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, base, makeState } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { base, holdAll, makeState } from './states.ts';
 import { createWalk, type Walk } from './walk.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? 20_261_123);

@@ -1,13 +1,13 @@
 /** Everything that may be known of one user, made by hand or at random from small pools, so that values meet. */
 import fc from 'fast-check';
+import type { TeamMember } from '../../src/model/team-member.ts';
 import { eachSingle, type Field, fields } from '../../src/model/fields.ts';
+import type { Hold, HoldReason } from '../../src/model/user-plan.ts';
+import type { MirrorRow } from '../../src/model/user.ts';
+import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
 import { joinName, type NamePair, splitName } from '../../src/model/name.ts';
-import type { TeamMember } from '../../src/model/team-member.ts';
-import type { MirrorRow } from '../../src/model/user.ts';
 import { type BaseUser, readable, type ServiceUser } from '../../src/model/user.ts';
-import type { Hold, HoldReason } from '../../src/model/user-plan.ts';
-import type { UserState } from '../../src/model/user-state.ts';
 import type { ConflictPolicy, Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { anyText } from '../model/odd-texts.ts';
 

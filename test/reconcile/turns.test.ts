@@ -1,8 +1,8 @@
 /** What is made of a long listing lets others have their turn meanwhile. */
 import { expect, it } from 'vitest';
-import type { TeamMember } from '../../src/model/team-member.ts';
 import { indexAddresses } from '../../src/reconcile/guard/field-limits.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
+import { holdAll, makeState } from './states.ts';
 import { noteRoster, planUsers } from '../../src/reconcile/plan-users.ts';
 import { indexMembers, membersOf } from '../../src/reconcile/read/members.ts';
 import type { Roster } from '../../src/reconcile/read/roster.ts';
@@ -11,9 +11,9 @@ import { createRowMap } from '../../src/service/collector.ts';
 import type { FetchPage } from '../../src/service/page.ts';
 import { walkPages } from '../../src/service/walk.ts';
 import { countTurns, turnsAtEachLook, turnsDuring } from '../support/turns.ts';
+import type { TeamMember } from '../../src/model/team-member.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
-import { holdAll, makeState } from './states.ts';
 
 const lenient: GuardSettings = {
   maxRows: 1_000_000,

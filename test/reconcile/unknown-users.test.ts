@@ -5,12 +5,12 @@ import { hasUnreadable, type ServiceUser } from '../../src/model/user.ts';
 import { decideEach, type UserPlan, type UserWrite } from '../../src/model/user-plan.ts';
 import { applyPulls, takeNew, type WritingContext } from '../../src/reconcile/apply-users.ts';
 import { usualLimits } from '../../src/reconcile/guard/limits.ts';
+import { holdAll, anyService, makeState, member, shown } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { planUnknown, planUsers, unknownUser, type WholePlan } from '../../src/reconcile/plan-users.ts';
+import { planUnknown, planUsers, type WholePlan, unknownUser } from '../../src/reconcile/plan-users.ts';
 import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
-import { anyService, holdAll, makeState, member, shown } from './states.ts';
 
 describe('somebody of whom nothing is known here', () => {
   it('is written as a plan would have it, and there is nothing in it to decide', () => {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { type Field, fields } from '../../src/model/fields.ts';
+import type { Hold } from '../../src/model/user-plan.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
-import type { Hold } from '../../src/model/user-plan.ts';
-import { schemaDrift } from '../../src/reconcile/guard/limits.ts';
-import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
 import { createRunNotes, tell } from '../../src/reconcile/run-notes.ts';
-import { isFew, unreadNotes } from '../../src/reconcile/unread.ts';
+import { schemaDrift } from '../../src/reconcile/guard/limits.ts';
 import { planInLists } from './in-lists.ts';
-import { base, holdAll, makeState, member, row, shown, without } from './states.ts';
+import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
+import { holdAll, base, makeState, member, row, shown, without } from './states.ts';
+import { isFew, unreadNotes } from '../../src/reconcile/unread.ts';
 
 const odd = { unreadable: '{"a":1}' };
 const unreadable = (field: Field): ServiceUser => ({ ...shown, [field]: odd });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { UserCase } from '../../src/model/user-plan.ts';
-import { decideUserCase } from '../../src/reconcile/merge/user-case.ts';
 import { planInLists } from './in-lists.ts';
 import { holdAll, makeState, member } from './states.ts';
+import { decideUserCase } from '../../src/reconcile/merge/user-case.ts';
 import { rowsOf } from './truth.ts';
 
 type Cell = UserCase | 'impossible';

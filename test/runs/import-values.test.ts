@@ -1,10 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { Field } from '../../src/model/fields.ts';
-import type { FileTable } from '../../src/model/file-table.ts';
-import { columnWords } from '../../src/runs/import/column-words.ts';
-import { readColumns, readMapping, requireColumns } from '../../src/runs/import/columns.ts';
-import type { TeamUser } from '../../src/runs/import/match-user.ts';
-import { hashOfImport, planImport } from '../../src/runs/import/plan-import.ts';
 import {
   type Cells,
   type KnownRole,
@@ -14,6 +8,12 @@ import {
   wantedPhone,
   wantedRole,
 } from '../../src/runs/import/read-values.ts';
+import { columnWords } from '../../src/runs/import/column-words.ts';
+import { readColumns, readMapping, requireColumns } from '../../src/runs/import/columns.ts';
+import type { TeamUser } from '../../src/runs/import/match-user.ts';
+import { planImport, hashOfImport } from '../../src/runs/import/plan-import.ts';
+import type { Field } from '../../src/model/fields.ts';
+import type { FileTable } from '../../src/model/file-table.ts';
 
 const cellsOf =
   (given: Readonly<Record<string, string>>): Cells =>

@@ -1,10 +1,10 @@
+import type { Field } from '../../src/model/fields.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Field } from '../../src/model/fields.ts';
-import { canonicalShown, sameValue } from '../../src/model/user.ts';
 import type { HeldRow } from '../../src/runs/held-together.ts';
 import { readSeen } from '../../src/runs/read-take.ts';
-import { type SeenHold, sayResolveEach, saySeen } from '../../src/runs/say-seen.ts';
+import { sayResolveEach, saySeen, type SeenHold } from '../../src/runs/say-seen.ts';
+import { canonicalShown, sameValue } from '../../src/model/user.ts';
 
 /** The options of a command line, as a shell reads them. */
 const optionsOf = (line: string): Readonly<Record<string, string>> =>

@@ -1,9 +1,9 @@
 import { afterEach } from 'vitest';
 import { createSecret } from '../../src/secret.ts';
 import {
-  createServiceClient,
   type ServiceClient,
   type ServiceClientOptions,
+  createServiceClient,
 } from '../../src/service/client.ts';
 import type { ServiceEvent } from '../../src/service/event.ts';
 import { createHeldClock, type HeldClock } from './held-clock.ts';

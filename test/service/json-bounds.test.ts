@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toJson } from '../../src/model/json.ts';
 import { createBody } from '../../src/service/body.ts';
-import { inspectJson, markNumbers, restoreNumbers } from '../../src/service/json-bounds.ts';
 import { parseJson, readJson } from '../../src/service/parse-json.ts';
+import { inspectJson, markNumbers, restoreNumbers } from '../../src/service/json-bounds.ts';
 
 /** A value of JSON, with whole numbers on both sides of 2^53 and texts that look like them. */
 const anyValue = fc.letrec((tie) => ({

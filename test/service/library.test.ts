@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { createEmulator } from '../../src/emulator/create-emulator.ts';
 import type { EmulatorOptions } from '../../src/emulator/options.ts';
+import type { ListedResource } from '../../src/model/listed-resource.ts';
 import contactFields from '../../src/model/listed/contact-fields.ts';
 import inboxes from '../../src/model/listed/inboxes.ts';
 import surveys from '../../src/model/listed/surveys.ts';
 import tags from '../../src/model/listed/tags.ts';
-import type { ListedResource } from '../../src/model/listed-resource.ts';
 import {
   type Client,
   type ClientOptions,

@@ -8,13 +8,13 @@ import {
   type RateSettings,
 } from '../../src/service/rate-limiter.ts';
 import {
-  fixedWindow,
-  type Limiter,
   mostIn,
   playSaturated,
   seeded,
-  slidingLog,
   watchPlaces,
+  slidingLog,
+  fixedWindow,
+  type Limiter,
 } from './rate-world.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 

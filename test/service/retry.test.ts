@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Failure, FailureReason, Outcome, Refusal } from '../../src/service/call-outcome.ts';
 import type { Effect } from '../../src/service/operation.ts';
+import type { Failure, FailureReason, Outcome, Refusal } from '../../src/service/call-outcome.ts';
 import { defaultRetrySettings, nextStep } from '../../src/service/retry.ts';
 
 const common = { requestId: null, dateMs: null };

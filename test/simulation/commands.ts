@@ -3,13 +3,13 @@
  * read off the mirror before and after each of its transactions, so that it counts even where its answer was lost.
  */
 import type { Config } from '../../src/config/config.ts';
-import type { Random } from '../../src/emulator/random.ts';
 import type { MirrorUser } from '../../src/model/user.ts';
 import type { Setup } from '../../src/runs/open.ts';
 import type { LeasedTeam } from '../../src/runs/with-run.ts';
 import type { Connections } from '../../src/service/connections.ts';
+import type { Random } from '../../src/emulator/random.ts';
 import { databaseUrl } from './ground.ts';
-import { type Column, canonicalOf, columns, keyOf, type People, type Standing } from './people.ts';
+import { canonicalOf, type Column, columns, keyOf, type People, type Standing } from './people.ts';
 import type { Plan } from './plan.ts';
 import type { Postgres } from './postgres.ts';
 import type { Service } from './service.ts';

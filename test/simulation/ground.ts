@@ -1,9 +1,8 @@
 /** A process that can play worlds: virtual time is installed, Postgres is there and migrated, and can be put back. */
-
+import { createProcess, createWorld, homeHost, install, resetDatabaseDraws, type World } from './world.ts';
 import { createPostgres, type Postgres, VirtualSocket } from './postgres.ts';
 import type { Names } from './prepared.ts';
 import { takeSnapshot } from './snapshot.ts';
-import { createProcess, createWorld, homeHost, install, resetDatabaseDraws, type World } from './world.ts';
 
 export const databaseUrl = (host: string): string =>
   `postgres://postgres@${host}:5432/postgres?sslmode=disable`;

@@ -5,7 +5,7 @@
 import { joinedName } from '../../src/emulator/encode.ts';
 import type { UserRecord } from '../../src/emulator/played-team.ts';
 import type { Commands, Done } from './commands.ts';
-import { type Column, canonicalOf, columns, keyOf, type People } from './people.ts';
+import { canonicalOf, type Column, columns, keyOf, type People } from './people.ts';
 import type { Plan } from './plan.ts';
 import type { Postgres } from './postgres.ts';
 import type { Sent, Service } from './service.ts';

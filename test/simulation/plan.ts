@@ -1,7 +1,6 @@
 /** What a seed decides before anything happens: the settings, the service's variants, who is there, what goes wrong. */
-
+import { type Variants, defaultVariants } from '../../src/emulator/variants.ts';
 import type { Random } from '../../src/emulator/random.ts';
-import { defaultVariants, type Variants } from '../../src/emulator/variants.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
 import type { Order } from './commands.ts';
 import { type FaultName, faultNames } from './service.ts';

@@ -4,8 +4,8 @@
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { createEmulator } from '../../src/emulator/create-emulator.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { ROOT } from './checkout.ts';
 import { freePort } from './postgres-process.ts';
 

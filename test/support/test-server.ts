@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
-import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
 import type { TestServer } from './servers.ts';
 

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { copyCheckout, temporaryFolder } from '../support/checkout.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createIndependentService, type IndependentService } from './independent-service.ts';
 import { spawnMusterd } from './run-musterd.ts';
 

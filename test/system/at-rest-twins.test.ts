@@ -2,8 +2,8 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import type { RunGroup } from '../../src/model/run-group.ts';
-import { planHash } from '../../src/runs/plan-file.ts';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { planHash } from '../../src/runs/plan-file.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStages, type Stage } from './stage.ts';
 import { traces } from './traces.ts';

@@ -1,13 +1,13 @@
+import { listedResources } from '../../src/model/listed-resources.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTeamMemories } from '../../src/daemon/team-memory.ts';
 import { createLog } from '../../src/log.ts';
-import { listedResources } from '../../src/model/listed-resources.ts';
 import { type RunGroup, scheduledGroups } from '../../src/model/run-group.ts';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import type { TeamMemory } from '../../src/runs/with-run.ts';
-import { openOwnServer } from '../support/test-server.ts';
 import { runMusterd } from './run-musterd.ts';
+import { openOwnServer } from '../support/test-server.ts';
 import { createStage as createStageOn, type Stage, type StageOptions } from './stage.ts';
 import { traces } from './traces.ts';
 

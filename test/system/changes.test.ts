@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readFilter } from '../../src/commands/changes.ts';
-import { ledgerKinds } from '../../src/model/ledger-words.ts';
 import { readTimeFromNow } from '../../src/runs/time-from-now.ts';
+import { ledgerKinds } from '../../src/model/ledger-words.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 

@@ -3,10 +3,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { openEmbedded } from '../../src/embedded/embedded.ts';
-import { createEmulator } from '../../src/emulator/create-emulator.ts';
-import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { loadConfig } from '../support/load-config.ts';
+import { createEmulator } from '../../src/emulator/create-emulator.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
+import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { runMusterd } from './run-musterd.ts';
 
 interface Service {

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { loadConfiguration } from '../support/load-config.ts';
 import { MusterdError } from '../../src/errors.ts';
 import { temporaryFolder } from '../support/checkout.ts';
-import { loadConfiguration } from '../support/load-config.ts';
 import { everyCommand, wellUsed } from './every-command.ts';
 import { runMusterd } from './run-musterd.ts';
 

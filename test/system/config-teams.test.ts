@@ -2,11 +2,11 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compareConfigurations } from '../../src/config/compare-configurations.ts';
 import { configSchema } from '../../src/config/config.ts';
+import { compareConfigurations } from '../../src/config/compare-configurations.ts';
 import type { Configuration } from '../../src/config/load.ts';
-import { type ErrorCode, MusterdError } from '../../src/errors.ts';
 import { loadConfig, loadConfiguration } from '../support/load-config.ts';
+import { type ErrorCode, MusterdError } from '../../src/errors.ts';
 
 let folder: string;
 let file: string;

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { MusterdError } from '../../src/errors.ts';
 import { loadConfig } from '../support/load-config.ts';
+import { MusterdError } from '../../src/errors.ts';
 
 let folder: string;
 let file: string;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { faultsIn, type Look, launchBrowser, type OwnBrowser, openPage } from '../support/browser.ts';
+import { faultsIn, launchBrowser, type Look, openPage, type OwnBrowser } from '../support/browser.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/postgres-process.ts';

@@ -2,11 +2,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { createProgram } from '../../src/commands/program.ts';
-import { settingPaths } from '../../src/config/config.ts';
 import { ownVariables } from '../../src/config/environment.ts';
+import { settingPaths } from '../../src/config/config.ts';
 import { exportNameOf } from '../../src/model/listed-resource.ts';
 import { listedResources } from '../../src/model/listed-resources.ts';
+import { createProgram } from '../../src/commands/program.ts';
 import { ROOT } from '../support/checkout.ts';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');

@@ -1,15 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createLog } from '../../src/log.ts';
 import type { Database } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
 import { restoreDump } from '../../src/mirror/tools/restore-dump.ts';
 import { writeDump } from '../../src/mirror/tools/write-dump.ts';
-import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { dumpSchema } from '../support/schema-dump.ts';

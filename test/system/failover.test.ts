@@ -3,13 +3,13 @@ import { appendFileSync, chmodSync, chownSync, mkdtempSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openEmbedded } from '../../src/embedded/embedded.ts';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
-import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { eventually } from '../support/eventually.ts';
 import { ownerOf, type PostgresProcess, startPostgres } from '../support/postgres-process.ts';
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';

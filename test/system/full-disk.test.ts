@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { runMusterd } from './run-musterd.ts';
 

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { goneSettings } from '../../src/config/complaints.ts';
 import { configSchema, settingPaths } from '../../src/config/config.ts';
+import { goneSettings } from '../../src/config/complaints.ts';
 import { loadConfiguration } from '../../src/config/load.ts';
 import { createLog } from '../../src/log.ts';
 import { createService } from '../../src/runs/open-service.ts';
 import {
-  type ConnectionSettings,
   type Connections,
+  type ConnectionSettings,
   createConnections,
 } from '../../src/service/connections.ts';
 

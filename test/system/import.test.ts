@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { readTeamId } from '../../src/mirror/team/pinned-teams.ts';
 import { readRoles } from '../../src/mirror/users/import-read.ts';
+import { readTeamId } from '../../src/mirror/team/pinned-teams.ts';
 import { runMusterd, spawnMusterd } from './run-musterd.ts';
 import { createStages, type Stage, type StageOptions } from './stage.ts';
 

@@ -1,12 +1,12 @@
 /** The manifests are held against the schemas of the API, and against the image and the settings that they name. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import type { IServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor';
 import type { IDeployment } from 'kubernetes-models/apps/v1/Deployment';
 import type { INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
 import type { IService } from 'kubernetes-models/v1/Service';
-import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 import { ROOT } from '../support/checkout.ts';
 import { loadConfig } from '../support/load-config.ts';
 

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseFaults } from '../../src/emulator/faults.ts';
 import { createLog } from '../../src/log.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { type LeasedContext, withRun } from '../../src/runs/with-run.ts';
+import { parseFaults } from '../../src/emulator/faults.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { copyDatabase, createService, type MirrorAt, mirrorAt } from './mirror-at.ts';

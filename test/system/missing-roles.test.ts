@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
+import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
 import { rolesForPeople } from '../../src/mirror/db/roles-for-people.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { runMusterd } from './run-musterd.ts';

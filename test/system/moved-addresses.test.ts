@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { parseFaults } from '../../src/emulator/faults.ts';
 import type { TeamControl } from '../../src/emulator/team-control.ts';
 import { createLog } from '../../src/log.ts';
-import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { configFor, createStage, type Stage } from './stage.ts';
 
 let stage: Stage;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import type { Context } from '../../src/commands/context.ts';
 import { resolveCommand } from '../../src/commands/resolve.ts';
+import type { Context } from '../../src/commands/context.ts';
 import { createLog } from '../../src/log.ts';
 import { createTeams, editsOfEachField, type Team } from './agreed/people.ts';
 

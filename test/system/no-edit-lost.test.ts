@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { parseFaults } from '../../src/emulator/faults.ts';
-import type { UserRecord } from '../../src/emulator/played-team.ts';
 import type { LoggedRequest } from '../../src/emulator/request-log.ts';
+import type { UserRecord } from '../../src/emulator/played-team.ts';
 import { createStage, createStages, type Stage, type StageOptions } from './stage.ts';
 
 const stages = createStages();

@@ -3,10 +3,10 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import { parseFaults } from '../../src/emulator/faults.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { runMusterd } from './run-musterd.ts';
 

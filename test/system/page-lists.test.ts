@@ -1,19 +1,19 @@
 /** Lists that are decided in one go, as people see them: a real browser over a mirror that SQL made. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { createPageServer, type StatusServer } from '../../src/http/server.ts';
-import type { Database } from '../../src/mirror/db/database.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { noteDaemon } from '../../src/mirror/team/known-daemons.ts';
 import { createPage } from '../../src/page/serve/create-page.ts';
-import { pageRoutes } from '../../src/page/serve/page-routes.ts';
+import type { Database } from '../../src/mirror/db/database.ts';
+import { noteDaemon } from '../../src/mirror/team/known-daemons.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { Setup } from '../../src/runs/open.ts';
+import { createPageServer, type StatusServer } from '../../src/http/server.ts';
+import { pageRoutes } from '../../src/page/serve/page-routes.ts';
 import {
   allLooks,
   faultsIn,
   faultsOn,
-  type Look,
   launchBrowser,
+  type Look,
   looks,
   type OwnBrowser,
   openPage,

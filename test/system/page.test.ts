@@ -2,10 +2,10 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import type { Database } from '../../src/mirror/db/database.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { pageViews } from '../../src/page/serve/page-views.ts';
 import { servePage } from '../../src/page/serve/serve-page.ts';
+import type { Database } from '../../src/mirror/db/database.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import {
   allLooks,
   cutOff,
@@ -20,9 +20,9 @@ import {
 } from '../support/browser.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { fillMirror, largeTeam } from '../support/large-mirror.ts';
 import { noRun } from '../support/no-run.ts';
 import { freePort } from '../support/postgres-process.ts';
+import { fillMirror, largeTeam } from '../support/large-mirror.ts';
 import { type Running, startMusterd } from './run-musterd.ts';
 import { createStage, type Stage } from './stage.ts';
 

@@ -4,8 +4,8 @@ import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { giveFolder } from '../../src/embedded/account.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
+import { giveFolder } from '../../src/embedded/account.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/postgres-process.ts';

@@ -1,13 +1,13 @@
 import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { MUSTERD } from '../support/built.ts';
 import { COMPILED, plainEnvironment, ROOT, temporaryFolder } from '../support/checkout.ts';
 import { eventually } from '../support/eventually.ts';

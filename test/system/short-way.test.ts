@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { createLog } from '../../src/log.ts';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
+import { createLog } from '../../src/log.ts';
 import { createStage, type Stage } from './stage.ts';
 
 let stage: Stage;

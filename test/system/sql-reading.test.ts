@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Embedded, openEmbedded } from '../../src/embedded/embedded.ts';
 import { readingUrl } from '../../src/embedded/reading-login.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
-import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { migrate } from '../../src/mirror/migrations.ts';
-import { temporaryFolder } from '../support/checkout.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { temporaryFolder } from '../support/checkout.ts';
 import { runMusterd } from './run-musterd.ts';
 
 describe('musterd sql without --write, with the embedded Postgres,', () => {

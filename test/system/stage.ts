@@ -1,11 +1,11 @@
+import type { RunReport } from '../../src/runs/run-record.ts';
+import { type PlanReport, runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
 import { type Config, configSchema } from '../../src/config/config.ts';
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import type { EmulatorOptions } from '../../src/emulator/options.ts';
 import { createLog } from '../../src/log.ts';
 import type { Database } from '../../src/mirror/db/database.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
-import { type PlanReport, runPlan, runReconcile } from '../../src/runs/reconcile-team.ts';
-import type { RunReport } from '../../src/runs/run-record.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import type { TestServer } from '../support/servers.ts';
 import { createShelf, type Shelf } from './agreed/back-up.ts';

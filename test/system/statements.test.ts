@@ -1,9 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serve } from '../../src/daemon/serve.ts';
 import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { scheduledGroups } from '../../src/model/run-group.ts';
+import { serve } from '../../src/daemon/serve.ts';
 import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { eventually } from '../support/eventually.ts';
 import { countStatements, type SentStatements } from '../support/sent-statements.ts';

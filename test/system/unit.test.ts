@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ROOT, temporaryFolder } from '../support/checkout.ts';
 import { loadConfig } from '../support/load-config.ts';
+import { ROOT, temporaryFolder } from '../support/checkout.ts';
 
 const text = readFileSync(join(ROOT, 'config', 'musterd.service'), 'utf8');
 const settings = new Map(

@@ -1,8 +1,8 @@
+import type { RunReport } from '../../src/runs/run-record.ts';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { absenceDoubts } from '../../src/reconcile/missing-rows.ts';
 import { limitWords } from '../../src/reconcile/guard/field-limits.ts';
 import { massLimits } from '../../src/reconcile/guard/limits.ts';
-import { absenceDoubts } from '../../src/reconcile/missing-rows.ts';
-import type { RunReport } from '../../src/runs/run-record.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, createStages, type Stage, type StageOptions } from './stage.ts';
 

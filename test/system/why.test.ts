@@ -1,9 +1,9 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { readUserQuery } from '../../src/mirror/users/user-query.ts';
+import { type ExplainedFacts, adviceFor } from '../../src/runs/explain-fields.ts';
 import type { Decisions, UserCase, UserPlan } from '../../src/model/user-plan.ts';
-import type { UserState } from '../../src/model/user-state.ts';
-import { adviceFor, type ExplainedFacts } from '../../src/runs/explain-fields.ts';
 import { decisions, heldAsBefore, moveOf } from '../support/decisions.ts';
+import type { UserState } from '../../src/model/user-state.ts';
+import { readUserQuery } from '../../src/mirror/users/user-query.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, createStages, type Stage, type StageOptions } from './stage.ts';
 

@@ -1,7 +1,6 @@
 /** Text that is written once and read in order. It is kept in memory, and in a file once it gets large. */
-
-import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 

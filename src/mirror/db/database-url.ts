@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { MusterdError } from '../../errors.ts';
 import { clientOfPool } from './database-client.ts';
+import { MusterdError } from '../../errors.ts';
 
 /** The TLS mode: none, encryption without verification of the server, or both. */
 export type Tls = 'disable' | 'no-verify' | 'verify-full';

@@ -7,8 +7,8 @@ import { type RawBuilder, sql } from 'kysely';
 import {
   columnOf,
   type Field,
-  type FieldValue,
   fields,
+  type FieldValue,
   single,
   singleNames,
   type UserValues,

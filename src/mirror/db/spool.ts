@@ -1,8 +1,7 @@
 /** Rows on their way to Postgres, in the text format of COPY: a tenth of their size as objects. */
-
-import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import { toJson } from '../../model/json.ts';
+import type { Id } from '../../model/id.ts';
 import type { GatheredRows } from '../../model/listing.ts';
 import { createBlocks } from './blocks.ts';
 

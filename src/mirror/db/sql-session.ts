@@ -1,9 +1,9 @@
 /** A connection for SQL that a person wrote: one statement at a time, its rows page by page. */
 import pg from 'pg';
 import Cursor from 'pg-cursor';
+import { createPostgresClient } from './database-client.ts';
 import { MusterdError } from '../../errors.ts';
 import type { SqlStatement } from '../../model/sql-statements.ts';
-import { createPostgresClient } from './database-client.ts';
 import { describeConnectError, describeStatementError } from './database-errors.ts';
 import { connectionOptions, readConnectionUrl } from './database-url.ts';
 import { columnsInAnswer, type SqlColumn } from './sql-values.ts';

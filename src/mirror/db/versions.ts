@@ -4,9 +4,9 @@
  */
 import { type RawBuilder, sql } from 'kysely';
 import { type Field, fields, type UserValues } from '../../model/fields.ts';
-import type { Id } from '../../model/id.ts';
 import type { IntentResult, PushOutcome } from '../../model/intent.ts';
-import { canonicalValue, isReadAs, readingOf } from '../../model/user.ts';
+import type { Id } from '../../model/id.ts';
+import { canonicalValue, readingOf, isReadAs } from '../../model/user.ts';
 import type { Transaction } from './database.ts';
 
 const topic = 'a version moves though no value does';

@@ -3,7 +3,6 @@ import { type RawBuilder, sql } from 'kysely';
 import type { MirroredResource, RefreshResult } from '../../model/absence.ts';
 import type { ContactCount } from '../../model/contact-count.ts';
 import type { Id } from '../../model/id.ts';
-import { toJson } from '../../model/json.ts';
 import {
   type ColumnKind,
   columnNamesOf,
@@ -12,13 +11,14 @@ import {
   type ListedResource,
   type ListedRow,
 } from '../../model/listed-resource.ts';
+import { toJson } from '../../model/json.ts';
 import { type ListingMemory, nothingLearned } from '../../model/listing.ts';
 import type { RejectedRow } from '../../model/rejected-row.ts';
 import { type Database, databaseTime, type Queryable, type Transaction } from '../db/database.ts';
-import { type Spool, type StageShape, toJsonField } from '../db/spool.ts';
-import { type Staged, stage, withStaged } from '../db/stage.ts';
 import type { KnownTeam } from '../team/known-team.ts';
 import { type Learned, readLearned } from '../team/learned.ts';
+import { type Spool, type StageShape, toJsonField } from '../db/spool.ts';
+import { type Staged, stage, withStaged } from '../db/stage.ts';
 import type { RunOf } from '../users/users-write.ts';
 
 /** One listed resource in SQL: its table, and the columns that follow the service. */

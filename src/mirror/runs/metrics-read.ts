@@ -1,9 +1,9 @@
 /** The figures of the mirror for each scrape: one statement per figure, for all teams. */
 import { sql } from 'kysely';
-import { type PaceSettings, paceOf } from '../../model/pace.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
 import type { Queryable } from '../db/database.ts';
 import { heldBecause, isInBatch, isLetPass } from '../users/holds.ts';
+import { paceOf, type PaceSettings } from '../../model/pace.ts';
 
 export interface HeldByReason {
   readonly team: string;

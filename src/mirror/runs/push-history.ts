@@ -1,8 +1,8 @@
 /** Reads what the ledger shows about earlier pushes: which had no effect, and which got no answer. */
 import { sql } from 'kysely';
 import { type Field, fieldOf } from '../../model/fields.ts';
-import type { Id } from '../../model/id.ts';
 import type { Intent, PushTries } from '../../model/intent.ts';
+import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import type { Queryable } from '../db/database.ts';
 import { patchInSql } from '../users/edits.ts';

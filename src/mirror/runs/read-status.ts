@@ -2,18 +2,18 @@
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { NameSafety } from '../../model/intent.ts';
+import { readWaitingAbsences, type WaitingAbsence } from '../users/absences.ts';
+import type { HeldBatch } from '../../model/waiting.ts';
 import { listedResources } from '../../model/listed-resources.ts';
 import type { Slowdowns } from '../../model/slowdowns.ts';
-import type { HeldBatch } from '../../model/waiting.ts';
-import { type Database, databaseTime, type Queryable, type Row } from '../db/database.ts';
-import { segmentsOf } from '../listings/segments.ts';
-import { readNameSafety } from '../team/name-safety.ts';
-import { readTeamId } from '../team/pinned-teams.ts';
-import { readWaitingAbsences, type WaitingAbsence } from '../users/absences.ts';
 import { readBatches } from '../users/held-batches.ts';
-import { heldBecause, isInBatch, isLetPass } from '../users/holds.ts';
+import { type Database, databaseTime, type Queryable, type Row } from '../db/database.ts';
+import { readNameSafety } from '../team/name-safety.ts';
 import { idsOfSuspects, pendingOf, readNotAtRest } from '../users/not-at-rest.ts';
+import { readTeamId } from '../team/pinned-teams.ts';
+import { heldBecause, isInBatch, isLetPass } from '../users/holds.ts';
 import { type RunRow, readLastRuns } from './runs.ts';
+import { segmentsOf } from '../listings/segments.ts';
 
 export interface TeamStatus {
   readonly team: string;

@@ -3,8 +3,8 @@
  * that a run may write. Rows that decisions need are kept, however old they are.
  */
 import { type RawBuilder, sql } from 'kysely';
-import { type Ages, type Prunable, type Pruned, prunable } from '../../model/ages.ts';
 import type { Id } from '../../model/id.ts';
+import { type Ages, type Pruned, prunable, type Prunable } from '../../model/ages.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { readTeamId } from '../team/pinned-teams.ts';
 

@@ -4,10 +4,10 @@ import type { Id } from '../../model/id.ts';
 import type { RunGroup, RunOutcome } from '../../model/run-group.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from '../db/database.ts';
 import { noteBegin, noteEnd } from '../team/due.ts';
-import { type KnownRow, type KnownTeam, toKnown } from '../team/known-team.ts';
 import { endWithdrawn } from '../users/edits.ts';
 import { readEditedUsers } from '../users/fresh-edits.ts';
 import { type Waiting, waitingOf } from '../users/holds.ts';
+import { type KnownRow, type KnownTeam, toKnown } from '../team/known-team.ts';
 
 /** The counts of one endpoint, as stored in `sync.runs.endpoints`. */
 export interface EndpointCount {

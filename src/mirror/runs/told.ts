@@ -1,14 +1,14 @@
 /** The state of the teams for notices, and the notices already sent, in one snapshot. */
 import { sql } from 'kysely';
 import { toJson } from '../../model/json.ts';
-import type { Backlog, Notice, TeamEvent } from '../../model/notices.ts';
+import type { Notice, Backlog, TeamEvent } from '../../model/notices.ts';
 import type { Placing } from '../../model/place.ts';
 import type { GroupStatus } from '../../model/run-group.ts';
 import type { Database, Queryable } from '../db/database.ts';
 import { readStandings } from '../team/due.ts';
-import { readPlacing } from '../team/known-place.ts';
-import { heldBecause, isInBatch } from '../users/holds.ts';
 import { type HeldByReason, readHeldByReason } from './metrics-read.ts';
+import { heldBecause, isInBatch } from '../users/holds.ts';
+import { readPlacing } from '../team/known-place.ts';
 
 /** Prefix of the topics of notices. */
 const prefix = 'notice ';

@@ -2,11 +2,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import type {
   DueGroup,
-  GroupStatus,
   NextTime,
+  ScheduledRun,
+  GroupStatus,
   RunGroup,
   RunOutcome,
-  ScheduledRun,
 } from '../../model/run-group.ts';
 import type { Database, Queryable, Transaction } from '../db/database.ts';
 

@@ -5,12 +5,12 @@ import { toJson } from '../../model/json.ts';
 import {
   addressesInWords,
   adviceOn,
-  judgePlace,
-  type KnownPlace,
-  maybeAlso,
-  type Placing,
   type PresentPlace,
+  judgePlace,
+  maybeAlso,
+  type KnownPlace,
   placeInWords,
+  type Placing,
   sendBlockOf,
 } from '../../model/place.ts';
 import type { Database, Queryable, Transaction } from '../db/database.ts';

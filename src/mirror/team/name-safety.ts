@@ -1,7 +1,7 @@
 /** Learns what an update without a name does to the name on this deployment. */
 import { sql } from 'kysely';
-import type { Id } from '../../model/id.ts';
 import type { IntentResult, NameSafety } from '../../model/intent.ts';
+import type { Id } from '../../model/id.ts';
 import { canonicalName } from '../../model/name.ts';
 import { readable } from '../../model/user.ts';
 import type { Queryable, Transaction } from '../db/database.ts';

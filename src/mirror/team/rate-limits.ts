@@ -5,8 +5,8 @@
  * the answer, and a place is due only if there is room for it.
  */
 import { sql } from 'kysely';
-import { toJson } from '../../model/json.ts';
 import type { Places } from '../../model/pace.ts';
+import { toJson } from '../../model/json.ts';
 import type { Database } from '../db/database.ts';
 import { type Learned, type LearnedValue, readLearned } from './learned.ts';
 

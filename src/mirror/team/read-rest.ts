@@ -1,8 +1,8 @@
 /** Reads the record of who is at rest, and what the database knows of the time since. */
 import { sql } from 'kysely';
-import type { MirroredResource } from '../../model/absence.ts';
 import type { Id } from '../../model/id.ts';
-import type { ListingRest, Mark, RestingListing, RestingUsers, WrittenSince } from '../../model/rest.ts';
+import type { MirroredResource } from '../../model/absence.ts';
+import type { ListingRest, Mark, WrittenSince, RestingListing, RestingUsers } from '../../model/rest.ts';
 import type { TeamHead } from '../../model/team.ts';
 import type { Queryable, Row } from '../db/database.ts';
 import type { KnownTeam } from './known-team.ts';

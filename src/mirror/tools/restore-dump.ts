@@ -7,8 +7,7 @@ import { CompiledQuery, sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { sqlState } from '../db/database-errors.ts';
-import { makeSchemaOf, migrateWithin, replaceNumbers, unlessOvertaken } from '../migrations.ts';
-import { noteRestored } from '../team/known-place.ts';
+import { countLines } from './write-dump.ts';
 import { createDumpReader, type DumpReader } from './dump-reader.ts';
 import {
   type Ask,
@@ -21,7 +20,8 @@ import {
   readDumpTables,
   rowsLine,
 } from './dump-tables.ts';
-import { countLines } from './write-dump.ts';
+import { noteRestored } from '../team/known-place.ts';
+import { makeSchemaOf, migrateWithin, replaceNumbers, unlessOvertaken } from '../migrations.ts';
 
 export interface RestoreOptions {
   /** Opens the file from its beginning, because the transaction may be repeated. */

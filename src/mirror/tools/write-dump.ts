@@ -1,11 +1,10 @@
 /** The whole mirror as SQL that psql can load into an empty database: the schema, then all rows in one snapshot. */
 import type pg from 'pg';
-import { to as copyTo } from 'pg-copy-streams';
 import { createPostgresClient } from '../db/database-client.ts';
+import { to as copyTo } from 'pg-copy-streams';
 import { describeConnectError, describeStatementError } from '../db/database-errors.ts';
 import { safePath } from '../db/database-pool.ts';
 import { connectionOptions, readConnectionUrl } from '../db/database-url.ts';
-import { schemaText } from '../migrations.ts';
 import {
   type Ask,
   closeTables,
@@ -19,6 +18,7 @@ import {
   rowsLine,
   sequenceLine,
 } from './dump-tables.ts';
+import { schemaText } from '../migrations.ts';
 
 export interface DumpOptions {
   readonly url: string;

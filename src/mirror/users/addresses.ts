@@ -1,7 +1,7 @@
 /** The addresses to look users up by on the service. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Id } from '../../model/id.ts';
 import type { Addresses } from '../../model/plan.ts';
+import type { Id } from '../../model/id.ts';
 import { byKey, idArray } from '../db/by-key.ts';
 import type { Database, Queryable, Row } from '../db/database.ts';
 import { describeRefusal } from '../db/database-errors.ts';

@@ -1,6 +1,6 @@
 /** The decisions of people about edits, by whatever way they came. `sync.decide_edits()` has one answer for each edit. */
 import { sql } from 'kysely';
-import { columnOf, type Field, type FieldValue, fieldOf } from '../../model/fields.ts';
+import { columnOf, type Field, fieldOf, type FieldValue } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import { joinName, type NamePair } from '../../model/name.ts';

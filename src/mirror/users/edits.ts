@@ -1,14 +1,14 @@
 /** Edits that a person makes through a command: the same triggers check and stamp them as in psql. */
-import { type RawBuilder, sql } from 'kysely';
-import { columnOf, fields } from '../../model/fields.ts';
+import { sql, type RawBuilder } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import type { MirrorUser, UserPatch } from '../../model/user.ts';
+import { byColumn, definitionsOf, setSingles, valuesOf } from '../db/field-sql.ts';
 import { byKey } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/database-errors.ts';
-import { byColumn, definitionsOf, setSingles, valuesOf } from '../db/field-sql.ts';
 import { valuesToHold } from './holds.ts';
+import { columnOf, fields } from '../../model/fields.ts';
 
 /** The values of a patch, under their SQL names. */
 export function patchInSql(patch: UserPatch): Readonly<Record<string, unknown>> {

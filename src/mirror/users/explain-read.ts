@@ -1,9 +1,9 @@
 /** Reads what waits for one user, and why. A plan does not need this; people do. */
 import { sql } from 'kysely';
 import { type Field, fieldOf } from '../../model/fields.ts';
-import type { Id } from '../../model/id.ts';
-import type { Intent } from '../../model/intent.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
+import type { Intent } from '../../model/intent.ts';
+import type { Id } from '../../model/id.ts';
 import type { Queryable } from '../db/database.ts';
 import { readIntents } from './intents.ts';
 

@@ -1,8 +1,8 @@
 /** Finds users by what a person types. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
-import type { Queryable, Row } from '../db/database.ts';
 import type { UserQuery } from './user-query.ts';
+import type { Queryable, Row } from '../db/database.ts';
 
 /** A matching user, with enough to tell it from others. */
 export interface FoundUser extends Row<'mirror.users', 'id' | 'name' | 'email' | 'phone'> {

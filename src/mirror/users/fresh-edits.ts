@@ -3,12 +3,12 @@
  * can edit before a look and commit after it. Edits made while the triggers were off are found by a run of the users.
  */
 import { type RawBuilder, sql } from 'kysely';
+import type { FreshEdits } from '../../model/run-group.ts';
 import type { Id } from '../../model/id.ts';
 import type { EditedUser } from '../../model/plan.ts';
-import type { FreshEdits } from '../../model/run-group.ts';
-import type { Database, Queryable, Row } from '../db/database.ts';
-import { valuesOf } from '../db/field-sql.ts';
 import { addressesOf } from './addresses.ts';
+import { valuesOf } from '../db/field-sql.ts';
+import type { Database, Queryable, Row } from '../db/database.ts';
 
 /** Condition on the row d of `sync.due`: it has a mark, made on this server. */
 const isOfHere = sql`coalesce(pg_snapshot_xmax(d.mark) <= pg_snapshot_xmax(pg_current_snapshot()), false)`;

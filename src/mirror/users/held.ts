@@ -2,9 +2,9 @@
 import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import { columnOf, type Field } from '../../model/fields.ts';
+import type { HoldReason } from '../../model/user-plan.ts';
 import type { Id } from '../../model/id.ts';
 import type { TimeFromNow } from '../../model/moment.ts';
-import type { HoldReason } from '../../model/user-plan.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { heldBefore, isAskedFor, isLetPass, valuesToHold } from './holds.ts';
 

@@ -2,8 +2,8 @@
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { BaseUser, MirrorRow } from '../../model/user.ts';
-import type { Queryable } from '../db/database.ts';
 import { valuesAs, valuesOf } from '../db/field-sql.ts';
+import type { Queryable } from '../db/database.ts';
 import { type MirrorAndBaseRow, toBase, toMirror } from './users-read.ts';
 
 export async function readTeamUsers(

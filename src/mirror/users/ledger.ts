@@ -1,8 +1,8 @@
 /** Reads the ledger: every field that moved, in either direction. */
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
-import type { ChangeKind, LedgerOutcome } from '../../model/ledger-words.ts';
 import type { TimeFromNow } from '../../model/moment.ts';
+import type { ChangeKind, LedgerOutcome } from '../../model/ledger-words.ts';
 import type { Queryable, Row } from '../db/database.ts';
 
 /** A `null` selects everything. */

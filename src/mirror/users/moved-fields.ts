@@ -1,12 +1,12 @@
 /** The changes of one run or decision with their current state, for `musterd undo`. */
 import { type RawBuilder, sql } from 'kysely';
 import { type Field, fieldOf, type UserValues, valuesIn } from '../../model/fields.ts';
+import type { HoldReason } from '../../model/user-plan.ts';
 import type { Id } from '../../model/id.ts';
 import type { BaseUser, MirrorUser } from '../../model/user.ts';
-import type { HoldReason } from '../../model/user-plan.ts';
 import type { Queryable, Row } from '../db/database.ts';
-import { valueFromJson, valuesAs, valuesOf } from '../db/field-sql.ts';
 import { heldBecause, isLetPass } from './holds.ts';
+import { valueFromJson, valuesAs, valuesOf } from '../db/field-sql.ts';
 
 /** A field of a user that the run, or the decision, changed. */
 export interface MovedField {

@@ -2,8 +2,8 @@
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { UserWrite } from '../../model/user-plan.ts';
-import type { Transaction } from '../db/database.ts';
 import { columnNames, objectOf, stagedColumns, stagedValues, valuesOf } from '../db/field-sql.ts';
+import type { Transaction } from '../db/database.ts';
 import { type StageShape, toJsonField } from '../db/spool.ts';
 import { type SpoolOf, stage } from '../db/stage.ts';
 import { asTimestamp } from '../db/timestamp.ts';

@@ -1,9 +1,9 @@
 /** The history of the roster: `sync.user_periods`, written by triggers on `mirror.users`. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
+import { columnNames, valuesOf } from '../db/field-sql.ts';
 import { anyOf, idArray } from '../db/by-key.ts';
 import type { Transaction } from '../db/database.ts';
-import { columnNames, valuesOf } from '../db/field-sql.ts';
 
 const values = (row: string): RawBuilder<unknown> =>
   sql`${valuesOf(row)}, ${sql.ref(`${row}.edited_at`)}, ${sql.ref(`${row}.edited_by`)}`;

@@ -1,5 +1,5 @@
 /** The ways in which a person may name a user: by an id, an email, a phone number or a name. */
-import { canonicalEmail, canonicalPhone, isEmailAddress } from '../../model/canonical.ts';
+import { canonicalEmail, isEmailAddress, canonicalPhone } from '../../model/canonical.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import { canonicalName } from '../../model/name.ts';
 

@@ -2,13 +2,13 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { UserWrite } from '../../model/user-plan.ts';
+import { columnNames, objectOf, setValues, stagedColumns, stagedValues, valuesOf } from '../db/field-sql.ts';
 import { byKey, idArray } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
-import { columnNames, objectOf, setValues, stagedColumns, stagedValues, valuesOf } from '../db/field-sql.ts';
+import { isDecidedSince, isLetPass } from './holds.ts';
 import { type StageShape, toJsonField } from '../db/spool.ts';
 import type { Staged } from '../db/stage.ts';
 import { asTimestamp } from '../db/timestamp.ts';
-import { isDecidedSince, isLetPass } from './holds.ts';
 
 /** Whether all values of the user are taken, because the user is new or is back. */
 const isTakenWhole = ({ expected, observed }: UserWrite): boolean =>

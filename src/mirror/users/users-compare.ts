@@ -1,20 +1,20 @@
 /** Users as the service shows them, beside mirror and base: SQL drops whoever is equal everywhere, byte for byte. */
 import { type RawBuilder, sql } from 'kysely';
 import { singleNames } from '../../model/fields.ts';
-import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
-import type { ComparedUsers, RoleNames, ShownUsers } from '../../model/plan.ts';
+import type { Id } from '../../model/id.ts';
 import { hasUnreadable, readable, type ServiceUser } from '../../model/user.ts';
 import type { UserState } from '../../model/user-state.ts';
+import type { ComparedUsers, RoleNames, ShownUsers } from '../../model/plan.ts';
+import { singlesIn, stagedSingles, valuesOf } from '../db/field-sql.ts';
 import { byKey, idArray } from '../db/by-key.ts';
 import type { Database } from '../db/database.ts';
-import { singlesIn, stagedSingles, valuesOf } from '../db/field-sql.ts';
 import { type StageShape, withSpool } from '../db/spool.ts';
 import { type Staged, withStaged } from '../db/stage.ts';
-import { asTimestamp } from '../db/timestamp.ts';
-import { isNewer, isTelling } from '../db/versions.ts';
 import { isOlder, isToBeBelieved } from '../team/stale.ts';
-import { editsJoin, heldOf, toState, type UserRow, userColumns, userJoins } from './users-read.ts';
+import { asTimestamp } from '../db/timestamp.ts';
+import { editsJoin, heldOf, toState, userColumns, userJoins, type UserRow } from './users-read.ts';
+import { isNewer, isTelling } from '../db/versions.ts';
 
 /** An empty or unreadable value of the service counts as none. With an unreadable one, nothing is equal. */
 const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({

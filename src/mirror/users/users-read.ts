@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
 import { fieldOf, valuesIn } from '../../model/fields.ts';
+import type { Hold, HoldReason } from '../../model/user-plan.ts';
+import type { LastingEdits, UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import type { NamePair } from '../../model/name.ts';
@@ -10,11 +12,9 @@ import {
   type ServiceValue,
   sameValue,
 } from '../../model/user.ts';
-import type { Hold, HoldReason } from '../../model/user-plan.ts';
-import type { LastingEdits, UserState } from '../../model/user-state.ts';
+import { valueFromJson, valuesAs, valuesOf } from '../db/field-sql.ts';
 import { absenceByKey, byKey, idArray } from '../db/by-key.ts';
 import type { Queryable, Row } from '../db/database.ts';
-import { valueFromJson, valuesAs, valuesOf } from '../db/field-sql.ts';
 import { isUnrecorded } from './periods.ts';
 
 /** A row of `sync.held_fields`. */

@@ -4,9 +4,9 @@ import type { Id } from '../../model/id.ts';
 import { columnNamesOf, type ListedResource } from '../../model/listed-resource.ts';
 import { listedResources } from '../../model/listed-resources.ts';
 import type { MirroredUser } from '../../model/mirrored-user.ts';
+import { differs, rowPerField, valuesOf } from '../db/field-sql.ts';
 import { absenceByKey, byKey } from '../db/by-key.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from '../db/database.ts';
-import { differs, rowPerField, valuesOf } from '../db/field-sql.ts';
 
 /** A row of a listing; `columns` are those set by the service. */
 export interface MirroredRow {

@@ -1,12 +1,12 @@
 /** The ledger for the status page: filtered, newest first, with keyset pagination. */
 import { type RawBuilder, sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import { type NamedRoles, withRoleName } from '../../model/named-roles.ts';
+import type { HoldReason } from '../../model/user-plan.ts';
+import { type Direction, kindsOf } from '../../model/ledger-words.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import type { Row } from '../../mirror/db/database.ts';
 import type { LedgerRow } from '../../mirror/users/ledger.ts';
-import type { Id } from '../../model/id.ts';
-import { type Direction, kindsOf } from '../../model/ledger-words.ts';
-import { type NamedRoles, withRoleName } from '../../model/named-roles.ts';
-import type { HoldReason } from '../../model/user-plan.ts';
 import { contains } from './page-people.ts';
 import type { PageReader } from './page-reader.ts';
 import { readRoleNames } from './role-names.ts';

@@ -1,11 +1,11 @@
 /** Reads counts over time in steps, so that a year is few rows. */
 import { sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import type { Row } from '../../mirror/db/database.ts';
-import { segmentsOf } from '../../mirror/listings/segments.ts';
-import type { Id } from '../../model/id.ts';
 import { daysShown, type GlanceCount, readDailyCounts } from './page-glance.ts';
 import type { PageReader } from './page-reader.ts';
+import { segmentsOf } from '../../mirror/listings/segments.ts';
 
 /** The counts of one segment within a step; absent if nothing was counted. */
 export interface CountedStep {

@@ -1,11 +1,11 @@
 /** Reads decisions of people, and what became of each. */
 import { type RawBuilder, sql } from 'kysely';
+import { columnOf } from '../../model/fields.ts';
+import type { HoldReason } from '../../model/user-plan.ts';
+import type { Id } from '../../model/id.ts';
+import { type Deed, type Fate, mostOfDecision, perList } from '../../model/waiting-page.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import { rowPerField } from '../../mirror/db/field-sql.ts';
-import { columnOf } from '../../model/fields.ts';
-import type { Id } from '../../model/id.ts';
-import type { HoldReason } from '../../model/user-plan.ts';
-import { type Deed, type Fate, mostOfDecision, perList } from '../../model/waiting-page.ts';
 import type { PageReader } from './page-reader.ts';
 
 export interface FollowedDecision {

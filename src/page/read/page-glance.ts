@@ -1,8 +1,8 @@
 /** Reads the first view of the page: the state and recent activity of each team. */
 import { sql } from 'kysely';
-import { readNotAtRest } from '../../mirror/users/not-at-rest.ts';
 import type { Id } from '../../model/id.ts';
 import type { ScheduledGroup } from '../../model/run-group.ts';
+import { readNotAtRest } from '../../mirror/users/not-at-rest.ts';
 import { type ChangeRow, readMoves } from './page-changes.ts';
 import type { PageReader, SeenTeam } from './page-reader.ts';
 import { type PageRun, readBegun, readRecentRuns } from './page-runs.ts';

@@ -1,9 +1,9 @@
 /** Reads the roster: users with their states, with keyset pagination. */
 import { type RawBuilder, sql } from 'kysely';
-import { idArray } from '../../mirror/db/by-key.ts';
-import type { Row } from '../../mirror/db/database.ts';
 import type { Id } from '../../model/id.ts';
-import { type PeopleSort, type PeopleState, standings, type UserStanding } from '../../model/standing.ts';
+import { type PeopleSort, type PeopleState, type UserStanding, standings } from '../../model/standing.ts';
+import type { Row } from '../../mirror/db/database.ts';
+import { idArray } from '../../mirror/db/by-key.ts';
 import type { PageReader } from './page-reader.ts';
 import {
   countStandings,

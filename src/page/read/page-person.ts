@@ -1,17 +1,17 @@
 /** Reads everything that the page shows about one person, with the rights of a reader of reports. */
 import { sql } from 'kysely';
-import type { Row } from '../../mirror/db/database.ts';
-import { valueFromJson, valuesOf } from '../../mirror/db/field-sql.ts';
-import { type HeldRow, readHeldFields } from '../../mirror/users/held.ts';
-import { toHold } from '../../mirror/users/users-read.ts';
-import { fieldOf, type UserValues, valuesIn } from '../../model/fields.ts';
+import { fieldOf, valuesIn, type UserValues } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import { joinName } from '../../model/name.ts';
 import type { ServiceUser, ServiceValue } from '../../model/user.ts';
 import type { UserState } from '../../model/user-state.ts';
+import { valueFromJson, valuesOf } from '../../mirror/db/field-sql.ts';
+import type { Row } from '../../mirror/db/database.ts';
+import { type HeldRow, readHeldFields } from '../../mirror/users/held.ts';
 import { type ChangeRow, readChangesOf } from './page-changes.ts';
 import type { PageReader } from './page-reader.ts';
+import { toHold } from '../../mirror/users/users-read.ts';
 
 /** A period of the person in the roster, with the values. Times of absence have none. */
 export interface PersonPeriod {

@@ -1,15 +1,15 @@
 /** The page's database access: one short read-only transaction per request. */
 import { sql } from 'kysely';
-import { idArray } from '../../mirror/db/by-key.ts';
-import type { Database, Queryable } from '../../mirror/db/database.ts';
-import { readDaemons } from '../../mirror/team/known-daemons.ts';
-import { readPlacing } from '../../mirror/team/known-place.ts';
-import { pendingOf, readNotAtRest } from '../../mirror/users/not-at-rest.ts';
-import { waitsForPerson } from '../../mirror/users/waiting-fields.ts';
 import { type SeenDaemon, silentAfterMs, stoppedOf } from '../../model/daemons.ts';
 import type { Id } from '../../model/id.ts';
 import type { NamedRoles } from '../../model/named-roles.ts';
 import type { Placing } from '../../model/place.ts';
+import { idArray } from '../../mirror/db/by-key.ts';
+import { readDaemons } from '../../mirror/team/known-daemons.ts';
+import type { Database, Queryable } from '../../mirror/db/database.ts';
+import { readPlacing } from '../../mirror/team/known-place.ts';
+import { pendingOf, readNotAtRest } from '../../mirror/users/not-at-rest.ts';
+import { waitsForPerson } from '../../mirror/users/waiting-fields.ts';
 import { readRoleNames } from './role-names.ts';
 
 /** A team that the reader may see. */

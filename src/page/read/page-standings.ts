@@ -1,9 +1,9 @@
 /** The states of the users that are not equal on both sides, by team and id; all others are equal. */
 import { type RawBuilder, sql } from 'kysely';
+import type { Id } from '../../model/id.ts';
+import { type PeopleState, type UserStanding, standingOf, standings } from '../../model/standing.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import { type NotAtRest, pendingOf, readNotAtRest } from '../../mirror/users/not-at-rest.ts';
-import type { Id } from '../../model/id.ts';
-import { type PeopleState, standingOf, standings, type UserStanding } from '../../model/standing.ts';
 import type { PageReader } from './page-reader.ts';
 
 /** A field that differs from the service. */

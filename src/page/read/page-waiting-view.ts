@@ -1,20 +1,20 @@
 /** The queries of the view of waiting things. */
 import { sql } from 'kysely';
-import { idArray } from '../../mirror/db/by-key.ts';
-import type { Transaction } from '../../mirror/db/database.ts';
-import { readDaemons } from '../../mirror/team/known-daemons.ts';
-import { actFor } from '../../mirror/users/decide-edits.ts';
-import { readOwnEdits } from '../../mirror/users/last-edits.ts';
-import { isUp } from '../../model/daemons.ts';
 import { columnOf } from '../../model/fields.ts';
+import { isUp } from '../../model/daemons.ts';
 import {
   mostWhole,
   ownKey,
+  requestedPage,
   perList,
   type RowSort,
-  requestedPage,
   rowSorts,
 } from '../../model/waiting-page.ts';
+import { idArray } from '../../mirror/db/by-key.ts';
+import { actFor } from '../../mirror/users/decide-edits.ts';
+import type { Transaction } from '../../mirror/db/database.ts';
+import { readDaemons } from '../../mirror/team/known-daemons.ts';
+import { readOwnEdits } from '../../mirror/users/last-edits.ts';
 import { type FollowedDecision, readDecided } from './page-decided.ts';
 import type { PageReader } from './page-reader.ts';
 import {

@@ -1,9 +1,9 @@
 /** Reads what waits for a person: a list for each batch, one for each other reason, and missing rows. */
 import { type RawBuilder, sql } from 'kysely';
-import { inBatch, waitsForPerson } from '../../mirror/users/waiting-fields.ts';
 import type { Id } from '../../model/id.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
 import { perList, type RowSort } from '../../model/waiting-page.ts';
+import { inBatch, waitsForPerson } from '../../mirror/users/waiting-fields.ts';
 import type { PageReader } from './page-reader.ts';
 
 export interface PageField {

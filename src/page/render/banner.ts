@@ -3,8 +3,8 @@ import { isUp, lastSign } from '../../model/daemons.ts';
 import { type KnownPlace, type Placing, sendBlockOf } from '../../model/place.ts';
 import { commandBox } from './components.ts';
 import { type Html, html, none } from './html.ts';
-import { commandOf } from './links.ts';
 import { icon } from './pills.ts';
+import { commandOf } from './links.ts';
 import type { PageContext } from './view.ts';
 import { at, clockTime, count, listed, longDate, many, named, span, visible } from './words.ts';
 

@@ -1,8 +1,7 @@
 /** Changes of the ledger as a table: the values, who made each, and its outcome. */
-
-import { kindsOf } from '../../model/ledger-words.ts';
 import type { ChangeRow } from '../read/page-changes.ts';
-import { person, type TableRow, table, teamCells, teamColumns } from './components.ts';
+import { kindsOf } from '../../model/ledger-words.ts';
+import { person, table, type TableRow, teamCells, teamColumns } from './components.ts';
 import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';

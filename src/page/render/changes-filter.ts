@@ -1,9 +1,8 @@
 /** The filter of the ledger, from a link and as SQL. */
-
+import type { ChangesFilter } from '../read/page-changes.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import { directions, kindsOf } from '../../model/ledger-words.ts';
-import type { ChangesFilter } from '../read/page-changes.ts';
-import type { PageContext, ViewRequest } from './view.ts';
+import type { ViewRequest, PageContext } from './view.ts';
 
 const perPage = 50;
 const mostInFile = 30_000;

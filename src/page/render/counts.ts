@@ -7,7 +7,7 @@ import { type Html, html, none } from './html.ts';
 import { csvOf, href } from './links.ts';
 import { type Gap, gapsOf, markMissing, type Point } from './series.ts';
 import { gapWords, lineChart, sparkline } from './show-chart.ts';
-import { type PageContext, type PageShown, teamOf, type ViewRequest } from './view.ts';
+import { type ViewRequest, type PageContext, type PageShown, teamOf } from './view.ts';
 import { clockTime, count, day, difference, many, named, span, time, visible } from './words.ts';
 
 const ranges = [

@@ -1,7 +1,6 @@
 /** The parts of a form that decides. It counts only if it comes from here; `question.ts` asks once more. */
-
-import { shownDigest } from '../../model/shown-field.ts';
 import type { PageField, WaitingList } from '../read/page-waiting.ts';
+import { shownDigest } from '../../model/shown-field.ts';
 import { heading } from './components.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';

@@ -1,10 +1,9 @@
 /** Words about a mirror that is less than a day old, which do not call new what was there before. */
-
+import type { Glance } from '../read/page-glance.ts';
+import type { PageRun } from '../read/page-runs.ts';
 import type { Id } from '../../model/id.ts';
 import { inPlural } from '../../model/listed-resource.ts';
 import { listedResources } from '../../model/listed-resources.ts';
-import type { Glance } from '../read/page-glance.ts';
-import type { PageRun } from '../read/page-runs.ts';
 import { type Html, html, none } from './html.ts';
 import type { PageContext } from './view.ts';
 import { at, clockTime, count, inLetters, isSameDay, listed, longAgo, many, span } from './words.ts';

@@ -1,17 +1,16 @@
 /** The tasks that somebody must do: stale teams come first, then batches, then single fields. */
-
-import type { Id } from '../../model/id.ts';
 import type { Glance, GlanceGroup } from '../read/page-glance.ts';
 import type { SeenTeam } from '../read/page-reader.ts';
+import type { Id } from '../../model/id.ts';
 import { isCopy } from './banner.ts';
 import type { Task } from './components.ts';
 import { editorsIn, listTitle, waits } from './hold-words.ts';
 import { html, none } from './html.ts';
+import { inTeam } from './waiting-cards.ts';
 import { teamName } from './layout.ts';
 import { commandOf, toTeam } from './links.ts';
 import { laneNames } from './run-words.ts';
 import type { PageContext } from './view.ts';
-import { inTeam } from './waiting-cards.ts';
 import { at, capital, count, listed, many, named, visible } from './words.ts';
 
 export const groupsOf = (read: Glance, { teamId }: SeenTeam): readonly GlanceGroup[] =>

@@ -4,13 +4,13 @@ import { hasBanner, isCopy, sayWhere } from './banner.ts';
 import { changesTable } from './change-row.ts';
 import { commandBox, empty, section, taskList, verdict } from './components.ts';
 import { beginning } from './first-day.ts';
-import { tasksOf } from './glance-tasks.ts';
 import { oneTeam, severalTeams } from './glance-teams.ts';
+import { tasksOf } from './glance-tasks.ts';
 import { type Html, html, none } from './html.ts';
 import { teamName } from './layout.ts';
 import { to } from './links.ts';
-import { rhythm } from './run-words.ts';
 import type { PageContext, PageShown } from './view.ts';
+import { rhythm } from './run-words.ts';
 import { at, clockTime, count, listed, longAgo, many, named } from './words.ts';
 
 function noRunYet(): PageShown {

@@ -1,7 +1,6 @@
 /** Words for what waits for a person. */
-
-import type { HoldReason } from '../../model/user-plan.ts';
 import type { PageField, WaitingList } from '../read/page-waiting.ts';
+import type { HoldReason } from '../../model/user-plan.ts';
 import { type Html, html } from './html.ts';
 import type { PageContext } from './view.ts';
 import { capital, count, listed, many, named } from './words.ts';

@@ -1,5 +1,5 @@
 /** HTML as a tagged template: whatever is put in is escaped, except for HTML that was made here. */
-import { raw, html as tagged } from 'hono/html';
+import { html as tagged, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 
 export type Html = HtmlEscapedString;

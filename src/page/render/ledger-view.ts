@@ -1,11 +1,10 @@
 /** Changes: the ledger by day, filtered, with the values before and after. */
-
+import type { ChangesRead } from '../read/page-changes.ts';
 import { fieldColumns } from '../../model/fields.ts';
 import { directions } from '../../model/ledger-words.ts';
-import type { ChangesRead } from '../read/page-changes.ts';
+import { commandBox, csvChip, empty, filterForm, heading } from './components.ts';
 import { actorOf, changesTable, fieldWord } from './change-row.ts';
 import { changesFilter, inSql, isWholeNumber } from './changes-filter.ts';
-import { commandBox, csvChip, empty, filterForm, heading } from './components.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, csvOf, href, to } from './links.ts';
 import { textOf } from './three-values.ts';

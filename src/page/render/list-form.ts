@@ -1,12 +1,12 @@
 /** The parts around the rows of a list: filters, the command, and the bar that decides about ticked rows. */
-import { perList, requestedPage } from '../../model/waiting-page.ts';
+import { requestedPage, perList } from '../../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
 import { commandBox } from './components.ts';
 import { asSeen, deedWords, hidden, mayDecide, postForm, shownKey } from './decide.ts';
 import { fieldName, isMine } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, href, toTeam } from './links.ts';
-import { isOwn, type ListOnPage, rowsTable, verbsOf } from './list-rows.ts';
+import { isOwn, rowsTable, type ListOnPage, verbsOf } from './list-rows.ts';
 import { count } from './words.ts';
 
 /** Links for each editor and each field, with the number of rows. */

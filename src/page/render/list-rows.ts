@@ -1,9 +1,8 @@
 /** The rows of a list, each an edit of one field, with a tick if it can be decided about. */
-
-import { mostWhole, ownKey } from '../../model/waiting-page.ts';
 import type { SeenTeam } from '../read/page-reader.ts';
 import type { PageField, WaitingList } from '../read/page-waiting.ts';
 import type { ListRead, PageWaiting } from '../read/page-waiting-view.ts';
+import { mostWhole, ownKey } from '../../model/waiting-page.ts';
 import { person, type TableRow, table } from './components.ts';
 import { mayDecide, shownKey, type Verb } from './decide.ts';
 import { byWhom, fieldName, listTitle } from './hold-words.ts';

@@ -1,9 +1,8 @@
 /** The rows of a listing: how they grew, and each of them. */
-
+import type { ListedFilter, ListedRowsRead, RowOnPage } from '../read/page-listed.ts';
 import { printable } from '../../model/in-words.ts';
 import { toJson } from '../../model/json.ts';
 import { inPlural, type ListedResource, shownColumnsOf } from '../../model/listed-resource.ts';
-import type { ListedFilter, ListedRowsRead, RowOnPage } from '../read/page-listed.ts';
 import {
   chips,
   csvChip,
@@ -19,7 +18,7 @@ import {
 import { cameOrWent, monthsChart, toListings } from './growth.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
-import { type Csv, csvFrom, type PageContext, type PageShown, teamOf, type ViewRequest } from './view.ts';
+import { type Csv, csvFrom, type ViewRequest, type PageContext, type PageShown, teamOf } from './view.ts';
 import { capital, count, day, many, named, time, visible } from './words.ts';
 
 const perPage = 100;

@@ -1,9 +1,8 @@
 /** People: the roster, with filters and a search, and those who need somebody first. */
-
-import { printable } from '../../model/in-words.ts';
-import { type PeopleState, peopleSorts, standings, type UserStanding } from '../../model/standing.ts';
 import type { PeopleFilter, PeopleRead, RosterRow } from '../read/page-people.ts';
 import type { OpenField } from '../read/page-standings.ts';
+import { printable } from '../../model/in-words.ts';
+import { type PeopleState, peopleSorts, standings, type UserStanding } from '../../model/standing.ts';
 import {
   type Column,
   chips,
@@ -22,7 +21,7 @@ import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import { pill } from './pills.ts';
 import { value } from './three-values.ts';
-import { type Csv, csvFrom, type PageContext, type PageShown, teamOf, type ViewRequest } from './view.ts';
+import { type Csv, csvFrom, type ViewRequest, type PageContext, type PageShown, teamOf } from './view.ts';
 import { clockTime, count, day, listed, many, named, time, visible } from './words.ts';
 
 const perPage = 50;

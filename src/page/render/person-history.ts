@@ -1,7 +1,6 @@
 /** All that happened to one person, as a list of events. One change is one event. */
-
-import type { Id } from '../../model/id.ts';
 import type { ChangeRow } from '../read/page-changes.ts';
+import type { Id } from '../../model/id.ts';
 import type { PersonPeriod, PersonRead } from '../read/page-person.ts';
 import { fromAndTo } from './change-row.ts';
 import { section } from './components.ts';

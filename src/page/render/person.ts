@@ -1,12 +1,12 @@
 /** One person: three versions of each field, the reasons, what is next, what can be decided, and what was before. */
 import type { HeldRow } from '../../mirror/users/held.ts';
-import { printable } from '../../model/in-words.ts';
 import type { PersonRead } from '../read/page-person.ts';
+import { printable } from '../../model/in-words.ts';
 import { isCopy } from './banner.ts';
 import { choice, heading, table } from './components.ts';
 import { asSeen, barredNote, takeButton } from './decide.ts';
-import { type HoldRequest, holdChoices } from './hold-form.ts';
 import { fieldName, fieldTitle } from './hold-words.ts';
+import { type HoldRequest, holdChoices } from './hold-form.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
 import { personHistory } from './person-history.ts';

@@ -10,7 +10,7 @@ import { fieldName, fieldsOf, fieldTitle, fieldWords, rowsInWords } from './hold
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
 import { icon, sides } from './pills.ts';
-import { changed, type FieldOfTeam, knownAs, type Side, value } from './three-values.ts';
+import { changed, knownAs, type FieldOfTeam, type Side, value } from './three-values.ts';
 import type { PageContext, PageShown } from './view.ts';
 import { clockTime, count, many, named } from './words.ts';
 

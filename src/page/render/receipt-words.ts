@@ -1,8 +1,7 @@
 /** Words for what became of a decision. */
-
-import { type Deed, type Fate, fates, perRequest } from '../../model/waiting-page.ts';
 import type { FollowedDecision } from '../read/page-decided.ts';
 import type { Sending } from '../read/page-waiting-view.ts';
+import { type Deed, type Fate, fates, perRequest } from '../../model/waiting-page.ts';
 import { fieldTitle, fieldWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';

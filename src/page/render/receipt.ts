@@ -1,8 +1,7 @@
 /** The receipts of decisions: one above the list right after it was made, and the last ones in a table below. */
-
-import { hasNotLeft, undoable } from '../../model/waiting-page.ts';
 import type { FollowedDecision } from '../read/page-decided.ts';
 import type { PageWaiting } from '../read/page-waiting-view.ts';
+import { hasNotLeft, undoable } from '../../model/waiting-page.ts';
 import { isCopy } from './banner.ts';
 import { meter, section, table, teamCells, teamColumns } from './components.ts';
 import { mayDecide, postForm } from './decide.ts';

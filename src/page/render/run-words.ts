@@ -1,8 +1,7 @@
 /** Runs in words. */
-
+import type { PageRun } from '../read/page-runs.ts';
 import { inPlural } from '../../model/listed-resource.ts';
 import { listedResources } from '../../model/listed-resources.ts';
-import type { PageRun } from '../read/page-runs.ts';
 import { type Html, html, none } from './html.ts';
 import { pill } from './pills.ts';
 import { count, many } from './words.ts';

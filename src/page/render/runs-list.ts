@@ -6,8 +6,8 @@ import {
   empty,
   heading,
   section,
-  type TableRow,
   table,
+  type TableRow,
   teamCells,
   teamColumns,
 } from './components.ts';

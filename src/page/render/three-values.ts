@@ -1,10 +1,9 @@
 /** A field's value in its three versions, with the difference marked within it. */
-
-import type { Id } from '../../model/id.ts';
-import { withRoleName } from '../../model/named-roles.ts';
 import { differenceWithin } from './difference-within.ts';
 import { type Html, html, none } from './html.ts';
 import { sides } from './pills.ts';
+import type { Id } from '../../model/id.ts';
+import { withRoleName } from '../../model/named-roles.ts';
 import type { PageContext } from './view.ts';
 import { visible } from './words.ts';
 

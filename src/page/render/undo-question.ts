@@ -1,18 +1,17 @@
 /** Asks before a decision is taken back, and shows what is set back, what waits again and what is left alone. */
-
+import type { FollowedDecision } from '../read/page-decided.ts';
+import type { Sending } from '../read/page-waiting-view.ts';
 import type { Id } from '../../model/id.ts';
 import { printable } from '../../model/in-words.ts';
 import { mostOfDecision, perRequest } from '../../model/waiting-page.ts';
-import type { FollowedDecision } from '../read/page-decided.ts';
-import type { Sending } from '../read/page-waiting-view.ts';
 import { commandBox } from './components.ts';
 import { byWhom, fieldName, fieldsOf, rowsInWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, to } from './links.ts';
 import { sides } from './pills.ts';
 import { asking, fieldsFact, inPlaceOf, leftRows, movesTable, namedRows, sentBy } from './question.ts';
-import { nothingCard } from './receipt.ts';
 import { deedOf } from './receipt-words.ts';
+import { nothingCard } from './receipt.ts';
 import { knownAs, value } from './three-values.ts';
 import { type PageContext, type PageShown, teamOf } from './view.ts';
 import { clockTime, count, many, named, visible } from './words.ts';

@@ -1,7 +1,6 @@
 /** The values of one person over time, as a lane for each field. */
-
-import { printable } from '../../model/in-words.ts';
 import type { PersonPeriod, PersonRead } from '../read/page-person.ts';
+import { printable } from '../../model/in-words.ts';
 import { section } from './components.ts';
 import { fieldTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';

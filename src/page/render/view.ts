@@ -1,8 +1,8 @@
 /** The parts of a view of the page: how it is read, how it is rendered, and what it knows of the page around it. */
 import type { HeldRow } from '../../mirror/users/held.ts';
-import type { Id } from '../../model/id.ts';
 import type { PersonRead } from '../read/page-person.ts';
 import type { PageFrame, PageReader, SeenTeam } from '../read/page-reader.ts';
+import type { Id } from '../../model/id.ts';
 import type { Html } from './html.ts';
 
 export const tabs = ['At a glance', 'Waiting', 'Runs', 'People', 'Counts', 'Changes'] as const;

@@ -1,8 +1,7 @@
 /** Waiting: a list for each reason, batches first, with evidence and one decision about the ticked rows. */
-
-import { mostWhole, ownKey } from '../../model/waiting-page.ts';
 import type { WaitingList } from '../read/page-waiting.ts';
 import type { ListRead, PageWaiting } from '../read/page-waiting-view.ts';
+import { mostWhole, ownKey } from '../../model/waiting-page.ts';
 import { hasBanner, isCopy, nothingDecided } from './banner.ts';
 import { chips, csvChip, empty, heading } from './components.ts';
 import { barredNote } from './decide.ts';
@@ -19,11 +18,11 @@ import {
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import { decidedBelow, listFilters, lookAtAll } from './list-form.ts';
-import { type ListOnPage, listOnPage, rowsTable } from './list-rows.ts';
+import { rowsTable, type ListOnPage, listOnPage } from './list-rows.ts';
 import { decidedLast, nothingCard, receiptCard } from './receipt.ts';
+import { cardOf, inTeam, missingCard, since } from './waiting-cards.ts';
 import { legend, textOf } from './three-values.ts';
 import { type Csv, csvFrom, type PageContext, type PageShown, teamOf } from './view.ts';
-import { cardOf, inTeam, missingCard, since } from './waiting-cards.ts';
 import { at, capital, clockTime, count, inLetters, listed, many, span, visible } from './words.ts';
 
 /** Below a banner nothing is called well. */

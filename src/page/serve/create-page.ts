@@ -4,16 +4,17 @@ import { MusterdError } from '../../errors.ts';
 import { createRowWriter } from '../../files/write-rows.ts';
 import type { Database } from '../../mirror/db/database.ts';
 import { ofDatabase } from '../../mirror/team/known-place.ts';
-import { sendBlockOf } from '../../model/place.ts';
-import { explainAsSeen } from '../../runs/explain-as-seen.ts';
-import { policyOf } from '../../runs/reconcile-team.ts';
-import { saySeen, seenOf } from '../../runs/say-seen.ts';
-import { readAssets } from '../assets.ts';
 import { type PageFrame, type PageReader, readPageFrame, readPulse } from '../read/page-reader.ts';
+import { sendBlockOf } from '../../model/place.ts';
+import { readAssets } from '../assets.ts';
 import { refusedPage } from '../render/decide.ts';
 import { layout } from '../render/layout.ts';
 import { sorryPage } from '../render/sorry.ts';
 import type { Csv, PageContext, PageShown, View } from '../render/view.ts';
+import { explainAsSeen } from '../../runs/explain-as-seen.ts';
+import { saySeen, seenOf } from '../../runs/say-seen.ts';
+import { policyOf } from '../../runs/reconcile-team.ts';
+import type { PageAnswer, PageQuestion, PageSource } from './page-routes.ts';
 import {
   type CarryOut,
   type DecideOptions,
@@ -23,7 +24,6 @@ import {
 } from './deciding.ts';
 import { deciding, decisionPatterns } from './page-decisions.ts';
 import { holding, holdPattern } from './page-holds.ts';
-import type { PageAnswer, PageQuestion, PageSource } from './page-routes.ts';
 import { pageViews } from './page-views.ts';
 import { planUndoOf } from './undo-on-page.ts';
 

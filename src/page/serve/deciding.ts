@@ -3,11 +3,11 @@ import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { readFourEyes } from '../../mirror/team/pinned-teams.ts';
-import type { Mirror } from '../../runs/open.ts';
 import type { PageFrame } from '../read/page-reader.ts';
 import { isCopy } from '../render/banner.ts';
 import { mayDecide, refusedPage, whyBarred } from '../render/decide.ts';
 import type { PageContext, PageShown, Tab } from '../render/view.ts';
+import type { Mirror } from '../../runs/open.ts';
 import type { PageQuestion } from './page-routes.ts';
 import type { PlannedUndo } from './undo-on-page.ts';
 

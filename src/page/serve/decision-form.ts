@@ -3,9 +3,9 @@ import { MusterdError } from '../../errors.ts';
 import { type Field, fieldColumns } from '../../model/fields.ts';
 import { type Id, maxId } from '../../model/id.ts';
 import { mostOfDecision, perList } from '../../model/waiting-page.ts';
+import { type Verb, verbs } from '../render/decide.ts';
 import { readValue } from '../../runs/read-take.ts';
 import type { WinningValue } from '../../runs/resolve-field.ts';
-import { type Verb, verbs } from '../render/decide.ts';
 
 /** The longest text that a person may write. */
 const longestText = 1_000;

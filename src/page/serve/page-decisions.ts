@@ -1,10 +1,5 @@
 /** Decisions on the page. The code of the commands carries them out, in the name of the person who logged in. */
 import { MusterdError } from '../../errors.ts';
-import { ownKey } from '../../model/waiting-page.ts';
-import { approve, reject } from '../../runs/approve-batch.ts';
-import { readField } from '../../runs/named-user.ts';
-import { resolveAll } from '../../runs/resolve-field.ts';
-import { applyUndo } from '../../runs/undo-run.ts';
 import type { PageFrame } from '../read/page-reader.ts';
 import { type PageField, readHeldRows } from '../read/page-waiting.ts';
 import { type PageWaiting, readWaitingView } from '../read/page-waiting-view.ts';
@@ -15,22 +10,27 @@ import { undoQuestion } from '../render/undo-question.ts';
 import type { PageContext, PageShown } from '../render/view.ts';
 import { waiting } from '../render/waiting-list.ts';
 import { count } from '../render/words.ts';
+import { approve, reject } from '../../runs/approve-batch.ts';
+import { readField } from '../../runs/named-user.ts';
+import { ownKey } from '../../model/waiting-page.ts';
+import { resolveAll } from '../../runs/resolve-field.ts';
+import { applyUndo } from '../../runs/undo-run.ts';
 import {
-  type CarryOut,
-  type DecideOptions,
-  doneAt,
-  type FormHandler,
-  type PostedForm,
-  setupOf,
-} from './deciding.ts';
-import {
-  type RowOfForm,
   readDecisionForm,
   readReason,
   readTyped,
   readUndoForm,
   requireReadable,
+  type RowOfForm,
 } from './decision-form.ts';
+import {
+  type CarryOut,
+  type DecideOptions,
+  type FormHandler,
+  doneAt,
+  type PostedForm,
+  setupOf,
+} from './deciding.ts';
 import { askUndo, type PlannedUndo } from './undo-on-page.ts';
 
 /** The paths that they are posted to. */

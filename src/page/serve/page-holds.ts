@@ -1,19 +1,19 @@
 /** Holds on the page of a person, begun and ended in the name of the person who logged in. */
 import { MusterdError } from '../../errors.ts';
 import { fields } from '../../model/fields.ts';
-import type { TimeFromNow } from '../../model/moment.ts';
-import { endHold, holdFields, readUntil } from '../../runs/hold-fields.ts';
-import { readField } from '../../runs/named-user.ts';
 import { type PersonRead, readPerson } from '../read/page-person.ts';
 import type { PageReader } from '../read/page-reader.ts';
+import type { TimeFromNow } from '../../model/moment.ts';
 import { refusedPage } from '../render/decide.ts';
 import { type HoldRequest, isHoldField } from '../render/hold-form.ts';
 import { to } from '../render/links.ts';
 import { onePerson } from '../render/person.ts';
 import type { PageContext, PageShown } from '../render/view.ts';
-import { type FormHandler, type PostedForm, setupOf } from './deciding.ts';
-import { readReason, requireReadable } from './decision-form.ts';
+import { endHold, holdFields, readUntil } from '../../runs/hold-fields.ts';
+import { readField } from '../../runs/named-user.ts';
 import type { PageQuestion } from './page-routes.ts';
+import { readReason, requireReadable } from './decision-form.ts';
+import { type FormHandler, type PostedForm, setupOf } from './deciding.ts';
 
 export const holdPattern = '/people/:team/:id';
 

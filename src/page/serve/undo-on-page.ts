@@ -1,15 +1,15 @@
 /** Takes a decision back on the page: it asks once more, then uses the code of the command. */
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
-import { readFourEyes } from '../../mirror/team/pinned-teams.ts';
 import { columnOf } from '../../model/fields.ts';
-import { type FieldLeftAlone, type UndoPlan, undoKeys } from '../../runs/inverse.ts';
-import type { Mirror } from '../../runs/open.ts';
-import { planUndo } from '../../runs/undo-run.ts';
 import { readDecided } from '../read/page-decided.ts';
 import type { PageFrame } from '../read/page-reader.ts';
 import { readSending } from '../read/page-waiting-view.ts';
+import { readFourEyes } from '../../mirror/team/pinned-teams.ts';
 import type { UndoQuestion } from '../render/undo-question.ts';
+import { type FieldLeftAlone, undoKeys, type UndoPlan } from '../../runs/inverse.ts';
+import type { Mirror } from '../../runs/open.ts';
+import { planUndo } from '../../runs/undo-run.ts';
 import { readUndoForm } from './decision-form.ts';
 
 /** The effect of taking it back, or why that cannot be said. */

@@ -1,6 +1,6 @@
 /** The hash of a batch: a set of edits, with what was seen of the service for each. */
 import { createHash } from 'node:crypto';
-import { type Field, type FieldValue, fields } from '../../model/fields.ts';
+import { type Field, fields, type FieldValue } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import { canonicalService, type Values } from '../../model/user-plan.ts';

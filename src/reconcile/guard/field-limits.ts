@@ -13,12 +13,12 @@
  * does the value of an open push, which may or may not have arrived.
  */
 
+import type { TeamMember } from '../../model/team-member.ts';
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import type { Intent } from '../../model/intent.ts';
 import type { PresentUser } from '../../model/plan.ts';
-import type { TeamMember } from '../../model/team-member.ts';
 import { canonicalShown, canonicalValue, readable, type ServiceUser } from '../../model/user.ts';
 import { type Hold, holdField, pushOf, type UserPlan } from '../../model/user-plan.ts';
 

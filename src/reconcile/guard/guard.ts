@@ -63,15 +63,14 @@ import { isApproved, isSameEdit, voidDetail } from '../merge/held-field.ts';
 import { hashOf } from './batch-hash.ts';
 import { type Batching, batchingOf } from './batching.ts';
 import {
-  type AwaitedRun,
   joinLimits,
   type LastAdministrators,
   lastAdministrators,
   type Population,
   sharedAddresses,
   tooManyRoles,
+  type AwaitedRun,
 } from './field-limits.ts';
-import { stayingOf } from './left-waiting.ts';
 import {
   type Drift,
   type GuardSettings,
@@ -81,6 +80,7 @@ import {
   sayDrift,
   schemaDrift,
 } from './limits.ts';
+import { stayingOf } from './left-waiting.ts';
 import { pushedEdit, pushedValues, putsBackName } from './planned-push.ts';
 import { sayLacking, sayLeft, sayLimited, sayReviewed } from './refusal-words.ts';
 

@@ -1,6 +1,6 @@
 /** The limits beyond which a whole plan is refused, with their messages. */
 
-import { columnOf, type Field, fields } from '../../model/fields.ts';
+import { type Field, fields, columnOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import type { UserState } from '../../model/user-state.ts';
 import type { GuardHistory } from '../../model/waiting.ts';

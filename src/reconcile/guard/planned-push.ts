@@ -1,7 +1,7 @@
 /** Compares what is about to be sent with what the guard has seen. */
 import type { Field, FieldValue } from '../../model/fields.ts';
 import { hasLostWords, joinName } from '../../model/name.ts';
-import { type DecidedUser, mapPushes, samePush, type UserPlan, type Values } from '../../model/user-plan.ts';
+import { samePush, type DecidedUser, mapPushes, type UserPlan, type Values } from '../../model/user-plan.ts';
 import type { LastingEdits } from '../../model/user-state.ts';
 
 const inWords = (name: FieldValue | undefined): string =>

@@ -1,5 +1,5 @@
 /** The guard's messages about what it stops, besides those of the limits. */
-import { columnOf, type Field } from '../../model/fields.ts';
+import { type Field, columnOf } from '../../model/fields.ts';
 import type { FieldLimits } from './field-limits.ts';
 
 /** Number of held fields to name in a refusal. */

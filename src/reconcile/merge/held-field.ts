@@ -45,7 +45,7 @@
  */
 import type { Field } from '../../model/fields.ts';
 import { sameValue } from '../../model/user.ts';
-import { type Hold, samePush, type Values } from '../../model/user-plan.ts';
+import { samePush, type Hold, type Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 
 type EditsAndVersions = Pick<UserState, 'edits' | 'versions'>;

@@ -31,8 +31,8 @@ import {
   type BaseUser,
   canonicalValue,
   type FieldReading,
-  readingOf,
   type ServiceUser,
+  readingOf,
   sameBytes,
 } from '../../model/user.ts';
 

@@ -1,7 +1,7 @@
 /** Finds the name that can go along with an update of other fields, if an update without it would clear the name. */
 import { canonicalName, countWords, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
-import { type BaseUser, type MirrorUser, readable, type ServiceUser } from '../../model/user.ts';
 import type { Policy } from './merge-field.ts';
+import { type BaseUser, type MirrorUser, readable, type ServiceUser } from '../../model/user.ts';
 
 /**
  * The service's name in halves. It is asked both to hold a field because no name can go along, and to keep such a hold.

@@ -21,11 +21,11 @@
  * minute, because the two clocks may differ. Held once: the hold stores the version, so that it is not newer in the next run.
  */
 
+import { holdOn } from './held-field.ts';
 import { type Field, fields, storedValue } from '../../model/fields.ts';
+import type { UserState, Versions } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import { type BaseUser, readable, type ServiceUser, type ServiceValue } from '../../model/user.ts';
-import type { UserState, Versions } from '../../model/user-state.ts';
-import { holdOn } from './held-field.ts';
 
 export const overtakenDetail =
   'the service changed this user after the edit, and shows the value from before it: "musterd resolve" with --take mirror sends the edit, with --take service drops it; another value is sent as well';

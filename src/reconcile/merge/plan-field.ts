@@ -1,11 +1,10 @@
 /** The decision of one run about one field of one user. */
-import { type Field, flawOf, isText, type UserValues } from '../../model/fields.ts';
-import { isTooLong, longestText } from '../../model/longest-text.ts';
+import { type Field, isText, type UserValues, flawOf } from '../../model/fields.ts';
 import {
   canonicalName,
+  joinName,
   countWords,
   hasLostWords,
-  joinName,
   type NamePair,
   samePair,
   splitName,
@@ -13,22 +12,23 @@ import {
 import {
   type BaseUser,
   canonicalShown,
-  isReadAs,
   type MirrorUser,
   readable,
-  readingOf,
   type ServiceUser,
+  readingOf,
   sameBytes,
-  sameValue,
+  isReadAs,
   serviceValue,
+  sameValue,
 } from '../../model/user.ts';
 import { type Decision, type Hold, type HoldReason, holdField, type Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
-import { holdOn, isAsSeen, isSameEdit, voidDetail, waitsInBatch } from './held-field.ts';
+import { isAsSeen, isSameEdit, voidDetail, waitsInBatch, holdOn } from './held-field.ts';
 import { applyPolicy, mergeField, type Policy, unreadOf } from './merge-field.ts';
 import { nameToCarry } from './name-to-carry.ts';
 import { overtakenDetail } from './overtaken.ts';
 import { agreedOf } from './service-values.ts';
+import { isTooLong, longestText } from '../../model/longest-text.ts';
 
 /** The reason why a value cannot be sent, in words; `undefined` if it can. */
 export function unsendable(field: Field, mirror: MirrorUser, base: BaseUser): string | undefined {

@@ -1,8 +1,7 @@
 /** A person's decision about one user: everything is taken from the service, or one held field is resolved. */
-
+import type { TeamMember } from '../../model/team-member.ts';
 import type { Field } from '../../model/fields.ts';
 import { joinName } from '../../model/name.ts';
-import type { TeamMember } from '../../model/team-member.ts';
 import {
   type BaseUser,
   type MirrorRow,
@@ -20,7 +19,7 @@ import {
   type UserWrite,
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
-import { holdOn, isSameEdit } from './held-field.ts';
+import { isSameEdit, holdOn } from './held-field.ts';
 import type { Policy } from './merge-field.ts';
 import { holdStands, isAsked, type UserOnBothSides, versionsOf } from './plan-field.ts';
 import { planUser, takeField } from './plan-user.ts';

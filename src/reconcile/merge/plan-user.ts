@@ -1,8 +1,7 @@
 /** The plan of one run for one user: values in, a plan out. */
-
+import type { TeamMember } from '../../model/team-member.ts';
 import { emptyValues, type Field, singleNames } from '../../model/fields.ts';
 import { canonicalName, joinName, samePair } from '../../model/name.ts';
-import type { TeamMember } from '../../model/team-member.ts';
 import {
   type BaseUser,
   hasUnreadable,
@@ -23,7 +22,7 @@ import {
   type UserWrite,
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
-import { holdOn, isSameEdit } from './held-field.ts';
+import { isSameEdit, holdOn } from './held-field.ts';
 import { mergeField, type Policy } from './merge-field.ts';
 import { hasMoved, isOvertaken } from './overtaken.ts';
 import {
@@ -32,8 +31,8 @@ import {
   isAsked,
   isEmptied,
   planField,
-  stillHeld,
   type UserOnBothSides,
+  stillHeld,
   versionsOf,
 } from './plan-field.ts';
 import { observe, takeValues, unlessSame, writeOf } from './service-values.ts';

@@ -1,14 +1,13 @@
 /** The service's values in the form in which mirror and base store them, and the rows to write. */
-
+import type { Id } from '../../model/id.ts';
 import {
-  fields as allFields,
-  emptyValues,
   type Field,
+  fields as allFields,
+  type UserValues,
   singlesOf,
   storedValue,
-  type UserValues,
+  emptyValues,
 } from '../../model/fields.ts';
-import type { Id } from '../../model/id.ts';
 import { canonicalName, joinName, samePair, splitName } from '../../model/name.ts';
 import { type BaseUser, type MirrorUser, readable, type ServiceUser, sameBytes } from '../../model/user.ts';
 import {

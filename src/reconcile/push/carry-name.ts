@@ -2,16 +2,15 @@
  * Decides which name an update of other fields carries, on a deployment that clears the name if an update leaves it
  * out. If nobody knows the halves of the name, nothing is sent, and the fields are held.
  */
-
-import type { Id } from '../../model/id.ts';
-import type { NameSafety } from '../../model/intent.ts';
-import { canonicalName, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
-import { isReadAs, readable, readingOf, type ServiceUser, type UserPatch } from '../../model/user.ts';
 import { holdField, mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
+import type { NameSafety } from '../../model/intent.ts';
 import type { UserState } from '../../model/user-state.ts';
+import type { Id } from '../../model/id.ts';
+import { canonicalName, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
+import { readable, type ServiceUser, readingOf, isReadAs, type UserPatch } from '../../model/user.ts';
+import type { RunNote } from '../run-notes.ts';
 import { type Policy, unreadOf } from '../merge/merge-field.ts';
 import { nameToCarry } from '../merge/name-to-carry.ts';
-import type { RunNote } from '../run-notes.ts';
 import { patchedFields } from './outcome.ts';
 
 export const isNameless = (patch: UserPatch): boolean =>

@@ -19,8 +19,8 @@ import {
   type BaseUser,
   canonicalValue,
   readable,
-  readingOf,
   type ServiceUser,
+  readingOf,
   type UserPatch,
 } from '../../model/user.ts';
 

@@ -1,18 +1,18 @@
+import { decideEach, decisionsOf, holdsOf, isPush, pushOf, type UserPlan } from '../../model/user-plan.ts';
+import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import type { Intent } from '../../model/intent.ts';
 import { readable, type UserPatch } from '../../model/user.ts';
-import { decideEach, decisionsOf, holdsOf, isPush, pushOf, type UserPlan } from '../../model/user-plan.ts';
-import type { UserState } from '../../model/user-state.ts';
-import { onlyGuarded, pushedValues } from '../guard/planned-push.ts';
-import { holdOn, isApproved } from '../merge/held-field.ts';
-import { planUser } from '../merge/plan-user.ts';
-import { readBack } from '../read/ask.ts';
 import { noteDeferred, tell, warnOfStale } from '../run-notes.ts';
-import { isUnread } from '../unread.ts';
+import { planUser } from '../merge/plan-user.ts';
+import { isApproved, holdOn } from '../merge/held-field.ts';
+import { onlyGuarded, pushedValues } from '../guard/planned-push.ts';
 import type { Batch } from './batches.ts';
 import { isNameless, nameAlong } from './carry-name.ts';
-import { patchedFields } from './outcome.ts';
 import type { PushContext, PushSettings } from './record.ts';
+import { readBack } from '../read/ask.ts';
+import { isUnread } from '../unread.ts';
+import { patchedFields } from './outcome.ts';
 
 /** The intents of the next updates, and the data they are based on. */
 export interface Prepared extends Pick<PushContext, 'users'> {

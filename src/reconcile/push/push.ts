@@ -12,17 +12,17 @@
  */
 import { ServiceError } from '../../errors.ts';
 import { type Field, singleNames } from '../../model/fields.ts';
+import { mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { Intent } from '../../model/intent.ts';
 import { countWords } from '../../model/name.ts';
 import { readable } from '../../model/user.ts';
-import { mapPushes, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import { arrangeBatches, type Batch, batchesAtOnce, readLessons, takeGroup } from './batches.ts';
-import { isNameHeld, isNameless } from './carry-name.ts';
-import { patchedFields } from './outcome.ts';
 import { type Prepared, prepare, takePlanned } from './prepare.ts';
+import { isNameHeld, isNameless } from './carry-name.ts';
 import type { PushContext, PushSettings } from './record.ts';
 import { sendIntents } from './send.ts';
 import { isPassing, LateError } from './send-guard.ts';
+import { patchedFields } from './outcome.ts';
 
 async function arrange(
   { mirror, users, fresh }: PushContext,

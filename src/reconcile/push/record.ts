@@ -1,19 +1,19 @@
 /** The context of pushing, and how the outcome of a push is read back and recorded. */
 
+import type { TeamMember } from '../../model/team-member.ts';
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
+import type { RoleNames } from '../../model/plan.ts';
 import type { Intent, PushTries } from '../../model/intent.ts';
 import type { SendBlock } from '../../model/place.ts';
-import type { RoleNames } from '../../model/plan.ts';
 import type { Team } from '../../model/team.ts';
-import type { TeamMember } from '../../model/team-member.ts';
 import type { ServiceUser } from '../../model/user.ts';
 import type { Policy } from '../merge/merge-field.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from '../ports.ts';
-import { readBack } from '../read/ask.ts';
 import { membersOf } from '../read/members.ts';
-import type { RunNotes } from '../run-notes.ts';
 import type { PushLessons } from './batches.ts';
+import { readBack } from '../read/ask.ts';
+import type { RunNotes } from '../run-notes.ts';
 import { type AnsweredIntent, resultOf } from './result.ts';
 
 /** The data that was read for a plan, as far as a push can use it. */

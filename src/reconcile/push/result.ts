@@ -2,9 +2,9 @@
 import type { ServiceError } from '../../errors.ts';
 import type { Field, UserValues } from '../../model/fields.ts';
 import type { FieldOutcomes, Intent, IntentResult, PushTries } from '../../model/intent.ts';
-import { joinName, splitName } from '../../model/name.ts';
-import { canonicalValue, readable, readingOf, type ServiceUser, serviceValue } from '../../model/user.ts';
 import type { Hold, HoldReason } from '../../model/user-plan.ts';
+import { joinName, splitName } from '../../model/name.ts';
+import { canonicalValue, readable, type ServiceUser, readingOf, serviceValue } from '../../model/user.ts';
 import { takeValues } from '../merge/service-values.ts';
 import { nameWasTouched, patchedFields, patchOf } from './outcome.ts';
 

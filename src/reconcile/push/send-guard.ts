@@ -4,10 +4,9 @@
  * of others. It checks twice: after all waiting for the rate and the token, and again, by the clock
  * alone, when the connection is open.
  */
-
+import type { SendOptions } from '../../model/service-request.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
-import type { SendOptions } from '../../model/service-request.ts';
 import type { MirrorWriter } from '../ports.ts';
 
 const operation = 'POST /v1/users/update';

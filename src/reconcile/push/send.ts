@@ -7,10 +7,10 @@ import type { Intent } from '../../model/intent.ts';
 import type { ServiceUser } from '../../model/user.ts';
 import type { UserState } from '../../model/user-state.ts';
 import { isOtherName } from './carry-name.ts';
-import { judgeLate, judgeUnsent, patchedFields, patchOf } from './outcome.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
 import { judgeAnswer, neverLeft, noteUnanswered, sendRequest, withNewDeadline } from './request.ts';
 import type { AnsweredIntent } from './result.ts';
+import { judgeLate, judgeUnsent, patchedFields, patchOf } from './outcome.ts';
 
 /** Whether it was applied nevertheless, was changed by somebody else meanwhile, or must not be sent without reading again. */
 function isSettled({ outcomes }: AnsweredIntent): boolean {

@@ -1,10 +1,9 @@
 /** An index of the team's members, made once for each answer, because a run of one edit looks at few of them. */
-
+import type { TeamMember } from '../../model/team-member.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
-import type { RoleNames } from '../../model/plan.ts';
 import type { Team } from '../../model/team.ts';
-import type { TeamMember } from '../../model/team-member.ts';
+import type { RoleNames } from '../../model/plan.ts';
 
 export type Members = ReadonlyMap<Id, TeamMember>;
 

@@ -4,15 +4,15 @@
  * then by address for those that it left out.
  */
 
+import type { Addresses } from '../../model/plan.ts';
+import type { TeamMember } from '../../model/team-member.ts';
 import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import { toJson } from '../../model/json.ts';
-import type { Addresses } from '../../model/plan.ts';
 import type { RejectedRow } from '../../model/rejected-row.ts';
 import type { AnswerMark, Everybody, UserFilter, UsersAnswer } from '../../model/service-request.ts';
 import type { Team } from '../../model/team.ts';
-import type { TeamMember } from '../../model/team-member.ts';
 import { readable, type ServiceUser } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
 import type { MirrorPort, ServicePort } from '../ports.ts';

@@ -1,17 +1,17 @@
+import { defaultClockSkewSettings } from '../../service/clock-skew.ts';
 import type { Config } from '../../config/config.ts';
-import type { Database } from '../../mirror/db/database.ts';
-import { readSlowdowns } from '../../mirror/runs/read-status.ts';
 import { readCredentials, writeCredentials } from '../../mirror/team/credentials.ts';
-import { readNameSafety } from '../../mirror/team/name-safety.ts';
+import type { Database } from '../../mirror/db/database.ts';
 import { checkTeam } from '../../mirror/team/pinned-teams.ts';
-import { seconds } from '../../model/in-words.ts';
+import { readNameSafety } from '../../mirror/team/name-safety.ts';
+import { readSlowdowns } from '../../mirror/runs/read-status.ts';
 import { namesInWords } from '../../model/intent.ts';
 import { sayWhatSlows } from '../../model/slowdowns.ts';
 import type { Team } from '../../model/team.ts';
-import type { ServiceClient } from '../../service/client.ts';
-import { defaultClockSkewSettings } from '../../service/clock-skew.ts';
 import { credentialUses, fingerprintsOf } from '../open-service.ts';
+import type { ServiceClient } from '../../service/client.ts';
 import type { Report } from './check-report.ts';
+import { seconds } from '../../model/in-words.ts';
 
 const words = { current: 'API secret', next: 'next API secret', 'api-key': 'legacy API key' } as const;
 

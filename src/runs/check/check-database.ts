@@ -1,11 +1,11 @@
 import type { Database } from '../../mirror/db/database.ts';
-import { missingRoles } from '../../mirror/db/roles-for-people.ts';
-import { pendingMigrations } from '../../mirror/migrations.ts';
 import { readPlacing } from '../../mirror/team/known-place.ts';
+import { pendingMigrations } from '../../mirror/migrations.ts';
 import { missingPrivileges, openSchemas, readServer } from '../../mirror/team/probes.ts';
 import { adviceOn, placeInWords } from '../../model/place.ts';
-import { inShort } from '../open.ts';
 import type { Report } from './check-report.ts';
+import { inShort } from '../open.ts';
+import { missingRoles } from '../../mirror/db/roles-for-people.ts';
 
 /** Checks whether this is where the mirror is at home, because nothing is sent from anywhere else. */
 async function checkPlace(db: Database, report: Report): Promise<void> {

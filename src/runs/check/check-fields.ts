@@ -2,12 +2,12 @@
 import type { Database } from '../../mirror/db/database.ts';
 import { readKnownAddresses } from '../../mirror/users/verify-read.ts';
 import { columnOf, fields } from '../../model/fields.ts';
-import { plural } from '../../model/in-words.ts';
 import type { Team } from '../../model/team.ts';
-import { type FieldReading, readingOf, type ServiceUser } from '../../model/user.ts';
+import { type FieldReading, type ServiceUser, readingOf } from '../../model/user.ts';
 import { isRefusal } from '../../reconcile/read/ask.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { Report } from './check-report.ts';
+import { plural } from '../../model/in-words.ts';
 
 const probe = 'fields of users';
 /** Number of addresses to try if the service lists no users without a filter. */

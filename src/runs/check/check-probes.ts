@@ -3,7 +3,6 @@ import type { Config } from '../../config/config.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Database } from '../../mirror/db/database.ts';
 import type { Id } from '../../model/id.ts';
-import { plural } from '../../model/in-words.ts';
 import inboxes from '../../model/listed/inboxes.ts';
 import { inPlural, type ListedResource } from '../../model/listed-resource.ts';
 import { listedResources } from '../../model/listed-resources.ts';
@@ -14,6 +13,7 @@ import { isRefusal } from '../../reconcile/read/ask.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import { probeFields } from './check-fields.ts';
 import { checkInWords, type Report } from './check-report.ts';
+import { plural } from '../../model/in-words.ts';
 
 /** Larger than any page size that a service is likely to allow. */
 const largeLimit = 1000;

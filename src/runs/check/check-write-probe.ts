@@ -1,15 +1,14 @@
 /** Finds side effects of an update, by trying it on one user that the operator named; then undoes it. */
-
+import type { SendOptions } from '../../model/service-request.ts';
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
+import { readAddresses } from '../../mirror/users/addresses.ts';
 import type { Database } from '../../mirror/db/database.ts';
 import { takeLease } from '../../mirror/team/lease.ts';
 import { keepsNameProbe } from '../../mirror/team/name-safety.ts';
-import { readAddresses } from '../../mirror/users/addresses.ts';
 import { readName } from '../../mirror/users/users-read.ts';
 import type { Id } from '../../model/id.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../../model/name.ts';
-import type { SendOptions } from '../../model/service-request.ts';
 import type { Team } from '../../model/team.ts';
 import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts';
 import type { ServiceClient } from '../../service/client.ts';

@@ -1,8 +1,8 @@
 /** The meaning of a file's columns. */
 import { MusterdError } from '../../errors.ts';
 import type { Field } from '../../model/fields.ts';
-import type { FileTable } from '../../model/file-table.ts';
 import { printable } from '../../model/in-words.ts';
+import type { FileTable } from '../../model/file-table.ts';
 import { columnWords, type ImportColumn, importColumns } from './column-words.ts';
 
 /** The text in lower case, without accents, spaces and punctuation. */

@@ -1,8 +1,8 @@
 /** Predicts from the mirror alone what the guard will say about an import, and what pushing it costs. */
 import type { Config } from '../../config/config.ts';
 import type { Field, FieldValue } from '../../model/fields.ts';
-import type { Id } from '../../model/id.ts';
 import { paceOf } from '../../model/pace.ts';
+import type { Id } from '../../model/id.ts';
 import { canonicalShown, type ServiceUser } from '../../model/user.ts';
 import { limitWords } from '../../reconcile/guard/field-limits.ts';
 import { massChange } from '../../reconcile/guard/limits.ts';

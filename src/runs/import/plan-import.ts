@@ -3,8 +3,8 @@
  * same. Otherwise none of them counts.
  */
 import type { UserEdit } from '../../mirror/users/edits.ts';
+import { type Field, fields, type FieldValue } from '../../model/fields.ts';
 import { canonicalPhone } from '../../model/canonical.ts';
-import { type Field, type FieldValue, fields } from '../../model/fields.ts';
 import type { FileTable, FileTableRow, RowProblem } from '../../model/file-table.ts';
 import type { Id } from '../../model/id.ts';
 import { plural } from '../../model/in-words.ts';

@@ -1,9 +1,8 @@
 /** Reads the cells of a row as values for a known user. */
-
-import { canonicalEmail, canonicalPhone, isEmailAddress } from '../../model/canonical.ts';
 import type { Field, UserValues } from '../../model/fields.ts';
-import { type Id, maxId } from '../../model/id.ts';
 import { longestWritten } from '../../model/longest-text.ts';
+import { canonicalEmail, canonicalPhone, isEmailAddress } from '../../model/canonical.ts';
+import { maxId, type Id } from '../../model/id.ts';
 import {
   canonicalName,
   countWords,

@@ -18,23 +18,23 @@ import { createListingEndpoints, listResource } from '../listing-endpoints.ts';
 import { createMessageEndpoints } from '../messages/message-endpoints.ts';
 import type { ScheduledMessage, WriteResult } from '../messages/wire-schedule.ts';
 import { createRosterEndpoints } from '../roster-endpoints.ts';
-import { type ClientOptions, settingsOf } from './client-options.ts';
 import { iterateRows } from './iterate-rows.ts';
+import { type ClientOptions, settingsOf } from './client-options.ts';
 import type { ContactField, Inbox, Survey, Tag, User, UserList, UserUpdateRequest } from './resources.ts';
 
 export { type ErrorCode, MusterdError, type Phase, ServiceError } from '../../errors.ts';
 export type { PaginationBody } from '../../model/contact-count.ts';
 export type { Id } from '../../model/id.ts';
 export type { ListingFilter } from '../../model/listing.ts';
+export type { NamePair } from '../../model/name.ts';
+export type { PaceSettings } from '../../model/pace.ts';
+export type { RejectedRow } from '../../model/rejected-row.ts';
 export type {
   ConversationRead,
   GalleryEntry,
   ScheduleContent,
   ScheduleRequest,
 } from '../../model/message-request.ts';
-export type { NamePair } from '../../model/name.ts';
-export type { PaceSettings } from '../../model/pace.ts';
-export type { RejectedRow } from '../../model/rejected-row.ts';
 export type { UserFilter } from '../../model/service-request.ts';
 export type { Team, TeamHead } from '../../model/team.ts';
 export type { TeamMember } from '../../model/team-member.ts';

@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../../errors.ts';
 import type { Id } from '../../model/id.ts';
-import type { ConversationRead, ScheduleRequest } from '../../model/message-request.ts';
-import type { SendOptions } from '../../model/service-request.ts';
 import { type MakeCall, nullIfMissing } from '../call.ts';
 import { nameOperation, type Operation, operations } from '../operation.ts';
-import { decodeOne } from '../wire-lists.ts';
+import type { ConversationRead, ScheduleRequest } from '../../model/message-request.ts';
+import type { SendOptions } from '../../model/service-request.ts';
 import { encodeRead, encodeSchedule, findScheduleFlaw } from './schedule-request.ts';
+import { decodeOne } from '../wire-lists.ts';
 import {
   decodeScheduledMessage,
   decodeString,

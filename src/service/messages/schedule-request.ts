@@ -3,8 +3,8 @@
  * not shown" (interface.md, Endpoints, note 3); the rules here are those that deployments enforce.
  */
 import { canonicalPhone } from '../../model/canonical.ts';
-import type { ConversationRead, ScheduleContent, ScheduleRequest } from '../../model/message-request.ts';
 import { momentMs } from '../../model/moment.ts';
+import type { ConversationRead, ScheduleContent, ScheduleRequest } from '../../model/message-request.ts';
 import type { JsonObject } from '../json-object.ts';
 
 /** Messages are due on quarters of an hour, and at least one ahead. */

@@ -1,8 +1,8 @@
 /** A team, and people who edit and decide with roles of their own: what they may do, they do in SQL. */
 import { randomBytes } from 'node:crypto';
-import type { Config } from '../../../src/config/config.ts';
 import { createDatabase } from '../../../src/mirror/db/database.ts';
 import { runSqlText } from '../../../src/mirror/db/sql-text.ts';
+import type { Config } from '../../../src/config/config.ts';
 import { runMusterd } from '../run-musterd.ts';
 import { createStages, type Stage, type StageOptions } from '../stage.ts';
 

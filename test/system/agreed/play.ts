@@ -1,13 +1,12 @@
 /** Plays steps on a team of six, tells the model of each, and asks it about everything that the service is sent. */
-
-import type { UserRecord } from '../../../src/emulator/played-team.ts';
-import type { LoggedRequest } from '../../../src/emulator/request-log.ts';
+import { runReconcile } from '../../../src/runs/reconcile-team.ts';
+import { resolve, type SeenField, type WinningValue } from '../../../src/runs/resolve-field.ts';
 import { MusterdError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
 import { createDatabase } from '../../../src/mirror/db/database.ts';
 import { runSqlText } from '../../../src/mirror/db/sql-text.ts';
-import { runReconcile } from '../../../src/runs/reconcile-team.ts';
-import { resolve, type SeenField, type WinningValue } from '../../../src/runs/resolve-field.ts';
+import type { LoggedRequest } from '../../../src/emulator/request-log.ts';
+import type { UserRecord } from '../../../src/emulator/played-team.ts';
 import { createPostgresProxy } from '../../support/postgres-proxy.ts';
 import { type Running, startMusterd } from '../run-musterd.ts';
 import { configFor } from '../stage.ts';

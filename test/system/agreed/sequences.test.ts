@@ -8,7 +8,7 @@
 import fc from 'fast-check';
 import { afterAll, describe, it } from 'vitest';
 import { createPlay, type Play } from './play.ts';
-import { type Settings, type Step, sequences } from './steps.ts';
+import { sequences, type Settings, type Step } from './steps.ts';
 
 const asked = process.env['AGREED_SEQUENCES'];
 /** Ms after which thousands have hung. */
