@@ -239,7 +239,7 @@ describe('changes', () => {
     const called = { ...row, kind: 'call', outcome: 'unknown' } as unknown as ChangeRow;
     const shown = changes({ ...read, rows: [...read.rows, called] }, contextOf('/changes')).main;
     expect(textOf(shown)).toContain('no usermessagenone["15550100", "&lt;b&gt;"]approvedkim–answered');
-    expect(textOf(shown)).toMatch(/sent by commandkim–not known(?! yet)/);
+    expect(textOf(shown)).toMatch(/sent by a commandkim–not known(?! yet)/);
     expect(String(shown)).not.toContain('/people/');
     expect(textOf(changes(read, contextOf('/changes', '', false)).main)).not.toContain('15550100');
   });

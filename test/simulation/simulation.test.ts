@@ -43,7 +43,7 @@ describe('the simulation', () => {
   );
 
   it('notices that a guard is missing', async () => {
-    const played = await play('--without', 'send deadline', '--from', '18', '--seeds', '1');
+    const played = await play('--without', 'send deadline', '--from', '1', '--seeds', '1');
     expect(played.map(({ result }) => result.split(':')[0])).toEqual(['a push leaves soon after the read']);
   });
 });

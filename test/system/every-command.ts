@@ -20,6 +20,7 @@ const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   'schedule show': ['9001'],
   'schedule update': ['9001', '--text', 'Hello'],
   sql: ['select 1'],
+  'tag create': ['VIP', '--yes'],
   undo: ['1'],
   why: ['41000001'],
 };
