@@ -34,6 +34,11 @@ begin
         case a.grantee when 0 then 'public' else a.grantee::regrole::text end, case when a.is_grantable then ' with grant option' else '' end)
       from pg_class c cross join lateral aclexplode(c.relacl) a
       where c.oid = to_regclass('report.' || view) and a.grantee <> c.relowner);
+    again := again || array(
+      select format('grant %s (%I) on report.%I to %s%s', a.privilege_type, t.attname, view,
+        case a.grantee when 0 then 'public' else a.grantee::regrole::text end, case when a.is_grantable then ' with grant option' else '' end)
+      from pg_attribute t cross join lateral aclexplode(t.attacl) a
+      where t.attrelid = to_regclass('report.' || view) and t.attname <> 'local_id');
   end loop;
   foreach what in array array['drop view if exists report.schedule', 'drop view if exists report.changes', 'drop view if exists report.decisions',
     'drop view if exists report.pending', 'drop view if exists report.held', 'drop view if exists sync.requests',
@@ -56,20 +61,23 @@ $$;
 
 do $$
 declare
-  askers text;
+  again text[];
+  what  text;
 begin
   if to_regprocedure('sync.settled(interval,boolean,xid8)') is not null then
-    select string_agg(distinct a.grantee::regrole::text, ', ') into askers
-    from pg_proc p cross join lateral aclexplode(p.proacl) a
-    where p.oid = 'sync.settled(interval,boolean,xid8)'::regprocedure and a.grantee not in (0, p.proowner);
+    again := array(
+      select format('grant execute on function sync.settled(interval, boolean, xid8) to %s%s', a.grantee::regrole,
+        case when a.is_grantable then ' with grant option' else '' end)
+      from pg_proc p cross join lateral aclexplode(p.proacl) a
+      where p.oid = 'sync.settled(interval,boolean,xid8)'::regprocedure and a.grantee not in (0, p.proowner));
     drop function sync.settled(interval, boolean, xid8);
     create function sync.settled(timeout interval default '10 s', raise boolean default false, xid xid8 default null)
     returns table (user_id bigint, field text, state text, detail text, request_id text)
     language sql as 'select null::bigint, null, null, null, null where false';
     revoke execute on function sync.settled(interval, boolean, xid8) from public;
-    if askers is not null then
-      execute format('grant execute on function sync.settled(interval, boolean, xid8) to %s', askers);
-    end if;
+    foreach what in array again loop
+      execute what;
+    end loop;
   end if;
 end
 $$;

@@ -15,6 +15,7 @@ function refused(path: string, error: unknown): MusterdError {
 interface Place {
   readonly target: string;
   readonly isFile: boolean;
+  readonly isThere: boolean;
   /** The mode of the file. A new file is for its owner alone. */
   readonly mode: number;
 }
@@ -32,10 +33,15 @@ async function placeOf(path: string): Promise<Place> {
       });
     const target = isLink ? await realpath(path) : path;
     const found = isLink ? await stat(target) : named;
-    return { target, isFile: found.isFile(), mode: isOurs(found) ? found.mode & 0o777 : 0o600 };
+    return {
+      target,
+      isThere: true,
+      isFile: found.isFile(),
+      mode: isOurs(found) ? found.mode & 0o777 : 0o600,
+    };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      return { target: path, isFile: true, mode: 0o600 };
+      return { target: path, isThere: false, isFile: true, mode: 0o600 };
     throw error;
   }
 }
@@ -48,34 +54,52 @@ interface OpenFile {
   readonly drop: () => Promise<void>;
 }
 
+/** Makes the names of a folder last through a power failure, if the folder may be read. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r').catch(() => undefined);
+  await folder?.sync().catch(ignoreUnsyncable);
+  await folder?.close();
+}
+
 /** Opens a file beside the place, which gets its name once it is whole. */
-async function openBeside(path: string, own?: number): Promise<OpenFile> {
-  const { target, isFile, mode } = await placeOf(path);
+async function openBeside(path: string, { mode: own, isNew = false }: WriteOptions): Promise<OpenFile> {
+  const { target, isFile, mode, isThere } = await placeOf(path);
+  if (isNew && isThere && isFile)
+    throw new MusterdError('usage', `${path} is there already`, { hint: 'Name another file.' });
   if (!isFile) return { handle: await open(target, 'w'), keep: async () => {}, drop: async () => {} };
   const part = join(dirname(target), `.${basename(target)}.${randomUUID()}.part`);
   const handle = await open(part, 'wx', 0o600);
   await handle.chmod(own ?? mode);
   return {
     handle,
-    keep: () => rename(part, target),
+    keep: async () => {
+      await rename(part, target);
+      await syncFolder(dirname(target));
+    },
     drop: () => rm(part, { force: true }),
   };
 }
 
+interface WriteOptions {
+  /** Who may read and write it, even if another file was there. */
+  readonly mode?: number;
+  /** Whether a file of that name is left alone. */
+  readonly isNew?: boolean;
+}
+
 /**
  * Calls `work` with a stream to the file. Until all of it is written, the earlier file stays under its name.
- * @param mode who may read and write it, even if another file was there
  * @throws what `work` throws; MusterdError `usage` if the file cannot be written
  */
 export async function writeWholeFile<R>(
   path: string,
   work: (write: (text: string | Uint8Array) => Promise<void>) => Promise<R>,
-  { mode }: { readonly mode?: number } = {},
+  options: WriteOptions = {},
 ): Promise<R> {
   const orRefuse = (error: unknown) => {
     throw refused(path, error);
   };
-  const { handle, keep, drop } = await openBeside(path, mode).catch(orRefuse);
+  const { handle, keep, drop } = await openBeside(path, options).catch(orRefuse);
   try {
     const result = await work((text) => handle.appendFile(text).catch(orRefuse));
     await handle.sync().catch(ignoreUnsyncable).catch(orRefuse);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -81,6 +81,30 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
       expect(stderr).toContain('musterd migrate --drop-requests <file>');
     }
     expect(await sql('select name from sync.migrations order by 1')).toEqual(before);
+    expect(await sql('select count(*)::int from mirror.scheduled_messages')).toEqual([[9]]);
+  });
+
+  it('lists what the service will do if it differs from what was asked', async () => {
+    await sql(`begin; set local musterd.writing = 'on';
+      update mirror.scheduled_messages set cancels = true, id = 901, base = '{"execute_at": "2999-01-16T09:00:00Z"}' where local_id::text like '%1';
+      update mirror.scheduled_messages set id = 907, base = '{"execute_at": "2999-01-25T09:00:00Z"}' where local_id::text like '%7';
+      commit`);
+    const { stderr } = await musterd('migrate');
+    for (const line of [
+      'message 901, 2999-01-16T09:00:00Z, to 15550201, 15550211 (waiting, to be cancelled)',
+      'message 907, 2999-01-22T09:00:00Z, to 15550207 (scheduled; the service sends it at 2999-01-25T09:00:00Z)',
+    ])
+      expect(stderr).toContain(`  ${line}\n`);
+  });
+
+  it('leaves an earlier file alone, and drops nothing then', async () => {
+    const file = join(folder.path, 'requests.jsonl');
+    writeFileSync(file, 'of another mirror');
+    expect(await drop()).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining(`${file} is there already`),
+    });
+    expect(readFileSync(file, 'utf8')).toBe('of another mirror');
     expect(await sql('select count(*)::int from mirror.scheduled_messages')).toEqual([[9]]);
   });
 
@@ -177,20 +201,27 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     const role = `test_analyst_${randomBytes(4).toString('hex')}`;
     await sql(`create role ${role}; grant usage on schema report to ${role};
       grant select on report.changes, report.decisions to ${role}; grant select on report.held to ${role} with grant option;
-      grant execute on function sync.settled(interval, boolean, xid8) to ${role}`);
+      grant select (team_id, field) on report.pending to ${role} with grant option;
+      grant execute on function sync.settled(interval, boolean, xid8) to ${role} with grant option`);
+    const views = `c.relnamespace = 'report'::regnamespace and c.relname in ('changes', 'decisions', 'held', 'pending')`;
+    const granted = `a.grantee::text, a.privilege_type, a.is_grantable`;
     const rights = `
-      select c.relname::text, has_table_privilege('${role}', c.oid, 'select') as reads,
-        has_table_privilege('${role}', c.oid, 'select with grant option') as grants
-      from pg_class c where c.relnamespace = 'report'::regnamespace and c.relname in ('changes', 'decisions', 'held', 'pending') order by 1`;
-    const before = await sql(rights);
+      select c.relname::text as place, ${granted} from pg_class c, aclexplode(c.relacl) a where ${views} and a.grantee <> c.relowner
+      union all select c.relname || '.' || t.attname, ${granted} from pg_class c join pg_attribute t on t.attrelid = c.oid, aclexplode(t.attacl) a where ${views}
+      union all select p.proname, ${granted} from pg_proc p, aclexplode(p.proacl) a where p.proname = 'settled' and a.grantee <> p.proowner
+      order by 1, 2, 3`;
+    const messenger = String((await sql(`select 'musterd_messenger'::regrole::oid::text`)).flat()[0]);
+    const before = (await sql(rights)).filter(([, grantee]) => grantee !== messenger);
     await drop();
     expect(await sql(rights)).toEqual(before);
-    expect(before.map(([view, mayRead]) => [view, mayRead])).toContainEqual(['changes', true]);
+    expect(before.map(([place]) => place)).toEqual(
+      expect.arrayContaining(['changes', 'held', 'pending.field', 'pending.team_id', 'settled']),
+    );
     expect(
-      await sql(`select has_function_privilege('${role}', 'sync.settled(interval, boolean, xid8)', 'execute') as waits,
-        has_schema_privilege('musterd_messenger', 'mirror', 'usage') as enters, has_table_privilege('musterd_messenger', 'mirror.users', 'select') as sees,
-        has_table_privilege('musterd_reader', 'report.held', 'select') as reads`),
-    ).toEqual([[true, false, false, true]]);
+      await sql(
+        `select has_schema_privilege('musterd_messenger', 'mirror', 'usage') as enters, has_table_privilege('musterd_messenger', 'mirror.users', 'select') as sees`,
+      ),
+    ).toEqual([[false, false]]);
     await sql(`drop owned by ${role}; drop role ${role}`);
   });
 

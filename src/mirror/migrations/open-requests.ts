@@ -15,7 +15,11 @@ export interface OpenRequest {
   /** The service's id; `null` if it has none. */
   readonly id: Id | null;
   readonly state: 'waiting' | 'held' | 'being sent' | 'unknown' | 'scheduled' | 'refused';
+  /** Whether it asks to cancel the message. */
+  readonly cancels: boolean;
   readonly execute_at: Date | null;
+  /** When the service sends the message as it has it, if that is another time; `null` if not. */
+  readonly service_time: Date | null;
   /** Who gets it, or what the tag is called. */
   readonly recipient: string;
   /** The whole row. */
@@ -38,19 +42,22 @@ async function readOpenRequests(tx: Transaction): Promise<readonly OpenRequest[]
         when exists (select from sync.changes c where c.team_id = r.team_id and c.local_id = r.local_id and c.state = 'open') then
           case r.state when 'unknown' then 'unknown' else 'being sent' end
         when exists (select from sync.held_fields h where h.team_id = r.team_id and h.local_id = r.local_id) then 'held'
+        -- The service has refused a change of it, and sends it as it was.
+        when r.state = 'refused' and r.id is not null and r.service_time > clock_timestamp() then 'scheduled'
         else r.state end as state,
-      r.execute_at, r.recipient, r.row
+      r.cancels, r.execute_at, case when r.service_time <> r.execute_at then r.service_time end as service_time, r.recipient, r.row
     from (
-      select 'message' as kind, m.team_id, m.local_id, m.id, m.state, m.execute_at, coalesce('list ' || m.list_id,
-        'conversation ' || m.conversation_id, m.phone_number, array_to_string(m.targets, ', ')) as recipient, to_jsonb(m) as row
+      select 'message' as kind, m.team_id, m.local_id, m.id, m.state, m.cancels, m.execute_at, (m.base ->> 'execute_at')::timestamptz as service_time,
+        coalesce('list ' || m.list_id, 'conversation ' || m.conversation_id, m.phone_number, array_to_string(m.targets, ', ')) as recipient,
+        to_jsonb(m) as row
       from mirror.scheduled_messages m
       where m.state in ('waiting', 'held', 'unknown', 'refused') or m.state = 'scheduled' and m.execute_at > clock_timestamp()
       union all
-      select 'tag', t.team_id, t.local_id, null, 'waiting', null, t.tag, to_jsonb(t) from mirror.tags t where t.id is null
+      select 'tag', t.team_id, t.local_id, null, 'waiting', false, null, null, t.tag, to_jsonb(t) from mirror.tags t where t.id is null
       union all
-      select 'conversation_read', c.team_id, c.local_id, null, c.state, null,
+      select 'conversation_read', c.team_id, c.local_id, null, c.state, false, null, null,
         coalesce(c.target, array_to_string(c.targets, ', ')), to_jsonb(c)
-      from mirror.conversation_reads c where c.state in ('waiting', 'held', 'unknown')
+      from mirror.conversation_reads c where c.state in ('waiting', 'held', 'unknown', 'refused')
     ) r order by r.execute_at nulls last, r.team_id, r.local_id`.execute(tx);
   return rows;
 }
@@ -58,24 +65,29 @@ async function readOpenRequests(tx: Transaction): Promise<readonly OpenRequest[]
 /** A long list is cut: the file has all of them. */
 const mostListed = 100;
 
-function inWords({ kind, local_id, id, state, execute_at, recipient }: OpenRequest): string {
+const inIso = (time: Date) => time.toISOString().replace('.000Z', 'Z');
+
+function inWords(request: OpenRequest): string {
+  const { kind, local_id, id, state, cancels, execute_at, service_time, recipient } = request;
   const what = kind === 'conversation_read' ? 'read conversation' : kind;
-  const when = execute_at === null ? '' : `, ${execute_at.toISOString().replace('.000Z', 'Z')}`;
-  return `  ${what} ${id ?? local_id}${when}, ${kind === 'tag' ? '' : 'to '}${recipient} (${state})`;
+  const when = execute_at === null ? '' : `, ${inIso(execute_at)}`;
+  const sent = service_time === null ? '' : `; the service sends it at ${inIso(service_time)}`;
+  const how = `${state}${cancels ? ', to be cancelled' : ''}${sent}`;
+  return `  ${what} ${id ?? local_id}${when}, ${kind === 'tag' ? '' : 'to '}${recipient} (${how})`;
 }
 
 /** @throws MusterdError `mirror` if requests are open, and nobody keeps them */
 export async function requireNoOpenRequests(tx: Transaction, keep: KeepRequests | undefined): Promise<void> {
   const requests = await readOpenRequests(tx);
   if (keep !== undefined) return await keep(requests);
-  // Nobody gets what the service refused.
+  // The service never had what it refused.
   const open = requests.filter(({ state }) => state !== 'refused');
   if (open.length === 0) return;
   const more = open.length > mostListed ? [`  and ${open.length - mostListed} more`] : [];
   throw new MusterdError(
     'mirror',
     [
-      `This version sends messages by direct commands, and drops what was asked for in SQL. ${plural(open.length, 'request')} would be lost:`,
+      `This version sends messages by commands alone. ${plural(open.length, 'open request')} of 0.1.0 would be deleted:`,
       ...open.slice(0, mostListed).map(inWords),
       ...more,
     ].join('\n'),
