@@ -53,8 +53,8 @@ export interface Intent {
     | undefined;
   /** The fields that it was opened for under a person's decision, which is spent by that. */
   readonly decided: readonly Field[];
-  /** The fields that were confirmed while an editor had the user's row locked: mirror and base do not have them yet. */
-  readonly confirmed?: readonly Field[];
+  /** What the service answered while an editor had the user's row locked: mirror, base and holds do not have it yet. */
+  readonly known?: FieldOutcomes;
   /** Whether it may have left, which the holder of the lease records right before. */
   readonly hasLeft: boolean;
   /** The time since it last left, or since it was recorded if it never did, in ms by the database's clock. */

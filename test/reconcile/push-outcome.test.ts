@@ -458,7 +458,7 @@ describe('the words of a hold', () => {
       { first: 'Anne', last: 'Berg' },
       'the service answered 400, "error"; the name went along, which would be cleared',
     ],
-    ['nothing that is known', undefined, undefined, 'the service answered 400'],
+    ['nothing that is known', undefined, undefined, 'the service refused it'],
   ])('say how the service refused it: with %s', (_, error, along, words) => {
     const intent = intentOf(sent.phone, along);
     const answered = { intent, seen: null, outcomes: { phone: 'refused' } as const };

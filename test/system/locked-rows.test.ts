@@ -126,6 +126,27 @@ describe.each(servers())('a lock of another session on $name', (server) => {
     expect((await stage.mirrored()).get(user)).toContain('later@example.com');
   });
 
+  it('holds what the service refused of a user whom an editor has locked by then, and asks once', async () => {
+    const [user = 0] = ids;
+    await stage.sql(`update mirror.users set phone = '123456' where id = ${user}`);
+    const session = await connect(editor);
+    stage.emulator.before({ path: '/v1/users/update' }, async () => {
+      await session.query('begin');
+      await session.query(`select from mirror.users where id = ${user} for update`);
+    });
+    stage.emulator.setVariants({ 'phone-writes': 'checked' });
+    const pushes = () => stage.sql(`select state, outcome from sync.changes where kind = 'push'`);
+    expect(await run()).toMatchObject({ outcome: 'partial' });
+    expect(await pushes()).toEqual([['open', '{"phone":"refused"}']]);
+    await session.query('rollback');
+    expect(await run()).toMatchObject({ waiting: 1, counts: { held: 1 } });
+    expect(await pushes()).toEqual([['closed', '{"phone":"refused"}']]);
+    expect(await stage.sql('select reason, detail from report.held')).toEqual([
+      ['refused', 'the service refused it'],
+    ]);
+    expect(stage.updates()).toHaveLength(1);
+  });
+
   it('pushes what an editor takes back before the mirror has what the service confirmed', async () => {
     const [user = 0] = ids;
     const before = stage.emulator.team.user(user).email ?? '';

@@ -188,10 +188,12 @@ function createLease(db: Database, own: OwnLease, sinceMs: number): Lease {
     release: async (last) => {
       if (isReleased) return;
       clearInterval(timer);
-      await db.transaction(async (tx) => {
+      const give = async (tx: Transaction) => {
         await tx.deleteFrom('sync.leases').where('team', '=', team).where('lease_id', '=', leaseId).execute();
         await last?.(tx);
-      });
+      };
+      // Nothing renews it any more: all three tries that wait for a lock take half of it at most.
+      await db.transaction(give, { lockTimeoutMs: Math.ceil(ttlMs / 6) });
       isReleased = true;
     },
   };

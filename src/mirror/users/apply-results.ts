@@ -61,16 +61,17 @@ const toBase = (column: string, field: Field) =>
   sql`case when ${field === 'name' ? sql`takes_name` : took(field)} then ${sql.ref(`s.${column}`)} else ${sql.ref(`b.${column}`)} end`;
 
 /**
- * Records what was confirmed of users whose row an editor has locked. Nobody else can lock the ledger. The push stays
- * open until mirror and base follow, by its `closed_at` known as answered. Whoever lost a name is read back first.
+ * Records what the service confirmed or refused of users whose row an editor has locked. Nobody else can lock the ledger.
+ * The push stays open until mirror, base and holds follow, by its `closed_at` known as answered. Whoever lost a name is
+ * read back first.
  */
-async function noteConfirmed(tx: Transaction, results: readonly IntentResult[]): Promise<void> {
+async function noteAnswers(tx: Transaction, results: readonly IntentResult[]): Promise<void> {
   const rows = results.map(({ intent, outcomes, harmed, requestId }) => ({
     change_id: intent.changeId,
     request_id: requestId,
     outcome: Object.fromEntries(
       Object.entries(outcomes)
-        .filter(([, outcome]) => outcome === 'confirmed' && !harmed)
+        .filter(([, outcome]) => (outcome === 'confirmed' || outcome === 'refused') && !harmed)
         .map(([field, outcome]) => [columnOf(field as Field), outcome]),
     ),
   }));
@@ -130,7 +131,7 @@ const hasDecided = (teamId: Id) => sql`exists (select from sync.held_fields d
 /**
  * Stores the service's own values of confirmed fields: always in the base, in the mirror if it
  * still holds what was sent (a later edit stays, and is pushed next).
- * @returns the users whose row an editor has locked: of these, the ledger alone has what was confirmed
+ * @returns the users whose row an editor has locked: of these, the ledger alone has what was confirmed or refused
  */
 export async function applyResults(
   tx: Transaction,
@@ -147,7 +148,7 @@ export async function applyResults(
   const lost = free.size === new Set(ids).size ? new Set<Id>() : await closeLost(tx, teamId, results);
   const applied = results.filter(({ intent }) => free.has(intent.userId));
   const locked = results.filter(({ intent: { userId } }) => !free.has(userId) && !lost.has(userId));
-  if (locked.length > 0) await noteConfirmed(tx, locked);
+  if (locked.length > 0) await noteAnswers(tx, locked);
   const lockedIds = locked.map(({ intent }) => intent.userId);
   if (applied.length === 0) return lockedIds;
   const json = toJson(applied.map(stageResult));

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { stored } from '../../model/canonical.ts';
 import { columnOf, emptyValues, fieldOf, valuesIn } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import type { Intent, OpenedIntents } from '../../model/intent.ts';
+import type { Intent, OpenedIntents, PushOutcome } from '../../model/intent.ts';
 import { toJson } from '../../model/json.ts';
 import { canonicalName, joinName, type NamePair, splitName } from '../../model/name.ts';
 import type { BaseUser, UserPatch } from '../../model/user.ts';
@@ -47,11 +47,10 @@ const intentColumns = (teamId: Id, decided: RawBuilder<unknown>) => sql`
 
 function toIntent(row: IntentRow): Intent {
   const base: BaseUser = { ...(row.has_base ? valuesIn(row) : emptyValues), joined: row.base_name };
-  const confirmed = Object.keys(row.sent).filter(
-    (field) => row.is_unwritten && row.outcome[field] === 'confirmed',
-  );
+  const isKnown = (field: string) => row.is_unwritten && row.outcome[field] !== 'unknown';
+  const known = Object.entries(row.outcome).filter(([field]) => isKnown(field));
   const open = Object.entries(row.sent).filter(
-    ([field]) => (row.outcome[field] ?? 'unknown') === 'unknown' || confirmed.includes(field),
+    ([field]) => (row.outcome[field] ?? 'unknown') === 'unknown' || isKnown(field),
   );
   const values = (columns: readonly (readonly [string, unknown])[]): UserPatch =>
     Object.fromEntries(
@@ -66,7 +65,7 @@ function toIntent(row: IntentRow): Intent {
     before,
     decided: row.decided.map(fieldOf),
     versions: row.is_telling ? { updatedMs: row.updated_ms, userUpdatedMs: row.user_updated_ms } : undefined,
-    confirmed: confirmed.map(fieldOf),
+    known: Object.fromEntries(known.map(([field, outcome]) => [fieldOf(field), outcome as PushOutcome])),
     hasLeft: row.has_left,
     ageMs: row.age_ms,
   };

@@ -106,7 +106,9 @@ function whyInVain(field: Field, { intent, outcomes }: AnsweredIntent, count: nu
 function sayRefusal({ intent, refusal }: AnsweredIntent): string {
   const label = refusal?.label === undefined ? '' : `, "${refusal.label}"`;
   const along = intent.along === undefined ? '' : '; the name went along, which would be cleared';
-  return `the service answered ${refusal?.status ?? 400}${label}${along}`;
+  const how =
+    refusal === undefined ? 'the service refused it' : `the service answered ${refusal.status ?? 400}`;
+  return `${how}${label}${along}`;
 }
 
 /** The first difference between the sent and the shown value, in canonical form. */

@@ -1,4 +1,5 @@
-import type { Intent } from '../../model/intent.ts';
+import type { Field } from '../../model/fields.ts';
+import type { Intent, PushOutcome } from '../../model/intent.ts';
 import type { ServiceUser } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
 import { judgeLate, patchedFields } from './outcome.ts';
@@ -9,16 +10,24 @@ import type { AnsweredIntent } from './result.ts';
 const isConfirmed = ({ outcomes }: AnsweredIntent): boolean =>
   Object.values(outcomes).every((outcome) => outcome === 'confirmed');
 
-/** Judges an open push. What was confirmed before stays so, although the service shows another value by now. */
+/**
+ * Judges an open push. What was confirmed before stays so, although the service shows another value by now; so does what
+ * was refused, unless the service shows it.
+ */
 function judgeOpen(intent: Intent, seen: ServiceUser | null, quiet: boolean): AnsweredIntent {
   const outcomes = judgeLate(intent.sent, intent.before, seen, quiet);
-  const { confirmed = [] } = intent;
-  if (confirmed.every((field) => outcomes[field] === 'confirmed'))
-    return { intent, seen, outcomes, requestId: null };
-  const known = patchedFields(intent.sent).map(
-    (field) => [field, confirmed.includes(field) ? 'confirmed' : 'unknown'] as const,
+  const { known = {} } = intent;
+  const fields = patchedFields(intent.sent);
+  const isOf = (field: Field, outcome: PushOutcome) =>
+    known[field] === outcome && outcomes[field] !== 'confirmed';
+  if (fields.some((field) => isOf(field, 'confirmed'))) {
+    const taken = fields.map((field) => [field, known[field] ?? 'unknown'] as const);
+    return { intent, seen: null, outcomes: Object.fromEntries(taken), requestId: null };
+  }
+  const judged = fields.map(
+    (field) => [field, isOf(field, 'refused') ? 'refused' : outcomes[field]] as const,
   );
-  return { intent, seen: null, outcomes: Object.fromEntries(known), requestId: null };
+  return { intent, seen, outcomes: Object.fromEntries(judged), requestId: null };
 }
 
 /**
