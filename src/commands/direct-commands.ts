@@ -1,4 +1,5 @@
 /** The commands that send tags, messages and read conversations. Each module is loaded only when it is called. */
+import { MusterdError } from '../errors.ts';
 import { type Action, type Adding, asOption, type WithOptions, waitOption } from './add-commands.ts';
 
 /** Declares a command below another one. */
@@ -9,26 +10,31 @@ interface Families<C> extends Pick<Adding<C>, 'json' | 'group'> {
 }
 
 const collect = (value: string, all: readonly string[] = []) => [...all, value];
+/** The reader of an option that is given at most once. @throws MusterdError `usage` */
+const once = (name: string) => (value: string, before?: unknown) => {
+  if (before === undefined) return value;
+  throw new MusterdError('usage', `--${name} is given twice`, { hint: 'Nothing was sent. Give it once.' });
+};
 const direct = 'sent at once, nobody approves';
 const yesOption = ['--yes', 'send it without a question'] as const;
-const ifOption = ['--if <digest>', 'only if "schedule show" still shows this digest'] as const;
+const ifOption = ['--if <digest>', 'only if "schedule show" still shows this digest', once('if')] as const;
 const schedule = () => import('./schedule.ts');
 
 function withFields<C extends WithOptions<C>>(command: C): C {
   return command
-    .option('--inbox <inbox>', 'sent from this inbox: id or name')
-    .option('--user <user>', 'who sends it: id, email, phone or name')
-    .option('--text <text>', 'its text, with merge tokens such as {{Title of a contact field}}')
-    .option('--text-file <file>', 'its text, from this file; - for stdin')
-    .option('--template <id>', 'the template that it is made from')
-    .option('--at <time>', '2027-01-15T09:00:00+01:00, or 2027-01-15 09:00 with --zone')
-    .option('--zone <zone>', 'the time zone of --at, such as Europe/Berlin')
+    .option('--inbox <inbox>', 'sent from this inbox: id or name', once('inbox'))
+    .option('--user <user>', 'who sends it: id, email, phone or name', once('user'))
+    .option('--text <text>', 'its text, with merge tokens such as {{Title of a contact field}}', once('text'))
+    .option('--text-file <file>', 'its text, from this file; - for stdin', once('text-file'))
+    .option('--template <id>', 'the template that it is made from', once('template'))
+    .option('--at <time>', '2027-01-15T09:00:00+01:00, or 2027-01-15 09:00 with --zone', once('at'))
+    .option('--zone <zone>', 'the time zone of --at, such as Europe/Berlin', once('zone'))
     .option('--to <number,…>', 'to each of these numbers; repeatable', collect)
-    .option('--list <id>', 'to the members of this list')
-    .option('--conversation <id>', 'to this conversation')
+    .option('--list <id>', 'to the members of this list', once('list'))
+    .option('--conversation <id>', 'to this conversation', once('conversation'))
     .option('--attachment <json>', '{"name", "type", "url"}; repeatable', collect)
     .option('--gallery <json>', '{"url", "original_url", …}; repeatable', collect)
-    .option('--is-email <true|false>', 'sent as it is');
+    .option('--is-email <true|false>', 'the value of is_email', once('is-email'));
 }
 
 export function addDirectCommands<C extends WithOptions<C>>({ json, group, family }: Families<C>): void {
@@ -80,9 +86,9 @@ export function addDirectCommands<C extends WithOptions<C>>({ json, group, famil
       async (context, options) => (await import('./conversations.ts')).conversationsRead(context, options),
     ),
   )
-    .option('--inbox <inbox>', 'its inbox: id or name')
-    .option('--user <user>', 'who has read it: id, email, phone or name')
-    .option('--target <target>', 'its other side, such as a phone number')
+    .option('--inbox <inbox>', 'its inbox: id or name', once('inbox'))
+    .option('--user <user>', 'who has read it: id, email, phone or name', once('user'))
+    .option('--target <target>', 'its other side, such as a phone number', once('target'))
     .option('--targets <target,…>', 'several of them; repeatable', collect)
-    .option('--reassign <user>', 'assign it to this user');
+    .option('--reassign <user>', 'assign it to this user', once('reassign'));
 }

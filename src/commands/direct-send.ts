@@ -44,6 +44,12 @@ export function linesOfFields(body: JsonObject, prefix = ''): ReadonlyMap<string
   );
 }
 
+/** Shows each character that a terminal would hide as its number. */
+const visible = (line: string) =>
+  line.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]| +$/gu, (hidden) =>
+    Array.from(hidden, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`).join(''),
+  );
+
 /** @param notes what an id or a time means, by field */
 export function printFields(
   stream: Context['err'],
@@ -53,7 +59,7 @@ export function printFields(
   for (const [name, lines] of fields) {
     const note = notes[name] ? ` (${notes[name]})` : '';
     for (const [at, line] of lines.entries())
-      printLine(stream, printable(`${(at === 0 ? name : '').padEnd(21)} ${line}${note}`).trimEnd());
+      printLine(stream, visible(`${(at === 0 ? name : '').padEnd(21)} ${line}${note}`));
   }
 }
 
@@ -81,11 +87,13 @@ export async function confirmSend(
   for (const remark of remarks) printLine(context.err, printable(remark));
   if (yes) return true;
   const ask = askAtTerminal(context);
-  if (ask === undefined)
-    throw new MusterdError('usage', 'Nothing was sent: nobody can be asked here', {
+  if (ask === undefined) {
+    const why = context.json ? '--json asks no question' : 'stdin or stderr is not a terminal';
+    throw new MusterdError('usage', `Nothing was sent: ${why}`, {
       hint: 'To send it, add --yes. It is sent at once, and nobody approves it.',
     });
-  const isAgreed = await ask('Send it? Nobody approves this, and it cannot be taken back by musterd.');
+  }
+  const isAgreed = await ask('Send it now? Nobody approves it.');
   if (!isAgreed) printLine(context.err, 'Nothing was sent.');
   return isAgreed;
 }
@@ -109,7 +117,13 @@ export function showOutcome(
       context.err,
       printable(`Warning: the ledger says "unknown", since the outcome could not be recorded: ${unrecorded}`),
     );
-  if (outcome === 'refused' || outcome === 'unsent') throw explainRefusal(error);
+  if (outcome === 'refused' || outcome === 'unsent') {
+    printLine(
+      context.err,
+      outcome === 'refused' ? 'refused: the service did nothing' : 'unsent: nothing left this machine',
+    );
+    throw explainRefusal(error);
+  }
   const isUnknown = outcome === 'unknown';
   const local = localId === undefined ? {} : { local_id: localId };
   if (context.json) printJson(context, { outcome, id: id ?? null, ...local, request_id: requestId, sent });

@@ -148,6 +148,11 @@ function readTargets({ to, list, conversation }: MessageOptions, shown: Targets 
     const [phoneNumber = ''] = numbers;
     return numbers.length === 1 ? { phoneNumber } : { targets: numbers };
   }
+  if (list === '' || conversation === '')
+    throw usage(
+      'A message needs recipients: --list or --conversation is empty',
+      'Give --to, --list or --conversation.',
+    );
   const listId = list === undefined ? undefined : readId('--list', list);
   if (listId !== undefined) return { listId };
   const conversationId = conversation === undefined ? undefined : readId('--conversation', conversation);

@@ -62,7 +62,13 @@ async function readSender(
 /** @returns the body that is sent. @throws MusterdError `usage` for what the service would not take */
 function bodyOf({ service }: DirectCaller, request: ScheduleRequest): JsonObject {
   const flaw = findScheduleFlaw(request, Date.now() + (service.clockOffsetMs() ?? 0));
-  if (flaw !== null) throw usage(`The message cannot be sent: ${flaw}`);
+  if (flaw !== null)
+    throw usage(
+      `The message cannot be sent: ${flaw}`,
+      flaw.startsWith('content')
+        ? 'Give --text, --text-file, --template, --attachment or --gallery.'
+        : 'Give a time at least 15 minutes ahead: --at.',
+    );
   const body = encodeSchedule(request);
   if (Buffer.byteLength(toJson(body)) > largestBody) throw usage('The message is larger than 10 MB');
   return body;
@@ -121,7 +127,7 @@ async function requireUnchanged(
   const now = await readShown(service, String(id));
   if (now.digest === digest) return;
   throw usage(
-    `Nothing was sent: somebody changed message ${id} while you were asked`,
+    `Nothing was sent: message ${id} changed before you agreed`,
     `Look at it again: musterd schedule show ${id}`,
   );
 }
@@ -147,23 +153,30 @@ export const scheduleCreate = (context: Context, options: ScheduleOptions): Prom
     });
   });
 
+/** The fields of a message that the service does not show. */
+const neverShown = new Set(['phone_number', 'targets', 'user_id', 'is_email']);
+
 /** A line for each field that differs from what the service shows. */
 function changesOf(shown: Partial<ScheduleRequest>, { fields }: Shown, body: JsonObject): readonly string[] {
   const meta = isObject(fields['meta']) ? fields['meta'] : {};
   const { executeAt, inboxId, localId } = shown;
   const before = linesOfFields({ ...meta, execute_at: executeAt, inbox_id: inboxId, local_id: localId });
   const after = linesOfFields(body);
-  const show = (lines: readonly string[] | undefined) => (lines === undefined ? 'nothing' : lines.join(', '));
+  const show = (lines: readonly string[] | undefined) => lines?.join(', ');
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) => {
     const [was, is] = [show(before.get(name)), show(after.get(name))];
-    return was === is ? [] : [`Changes ${name}: ${was} → ${is}`];
+    const isHidden = was === undefined && neverShown.has(name);
+    return was === is
+      ? []
+      : [`Changes ${name}: ${was ?? (isHidden ? 'not shown' : 'nothing')} → ${is ?? 'nothing'}`];
   });
 }
 
 /** Options that are not fields of a message. */
 const howOptions = new Set(['as', 'if', 'json', 'yes', 'zone']);
 
-const hidden = 'The service never shows the sender or is_email: they are sent only if given here.';
+const hidden =
+  'The service never shows the sender or is_email: they are sent only if given here. Fields that musterd does not know are not sent.';
 
 export const scheduleUpdate = (context: Context, options: ScheduleOptions, text: string): Promise<ExitCode> =>
   withCaller(context, options, async (caller) => {

@@ -1,4 +1,5 @@
 /** Calls of the service that a person makes, at the shared pace, and only where a run of the mirror would send, too. */
+import { sql } from 'kysely';
 import type { Config } from '../config/config.ts';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -22,7 +23,13 @@ async function openForCall(
   }
   if (effect === 'read') return undefined;
   const { hasMirror } = await import('../embedded/embedded.ts');
-  return hasMirror(dataDir) ? await openMirror(config, () => {}, { guest }) : undefined;
+  if (!hasMirror(dataDir)) return undefined;
+  const mirror = await openMirror(config, () => {}, { guest });
+  const { rows } = await sql`select to_regclass('sync.teams')`.execute(mirror.db.kysely);
+  if (Object.values(rows[0] as object)[0] !== null) return mirror;
+  // A command has started the server, and nothing was ever migrated.
+  await mirror.close();
+  return undefined;
 }
 
 /** @throws MusterdError `copy` if the call writes and the mirror is not at home */

@@ -1,5 +1,5 @@
 /** Creates a tag, unless there is one of that name. */
-import { MusterdError } from '../errors.ts';
+import { MusterdError, ServiceError } from '../errors.ts';
 import { type LeaseOptions, takeLease } from '../mirror/team/lease.ts';
 import type { Id } from '../model/id.ts';
 import tags from '../model/listed/tags.ts';
@@ -11,7 +11,12 @@ import { type DirectCaller, type DirectResult, sendOnce } from './send-once.ts';
 
 export type CreatedTag =
   | { readonly isThere: true; readonly ids: readonly Id[] }
-  | ({ readonly isThere: false; readonly ids: readonly Id[] } & DirectResult<WriteResult>);
+  | ({
+      readonly isThere: false;
+      readonly ids: readonly Id[];
+      /** Why the listing could not be read afterwards. */
+      readonly unseen: string | null;
+    } & DirectResult<WriteResult>);
 
 const longestName = 300;
 
@@ -23,16 +28,27 @@ export function readTagName(text: string): string {
 }
 
 /** The ids of all tags of that name. @throws MusterdError `service` if the listing is incomplete */
-export async function findTags(service: ServiceClient, name: string): Promise<readonly Id[]> {
+async function listTags(service: ServiceClient, name: string): Promise<readonly Id[]> {
   const listing = await service.list(tags, { memory: nothingLearned });
   const flaw =
-    listing.status === 'incomplete' ? listing.because : listing.isOffered ? null : 'the service has none';
-  if (flaw === null)
-    return listing.rows.flatMap(({ id, tag }) =>
-      typeof tag === 'string' && canonicalName(tag) === name ? [id] : [],
-    );
-  throw new MusterdError('service', `Nothing was sent: the listing of tags is incomplete (${flaw})`, {
-    hint: 'Without it, a second tag of this name could be made. Try again later.',
+    listing.status === 'incomplete'
+      ? listing.because
+      : listing.isOffered
+        ? null
+        : 'the service does not offer it';
+  if (flaw !== null) throw new MusterdError('service', `the listing of tags is incomplete (${flaw})`);
+  return listing.rows.flatMap(({ id, tag }) =>
+    typeof tag === 'string' && canonicalName(tag) === name ? [id] : [],
+  );
+}
+
+/** The same before anything is sent. @throws MusterdError `service` if the listing is incomplete */
+export async function findTags(service: ServiceClient, name: string): Promise<readonly Id[]> {
+  return await listTags(service, name).catch((error: unknown) => {
+    if (!(error instanceof MusterdError) || error instanceof ServiceError) throw error;
+    throw new MusterdError('service', `Nothing was sent: ${error.message}`, {
+      hint: 'Without it, a second tag of this name could be made. Try again later.',
+    });
   });
 }
 
@@ -45,6 +61,7 @@ export async function createTag(
   const { config, db, service } = caller;
   const lease = db === undefined ? undefined : await takeLease(db, config.team, leaseOptions);
   try {
+    let unseen: string | null = null;
     let ids = await findTags(service, name);
     if (ids.length > 0) return { isThere: true, ids };
     const result = await sendOnce(caller, {
@@ -53,11 +70,14 @@ export async function createTag(
       lease,
       send: (options) => service.createTag(name, options),
       isShown: async () => {
-        ids = await findTags(service, name).catch(() => []);
+        ids = await listTags(service, name).catch((error: unknown) => {
+          unseen = error instanceof Error ? error.message : String(error);
+          return [];
+        });
         return ids.length > 0;
       },
     });
-    return { isThere: false, ids, ...result };
+    return { isThere: false, ids, unseen, ...result };
   } finally {
     // If it cannot be given back, it expires by itself.
     await lease?.release().catch(() => undefined);

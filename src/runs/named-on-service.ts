@@ -44,6 +44,12 @@ export async function requireNamedInbox(service: ServiceClient, text: string): P
   const found =
     byId.length > 0 ? byId : all.filter(({ name }) => canonicalName(name).toLowerCase() === wanted);
   const [inbox] = found;
+  if (!listing.isOffered) {
+    if (/^[1-9]\d{0,17}$/.test(wanted)) return { id: BigInt(wanted), name: '', members: null };
+    throw new MusterdError('usage', 'The service does not list its inboxes', {
+      hint: 'Give the id of the inbox.',
+    });
+  }
   if (inbox !== undefined && found.length === 1) return inbox;
   if (inbox !== undefined)
     throw refuse(`${found.length} inboxes are called "${printable(text)}"`, 'Give the id of one:', found);
@@ -72,10 +78,10 @@ export async function requireNamedMember(
 ): Promise<Named> {
   const user = await requireNamedUser(service, team, text);
   if (inbox.members === null || inbox.members.includes(user.id)) return user;
-  const hint = `Give one of its members: ${inbox.members.slice(0, mostShown).join(', ')}.`;
-  throw new MusterdError(
-    'usage',
+  const { members } = inbox;
+  throw refuse(
     printable(`User ${user.id} ${user.name} is not a member of inbox ${inbox.id} ${inbox.name}`),
-    { hint },
+    'Give one of its members, such as:',
+    team.members.flatMap(({ id, name }) => (members.includes(id) ? [{ id, name: name ?? '' }] : [])),
   );
 }

@@ -230,6 +230,7 @@ describe.each(Object.keys(sends))('musterd %s', (name) => {
       code: isConfirmed ? 0 : code,
       rows: [[{ [subject]: isConfirmed ? ofTag : outcome }, true]],
     });
+    if (outcome === 'refused') expect(ended.stderr).toMatch(/^refused: the service did nothing$/m);
     if (outcome === 'refused')
       expect(ended.result).toMatchObject({ error: { code: code === 77 ? 'credentials' : 'service' } });
     else expect(ended.result).toMatchObject({ outcome: isConfirmed ? ofTag : outcome });
@@ -307,7 +308,7 @@ describe('musterd tag create', () => {
   it.each([[[]], [['--yes']]])('finds a tag that is there in another form of its name (%j)', async (more) => {
     const { id } = emulator.team.addTag('Cafe\u0301  Bar ');
     const { code, stdout } = await musterd(['tag', 'create', ' Café Bar', ...more]);
-    const words = `Tag Café Bar exists already: id ${id}\n`;
+    const words = `Nothing was sent: tag Café Bar exists already: id ${id}\n`;
     expect({ code, stdout, writes: writes() }).toEqual({ code: 0, stdout: words, writes: [] });
   });
 
@@ -318,11 +319,30 @@ describe('musterd tag create', () => {
     expect(stderr).toContain('Nothing was sent: the listing of tags is incomplete');
   });
 
+  it('warns if the listing of tags cannot be read after the tag was created', async () => {
+    emulator.before({ path: '/v1/tag' }, () => {
+      emulator.addFault({ kind: 'status', code: 400, path: '/v1/tags', times: 'always' });
+    });
+    const { code, stderr } = await musterd(['tag', 'create', 'VIP', '--yes']);
+    expect({ code, count: writes().length }).toEqual({ code: 0, count: 1 });
+    expect(stderr).toContain(
+      'Warning: the tags could not be read afterwards: POST /v1/tags was answered 400',
+    );
+    expect(await outcomes()).toEqual([[{ tag: 'answered' }, true]]);
+  });
+
+  it('needs no mirror if a command has started the embedded server and nothing was migrated', async () => {
+    using data = temporaryFolder();
+    const more = { MUSTERD_DATA_DIR: data.path };
+    expect((await musterd(['inboxes'], more)).code).toBe(1);
+    expect(await musterd(['tag', 'create', 'VIP', '--yes'], more)).toMatchObject({ code: 0 });
+  });
+
   it('reports that there are two tags of this name if another program made one meanwhile', async () => {
     emulator.addFault({ kind: 'doubled', path: '/v1/tag' });
     const { code, stderr } = await musterd(['tag', 'create', 'VIP', '--yes'], {});
     expect(code).toBe(0);
-    expect(stderr).toMatch(/Now there are 2 tags of this name: \d+, \d+/);
+    expect(stderr).toMatch(/Warning: the service has 2 tags of this name: \d+, \d+/);
   });
 });
 
@@ -399,7 +419,7 @@ describe('musterd schedule', () => {
       expect(writes().map(({ call }) => call)).toEqual(['POST /v1/schedule', `PUT /v1/schedule/${id}`]);
       expect({ code, stderr }).toEqual({
         code: 64,
-        stderr: expect.stringContaining(`somebody changed message ${id}`),
+        stderr: expect.stringContaining(`message ${id} changed before you agreed`),
       });
     },
   );
@@ -421,6 +441,24 @@ describe('musterd schedule', () => {
   });
 });
 
+it('takes an inbox by its id if the service does not list its inboxes', async () => {
+  emulator.addFault({ kind: 'status', code: 404, path: '/v1/inboxes', times: 'always' });
+  const yes = ['--list', '5', '--yes'];
+  expect(await musterd(message(...yes), {})).toMatchObject({ code: 0 });
+  const { code, stderr } = await musterd(['schedule', 'create', '--inbox', 'Front desk', ...yes], {});
+  expect({ code, stderr }).toEqual({
+    code: 64,
+    stderr: expect.stringContaining('does not list its inboxes'),
+  });
+});
+
+it('shows characters that a terminal hides as their numbers', async () => {
+  const text = 'a\u200d\u202eb ';
+  const at = ['--at', '2031-01-15T08:00:00Z', '--text', text, '--list', '5', '--yes'];
+  const { stderr } = await musterd([...line('schedule create --inbox INBOX'), ...at], {});
+  expect(stderr).toContain('a\\u{200d}\\u{202e}b\\u{20}\n');
+});
+
 describe('a direct command that cannot be sent', () => {
   const late = () => new Date(Math.ceil(Date.now() / 900_000) * 900_000).toISOString();
   const create = 'schedule create --inbox INBOX --at 2031-01-15T08:00:00Z';
@@ -432,7 +470,8 @@ describe('a direct command that cannot be sent', () => {
     ['schedule create --inbox INBOX --list 5 --text x', 'Say when it is sent: --at'],
     [`${create} --user nobody`, 'No user matches "nobody"\n  Give an id, an email, a phone number or a'],
     [`${create} --user STRANGER`, 'is not a member of inbox'],
-    [`${create} --list 5 --text x --at LATE`, 'execute_at is less than 15 minutes ahead'],
+    ['schedule create --inbox INBOX --list 5 --text x --at LATE', 'execute_at is less than 15 minutes ahead'],
+    [`${create} --list 5 --text x --at 2031-01-15T08:00:00Z`, '--at is given twice'],
     [`${create} --text x`, 'Say who gets the message: --to, --list or --conversation'],
     [`${create} --text x --list 5 --to 14155550123`, 'Give one of --to, --list and --conversation'],
     [`${create} --list 5`, 'content has no text, no template, no attachment and no gallery'],
@@ -447,6 +486,7 @@ describe('a direct command that cannot be sent', () => {
     [`tag create ${'x'.repeat(301)}`, 'A tag needs a name of 1 to 300 characters'],
     [read, '--inbox and --user'],
     [`${read} --user 1`, 'either --target or --targets'],
+    [`${read} --user 1 --target 1 --target 2`, '--target is given twice'],
     [`${read} --user 1 --target 1 --targets 1`, 'either --target or --targets'],
     [`${read} --user MEMBER --targets 1,1`, '--targets has 1 twice'],
     [`${read} --user STRANGER --target 1`, 'is not a member of inbox'],

@@ -134,7 +134,8 @@ describe('readMessage', () => {
 
   it.each<[MessageOptions, string]>([
     [{}, 'Say who gets the message'],
-    [{ list: '' }, 'Say who gets the message'],
+    [{ list: '' }, 'A message needs recipients'],
+    [{ conversation: '' }, 'A message needs recipients'],
     [{ to, list: '5' }, 'Give one of --to, --list and --conversation'],
     [{ list: '5', template: 'x' }, '--template "x" is not an id of the service'],
     [{ list: '5', isEmail: 'maybe' }, '--is-email is true or false'],
