@@ -137,8 +137,8 @@ async function readBase(
 /** Whether there is an open push. */
 async function hasOpenPush({ db }: PageReader, teamId: Id, id: Id): Promise<boolean> {
   const { rows } = await sql`
-    select change_id from report.changes
-    where team_id = ${teamId} and user_id = ${id} and kind = 'push' and closed_at is null limit 1`.execute(
+    select change_id from sync.changes
+    where team_id = ${teamId} and user_id = ${id} and kind = 'push' and state = 'open' limit 1`.execute(
     db,
   );
   return rows.length > 0;
