@@ -108,7 +108,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     expect(await sql('select count(*)::int from mirror.scheduled_messages')).toEqual([[9]]);
   });
 
-  it('writes them to a file that only its owner reads, and then drops them', async () => {
+  it('writes all requests to a file that only its owner reads, then drops them', async () => {
     const { code, stderr } = await drop();
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('8 requests written to ') });
     const file = join(folder.path, 'requests.jsonl');
@@ -166,7 +166,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     ]);
   });
 
-  it('counts no message among the users that the guard lets pass each day', async () => {
+  it('does not count old messages as users that were pushed today', async () => {
     await drop();
     await sql(
       `update sync.changes set opened_at = now(), sent_at = now() where kind = 'push' and user_id is null`,
@@ -197,7 +197,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     );
   });
 
-  it('keeps the rights on views and functions that lose a column, and takes those of the messenger', async () => {
+  it('keeps the rights on views and functions that lose a column, and revokes those of the messenger', async () => {
     const role = `test_analyst_${randomBytes(4).toString('hex')}`;
     await sql(`create role ${role}; grant usage on schema report to ${role};
       grant select on report.changes, report.decisions to ${role}; grant select on report.held to ${role} with grant option;
@@ -230,7 +230,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     ['view', 'select * from report.schedule'],
     ['materialized view', 'select * from mirror.tags'],
     ['view', 'select id from mirror.scheduled_messages'],
-  ])('names a %s of somebody else that uses what goes (%s), and changes nothing', async (kind, query) => {
+  ])('refuses to drop what a foreign %s uses (%s), names it, and changes nothing', async (kind, query) => {
     await sql(`create schema ours; create ${kind} ours.mine as ${query}`);
     await expect(migrate(database.db, { keepRequests: async () => {} })).rejects.toThrow(
       /Something of yours uses what this version of musterd drops .*ours\.mine.*run "musterd migrate" again/s,
@@ -240,7 +240,7 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     await migrate(database.db, { keepRequests: async () => {} });
   });
 
-  it('is refused for a dump of it that is restored, with the same list', async () => {
+  it('refuses a restored dump of 0.1.0, with the same list', async () => {
     const target = await createTestDatabase({ server, empty: true });
     try {
       const { code, stderr } = await runMusterd(['restore', dumpFile], { DATABASE_URL: target.url });

@@ -182,7 +182,7 @@ const played: readonly Played[] = [
 ];
 
 describe.each(Object.keys(sends))('musterd %s', (name) => {
-  it('sends its fields once without a mirror, prints them before, and prints the outcome', async () => {
+  it('prints its fields, sends them once, and prints the outcome, without a mirror', async () => {
     const { args, call, body: expected } = await prepare(name);
     const { code, stdout, stderr } = await musterd([...args, '--yes'], {});
     expect({ code, writes: writes() }).toEqual({
@@ -241,7 +241,7 @@ describe.each(Object.keys(sends))('musterd %s', (name) => {
     if (subject === 'message') expect(ended.stderr).toContain(`local_id ${String(ended.result['local_id'])}`);
   });
 
-  it('says in its help that nobody approves', async () => {
+  it('says in its help that it sends at once and nobody approves', async () => {
     const { stdout } = await musterd([...name.split(' '), '--help']);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('sent at once, nobody approves');
   });
@@ -305,12 +305,15 @@ describe('musterd tag create', () => {
     expect(one.result['id']).toBe(two.result['id']);
   });
 
-  it.each([[[]], [['--yes']]])('finds a tag that is there in another form of its name (%j)', async (more) => {
-    const { id } = emulator.team.addTag('Cafe\u0301  Bar ');
-    const { code, stdout } = await musterd(['tag', 'create', ' Café Bar', ...more]);
-    const words = `Nothing was sent: tag Café Bar exists already: id ${id}\n`;
-    expect({ code, stdout, writes: writes() }).toEqual({ code: 0, stdout: words, writes: [] });
-  });
+  it.each([[[]], [['--yes']]])(
+    'reports a tag whose name differs only in Unicode form or spaces (%j)',
+    async (more) => {
+      const { id } = emulator.team.addTag('Cafe\u0301  Bar ');
+      const { code, stdout } = await musterd(['tag', 'create', ' Café Bar', ...more]);
+      const words = `Nothing was sent: tag Café Bar exists already: id ${id}\n`;
+      expect({ code, stdout, writes: writes() }).toEqual({ code: 0, stdout: words, writes: [] });
+    },
+  );
 
   it('sends nothing if the listing of tags is incomplete', async () => {
     emulator.addFault({ kind: 'status', code: 400, path: '/v1/tags', at: 2, times: 'always' });
@@ -405,7 +408,7 @@ describe('musterd schedule', () => {
   });
 
   it.each(['update', 'cancel'])(
-    '%s refuses a message that somebody changes while a person is asked',
+    '%s refuses a message that changes before the person has agreed',
     async (command) => {
       const to = ['--to', '14155550123', '--yes'];
       const id = await scheduled('--list', '5');
@@ -491,7 +494,7 @@ describe('a direct command that cannot be sent', () => {
     [`${read} --user MEMBER --targets 1,1`, '--targets has 1 twice'],
     [`${read} --user STRANGER --target 1`, 'is not a member of inbox'],
     [`${read} --user MEMBER --target 1 --reassign nobody`, 'No user matches "nobody"'],
-  ])('refuses %s in words', async (text, words) => {
+  ])('refuses %s and says why', async (text, words) => {
     const large = `${folder.path}/large`;
     if (text.includes('LARGE')) writeFileSync(large, 'x'.repeat(10_000_001));
     const args = line(text.replace('LARGE', large).replace('LATE', late()));

@@ -23,7 +23,7 @@ const log = createLog({ level: 'silent' });
  * looks at 2.5 billion.
  */
 describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name: server.name, size }))))(
-  'with $size users and tags, on tables that nobody has analysed, on $name,',
+  'with $size users and tags, on tables without statistics, on $name,',
   ({ server, size: rowsOfEach }) => {
     /** A few looks at each row: the joins of one statement, the four fields of a user. A sort looks at each once. */
     const rowsAtMost = rowsOfEach * 10;
@@ -69,7 +69,7 @@ describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name:
       expect(slow()).toEqual([]);
     });
 
-    it('so does the next one', async () => {
+    it('the next run looks at each row a few times', async () => {
       expect(await run('users', 'listings')).toMatchObject({
         outcome: 'complete',
         counts: { users_read: rowsOfEach },
@@ -77,7 +77,7 @@ describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name:
       expect(slow()).toEqual([]);
     });
 
-    it('so does one that finds half of it moved, and a tenth gone', async () => {
+    it('a run that finds half of the rows moved and a tenth gone looks at each a few times', async () => {
       const { team } = stage.emulator;
       for (const { id } of team.users().slice(0, rowsOfEach / 2)) team.editUser(id, { first: 'Robin' });
       for (const { id } of team.users().slice(-rowsOfEach / 10)) team.removeUser(id);
@@ -86,7 +86,7 @@ describe.each(servers().flatMap((server) => sizes.map((size) => ({ server, name:
       expect(slow()).toEqual([]);
     });
 
-    it('so does one that carries edits, a plan before it, and what looks at it afterwards', async () => {
+    it('a plan, a run with edits and a status look at each row a few times', async () => {
       await stage.sql(`
       update mirror.users set phone = '1555' || id where id in (select id from mirror.users order by id limit 60)`);
       expect((await runPlan(db, stage.config, { log })).users.plans).not.toEqual([]);

@@ -90,7 +90,7 @@ describe.each(servers())('a lock of another session on $name', (server) => {
       'open update',
       (locked: string) => `update mirror.users set first_name = 'Open' where id in (${locked})`,
     ],
-  ])('makes a user wait, and no other, while an editor has a %s', async (_, lock) => {
+  ])('delays that user alone while an editor has a %s', async (_, lock) => {
     const locked = await changeAll();
     const session = await connect(editor);
     await session.query('begin');
@@ -147,7 +147,7 @@ describe.each(servers())('a lock of another session on $name', (server) => {
     expect(stage.updates()).toHaveLength(1);
   });
 
-  it('pushes what an editor takes back before the mirror has what the service confirmed', async () => {
+  it('pushes an edit that is reverted before the mirror has what the service confirmed', async () => {
     const [user = 0] = ids;
     const before = stage.emulator.team.user(user).email ?? '';
     await stage.sql(`update mirror.users set email = 'sent@example.com' where id = ${user}`);
@@ -181,7 +181,7 @@ describe.each(servers())('a lock of another session on $name', (server) => {
     ['a field', hold, all, { deferred: 1 }],
     ['users who left', withhold, { ...all, gone: [false, false] }, {}],
   ] as const)(
-    'makes what it is about wait, and nothing else, while an approver has an open decision about %s',
+    'delays its users alone while an approver has an open decision about %s',
     async (_, wait, expected, counts) => {
       await changeAll();
       const user = ids[6] ?? 0;
@@ -226,7 +226,7 @@ describe.each(servers())('a lock of another session on $name', (server) => {
     ['mirror.tags', 'share row exclusive', 'partial', { ...all, tag: ['0'] }],
     ['mirror.tags', 'access exclusive', 'partial', { ...all, tag: ['0'] }],
   ] as const)(
-    'of its owner on %s in %s mode leaves the run %s, and what needs no such table is done',
+    'of the owner on %s in %s mode leaves the run %s and delays only what needs the table',
     async (table, mode, outcome, expected) => {
       expect(await runBesideOwner(table, mode)).toMatchObject({ outcome });
       expect(await stage.sql('select outcome from sync.runs order by run_id desc limit 1')).toEqual([
