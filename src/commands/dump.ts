@@ -39,7 +39,7 @@ export async function dumpCommand(
         { signal },
       );
     try {
-      await writeWholeFile(file, write, { mode: 0o600 });
+      await writeWholeFile(file, write, { mode: 0o600, isNew: false });
     } catch (error) {
       signal.throwIfAborted();
       throw error;

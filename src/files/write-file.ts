@@ -62,7 +62,7 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /** Opens a file beside the place, which gets its name once it is whole. */
-async function openBeside(path: string, { mode: own, isNew = false }: WriteOptions): Promise<OpenFile> {
+async function openBeside(path: string, { mode: own, isNew }: WriteOptions): Promise<OpenFile> {
   const { target, isFile, mode, isThere } = await placeOf(path);
   if (isNew && isThere && isFile)
     throw new MusterdError('usage', `${path} is there already`, { hint: 'Name another file.' });
@@ -82,9 +82,9 @@ async function openBeside(path: string, { mode: own, isNew = false }: WriteOptio
 
 interface WriteOptions {
   /** Who may read and write it, even if another file was there. */
-  readonly mode?: number;
+  readonly mode: number | null;
   /** Whether a file of that name is left alone. */
-  readonly isNew?: boolean;
+  readonly isNew: boolean;
 }
 
 /**
@@ -94,7 +94,7 @@ interface WriteOptions {
 export async function writeWholeFile<R>(
   path: string,
   work: (write: (text: string | Uint8Array) => Promise<void>) => Promise<R>,
-  options: WriteOptions = {},
+  options: WriteOptions = { mode: null, isNew: false },
 ): Promise<R> {
   const orRefuse = (error: unknown) => {
     throw refused(path, error);

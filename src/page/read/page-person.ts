@@ -138,9 +138,7 @@ async function readBase(
 async function hasOpenPush({ db }: PageReader, teamId: Id, id: Id): Promise<boolean> {
   const { rows } = await sql`
     select change_id from sync.changes
-    where team_id = ${teamId} and user_id = ${id} and kind = 'push' and state = 'open' limit 1`.execute(
-    db,
-  );
+    where team_id = ${teamId} and user_id = ${id} and kind = 'push' and state = 'open' limit 1`.execute(db);
   return rows.length > 0;
 }
 
