@@ -1,9 +1,9 @@
 /** Calls of the service that a person makes, at the shared pace, and only where a run of the mirror would send, too. */
-import { sql } from 'kysely';
 import type { Config } from '../config/config.ts';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { createDatabase, type Database } from '../mirror/db/database.ts';
+import { isThere } from '../mirror/migrations/applied.ts';
 import { requireHome } from '../mirror/team/known-place.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Effect } from '../service/operation.ts';
@@ -25,8 +25,7 @@ async function openForCall(
   const { hasMirror } = await import('../embedded/embedded.ts');
   if (!hasMirror(dataDir)) return undefined;
   const mirror = await openMirror(config, () => {}, { guest });
-  const { rows } = await sql`select to_regclass('sync.teams')`.execute(mirror.db.kysely);
-  if (Object.values(rows[0] as object)[0] !== null) return mirror;
+  if (await isThere(mirror.db.kysely)) return mirror;
   // A command has started the server, and nothing was ever migrated.
   await mirror.close();
   return undefined;

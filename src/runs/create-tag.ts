@@ -36,7 +36,7 @@ async function listTags(service: ServiceClient, name: string): Promise<readonly 
       : listing.isOffered
         ? null
         : 'the service does not offer it';
-  if (flaw !== null) throw new MusterdError('service', `the listing of tags is incomplete (${flaw})`);
+  if (flaw !== null) throw new MusterdError('service', `The listing of tags is incomplete (${flaw})`);
   return listing.rows.flatMap(({ id, tag }) =>
     typeof tag === 'string' && canonicalName(tag) === name ? [id] : [],
   );
@@ -46,7 +46,7 @@ async function listTags(service: ServiceClient, name: string): Promise<readonly 
 export async function findTags(service: ServiceClient, name: string): Promise<readonly Id[]> {
   return await listTags(service, name).catch((error: unknown) => {
     if (!(error instanceof MusterdError) || error instanceof ServiceError) throw error;
-    throw new MusterdError('service', `Nothing was sent: ${error.message}`, {
+    throw new MusterdError('service', `${error.message}. Nothing was sent`, {
       hint: 'Without it, a second tag of this name could be made. Try again later.',
     });
   });
