@@ -1,6 +1,6 @@
 /**
  * What becomes of an edit: the tables of [the guide](guide.md) as a program. It shares only types with musterd;
- * `test/reconcile/specification.test.ts` compares its answers with those of musterd in a million states.
+ * `test/reconcile/specification.test.ts` compares its answers with those of musterd in 200,000 states.
  */
 import type { Field, UserValues } from '../src/model/fields.ts';
 import type { Decision, HoldReason } from '../src/model/user-plan.ts';

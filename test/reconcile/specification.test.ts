@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { canonical, factsOf, fateOf, guardFate, type Push } from '../../docs/specification.ts';
 import { createRandom } from '../../src/emulator/random.ts';
-import type { ServiceUser } from '../../src/model/user.ts';
+import { canonicalName, joinName, samePair } from '../../src/model/name.ts';
+import { readable, type ServiceUser } from '../../src/model/user.ts';
 import { decisionsOf, type Hold, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { guard } from '../../src/reconcile/guard/guard.ts';
@@ -16,7 +17,7 @@ import { createWalk, type Walk } from './walk.ts';
 
 const seed = Number(process.env['TEST_SEED'] ?? 20_261_123);
 /** How many states are compared, unless somebody asks for more or fewer. */
-const usual = 1_000_000;
+const usual = 200_000;
 const asked = Number(process.env['SPECIFICATION_STATES'] ?? usual);
 /** Fewer need not come to everything that can become of a field. */
 const comesToAll = asked >= usual;
@@ -49,9 +50,55 @@ function decided(state: UserState, policy: Policy): readonly string[] {
 const print = (value: unknown) =>
   JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? `${inner}n` : inner), 1);
 
+/** What either side has afterwards: of a pull, a settled or an adopted field the service's, else what it had. */
+function expectWritten(
+  { base: agreed, mirror, service }: UserState,
+  { case: of, fields: decided, write }: UserPlan,
+) {
+  if (agreed === undefined || mirror === undefined || service === undefined || of !== 'merge') return;
+  const [here, both] = [write?.mirror ?? mirror, write?.base ?? agreed];
+  for (const field of fields) {
+    const { kind, ...rest } = decided[field];
+    const takes = kind === 'pull' || kind === 'settle' || kind === 'adopt';
+    const shown = readable<string | bigint>(service[field]);
+    const isTaken = (takes || 'agrees' in rest) && shown !== undefined;
+    if (field !== 'name') {
+      const value = shown === '' ? null : (shown ?? null);
+      const should = [takes && isTaken ? value : mirror[field], isTaken ? value : agreed[field]];
+      if (here[field] !== should[0] || both[field] !== should[1])
+        expect([field, kind, here[field], both[field]]).toEqual([field, kind, ...should]);
+      continue;
+    }
+    if (!isTaken) {
+      if (
+        both.joined !== agreed.joined ||
+        !samePair(both.name, agreed.name) ||
+        !samePair(here.name, mirror.name)
+      )
+        expect([kind, here.name, both]).toEqual([kind, mirror.name, agreed]);
+      continue;
+    }
+    const joined = canonicalName(String(shown ?? ''));
+    const pair =
+      kind === 'pull' && canonicalName(agreed.joined) === joined
+        ? agreed.name
+        : kind === 'pull'
+          ? undefined
+          : mirror.name;
+    expect([kind, both.joined, joinName(both.name), joinName(here.name)]).toEqual([
+      kind,
+      shown ?? '',
+      joined,
+      joined,
+    ]);
+    if (pair !== undefined && joinName(pair) === joined) expect([kind, here.name]).toEqual([kind, pair]);
+  }
+}
+
 function compare({ state, policy }: Walk, seen: Set<string>) {
   const [should, does] = [specified(state, policy), decided(state, policy)];
   for (const fate of does) seen.add(fate);
+  expectWritten(state, planUser(state, undefined, policy));
   if (should.every((fate, at) => fate === does[at])) return;
   expect(does, print({ state, policy })).toEqual(should);
 }

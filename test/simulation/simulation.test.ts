@@ -30,14 +30,14 @@ describe('the simulation', () => {
     'finds nothing in these seeds',
     async () => {
       // The last of them is played twice, and has to be the same.
-      const played = await play('--from', '1', '--seeds', '25');
+      const played = await play('--from', '1', '--seeds', '8');
       expect(played.filter(({ result }) => result !== 'ok')).toEqual([]);
-      expect(played.length).toBe(25);
+      expect(played.length).toBe(8);
       // They are worth something: much was sent, much died, much was looked at.
       const sum = (of: (one: Played) => number) => played.reduce((total, one) => total + of(one), 0);
-      expect(sum(({ pushes }) => pushes)).toBeGreaterThan(50);
-      expect(sum(({ crashes }) => crashes)).toBeGreaterThan(10);
-      expect(sum(({ checks }) => checks)).toBeGreaterThan(1_500);
+      expect(sum(({ pushes }) => pushes)).toBeGreaterThan(16);
+      expect(sum(({ crashes }) => crashes)).toBeGreaterThan(3);
+      expect(sum(({ checks }) => checks)).toBeGreaterThan(500);
     },
     longHungAfterMs,
   );

@@ -86,6 +86,7 @@ describe('.ci/proof', () => {
       'simulate',
       'step',
       'hostile',
+      'test',
       'crash',
       'mutate',
       'soak',
