@@ -84,6 +84,8 @@ export interface IntentResult {
   readonly closed: boolean;
   /** Whether `seen` comes from the answer to the update itself, so that nobody's change is in between. */
   readonly isDirect: boolean;
+  /** `false` if nothing of it reached the service, or it was turned away before anybody looked at it. */
+  readonly hasLeft: boolean;
   readonly requestId: string | null;
 }
 

@@ -10,8 +10,8 @@ import { readable, type ServiceUser } from '../model/user.ts';
 import type { Setup } from './open.ts';
 import { withReading } from './with-run.ts';
 import { judgeOverlap } from '../reconcile/overlap.ts';
-import type { MirrorPort } from '../reconcile/ports.ts';
-import { readBack } from '../reconcile/read/ask.ts';
+import { readUsers } from '../reconcile/read/ask.ts';
+import { membersOf } from '../reconcile/read/members.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { theOnly } from './named-user.ts';
 
@@ -45,32 +45,18 @@ export async function askService(
     return await withReading(opened.db, config, { log, signal }, async ({ service, mirror }, team) => {
       await judgeOverlap(mirror, team, reconcileSettings(config).scope);
       const id = wanted.known ?? (await findOnService(service, team, wanted));
-      const member = team.members.find((candidate) => candidate.id === id);
-      const seen = id === undefined ? undefined : await readUser(service, mirror, { id, member, wanted });
-      return { reached: true, teamId: team.id, id, service: seen, member };
+      if (id === undefined)
+        return { reached: true, teamId: team.id, id, service: undefined, member: undefined };
+      const members = membersOf(team);
+      const { email, phone } = wanted.query;
+      const typed = { emails: [email === null ? null : wanted.typed.trim()], phones: [phone] };
+      const users = await readUsers({ service, mirror, members }, [id], typed);
+      return { reached: true, teamId: team.id, id, service: users.get(id), member: members.get(id) };
     });
   } catch (error) {
     if (error instanceof ServiceError) return { reached: false, error };
     throw error;
   }
-}
-
-/** Looks the user up by all their known addresses, and only then by all of user_lookups. */
-async function readUser(
-  service: ServiceClient,
-  reader: MirrorPort,
-  target: { readonly id: Id; readonly member: TeamMember | undefined; readonly wanted: WantedUser },
-): Promise<ServiceUser | undefined> {
-  const { id, member, wanted } = target;
-  const [knownAddresses] = await reader.readAddresses([id]);
-  const typed = wanted.query.email === null ? null : wanted.typed.trim();
-  const addresses = {
-    emails: [...(knownAddresses?.emails ?? []), typed, member?.email ?? null],
-    phones: [...(knownAddresses?.phones ?? []), wanted.query.phone, member?.phone ?? null],
-  };
-  const found = (await readBack(service, addresses, [id])).get(id);
-  if (found !== undefined || member === undefined) return found;
-  return (await readBack(service, await reader.readLookups(), [id])).get(id);
 }
 
 /** Searches for a user that the mirror does not know yet. @throws MusterdError `usage` if several match */

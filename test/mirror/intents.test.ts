@@ -528,6 +528,7 @@ const resultOf = (intent: Intent, more: Partial<IntentResult> = {}): IntentResul
   harmed: false,
   closed: true,
   isDirect: true,
+  hasLeft: true,
   requestId: 'request-1',
   ...more,
 });
@@ -565,6 +566,14 @@ describe('what is confirmed', () => {
         outcome: { name: 'confirmed', email: 'confirmed', phone: 'confirmed', role_id: 'confirmed' },
       },
     ]);
+  });
+
+  it.each([true, false])('is on record as sent only if it has left: %s', async (hasLeft) => {
+    const intent = await opened();
+    await write((tx) => markSent(tx, teamId, [1n]));
+    const outcomes = { name: 'unsent', email: 'unsent', phone: 'unsent', roleId: 'unsent' } as const;
+    await apply(resultOf(intent, { outcomes, hasLeft }));
+    expect(await query('select sent_at is not null as sent from sync.changes')).toEqual([{ sent: hasLeft }]);
   });
 
   it('is to each user of one answer what the service shows of that one', async () => {

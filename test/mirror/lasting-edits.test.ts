@@ -442,6 +442,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
       harmed: false,
       closed,
       isDirect: true,
+      hasLeft: true,
       requestId: null,
     };
     return write((tx) => applyResults(tx, run(), [result]));

@@ -31,6 +31,7 @@ interface Row {
   readonly new: object;
   readonly outcome?: object;
   readonly approved?: boolean;
+  readonly hasLeft?: boolean;
   readonly hoursAgo?: number;
 }
 
@@ -40,9 +41,10 @@ async function ledger(...rows: readonly Row[]): Promise<readonly Id[]> {
   for (const row of rows) {
     const { team = 41, user = 1, kind = 'push', state = 'closed', old = {}, outcome = {} } = row;
     const written = await sql<{ change_id: Id }>`
-      insert into sync.changes (team_id, user_id, run_id, kind, state, old, new, outcome, approved, opened_at)
+      insert into sync.changes (team_id, user_id, run_id, kind, state, old, new, outcome, approved, opened_at, sent_at)
       select ${team}, ${user}, run_id, ${kind}, ${state}, ${old}::jsonb, ${row.new}::jsonb, ${outcome}::jsonb,
-        ${row.approved ?? false}, clock_timestamp() - ${row.hoursAgo ?? 0} * interval '1 hour'
+        ${row.approved ?? false}, clock_timestamp() - ${row.hoursAgo ?? 0} * interval '1 hour',
+        case when ${row.hasLeft ?? false} then clock_timestamp() end
       from sync.runs returning change_id`.execute(database.db.kysely);
     ids.push(...written.rows.map(({ change_id: id }) => id));
   }
@@ -71,6 +73,7 @@ describe('tries to no effect', () => {
     ['none', [], undefined],
     ['one of each kind', [phone('ineffective'), phone('missing'), phone('unanswered')], 3],
     ['others', [phone('refused'), phone('unsent'), phone('changed'), phone('unknown')], undefined],
+    ['refused together with others', [phone('unsent', '1', { hasLeft: true }), phone('ineffective')], 2],
     ['of another value', [phone('ineffective', '2')], undefined],
     ['of another user', [phone('ineffective', '1', { user: 2 })], undefined],
     ['of another team', [phone('ineffective', '1', { team: 42 })], undefined],

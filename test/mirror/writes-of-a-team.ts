@@ -75,6 +75,7 @@ export function writesOf(tx: Transaction, run: { readonly teamId: bigint; readon
         harmed: false,
         closed: true,
         isDirect: true,
+        hasLeft: true,
         requestId: null,
       }));
       return await applyResults(tx, run, results);

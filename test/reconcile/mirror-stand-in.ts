@@ -157,8 +157,9 @@ function countIneffective(mirror: MirrorStandIn, { userId, sent }: Intent): Push
     tries[field] = mine
       .slice(confirmed + 1)
       .filter(
-        ({ intent, outcomes }) =>
-          ['ineffective', 'missing', 'unanswered'].includes(outcomes[field] ?? '') &&
+        ({ intent, outcomes, hasLeft }) =>
+          (['ineffective', 'missing', 'unanswered'].includes(outcomes[field] ?? '') ||
+            (outcomes[field] === 'unsent' && hasLeft)) &&
           canonicalValue(field, { ...intent.base, ...intent.sent }) ===
             canonicalValue(field, { ...intent.base, ...sent }),
       ).length;

@@ -1025,6 +1025,66 @@ describe('a batch that is refused', () => {
     expect([service.updates.length, service.filters.length]).toEqual([1, 2]);
   });
 
+  it('reads the user again by the address that has found it', async () => {
+    const { service, mirror, run, show } = createStage();
+    service.unfiltered = 'refuse';
+    const user = { email: addressesOf(1n)[0], phone: null };
+    mirror.states.set(1n, { ...makeState({ base: user, mirror: user, service: null }), id: 1n });
+    service.held.set(1n, makeUser(1n, { email: 'third@example.com', phone: null }));
+    mirror.edit(1n, { email: 'mine@example.com', phone: '15550177' });
+    service.refusesPatch = () => true;
+    const { notes } = await run();
+    expect(sentFields(service.updates)).toEqual([['phone']]);
+    expect(notes.reasons).toEqual([]);
+    expect(show(1n).held.map(({ field, reason }) => [field, reason])).toEqual([
+      ['email', 'conflict'],
+      ['phone', 'refused'],
+    ]);
+  });
+
+  it.each([
+    ['nobody finds', (service: ServiceStandIn) => (service.hidden = new Set([1n]))],
+    [
+      'is shown without that field',
+      ({ held }: ServiceStandIn) => held.set(1n, without('phone', held.get(1n))),
+    ],
+  ])('is sent three times at most when the user is one whom afterwards %s', async (_, hide) => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { phone: '15550177' });
+    const before = new Map(service.held);
+    service.fault = () => {
+      hide(service);
+      return { kind: 'status', status: 400 };
+    };
+    let sent = 0;
+    for (let nr = 0; nr < 6; nr += 1) {
+      service.hidden = new Set();
+      for (const [id, user] of before) service.held.set(id, user);
+      await run();
+      sent += service.updates.length;
+    }
+    expect(sent).toBe(3);
+    expect(mirror.results.map(({ outcomes }) => outcomes.phone)).toEqual(['unsent', 'unsent', 'refused']);
+    expect(show(1n).held).toMatchObject([
+      {
+        field: 'phone',
+        reason: 'refused',
+        detail: 'the service answered 400, "error", 3 times together with others',
+      },
+    ]);
+  });
+
+  it.each([401, 429])('with %i, before anybody looks at it, counts as no try', async (status) => {
+    const { service, mirror, run, show } = createStage();
+    mirror.edit(1n, { phone: '15550177' });
+    service.fault = () => ({ kind: 'status', status });
+    for (let nr = 0; nr < 6; nr += 1) await run();
+    expect(mirror.results.every(({ hasLeft }) => !hasLeft)).toBe(true);
+    service.fault = () => ({ kind: 'nothing' });
+    await run();
+    expect(show(1n)).toMatchObject({ held: [], base: { phone: '15550177' } });
+  });
+
   it('with a 403 for one user holds that one and pushes the others', async () => {
     const { service, mirror, run, ids, show } = createStage({ users: 4 });
     for (const id of ids) mirror.edit(id, { roleId: 5n });

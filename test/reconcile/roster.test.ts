@@ -3,10 +3,11 @@ import { ServiceError } from '../../src/errors.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { Team } from '../../src/model/team.ts';
+import type { TeamMember } from '../../src/model/team-member.ts';
 import type { UserFilter } from '../../src/model/service-request.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
-import { isRefusal, readBack, readEverybody } from '../../src/reconcile/read/ask.ts';
+import { type AddressesToAsk, isRefusal, readEverybody, readUsers } from '../../src/reconcile/read/ask.ts';
 import { readRoster } from '../../src/reconcile/read/roster.ts';
 import { turnsAtEachLook } from '../support/turns.ts';
 import { createMirrorStandIn, type MirrorStandIn } from './mirror-stand-in.ts';
@@ -354,29 +355,52 @@ describe('rows that are not the team’s', () => {
   });
 });
 
-describe('readBack', () => {
+describe('readUsers', () => {
+  const find = async (
+    service: ServiceStandIn,
+    wanted: readonly Id[],
+    addresses: AddressesToAsk,
+    member?: TeamMember,
+  ) => {
+    const mirror = createMirrorStandIn([known(3n)]);
+    mirror.lookups = { emails: ['user2@example.com'], phones: [] };
+    const members = new Map(member === undefined ? [] : [[member.id, member]]);
+    return [...(await readUsers({ service, mirror, members }, wanted, addresses)).keys()];
+  };
+
   it('finds a user by the old or the new address, and stops when everybody is there', async () => {
     const service = createServiceStandIn(users);
     const addresses = { emails: ['gone@example.com', 'user1@example.com', null], phones: ['15550102', null] };
-    expect([...(await readBack(service, addresses, [1n])).keys()]).toEqual([1n]);
+    expect(await find(service, [1n], addresses)).toEqual([1n]);
     expect(service.filters).toEqual([{ emails: ['gone@example.com', 'user1@example.com'], phones: [] }]);
     service.filters.length = 0;
-    expect([...(await readBack(service, addresses, [1n, 2n])).keys()]).toEqual([1n, 2n]);
+    expect(await find(service, [1n, 2n], addresses)).toEqual([1n, 2n]);
     expect(service.filters).toHaveLength(2);
+  });
+
+  it.each([
+    ['an address of the mirror', 3n, undefined],
+    ['an address of the team', 1n, { ...member, id: 1n, email: 'user1@example.com' }],
+    ['an address of mirror.user_lookups', 2n, undefined],
+  ])('asks by %s when the ones that it was given find nobody', async (_, id, member) => {
+    const service = createServiceStandIn(users);
+    service.unfiltered = 'refuse';
+    expect(await find(service, [id], { emails: ['gone@example.com'], phones: [] }, member)).toContain(id);
+    expect(service.filters[1]?.emails).not.toContain('gone@example.com');
   });
 
   it('asks without a filter when no address finds them, and takes nobody for an answer', async () => {
     const service = createServiceStandIn(users);
     const nowhere = { emails: ['gone@example.com'], phones: [] };
-    expect((await readBack(service, nowhere, [3n])).has(3n)).toBe(true);
+    expect(await find(service, [4n], nowhere)).toContain(4n);
     expect(service.filters.at(-1)).toEqual({ emails: [], phones: [] });
     service.unfiltered = 'refuse';
-    expect([...(await readBack(service, nowhere, [3n])).keys()]).toEqual([]);
+    expect(await find(service, [4n], nowhere)).not.toContain(4n);
   });
 
   it('asks for nothing when nobody is wanted', async () => {
     const service = createServiceStandIn(users);
-    await readBack(service, { emails: ['user1@example.com'], phones: [] }, []);
+    await find(service, [], { emails: ['user1@example.com'], phones: [] });
     expect(service.filters).toEqual([]);
   });
 });

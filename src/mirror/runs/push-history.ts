@@ -31,7 +31,8 @@ export async function countIneffective(
             and k.outcome ->> f.key = 'confirmed'
           order by k.change_id desc limit 1
         ), 0)
-        and c.new -> f.key = f.value and c.outcome ->> f.key in ('ineffective', 'missing', 'unanswered')
+        and c.new -> f.key = f.value and (c.outcome ->> f.key in ('ineffective', 'missing', 'unanswered')
+          or c.outcome ->> f.key = 'unsent' and c.sent_at is not null)
     ) tried
     where tried.count > 0`.execute(db);
   const tries = new Map<Id, Partial<Record<Field, number>>>();

@@ -15,7 +15,7 @@ import { endArrived, giveDecisionsBack, writeHolds } from './holds.ts';
 import type { RunOf } from './users-write.ts';
 
 function stageResult(result: IntentResult) {
-  const { intent, outcomes, seen, taken, joined, harmed, closed, requestId } = result;
+  const { intent, outcomes, seen, taken, joined, harmed, closed, hasLeft, requestId } = result;
   return {
     change_id: intent.changeId,
     id: intent.userId,
@@ -23,6 +23,7 @@ function stageResult(result: IntentResult) {
       Object.entries(outcomes).map(([field, outcome]) => [columnOf(field as Field), outcome]),
     ),
     closed,
+    has_left: hasLeft,
     request_id: requestId,
     harmed,
     ...byColumn({ ...emptyValues, ...intent.sent }, 'sent_'),
@@ -39,7 +40,7 @@ function stageResult(result: IntentResult) {
 }
 
 const stagedAs = (json: string) => sql`
-  select * from jsonb_to_recordset(${json}::jsonb) as s (change_id bigint, id bigint, outcome jsonb, closed boolean, request_id text,
+  select * from jsonb_to_recordset(${json}::jsonb) as s (change_id bigint, id bigint, outcome jsonb, closed boolean, has_left boolean, request_id text,
     harmed boolean, ${definitionsOf('sent_')}, ${definitionsOf()}, joined text, is_known boolean, is_direct boolean, created_at timestamptz, updated_at timestamptz,
     user_created_at timestamptz, user_updated_at timestamptz, raw jsonb)`;
 
@@ -187,7 +188,7 @@ export async function applyResults(
       and (takes_name or ${tookAny})),
     arrived as (${endArrived(teamId, sql`staged s`)})
     update sync.changes c set outcome = c.outcome || s.outcome, request_id = coalesce(s.request_id, c.request_id),
-      state = case when s.closed then 'closed' else 'open' end,
+      state = case when s.closed then 'closed' else 'open' end, sent_at = case when s.has_left then c.sent_at end,
       closed_at = case when s.closed then clock_timestamp() end
     from staged s where c.change_id = s.change_id and c.change_id = ${anyOf(changes)}
       and (s.closed or c.closed_at is not null or not c.outcome @> s.outcome)`.execute(tx);

@@ -10,7 +10,7 @@ import { onlyGuarded, pushedValues } from '../guard/planned-push.ts';
 import type { Batch } from './batches.ts';
 import { isNameless, nameAlong } from './carry-name.ts';
 import type { PushContext, PushSettings } from './record.ts';
-import { readBack } from '../read/ask.ts';
+import { readUsers } from '../read/ask.ts';
 import { isUnread } from '../unread.ts';
 import { patchedFields } from './outcome.ts';
 
@@ -52,14 +52,14 @@ export async function prepare(
   batch: readonly UserPlan[],
   ofNamed: boolean,
 ): Promise<Prepared> {
-  const { service, mirror, notes, monotonicMs } = places;
+  const { mirror, notes, monotonicMs } = places;
   const ids = batch.map(({ id }) => id);
   const usersNow = batch.map(({ id }) => places.users.get(id));
   const addresses = {
     emails: usersNow.map((user) => readable(user?.email) ?? null),
     phones: usersNow.map((user) => readable(user?.phone) ?? null),
   };
-  const seen = await readBack(service, addresses, ids);
+  const seen = await readUsers(places, ids, addresses);
   // Waiting for the database counts too: the read values get older.
   const readAtMs = monotonicMs();
   const users = ids.flatMap((id) => seen.get(id) ?? []);

@@ -7,12 +7,12 @@ import type { RoleNames } from '../../model/plan.ts';
 import type { Intent, PushTries } from '../../model/intent.ts';
 import type { SendBlock } from '../../model/place.ts';
 import type { Team } from '../../model/team.ts';
-import type { ServiceUser } from '../../model/user.ts';
+import { readable, type ServiceUser } from '../../model/user.ts';
 import type { Policy } from '../merge/merge-field.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from '../ports.ts';
 import { membersOf } from '../read/members.ts';
 import type { PushLessons } from './batches.ts';
-import { readBack } from '../read/ask.ts';
+import { readUsers } from '../read/ask.ts';
 import type { RunNotes } from '../run-notes.ts';
 import { type AnsweredIntent, resultOf } from './result.ts';
 
@@ -93,24 +93,19 @@ export interface PushSettings {
 }
 
 /**
- * The old and the new addresses, because after a push of a new email a lookup by the old one finds nothing. If the
- * mirror won a conflict, or somebody has changed it on the service since, the address there may be a third one.
+ * The addresses that found these users before the push, and the ones that were sent, by which alone they may be found
+ * now. If the mirror won a conflict, or somebody has changed it on the service since, the address there may be a third one.
  */
-function addressesOf(intents: readonly Intent[], members: PushContext['members']) {
-  return {
-    emails: intents.flatMap(({ userId, base, before, sent }) => [
-      base.email,
-      before.email,
-      sent.email ?? null,
-      members.get(userId)?.email ?? null,
-    ]),
-    phones: intents.flatMap(({ userId, base, before, sent }) => [
-      base.phone,
-      before.phone,
-      sent.phone ?? null,
-      members.get(userId)?.phone ?? null,
-    ]),
-  };
+function addressesOf(intents: readonly Intent[], { users, members }: PushContext) {
+  const of = (field: 'email' | 'phone') =>
+    intents.flatMap(({ userId, base, before, sent }) => [
+      readable(users.get(userId)?.[field]) ?? null,
+      base[field],
+      before[field],
+      sent[field] ?? null,
+      members.get(userId)?.[field] ?? null,
+    ]);
+  return { emails: of('email'), phones: of('phone') };
 }
 
 export async function readBackIntents(
@@ -118,7 +113,7 @@ export async function readBackIntents(
   intents: readonly Intent[],
 ): Promise<ReadonlyMap<Id, ServiceUser>> {
   const ids = intents.map(({ userId }) => userId);
-  return readBack(places.service, addressesOf(intents, places.members), ids);
+  return await readUsers(places, ids, addressesOf(intents, places));
 }
 
 /** Stops all pushes of this run, because a name that was not sent has changed. The next run puts the name back. */
@@ -137,8 +132,10 @@ export async function record(
 ): Promise<void> {
   const { mirror, notes } = places;
   if (answered.length === 0) return;
-  const isInVain = ({ outcomes }: AnsweredIntent) =>
-    Object.values(outcomes).some((outcome) => outcome !== 'confirmed' && outcome !== 'unsent');
+  const isInVain = ({ outcomes, refusal }: AnsweredIntent) =>
+    Object.values(outcomes).some(
+      (outcome) => outcome !== 'confirmed' && (outcome !== 'unsent' || refusal !== undefined),
+    );
   const inVain = answered.filter(isInVain).map(({ intent }) => intent);
   const tries = inVain.length === 0 ? new Map<Id, PushTries>() : await mirror.countIneffective(inVain);
   const results = answered.map((answer) =>

@@ -66,8 +66,15 @@ export function judgeAnswer(
   );
 }
 
-/** The result of an intent that was not sent in the end. */
+/** The result of an intent that was not sent in the end, or was turned away before anybody looked at it. */
 export function neverLeft(intent: Intent): AnsweredIntent {
   const outcomes = Object.fromEntries(patchedFields(intent.sent).map((field) => [field, 'unsent' as const]));
   return { intent, seen: null, outcomes, requestId: null };
 }
+
+/** The result of an intent that was refused together with others, and is to be sent again. */
+export const refusedTogether = (intent: Intent, refusal: ServiceError): AnsweredIntent => ({
+  ...neverLeft(intent),
+  requestId: refusal.requestId ?? null,
+  refusal,
+});

@@ -45,7 +45,7 @@ function hasChanged({ versions }: Intent, seen: ServiceUser | null): boolean {
  * |-------------|-----------------------|--------------------------|--------------------------------------|
  * | confirmed   | ·                     | ends                     | ends                                 |
  * | changed     | ·                     | is held: conflict        | is held: conflict                    |
- * | refused     | ·                     | is held: refused         | is held: refused                     |
+ * | refused (‡) | ·                     | is held: refused         | is held: refused                     |
  * | ineffective | ·                     | is sent again (†)        | is held: ineffective                 |
  * | missing     | ·                     | is sent again (†)        | comes back and is sent again (†)     |
  * | unanswered  | no                    | is sent again (†)        | comes back and is sent again (†)     |
@@ -54,6 +54,7 @@ function hasChanged({ versions }: Intent, seen: ServiceUser | null): boolean {
  * | unknown     | ·                     | is read back             | is read back, and stays spent        |
  *
  * † if the merge still says so; after too many tries in a row it is held: ineffective.
+ * ‡ alone, or too many times in a row together with others. Before that it is unsent.
  */
 function holdOf(
   field: Field,
@@ -68,13 +69,15 @@ function holdOf(
     detail,
     base: intent.base[field],
     mirror: intent.sent[field],
-    service: seen === null ? valueBefore(field, intent) : serviceValue(seen, field),
+    // A field that is not shown has not moved.
+    service: isShown(field, seen) ? serviceValue(seen, field) : valueBefore(field, intent),
   });
   if (outcomes[field] === 'unanswered' && hasChanged(intent, seen))
     return hold(
       'conflict',
       'it was sent and not answered, and the service has changed the user since, so somebody may have taken it back',
     );
+  const count = (tries?.[field] ?? 0) + 1;
   switch (outcomes[field]) {
     case 'changed':
       return hold('conflict', 'the service shows neither the old nor the pushed value');
@@ -83,11 +86,16 @@ function holdOf(
     case 'ineffective':
     case 'missing':
     case 'unanswered': {
-      const why = whyInVain(field, answered, (tries?.[field] ?? 0) + 1, maxTries);
+      const why = whyInVain(field, answered, count, maxTries);
       return why === undefined ? undefined : hold('ineffective', `${why}${differenceOf(field, answered)}`);
     }
+    case 'unsent': {
+      const isGivenUp = answered.refusal !== undefined && count >= maxTries;
+      return isGivenUp
+        ? hold('refused', `${sayRefusal(answered)}, ${count} times together with others`)
+        : undefined;
+    }
     case 'confirmed':
-    case 'unsent':
     case 'unknown':
     case undefined:
       return undefined;
@@ -122,6 +130,9 @@ function differenceOf(field: Field, { intent, seen }: AnsweredIntent): string {
   return `: sent "${sent}", shown "${value}", different from character ${(at < 0 ? sentLetters.length : at) + 1} on`;
 }
 
+const isShown = (field: Field, seen: ServiceUser | null): seen is ServiceUser =>
+  seen !== null && typeof readingOf(field, seen) === 'object';
+
 function valueBefore(field: Field, { before }: Intent) {
   return field === 'name' ? joinName(before.name) : before[field];
 }
@@ -131,10 +142,13 @@ export function resultOf(
   tries: ReadonlyMap<Intent['userId'], PushTries>,
   maxTries: number,
 ): IntentResult {
-  const { intent, seen, outcomes, requestId } = answered;
-  const holds = patchedFields(intent.sent).flatMap(
-    (field) => holdOf(field, answered, tries.get(intent.userId), maxTries) ?? [],
+  const { intent, seen, requestId } = answered;
+  const mine = tries.get(intent.userId);
+  const holds = patchedFields(intent.sent).flatMap((field) => holdOf(field, answered, mine, maxTries) ?? []);
+  const refused = holds.flatMap(({ field, reason }) =>
+    reason === 'refused' ? [[field, reason] as const] : [],
   );
+  const outcomes = { ...answered.outcomes, ...Object.fromEntries(refused) };
   // Nobody edited what is left of the name. It goes to base, so that the name in the mirror counts as an edit of it.
   const harmed = nameWasTouched(patchOf(intent), intent.base, seen, answered.before);
   const taken = takeAnswer(intent, seen);
@@ -149,6 +163,8 @@ export function resultOf(
     holds,
     closed: !Object.values(outcomes).includes('unknown'),
     isDirect: answered.isDirect === true,
+    hasLeft:
+      answered.refusal !== undefined || Object.values(outcomes).some((outcome) => outcome !== 'unsent'),
     requestId,
   };
 }

@@ -8,7 +8,14 @@ import type { ServiceUser } from '../../model/user.ts';
 import type { UserState } from '../../model/user-state.ts';
 import { isOtherName } from './carry-name.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
-import { judgeAnswer, neverLeft, noteUnanswered, sendRequest, withNewDeadline } from './request.ts';
+import {
+  judgeAnswer,
+  neverLeft,
+  noteUnanswered,
+  refusedTogether,
+  sendRequest,
+  withNewDeadline,
+} from './request.ts';
 import type { AnsweredIntent } from './result.ts';
 import { judgeLate, judgeUnsent, patchedFields, patchOf } from './outcome.ts';
 
@@ -43,9 +50,10 @@ async function readRefused(
   const later = new Set(states.filter(isLater).map(({ id }) => id));
   const judged = intents.map((intent): AnsweredIntent => {
     const user = seen.get(intent.userId);
-    if (user === undefined || isOtherName(intent.along, user)) return neverLeft(intent);
+    if (user === undefined) return refusedTogether(intent, error);
+    if (isOtherName(intent.along, user)) return neverLeft(intent);
     const outcomes = judgeUnsent(intent.sent, intent.before, user);
-    const answer = { intent, seen: user, outcomes, requestId: error.requestId ?? null };
+    const answer = { ...refusedTogether(intent, error), seen: user, outcomes };
     return later.has(intent.userId) && !isSettled(answer) ? neverLeft(intent) : answer;
   });
   const settled = judged.filter(isSettled);
@@ -61,10 +69,9 @@ async function recordRefused(
   refusal: ServiceError,
 ): Promise<void> {
   const sent = patchedFields(intent.sent);
-  const outcome = sent.length === 1 ? 'refused' : 'unsent';
-  const outcomes = Object.fromEntries(sent.map((field) => [field, outcome] as const));
-  const requestId = refusal.requestId ?? null;
-  await record(places, settings, [{ intent, seen: null, outcomes, requestId, refusal }]);
+  const together = refusedTogether(intent, refusal);
+  const outcomes = Object.fromEntries(sent.map((field) => [field, 'refused' as const]));
+  await record(places, settings, [sent.length === 1 ? { ...together, outcomes } : together]);
 }
 
 /**
@@ -91,7 +98,11 @@ async function bisect(
     some.length === 0 ? [] : await sendIntents(withNewDeadline(places, settings), settings, some);
   const refused = await sendHalf(rest.slice(0, half)).catch(async (stop: unknown) => {
     // It was refused in the middle. The other half was not sent and need not wait for the quiet period.
-    await record(places, settings, waiting.map(neverLeft));
+    await record(
+      places,
+      settings,
+      waiting.map((intent) => refusedTogether(intent, error)),
+    );
     throw stop;
   });
   // The first half took time, and somebody may have edited users of the second meanwhile.
