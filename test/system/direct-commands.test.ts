@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createEmulator, type Emulator } from '../../src/emulator/create-emulator.ts';
 import type { Fault } from '../../src/emulator/faults.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { takeLease } from '../../src/mirror/team/lease.ts';
 import { temporaryFolder } from '../support/checkout.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -303,6 +304,13 @@ describe('musterd tag create', () => {
       new Set(['confirmed', 'exists']),
     );
     expect(one.result['id']).toBe(two.result['id']);
+  });
+
+  it('sends nothing while another command holds the lease of the team', async () => {
+    const lease = await takeLease(database.db, 'default', { ttlMs: 60_000 });
+    const { code } = await musterd(['tag', 'create', 'VIP', '--yes', '--wait', '0']);
+    await lease.release();
+    expect({ code, writes: writes() }).toEqual({ code: 75, writes: [] });
   });
 
   it.each([[[]], [['--yes']]])(
