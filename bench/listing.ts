@@ -25,10 +25,8 @@ interface Pair {
 interface Rows {
   readonly bench: Bench;
   readonly count: number;
-  /** Where they stand for COPY, … */
+  /** Where they stand for COPY. */
   readonly file: string;
-  /** … and where the first run puts what is kept of their answers. */
-  readonly kept: string;
 }
 
 /** Into a table that is like the mirror's, but has no triggers. */
@@ -40,13 +38,9 @@ async function copyAlone({ bench, file }: Rows, database: BenchDatabase) {
   return { copyMs: ms, copyCpuMs: cpuMs + bench.server.cpuMs() - before };
 }
 
-async function publish(
-  { bench, count, kept }: Rows,
-  { url }: BenchDatabase,
-  what: TagCase | 'all',
-): Promise<Published> {
+async function publish({ bench, count }: Rows, { url }: BenchDatabase, what: TagCase): Promise<Published> {
   const before = bench.server.cpuMs();
-  const { stdout } = await measureProcess(programHere('listing-process.ts'), [String(count), what, kept], {
+  const { stdout } = await measureProcess(programHere('listing-process.ts'), [String(count), what], {
     DATABASE_URL: url,
   });
   const published = JSON.parse(stdout) as Published;
@@ -65,7 +59,7 @@ async function withRows<T>(bench: Bench, count: number, work: (rows: Rows) => Pr
   const file = join(folder, 'rows.copy');
   try {
     await pipeline(Readable.from(copyLines(count)), createWriteStream(file));
-    return await work({ bench, count, file, kept: join(folder, 'kept.json') });
+    return await work({ bench, count, file });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -80,34 +74,26 @@ async function withDatabase<T>(bench: Bench, work: (database: BenchDatabase) => 
   }
 }
 
-/** What a run does once a day, and where nothing is known of the answers. */
-const allCompared = 'all rows staged and compared';
-
 const cases = ['new', 'unchanged', '1 % changed'] as const;
 
 /** Each case on a mirror whose statistics are settled after the first load. */
-async function measureCases(
-  rows: Rows,
-  repeats: number,
-): Promise<{ readonly pairs: ReadonlyMap<TagCase, readonly Pair[]>; readonly allMs: readonly number[] }> {
+async function measureCases(rows: Rows, repeats: number): Promise<ReadonlyMap<TagCase, readonly Pair[]>> {
   const pairs = new Map<TagCase, Pair[]>(cases.map((what) => [what, []]));
-  const allMs: number[] = [];
   for (let turn = 0; turn < repeats; turn += 1) {
     await withDatabase(rows.bench, async (database) => {
       for (const what of cases) {
         pairs.get(what)?.push(await pairOf(rows, database, what));
         if (what === 'new') await database.sql('analyze');
-        if (what === 'unchanged') allMs.push((await publish(rows, database, 'all')).ms);
       }
     });
   }
-  return { pairs, allMs };
+  return pairs;
 }
 
 async function measureSixth(bench: Bench): Promise<RowResult> {
   const goals = { new: 2, unchanged: 1.1, '1 % changed': 1.2 };
   return await withRows(bench, bench.size, async (rows) => {
-    const { pairs, allMs } = await measureCases(rows, bench.repeats);
+    const pairs = await measureCases(rows, bench.repeats);
     const others = await withDatabase(bench, (database) => peers(database, rows, bench.quick ? 200 : 2_000));
     const measures = cases.map((what) => {
       const of = pairs.get(what) ?? [];
@@ -118,7 +104,7 @@ async function measureSixth(bench: Bench): Promise<RowResult> {
         unit: 'ms',
         product,
         limit,
-        peers: what === 'unchanged' ? { ...others[what], [allCompared]: allMs } : others[what],
+        peers: others[what],
         goal: goals[what],
       });
     });
@@ -129,7 +115,7 @@ async function measureSixth(bench: Bench): Promise<RowResult> {
 async function measureSeventh(bench: Bench): Promise<RowResult> {
   const goals = { new: 2.2, unchanged: 1.4, '1 % changed': 1.4 };
   return await withRows(bench, bench.size * 10, async (rows) => {
-    const { pairs } = await measureCases(rows, 1);
+    const pairs = await measureCases(rows, 1);
     const cpu = cases.map((what) => {
       const of = pairs.get(what) ?? [];
       const product = of.map(({ cpuMs }) => cpuMs);

@@ -2,7 +2,6 @@ import { adviceOn, placeInWords, type Placing } from '../model/place.ts';
 import { namesInWords } from '../model/intent.ts';
 import type { ShownConnection } from '../runs/open.ts';
 import { readStatusOf, type TeamStatus } from '../runs/status-of-teams.ts';
-import { sayWhatSlows } from '../model/slowdowns.ts';
 import { batchInWords, type HeldBatch } from '../model/waiting.ts';
 import { placeInJson } from './adopt.ts';
 import { inPlural } from '../model/listed-resource.ts';
@@ -45,7 +44,7 @@ const batchInJson = ({ hash, reasons, users, since }: HeldBatch) => ({
 });
 
 function statusInJson(status: TeamStatus): object {
-  const { teamId, lastAttempt, lastSuccess, openPushes, batches, isNotedOnly, slowdowns, ...rest } = status;
+  const { teamId, lastAttempt, lastSuccess, openPushes, batches, isNotedOnly, ...rest } = status;
   return {
     ...rest,
     waiting_plan: batches.map(batchInJson).at(-1) ?? null,
@@ -55,7 +54,6 @@ function statusInJson(status: TeamStatus): object {
     last_success: lastSuccess,
     open_pushes: openPushes,
     pending_noted_only: isNotedOnly,
-    slowed_by: sayWhatSlows(slowdowns),
   };
 }
 
@@ -146,6 +144,5 @@ function printStatus(context: Context, status: TeamStatus): void {
     for (const [index, text] of batchLines(batch).entries()) line(index === 0 ? 'held in a batch' : '', text);
   for (const absence of status.withheld) line('not marked as gone', withheldLine(absence));
   line('names', namesInWords[status.names]);
-  for (const text of sayWhatSlows(status.slowdowns)) line('slows every run', text);
   if (status.openPushes > 0) line('open pushes', `${plural(status.openPushes, 'outcome')} not known yet`);
 }

@@ -4,7 +4,6 @@
  * hold only names of teams and words of a short list, no personal data.
  */
 import { listedResources } from '../model/listed-resources.ts';
-import type { ReadExtent } from '../reconcile/run-notes.ts';
 import type { RunGroup, RunOutcome } from '../model/run-group.ts';
 import { createMeters, forgetOtherTeams, type Meters } from './prometheus.ts';
 import { createScrape, knownWord, type ScrapeOptions, labelWords } from './scraped-metrics.ts';
@@ -26,7 +25,6 @@ export type MeteredServiceEvent =
 /** The events of a run that are counted. */
 export type MeteredRunEvent =
   | { readonly kind: 'push'; readonly windowMs: number }
-  | { readonly kind: 'read'; readonly resource: string; readonly how: string }
   | { readonly kind: 'step' | 'progress' | 'refused' | 'partial' | 'warning' };
 
 export interface MeteredRun {
@@ -115,8 +113,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       meters.limiterWait.observe(event.waitedMs / 1_000);
       if (event.phase !== 'not-sent') meters.requestDuration.observe({ operation }, event.durationMs / 1_000);
     },
-    onRunEvent: (team, event) => {
-      if (event.kind === 'read') meters.reads.inc({ team, resource: event.resource, read: event.how });
+    onRunEvent: (_team, event) => {
       if (event.kind === 'push') meters.pushWindow.observe(event.windowMs / 1_000);
     },
     onRun: (team, { groups, outcome, counts = {}, durationMs }) => {
@@ -144,12 +141,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
 }
 
 function beginWithZero(meters: Meters, team: string, operations: readonly string[]): void {
-  const { runs, runDuration, changes, requests, throttled, reads, notices } = meters;
+  const { runs, runDuration, changes, requests, throttled, notices } = meters;
   throttled.inc({ team }, 0);
   for (const outcome of ['accepted', 'failed']) notices.inc({ team, outcome }, 0);
-  for (const resource of ['users', ...listedResources.map(({ name }) => name)])
-    for (const read of labelWords<ReadExtent>({ nothing: true, some: true, all: true }))
-      reads.inc({ team, resource, read }, 0);
   runDuration.zero({ team });
   for (const kind of countedKinds) changes.inc({ team, kind }, 0);
   for (const groups of runGroups.map(groupsLabel)) {

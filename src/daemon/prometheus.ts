@@ -75,13 +75,6 @@ export function createMeters() {
       'status',
     ),
     throttled: counter('throttled_total', 'Pauses after the service said 429.', 'team'),
-    reads: counter(
-      'reads_total',
-      'Answers for all users or for a listing, by how much of them was read: nothing or some where they are as before.',
-      'team',
-      'resource',
-      'read',
-    ),
     notices: counter('notices_total', 'Posts to notify.url, by what became of them.', 'team', 'outcome'),
     limiterWait: histogram('limiter_wait_seconds', 'How long calls waited for the rate limit.', waits),
     requestDuration: histogram('request_duration_seconds', 'How long requests took.', waits, 'operation'),
@@ -99,7 +92,7 @@ export type Meters = ReturnType<typeof createMeters>;
 
 /** The metrics with a `team` label that are counted here: they are removed with the team. */
 export function forgetOtherTeams(meters: Meters, teams: ReadonlySet<string>): Promise<unknown> {
-  const { runs: ended, runDuration, changes, requests, throttled, reads, notices } = meters;
+  const { runs: ended, runDuration, changes, requests, throttled, notices } = meters;
   const keep = async <T extends string>(metric: {
     get(): Promise<{ values: { labels: Partial<Record<T, string | number>> }[] }>;
     remove(labels: Partial<Record<T, string | number>>): void;
@@ -116,7 +109,6 @@ export function forgetOtherTeams(meters: Meters, teams: ReadonlySet<string>): Pr
     keep(changes),
     keep(requests),
     keep(throttled),
-    keep(reads),
     keep(notices),
   ]);
 }

@@ -15,11 +15,8 @@ export function createTeamMemories(monotonicMs: () => number): (config: Config) 
       teams.delete(config);
       return undefined;
     },
-    keep: async (answer, readAtMs) => {
-      const kept = teams.get(config)?.team;
-      const isSame = kept !== undefined && kept.digest !== null && kept.digest === answer.head.digest;
-      const team = isSame ? kept : { ...(await answer.readTeam()), raw: {} };
-      teams.set(config, { team, keptAtMs: readAtMs, population: undefined });
+    keep: (team, readAtMs) => {
+      teams.set(config, { team: { ...team, raw: {} }, keptAtMs: readAtMs, population: undefined });
     },
     keepPopulation: (population) => {
       const kept = teams.get(config);

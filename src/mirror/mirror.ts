@@ -9,13 +9,12 @@ import type { ListedResource } from '../model/listed-resource.ts';
 import type { ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { StoppedPushes } from '../model/waiting.ts';
-import type { KnownListing, ListingRest, RestingListing, RestingUsers } from '../model/rest.ts';
-import type { TeamAnswer } from '../model/team.ts';
+import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import type { UserState } from '../model/user-state.ts';
 import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap } from './users/absences.ts';
 import { readAddresses, readLookups } from './users/addresses.ts';
-import type { Database, Queryable } from './db/database.ts';
+import type { Database } from './db/database.ts';
 import { applyResults } from './users/apply-results.ts';
 import { markSent, openIntents, readIntents } from './users/intents.ts';
 import { readEditedUsers } from './users/fresh-edits.ts';
@@ -43,17 +42,9 @@ import { writeTeam } from './team/pinned-teams.ts';
 import { countPresentUsers, readPresentUsers } from './users/present-users.ts';
 import { countIneffective, readUnanswered } from './runs/push-history.ts';
 import { createSpool, withSpool } from './db/spool.ts';
-import {
-  learnedOfRest,
-  readListingRests,
-  readRest,
-  readRowHashes,
-  readTaken,
-  toResting,
-} from './team/read-rest.ts';
 import { movesRole, writeRoles } from './users/roles.ts';
 import { noteStale } from './team/stale.ts';
-import { compareAtFirstSight, compareShownUsers, readDifferingUsers } from './users/users-compare.ts';
+import { compareShownUsers, readDifferingUsers } from './users/users-compare.ts';
 import { readUnseenUsers } from './users/users-read.ts';
 import { applyUsers, forgetUsers, isNothingToWrite } from './users/users-write.ts';
 import { noteMovedAlone } from './db/versions.ts';
@@ -61,20 +52,8 @@ import { noteMovedAlone } from './db/versions.ts';
 /** Called with edited users found along with another read. */
 type SeeUsers = (users: readonly UserState[]) => void;
 
-/** One query for all listings: each is needed once in a run, and a run does not change the rows of another listing. */
-function createListingRests(db: Queryable, teamId: Id) {
-  let read: ReturnType<typeof readListingRests> | undefined;
-  return async (resource: MirroredResource): Promise<ListingRest> => {
-    read ??= readListingRests(db, teamId);
-    const rest = (await read).get(resource);
-    if (rest === undefined) throw new Error(`schema mirror has no table ${resource}`);
-    return rest;
-  };
-}
-
 function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers = () => {}) {
   const { kysely } = db;
-  const readListingRest = createListingRests(kysely, teamId);
   const looked = (users: readonly UserState[]) => {
     look(users);
     return users;
@@ -83,14 +62,13 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
     readDifferingUsers: async (users: readonly ServiceUser[], roles: RoleNames) =>
       looked(await readDifferingUsers(db, teamId, users, roles)),
     compareShownUsers: async (shown: ShownUsers) => {
-      const compare = known?.teamId === null ? compareAtFirstSight : compareShownUsers;
-      const compared = await compare(db, teamId, shown);
+      const compared = await compareShownUsers(db, teamId, shown);
       looked(compared.differing);
       looked(compared.unseen);
       return compared;
     },
-    readUnseenUsers: async (seen: readonly Id[], listed: readonly Id[]) =>
-      looked(await readUnseenUsers(kysely, teamId, seen, listed)),
+    readUnseenUsers: async (seen: Iterable<Id>, leftOut: readonly Id[]) =>
+      looked(await readUnseenUsers(kysely, teamId, seen, leftOut)),
     readEditedUsers: () => readEditedUsers(kysely, teamId),
     readAddresses: (ids: readonly Id[]) => readAddresses(kysely, teamId, ids),
     readLookups: () => readLookups(kysely, teamId),
@@ -105,16 +83,8 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
     readLackingRows: (rows: ListingSpool, most: number, after: Id) =>
       readLackingRows(db, teamId, rows, most, after),
     compareListing: (rows: ListingSpool) => compareListing(db, teamId, rows),
-    readKnownListing: async (resource: MirroredResource): Promise<KnownListing> => ({
-      rest: await readListingRest(resource),
-      memory:
-        known === undefined ? await readListingMemory(kysely, teamId, resource) : memoryOf(known, resource),
-      resting: known === undefined ? null : toResting<RestingListing>(known.learned, resource),
-    }),
-    readRest: () => readRest(kysely, teamId),
-    readRowHashes: (record: RestingUsers) => readRowHashes(kysely, teamId, record),
-    readRestingUsers: () =>
-      Promise.resolve(known === undefined ? null : toResting<RestingUsers>(known.learned, 'users')),
+    readListingMemory: async (resource: MirroredResource) =>
+      known === undefined ? await readListingMemory(kysely, teamId, resource) : memoryOf(known, resource),
     readNameSafety: () => readNameSafety(kysely, teamId),
     readUnanswered: (ids: readonly Id[]) => readUnanswered(kysely, teamId, ids),
   };
@@ -204,10 +174,8 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     inSnapshot: <R>(work: (reads: Reads) => Promise<R>) =>
       recording(() => reader.inSnapshot((reads) => work({ ...reads, ...asBegun(reads) })))(),
     ...asBegun(reader),
-    applyTeam: async (answer: TeamAnswer) => {
-      if (known !== undefined && isSameTeam(known, answer.head)) return;
-      const team = await answer.readTeam();
-      await write((tx) => writeTeam(tx, team));
+    applyTeam: async (team: Team) => {
+      if (known === undefined || !isSameTeam(known, team)) await write((tx) => writeTeam(tx, team));
     },
     applyUsers: async (plans: readonly UserPlan[]) => {
       mayLackRoles ||= plans.some(movesRole);
@@ -243,11 +211,6 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
     /** The things that this run has learned about the service's answers. They are written when the run ends. */
     learned: () => [...learned.values()],
-    readTaken: () => readTaken(db.kysely, teamId, runId),
-    applyRestingUsers: (users: RestingUsers, hashes: Buffer | null, isWhole: boolean) =>
-      learn({ ...learnedOfRest('users', users, isWhole), hashes: hashes ?? undefined }),
-    applyRestingListing: (resource: MirroredResource, listing: RestingListing) =>
-      learn(learnedOfRest(resource, listing)),
     applyListing: (rows: ListingSpool) =>
       write((tx) => publishListing(tx, run, rows, mayLack(rows.shape.name))),
     applyContactCounts: async (counts: readonly ContactCount[]) => {

@@ -6,6 +6,8 @@ const exactJson = JSON as typeof JSON & { rawJSON(text: string): unknown };
 /** A number with fewer digits than this is exact as a JavaScript number. */
 const longDigits = 16;
 const wholeNumber = /^-?\d+$/;
+/** Longer ones are stored nowhere, and a `bigint` of them can take minutes: they are a `number` beyond all bounds. */
+const mostDigits = 1_000;
 
 /** A `bigint` is written as a JSON integer; `undefined` properties are left out. */
 export function toJson(value: unknown, indent?: number): string {
@@ -35,7 +37,9 @@ function hasLongNumber(text: string): boolean {
 function keepExact(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
   const source = context?.source;
-  return source !== undefined && wholeNumber.test(source) ? BigInt(source) : value;
+  return source !== undefined && source.length <= mostDigits && wholeNumber.test(source)
+    ? BigInt(source)
+    : value;
 }
 
 /**

@@ -58,10 +58,6 @@ interface ListingBase<Row> {
 /** Every page up to the empty one was read and every row was taken. Only this can prove an absence. */
 export interface CompleteListing<Row> extends ListingBase<Row> {
   readonly status: 'complete';
-  /** The digests of its pages in order; `undefined` if they are not worth keeping. */
-  readonly digests: readonly string[] | undefined;
-  /** Whether all pages have the known digests, so that none of their rows was read. */
-  readonly isAsKnown: boolean;
   /** Whether the service has this listing at all: one that is answered with 404 counts as empty. */
   readonly isOffered: boolean;
 }

@@ -39,8 +39,8 @@ export interface ShownUsers {
   readonly users: ReadonlyMap<Id, ServiceUser>;
   /** The names of their roles. */
   readonly roles: RoleNames;
-  /** The members of the team. Of the users that are gone, only these are looked for. */
-  readonly listed: Iterable<Id>;
+  /** The members of the team who are not shown. Of the users that are gone, only these are looked for. */
+  readonly leftOut: readonly Id[];
 }
 
 export interface ComparedUsers {

@@ -7,8 +7,6 @@ export interface TeamHead {
   readonly id: Id;
   readonly name: string | null;
   readonly listSize: Id | null;
-  /** A digest of the answer; `null` if there is none. */
-  readonly digest: string | null;
 }
 
 /** interface.md, Team. */
@@ -17,19 +15,3 @@ export interface Team extends TeamHead {
   readonly rejected: readonly RejectedRow[];
   readonly raw: Readonly<Record<string, unknown>>;
 }
-
-/**
- * The answer about a team. If it is the known one, it is read only on demand, because reading a large team takes as
- * long as all the rest of a run in which nothing is new.
- */
-export interface TeamAnswer {
-  readonly head: TeamHead | Team;
-  /** Reads it once, however often it is called. */
-  readTeam(): Promise<Team>;
-}
-
-/** The answer about a team that has been read. */
-export const asAnswer = (team: Team): TeamAnswer => ({
-  head: team,
-  readTeam: () => Promise.resolve(team),
-});

@@ -4,7 +4,7 @@ import { emptyValues } from '../model/fields.ts';
 import { decisionsOf, endedHolds, holdsOf, type UserPlan, type UserWrite } from '../model/user-plan.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
 import type { Id } from '../model/id.ts';
-import type { TeamAnswer } from '../model/team.ts';
+import type { Team } from '../model/team.ts';
 import {
   type AbsenceSettings,
   judgeAbsences,
@@ -25,7 +25,7 @@ import type { Roster } from './read/roster.ts';
 export interface WritingContext extends RunContext {
   readonly mirror: MirrorPort & MirrorWriter;
   /** Called with the team after the comparison with the mirror; the team may be unchanged since an earlier one. */
-  readonly keepTeam?: (team: TeamAnswer) => Promise<void>;
+  readonly keepTeam?: (team: Team) => void;
   /** Called with the number of present users. */
   readonly keepPopulation?: (users: number) => void;
 }

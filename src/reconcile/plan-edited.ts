@@ -96,7 +96,7 @@ function noteLookup(
 }
 
 function rosterOf({ users, rejected, repeated, refusedLookups }: UserLookup, members: Members): Roster {
-  const whole = { unresolved: [], unproven: new Set<Id>(), mark: null };
+  const whole = { unresolved: [], unproven: new Set<Id>() };
   return { users, shown: users.size, members, rejected, repeated, refusedLookups, ...whole };
 }
 

@@ -6,7 +6,6 @@ import type { Id } from '../model/id.ts';
 import { inTurns } from '../model/in-turns.ts';
 import type { SendBlock } from '../model/place.ts';
 import type { Concern, RoleNames } from '../model/plan.ts';
-import type { UsersToCompare } from '../model/rest.ts';
 import type { Team } from '../model/team.ts';
 import { type ServiceUser, sameBytes } from '../model/user.ts';
 import { decideEach, decisionsOf, isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
@@ -20,8 +19,8 @@ import { planUser } from './merge/plan-user.ts';
 import type { MirrorPort, ServicePort, SnapshotPort } from './ports.ts';
 import { rolesOf } from './read/members.ts';
 import type { FreshRead } from './push/record.ts';
-import { noUsers, readEverybody } from './read/ask.ts';
-import { differingOf, type Roster, readRoster, rosterOfSome } from './read/roster.ts';
+import { readEverybody } from './read/ask.ts';
+import { differingOf, type Roster, readRoster } from './read/roster.ts';
 import { type RunNote, type RunNotes, tell, warnOfStale, warnOfTwice } from './run-notes.ts';
 import { readUnreadNotes } from './unread.ts';
 
@@ -82,39 +81,18 @@ export async function noteRoster(
   }
 }
 
-/** Reads the roster: all users, or only those who have to be looked at. */
-async function rosterFor(
-  { service, mirror, notes }: RunContext,
-  team: Team,
-  look: UsersToCompare,
-): Promise<{ readonly roster: Roster; readonly only: ReadonlySet<Id> | null }> {
-  if (look.how === 'nothing') {
-    const { shown } = look;
-    return { roster: rosterOfSome(team, noUsers, { shown, mark: null }), only: new Set() };
-  }
-  if (look.how === 'some') {
-    const { answer, only, shown } = look;
-    return { roster: rosterOfSome(team, answer, { shown, mark: answer.mark }), only };
-  }
-  const everybody = look.how === 'everybody' ? look.answer : await readEverybody(service);
-  return { roster: await readRoster(service, mirror, team, notes, everybody), only: null };
-}
-
 export async function planUsers(
   places: RunContext,
   team: Team,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
-  look: UsersToCompare,
 ): Promise<WholePlan> {
-  const { mirror, notes } = places;
+  const { service, mirror, notes } = places;
   notes.event({ kind: 'step', step: 'users' });
-  const { roster, only } = await rosterFor(places, team, look);
+  const roster = await readRoster(service, mirror, team, notes, await readEverybody(service));
   const { members } = roster;
   await noteRoster(roster, notes);
   const roles = rolesOf(members);
-  const planned = await mirror.inSnapshot((snapshot) =>
-    planRoster(snapshot, { roster, roles, only }, settings),
-  );
+  const planned = await mirror.inSnapshot((snapshot) => planRoster(snapshot, { roster, roles }, settings));
   const { unread, remarks, ...plan } = planned;
   tell(notes, unread);
   warnOfStale(notes, plan.stale.length);
@@ -122,27 +100,21 @@ export async function planUsers(
   return { kind: 'all', roster, roles, fresh: null, ...plan };
 }
 
-/** Compares, merges and guards the roster. @param only the only users who can differ; `null` if all can */
+/** Compares, merges and guards the roster. */
 async function planRoster(
   mirror: SnapshotPort,
-  { roster, roles, only }: Pick<UsersPlan, 'roster' | 'roles'> & { readonly only: ReadonlySet<Id> | null },
+  { roster, roles }: Pick<UsersPlan, 'roster' | 'roles'>,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
 ): Promise<
   Omit<WholePlan, 'kind' | 'roster' | 'roles' | 'fresh'> &
     Readonly<Record<'unread' | 'remarks', readonly RunNote[]>>
 > {
   const { users, shown, members, unresolved } = roster;
-  const { differing, unknown, unseen } =
-    only === null
-      ? await mirror.compareShownUsers({ users, roles, listed: members.keys() })
-      : {
-          differing: await mirror.readDifferingUsers(
-            [...only].flatMap((id) => users.get(id) ?? []),
-            roles,
-          ),
-          unknown: [],
-          unseen: [],
-        };
+  const { differing, unknown, unseen } = await mirror.compareShownUsers({
+    users,
+    roles,
+    leftOut: unresolved,
+  });
   const unseenIds = new Set(unseen.map(({ id }) => id));
   const strangers = unresolved.filter((id) => !unseenIds.has(id)).map((id) => unknownUser(id));
   const states = [...differing, ...unseen, ...strangers].toSorted((a, b) => (a.id < b.id ? -1 : 1));
@@ -154,9 +126,7 @@ async function planRoster(
   const { maxDrift } = settings.guard;
   const unread = await readUnreadNotes(mirror, differing, { population: shown, maxDrift });
   const stale = differing.filter((state) => state.stale === true).map(({ id }) => id);
-  // All users at rest are shown, so their number will do unless somebody is pushed.
-  const isCounted = only === null || merged.some(isPush);
-  const population = isCounted ? await mirror.countPresentUsers() : shown;
+  const population = await mirror.countPresentUsers();
   const { plans, remarks } = keepResolved(merged, states, population);
   const missing = new Set(plans.filter((plan) => plan.case === 'missing').map(({ id }) => id));
   const absent = unseen

@@ -24,23 +24,15 @@ import type { Id } from '../model/id.ts';
 import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
 import type { GatheredRows, Listing, ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
-import type {
-  ListingOptions,
-  SendOptions,
-  UnreadUsers,
-  UserFilter,
-  UsersAnswer,
-} from '../model/service-request.ts';
-import type { KnownListing, Mark, WrittenSince, RestingListing, RestingUsers } from '../model/rest.ts';
-import type { TeamAnswer } from '../model/team.ts';
+import type { ListingOptions, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
+import type { Team } from '../model/team.ts';
 import type { EditedField, GuardHistory, StoppedPushes } from '../model/waiting.ts';
 import type { ServiceUser, UserPatch } from '../model/user.ts';
 
 /** All methods throw `ServiceError`; its `phase` says whether a write may have had an effect. */
 export interface ServicePort {
-  /** The users with these addresses. */
+  /** The users with these addresses; with none, everybody, where the deployment answers that. */
   users(filter: UserFilter): Promise<UsersAnswer>;
-  askEverybody(): Promise<UnreadUsers>;
   /** At most 25 users, by our own rule. The client itself repeats it only after a 401. */
   updateUsers(patches: ReadonlyMap<Id, UserPatch>, options?: SendOptions): Promise<UsersAnswer>;
   list(resource: ListedResource, options: ListingOptions<ListedRow>): Promise<Listing<ListedRow>>;
@@ -62,7 +54,7 @@ export interface MirrorPort {
   /** Like `readDifferingUsers`, for all users, including those that the service does not show. */
   compareShownUsers(shown: ShownUsers): Promise<ComparedUsers>;
   /** Users in mirror or base that are not gone and not in `seen`; listed members even if they are gone. */
-  readUnseenUsers(seen: readonly Id[], listed: readonly Id[]): Promise<readonly UserState[]>;
+  readUnseenUsers(seen: Iterable<Id>, leftOut: readonly Id[]): Promise<readonly UserState[]>;
   /** Users, not gone, whose mirror differs from the base, with all addresses to look them up by. */
   readEditedUsers(): Promise<readonly EditedUser[]>;
   /** All addresses to look these users up by: those in mirror and base, held and sent ones. */
@@ -78,13 +70,7 @@ export interface MirrorPort {
   readLastEdits(ids: readonly Id[]): Promise<readonly EditedField[]>;
   readOverlap(listed: readonly Id[], scope: string): Promise<Overlap>;
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
-  /** Reads which users are not at rest, as far as the database can tell. */
-  readRest(): Promise<WrittenSince>;
-  /** The hashes kept with this record; `null` if there is another record by now. */
-  readRowHashes(record: RestingUsers): Promise<Buffer | null>;
-  /** The record of the last complete pass; `null` if there is none, or it is too old. */
-  readRestingUsers(): Promise<RestingUsers | null>;
-  readKnownListing(resource: MirroredResource): Promise<KnownListing>;
+  readListingMemory(resource: MirroredResource): Promise<ListingMemory>;
   /** Collects the rows of a listing, to be compared or applied. */
   gatherListing(resource: ListedResource): GatheredListing;
   /**
@@ -107,8 +93,7 @@ export type SnapshotPort = Omit<MirrorPort, 'inSnapshot'>;
 
 /** The writing half. A plan never gets it. */
 export interface MirrorWriter {
-  /** Reads the answer only if the mirror has another name or size. */
-  applyTeam(team: TeamAnswer): Promise<void>;
+  applyTeam(team: Team): Promise<void>;
   /** Writes these plans with ledger, holds and ends of holds; returns the users whose row was locked or had changed. */
   applyUsers(plans: readonly UserPlan[]): Promise<readonly Id[]>;
   /** Adds users that are new here; returns those that exist by now. */
@@ -147,14 +132,6 @@ export interface MirrorWriter {
   applyResults(results: readonly IntentResult[]): Promise<readonly Id[]>;
   /** How often these values were pushed in a row without effect, by user and field. */
   countIneffective(intents: readonly Intent[]): Promise<ReadonlyMap<Id, PushTries>>;
-  /** Reads the state that a first run left, and the users whose rows are not as it took them. */
-  readTaken(): Promise<Pick<Mark, 'mark'> & { readonly written: readonly Id[] }>;
-  /**
-   * @param hashes the hashes of the rows of the answer; `null` if those that are kept are still right
-   * @param isWhole whether everybody was compared, which alone begins the day anew
-   */
-  applyRestingUsers(users: RestingUsers, hashes: Buffer | null, isWhole: boolean): Promise<void>;
-  applyRestingListing(resource: MirroredResource, listing: RestingListing): Promise<void>;
   applyListing(rows: GatheredListing): Promise<RefreshResult>;
   applyContactCounts(counts: readonly ContactCount[]): Promise<void>;
   applyListingMemory(resource: MirroredResource, memory: ListingMemory): Promise<void>;

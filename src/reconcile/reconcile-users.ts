@@ -3,8 +3,7 @@
  * the plan, take what the service changed, push what the mirror changed.
  */
 import type { Id } from '../model/id.ts';
-import type { UsersToCompare } from '../model/rest.ts';
-import type { Team, TeamAnswer } from '../model/team.ts';
+import type { Team } from '../model/team.ts';
 import { isPush } from '../model/user-plan.ts';
 import {
   applyOddities,
@@ -13,67 +12,16 @@ import {
   notePostponed,
   type WritingContext,
 } from './apply-users.ts';
-import { extentOf, type LearnablePlan, lookForNews } from './at-rest.ts';
 import { afterBatch, countUsers } from './guard/guard.ts';
 import { stopReplaced } from './overlap.ts';
 import { type EditedPlan, planEdited } from './plan-edited.ts';
-import { planUsers, type UsersPlan } from './plan-users.ts';
+import { planUsers, type UsersPlan, type WholePlan } from './plan-users.ts';
 import { pushEdits } from './push/push.ts';
 import { createPushContext, type PushContext } from './push/record.ts';
 import { settleIntents } from './push/settle-intents.ts';
 import { indexMembers } from './read/members.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
 import { attempt } from './run-notes.ts';
-
-type UsersDone =
-  /** Something waits for a person, and nothing else is done until they have decided. */
-  | { readonly kind: 'stopped' }
-  /** @property learn what can be recorded for the next run; `null` if there is nothing, or not everybody was compared */
-  | { readonly kind: 'done'; readonly learn: LearnablePlan | null };
-
-const stopped: UsersDone = { kind: 'stopped' };
-/** The end of a run that recorded nothing to spare the next one. */
-export const unlearned: UsersDone = { kind: 'done', learn: null };
-
-/** A run that has users to look at: those of `look`, or, if it is `null`, those who were edited in the mirror. */
-interface BegunUsers {
-  readonly kind: 'begun';
-  readonly team: Team;
-  readonly look: Exclude<UsersToCompare, { how: 'nothing' }> | null;
-}
-
-/** Finds out whether there is anything to look at, and whether it is still the same team. */
-async function begin(
-  places: WritingContext,
-  answer: TeamAnswer,
-  settings: ReconcileSettings,
-  group: 'users' | 'edits',
-): Promise<BegunUsers | UsersDone> {
-  const { notes, recalled } = places;
-  const look = group === 'users' ? await lookForNews(places, answer.head, settings) : null;
-  if (look !== null) notes.event({ kind: 'read', resource: 'users', how: extentOf(look) });
-  if (look?.how === 'nothing') return await leaveAtRest(places, answer, look.shown);
-  const team = await answer.readTeam();
-  // If only some are looked at, it is the team that the mirror has.
-  const isKnown = look === null ? recalled !== undefined : look.how === 'some';
-  if (!isKnown && (await stopReplaced(places, team, settings.scope))) return stopped;
-  return { kind: 'begun', team, look };
-}
-
-/** Ends the run, because nothing is new and neither side has to be looked at any further. */
-async function leaveAtRest(
-  { mirror, notes, keepTeam, keepPopulation }: WritingContext,
-  answer: TeamAnswer,
-  shown: number,
-): Promise<UsersDone> {
-  notes.count('users_read', shown);
-  notes.count('users_at_rest', shown);
-  await mirror.applyTeam(answer);
-  await keepTeam?.(answer);
-  keepPopulation?.(shown);
-  await mirror.learnRoles();
-  return unlearned;
-}
 
 /** Reads back what was sent and never answered. */
 async function settle(
@@ -85,17 +33,6 @@ async function settle(
   const push = createPushContext(places, team);
   await settleIntents(push, { ...settings, policy });
   return push;
-}
-
-async function planBegun(
-  places: WritingContext,
-  settings: ReconcileSettings,
-  { team, look }: BegunUsers,
-): Promise<LearnablePlan | EditedPlan> {
-  if (look === null) return await planEdited(places, team, settings);
-  const users = await planUsers(places, team, settings, look);
-  if (look.how === 'some') places.notes.count('users_at_rest', look.shown - look.only.size);
-  return { ...users, look };
 }
 
 /** Stores and reports what the guard holds. @returns whether the run ends here */
@@ -128,14 +65,14 @@ async function stopsAtGuard(
 /** Takes what the service changed. @returns the users who wait, because an editor has locked their row */
 async function pull(
   places: WritingContext,
-  answer: TeamAnswer,
+  team: Team,
   settings: ReconcileSettings,
-  users: LearnablePlan | EditedPlan,
+  users: WholePlan | EditedPlan,
 ): Promise<ReadonlySet<Id>> {
   const { mirror, recalled } = places;
   if (recalled === undefined) {
-    await mirror.applyTeam(answer);
-    await places.keepTeam?.(answer);
+    await mirror.applyTeam(team);
+    places.keepTeam?.(team);
   }
   const plans = afterBatch(users.plans);
   if (users.kind === 'edited') {
@@ -168,19 +105,22 @@ async function push(
   );
 }
 
-/** Reconciles all users of a team, or those who were edited in the mirror. */
+/**
+ * Reconciles all users of a team, or those who were edited in the mirror.
+ * @returns whether the run goes on: if not, something waits for a person first
+ */
 export async function reconcileUsers(
   places: WritingContext,
-  answer: TeamAnswer,
+  team: Team,
   settings: ReconcileSettings,
   group: 'users' | 'edits',
-): Promise<UsersDone> {
-  const begun = await begin(places, answer, settings, group);
-  if (begun.kind !== 'begun') return begun;
-  const context = await settle(places, begun.team, settings);
-  const users = await planBegun(places, settings, begun);
-  if (await stopsAtGuard(places, users)) return stopped;
-  const deferred = await pull(places, answer, settings, users);
+): Promise<boolean> {
+  if (places.recalled === undefined && (await stopReplaced(places, team, settings.scope))) return false;
+  const context = await settle(places, team, settings);
+  const users =
+    group === 'users' ? await planUsers(places, team, settings) : await planEdited(places, team, settings);
+  if (await stopsAtGuard(places, users)) return false;
+  const deferred = await pull(places, team, settings, users);
   await push(context, settings, users, deferred);
-  return { kind: 'done', learn: users.kind === 'all' && deferred.size === 0 ? users : null };
+  return true;
 }

@@ -15,16 +15,15 @@ import type { WithheldAbsence } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
 import { listedResources } from '../model/listed-resources.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
-import type { Team, TeamAnswer } from '../model/team.ts';
+import type { Team } from '../model/team.ts';
 import { isPush, pushOf } from '../model/user-plan.ts';
 import type { EditedField } from '../model/waiting.ts';
 import { countPlans, notePostponed, type WritingContext } from './apply-users.ts';
-import { learnRest, lookForNews } from './at-rest.ts';
 import { judgeOverlap } from './overlap.ts';
 import { planUnknown, planUsers, type RunContext, type WholePlan } from './plan-users.ts';
 import { arrangeBatches, countRequests, readLessons } from './push/batches.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
-import { reconcileUsers, unlearned } from './reconcile-users.ts';
+import { reconcileUsers } from './reconcile-users.ts';
 import { countContacts, planRefresh, refresh, refreshable } from './refresh.ts';
 import { attempt } from './run-notes.ts';
 
@@ -67,10 +66,8 @@ export interface RunPlan {
 /** Plans what a run would do to users and listings. Only reads. */
 export async function plan(places: RunContext, team: Team, settings: ReconcileSettings): Promise<RunPlan> {
   const { notes, mirror } = places;
-  const look = await lookForNews(places, team, settings);
-  const isWhole = look.how === 'unasked' || look.how === 'everybody';
-  const replaced = isWhole ? await judgeOverlap(mirror, team, settings.scope) : null;
-  const planned = await planUsers(places, team, settings, look);
+  const replaced = await judgeOverlap(mirror, team, settings.scope);
+  const planned = await planUsers(places, team, settings);
   const users = { ...planned, plans: planUnknown(planned, settings.policy), unknown: [] };
   countPlans(users.plans, notes);
   notePostponed(users.verdict.postponed, notes);
@@ -107,21 +104,19 @@ async function refreshListings(
  */
 export async function reconcile(
   places: WritingContext,
-  team: TeamAnswer,
+  team: Team,
   settings: ReconcileSettings,
   groups: readonly RunGroup[] = scheduledGroups,
 ): Promise<void> {
   const { service, mirror, notes } = places;
-  const users = await attempt(notes, 'users', async () => {
+  const goesOn = await attempt(notes, 'users', async () => {
     const group = (['users', 'edits'] as const).find((candidate) => groups.includes(candidate));
-    return group === undefined ? unlearned : await reconcileUsers(places, team, settings, group);
+    return group === undefined || (await reconcileUsers(places, team, settings, group));
   });
-  if (users?.kind === 'stopped') return;
-  if (groups.includes('listings')) await refreshListings(places, { ...settings, teamId: team.head.id });
+  if (goesOn === false) return;
+  if (groups.includes('listings')) await refreshListings(places, { ...settings, teamId: team.id });
   if (groups.includes('counts'))
     await attempt(notes, 'contact counts', async () =>
       mirror.applyContactCounts(await countContacts(service, settings.segments, notes)),
     );
-  if (users?.learn && notes.reasons.length === 0 && notes.refusal === null)
-    await learnRest(mirror, team.head, users.learn, settings);
 }

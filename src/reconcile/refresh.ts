@@ -9,8 +9,6 @@ import type { Id } from '../model/id.ts';
 import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
 import { type Listing, type ListingMemory, type ListingSink, nothingLearned } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
-import type { KnownListing } from '../model/rest.ts';
-import { setupHash } from './at-rest.ts';
 import {
   type AbsenceSettings,
   judgeAbsences,
@@ -42,9 +40,6 @@ interface RefreshSettings {
   readonly absence: AbsenceSettings;
   readonly scope: Scope;
 }
-
-const isAsKnown = (listing: Listing<ListedRow>): boolean =>
-  listing.status === 'complete' && listing.isAsKnown;
 
 /** A listing, and its rows if any were read. */
 interface Read {
@@ -85,7 +80,7 @@ async function withListing<R>(
   mirror: MirrorPort,
   settings: RefreshSettings,
   notes: RunNotes,
-  { memory, resting }: Recalled,
+  memory: ListingMemory,
   work: (read: Read) => Promise<R>,
 ): Promise<R> {
   const { name } = resource;
@@ -96,16 +91,12 @@ async function withListing<R>(
   try {
     const listing = await list({
       memory,
-      known: resting?.digests,
       sink: own.sink,
       size: settings.pageSize,
       filter: settings.scope.filters[name] ?? {},
       onPage,
     });
-    const atRest = isAsKnown(listing) ? (resting?.shown ?? 0) : 0;
-    notes.count(`${name}_read`, isAsKnown(listing) ? atRest : listing.count);
-    if (atRest > 0) notes.count(`${name}_at_rest`, atRest);
-    notes.event({ kind: 'read', resource: name, how: isAsKnown(listing) ? 'nothing' : 'all' });
+    notes.count(`${name}_read`, listing.count);
     if (listing.status === 'incomplete') notes.partial(`${name}: ${listing.because}`);
     else if (!listing.isOffered)
       notes.warn(`${name}: the service has no such listing (404), which counts as an empty one`);
@@ -135,32 +126,12 @@ export async function planRefresh(
   notes: RunNotes,
 ): Promise<RefreshResult> {
   const { name } = list.resource;
-  const known = await recallRest(name, mirror, settings);
-  const work = async ({ listing, rows }: Read) =>
-    isAsKnown(listing) ? nothingNew : await mirror.compareListing(rows);
-  const result = await withListing(list, mirror, settings, notes, known, work);
+  const memory = await mirror.readListingMemory(name);
+  const work = ({ rows }: Read) => mirror.compareListing(rows);
+  const result = await withListing(list, mirror, settings, notes, memory, work);
   countResult(name, result, notes);
   return result;
 }
-
-/** The record of a listing, if the mirror is still as it was then, lacks nothing, and asks for it in the same way. */
-async function recallRest(
-  resource: MirroredResource,
-  mirror: MirrorPort,
-  settings: RefreshSettings,
-): Promise<Recalled> {
-  const known = await mirror.readKnownListing(resource);
-  const { rest, resting } = known;
-  const setup = setupHash(rest, settings);
-  const isSame = resting?.mark === rest.since && resting?.shown === rest.present && resting.setup === setup;
-  return { ...known, setup, resting: isSame && !rest.isLacking ? resting : null };
-}
-
-interface Recalled extends KnownListing {
-  readonly setup: string;
-}
-
-const nothingNew: RefreshResult = { added: 0, changed: 0, absent: [], population: 0 };
 
 /** Reads a listing and publishes it in one transaction. */
 export async function refresh(
@@ -170,14 +141,14 @@ export async function refresh(
   notes: RunNotes,
 ): Promise<void> {
   const resource = list.resource.name;
-  const known = await recallRest(resource, mirror, settings);
+  const memory = await mirror.readListingMemory(resource);
   const work = async ({ listing, rows, differing, others }: Read) => {
-    const byRow = isAsKnown(listing) ? noneByRow : await readByRow(list, mirror, rows, known.memory, notes);
-    const result = isAsKnown(listing) ? nothingNew : await mirror.applyListing(rows);
+    const byRow = await readByRow(list, mirror, rows, memory, notes);
+    const result = await mirror.applyListing(rows);
     const rejected = [...others, ...differing.map((id) => givenTwice(resource, id))];
     return { listing, result, byRow, rejected };
   };
-  const { listing, result, byRow, rejected } = await withListing(list, mirror, settings, notes, known, work);
+  const { listing, result, byRow, rejected } = await withListing(list, mirror, settings, notes, memory, work);
   countResult(resource, result, notes);
   await mirror.applyRejectedRows(resource, [...listing.rejected, ...rejected]);
   if (listing.status === 'incomplete') {
@@ -193,11 +164,6 @@ export async function refresh(
   });
   const locked = await mirror.applyAbsences(resource, decision);
   notes.count(`${resource}_gone`, gone.length - locked.length);
-  const { digests = [], count: shown } = listing;
-  const news = result.added + result.changed + result.absent.length + rejected.length + byRow.lacking;
-  if (isAsKnown(listing) || news > 0 || known.rest.isLacking || digests.length === 0) return;
-  // The database will tell the next run what is written from now on.
-  await mirror.applyRestingListing(resource, { mark: known.rest.mark, setup: known.setup, digests, shown });
 }
 
 /** How many rows a run reads one by one, and how many may get no answer before the rest is left to the next run. */

@@ -6,7 +6,6 @@ import type { RejectedRow } from '../model/rejected-row.ts';
 
 export type CountKind =
   | 'users_read'
-  | 'users_at_rest'
   | 'users_unresolved'
   | 'stale'
   | 'adopted'
@@ -23,10 +22,7 @@ export type CountKind =
   | 'postponed'
   | 'contact_counts'
   /** A count of a listed resource, by its name. */
-  | `${string}_${'read' | 'at_rest' | 'added' | 'changed' | 'gone'}`;
-
-/** How much of an answer was parsed: nothing if unchanged, only the users that are not at rest, or all. */
-export type ReadExtent = 'nothing' | 'some' | 'all';
+  | `${string}_${'read' | 'added' | 'changed' | 'gone'}`;
 
 /** Events during a run, for progress on a terminal and for the log. */
 export type RunEvent =
@@ -35,7 +31,6 @@ export type RunEvent =
   | { readonly kind: 'refused'; readonly refusal: GuardRefusal }
   | { readonly kind: 'partial'; readonly reason: string }
   | { readonly kind: 'warning'; readonly text: string }
-  | { readonly kind: 'read'; readonly resource: MirroredResource; readonly how: ReadExtent }
   | {
       readonly kind: 'push';
       readonly users: readonly Id[];

@@ -4,7 +4,7 @@ import { readPushed, readUse, type PlanUse } from '../mirror/users/applied-plans
 import { approveEdits, decideEdits, type EditAnswer, type SeenEdit } from '../mirror/users/decide-edits.ts';
 import type { Transaction } from '../mirror/db/database.ts';
 import type { Id } from '../model/id.ts';
-import type { TeamAnswer } from '../model/team.ts';
+import type { Team } from '../model/team.ts';
 import { isPush, mapPushes } from '../model/user-plan.ts';
 import { onlyReviewed, type LeftRow, leftOf, rowKey } from '../reconcile/only-reviewed.ts';
 import { judgeOverlap, sayReplaced } from '../reconcile/overlap.ts';
@@ -103,12 +103,11 @@ const without = (rows: PlanFile['rows'], others: readonly Row[]): PlanFile['rows
 /** Runs under the lease of the team. */
 async function send(
   context: LeasedContext,
-  answer: TeamAnswer,
+  team: Team,
   { config }: Setup,
   request: ApplyRequest,
 ): Promise<SendResult> {
   const { rows } = request.file;
-  const team = await answer.readTeam();
   const settings = reconcileSettings(config);
   const pushSettings = { ...settings.push, policy: settings.policy };
   const replaced = await judgeOverlap(context.mirror, team, settings.scope);

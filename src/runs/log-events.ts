@@ -29,9 +29,6 @@ export function logRunEvent(log: Log, event: RunEvent): void {
       return;
     case 'progress':
       return;
-    case 'read':
-      log.debug({ resource: event.resource, how: event.how }, 'read');
-      return;
     case 'refused':
       log[event.refusal.isReview === true ? 'info' : 'warn'](
         { plan: event.refusal.hash, users: event.refusal.users, reasons: event.refusal.reasons },

@@ -37,7 +37,6 @@ export interface ResyncReport extends ResyncPlan {
 /** The roster of a run that read no users. */
 const noRoster: Roster = {
   shown: 0,
-  mark: null,
   users: new Map(),
   members: new Map(),
   rejected: [],
@@ -54,10 +53,10 @@ async function planTeam(
 ): Promise<ResyncPlan> {
   notes.event({ kind: 'step', step: 'users' });
   const roster = await readRoster(service, mirror, team, notes, await readEverybody(service));
-  const { users, members } = roster;
+  const { users, members, unresolved } = roster;
   await noteRoster(roster, notes);
   const roles = rolesOf(members);
-  const compared = await mirror.compareShownUsers({ users, roles, listed: members.keys() });
+  const compared = await mirror.compareShownUsers({ users, roles, leftOut: unresolved });
   const { differing, unseen, unknown } = compared;
   const fresh = unknown.map((id) => unknownUser(id, users.get(id)));
   const states = [...differing, ...unseen, ...fresh].toSorted((a, b) => (a.id < b.id ? -1 : 1));
@@ -84,14 +83,13 @@ export async function runResync(db: Database, config: Config, watch: Watch): Pro
   await requireSchema(db);
   const { push, policy, scope } = reconcileSettings(config);
   const kind = { config, command: 'resync', groups: [], mode: 'read-only' } as const;
-  const { report, result } = await withRun(db, kind, watch, async (context, answer): Promise<ResyncPlan> => {
+  const { report, result } = await withRun(db, kind, watch, async (context, team): Promise<ResyncPlan> => {
     const { mirror, notes } = context;
-    const team = await answer.readTeam();
     if (await stopReplaced(context, team, scope))
       return { team, roster: noRoster, plans: [], notes, openPushes: 0 };
     await settleIntents(createPushContext(context, team), { ...push, policy });
     const taken = await planTeam(context, team, config);
-    await mirror.applyTeam(answer);
+    await mirror.applyTeam(team);
     await applyPulls(context, { ...taken, unknown: [], roles: new Map() });
     await mirror.learnRoles();
     return taken;

@@ -11,18 +11,16 @@ import { fenced, takeLeaseFor } from '../mirror/team/lease.ts';
 import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
 import { checkTeam, pinTeam } from '../mirror/team/pinned-teams.ts';
 import { learnedOfRate } from '../mirror/team/rate-limits.ts';
-import { toTeamHead } from '../mirror/team/read-rest.ts';
 import { beginRun, noteTeam } from '../mirror/runs/runs.ts';
 import { adviceOn, placeInWords, type SendBlock, sendBlockOf } from '../model/place.ts';
 import type { RunGroup } from '../model/run-group.ts';
-import { asAnswer, type Team, type TeamAnswer } from '../model/team.ts';
+import type { Team } from '../model/team.ts';
 import type { WritingContext } from '../reconcile/apply-users.ts';
 import type { RunContext } from '../reconcile/plan-users.ts';
 import { createRunNotes, type RunEvent, type RunNotes } from '../reconcile/run-notes.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Connections } from '../service/connections.ts';
 import type { ServiceEvent } from '../service/event.ts';
-import { withSmallNursery } from '../service/small-nursery.ts';
 import { logRunEvent } from './log-events.ts';
 import { keepSettings } from './keep-settings.ts';
 import { requireSchema } from './open.ts';
@@ -62,7 +60,7 @@ export interface TeamMemory {
   /** @returns `undefined` if the members were read too long ago */
   recall(): RecalledTeam | undefined;
   /** @param readAtMs when the service was asked, by the monotonic clock */
-  keep(team: TeamAnswer, readAtMs: number): Promise<void>;
+  keep(team: Team, readAtMs: number): void;
   /** Keeps the number of users for as long as the members are kept. */
   keepPopulation(users: number): void;
 }
@@ -79,7 +77,7 @@ export interface RunKind {
 /** Whether a person ordered it, so that it must not go on as a run that only reads. */
 const isDecision = ({ command }: RunKind): boolean => command === 'resync' || command === 'apply';
 
-type RunWork<Result> = (context: LeasedContext, team: TeamAnswer) => Promise<Result>;
+type RunWork<Result> = (context: LeasedContext, team: Team) => Promise<Result>;
 
 /** The context of a run that may write under its lease. */
 export interface LeasedContext extends WritingContext {
@@ -146,9 +144,6 @@ export async function withRun<Result>(
   }
 }
 
-/** In a smaller team no run needs much more memory for a moment than it needs for good. */
-const manyMembers = 10_000;
-
 async function runUnderLease<Result>(
   db: Database,
   begun: BegunRun,
@@ -180,8 +175,8 @@ async function runUnderLease<Result>(
     log.info({ groups }, 'run started');
     const recalled = groups.every((group) => group === 'edits') ? watch.teamMemory?.recall() : undefined;
     const readAtMs = systemClock.monotonicMs();
-    const team = recalled === undefined ? await service.askTeam(toTeamHead(known)) : asAnswer(recalled.team);
-    const { id } = team.head;
+    const team = recalled?.team ?? (await service.team());
+    const { id } = team;
     if (known.teamId !== id) {
       await pinTeam(db, config.team, id);
       await noteTeam(db, runId, id);
@@ -189,12 +184,7 @@ async function runUnderLease<Result>(
     await keepSettings(db, kind, known.fourEyes);
     mirror = createMirror(db, lease, id, runId, known);
     const monotonicMs = () => systemClock.monotonicMs();
-    const keepTeam = async (compared: TeamAnswer) => {
-      // The run itself does not need it.
-      await watch.teamMemory?.keep(compared, readAtMs).catch((error: unknown) => {
-        log.warn({ err: error }, 'team not kept');
-      });
-    };
+    const keepTeam = (compared: Team) => watch.teamMemory?.keep(compared, readAtMs);
     const keepPopulation = (users: number) => watch.teamMemory?.keepPopulation(users);
     const places = {
       runId,
@@ -207,11 +197,8 @@ async function runUnderLease<Result>(
       keepPopulation,
       sendBlock,
     };
-    const run = () => work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
-    // A run of a large team holds and writes everybody at once. What lives for a moment must not double the memory.
-    const isLarge = known.teamId === null && (await team.readTeam()).members.length > manyMembers;
-    const result = await (isLarge ? withSmallNursery(run) : run());
-    return { report: await record.end(team.head, sendBlock), result };
+    const result = await work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
+    return { report: await record.end(team, sendBlock), result };
   } catch (error) {
     await record.endEarly(error);
     throw error;

@@ -1,8 +1,10 @@
 /** Turns status, headers and bytes into an outcome. Pure. */
+import { setImmediate } from 'node:timers/promises';
 import { blotOut } from '../secret.ts';
 import type { Body } from './body.ts';
 import { isObject } from './json-object.ts';
-import { type ExpectedList, readJson, readList } from './parse-json.ts';
+import { findExcess } from './json-bounds.ts';
+import { readJson } from './parse-json.ts';
 import type { Answer, Failure, FailureReason, Headers, Refusal } from './call-outcome.ts';
 import { toPrintable } from './printable.ts';
 
@@ -79,17 +81,13 @@ export function judgeHead(head: AnswerHead, anyContentType: boolean): Failure | 
 const maxExcerptLength = 1_000;
 
 /** The service's words for what went wrong, and the beginning of the body if that says more. */
-function readRefusal(
-  head: AnswerHead,
-  body: Pick<Body, 'take'>,
-  maxBytes: number,
-): Pick<Refusal, 'label' | 'excerpt'> {
+function readRefusal(head: AnswerHead, body: Pick<Body, 'take'>): Pick<Refusal, 'label' | 'excerpt'> {
   if (isEncoded(head) || !hasLength(head)) return { label: null, excerpt: undefined };
   const bytes = body.take();
   // A character has four bytes at most, and the rest would be cut.
   const text = new TextDecoder().decode(bytes.subarray(0, 4 * maxExcerptLength)).trim();
-  const read = readJson({ take: () => bytes }, maxBytes);
-  const message = read !== null && 'value' in read ? read.value : null;
+  const read = readJson({ take: () => bytes });
+  const message = read?.value;
   const label = isObject(message) ? (message['message'] ?? message['error']) : message;
   return {
     label: typeof label !== 'string' || label === '' ? null : quote(head, label),
@@ -99,26 +97,31 @@ function readRefusal(
 
 /**
  * Reads a whole body after {@link judgeHead} found no failure. Releases the bytes before parsing.
- * @param maxBytes the largest answer allowed
- * @param list the list expected in the answer
  */
 export function readAnswer(
   head: AnswerHead,
   body: Pick<Body, 'take'>,
-  maxBytes: number,
-  list?: ExpectedList,
 ): Answer | Refusal | Failure | Promise<Answer | Failure> {
   if (head.status >= 400) {
     const retryAfter = header(head, 'retry-after');
-    return { kind: 'refusal', ...readRefusal(head, body, maxBytes), retryAfter, ...common(head) };
+    return { kind: 'refusal', ...readRefusal(head, body), retryAfter, ...common(head) };
   }
-  if (list === undefined) return answerOf(head, readJson(body, maxBytes));
-  return readList(body, maxBytes, list).then((read) => answerOf(head, read));
+  const bytes = body.take();
+  return bytes.length > shortBytes ? readLong(head, bytes) : answerOf(head, readJson({ take: () => bytes }));
+}
+
+/** Up to here an answer takes little memory, whatever is in it. */
+const shortBytes = 4_194_304;
+/** Reads a long answer in turns with other work, unless it would take too much memory. */
+async function readLong(head: AnswerHead, bytes: Buffer): Promise<Answer | Failure> {
+  const excess = findExcess(bytes);
+  if (excess !== null) return failure(head, 'too-large', `the answer is not taken: ${excess}`);
+  await setImmediate();
+  return answerOf(head, readJson({ take: () => bytes }));
 }
 
 function answerOf(head: AnswerHead, read: ReturnType<typeof readJson>): Answer | Failure {
   if (read === null) return failure(head, 'malformed', 'the answer claims to be JSON and is not');
-  if ('excess' in read) return failure(head, 'too-large', `the answer is not taken: ${read.excess}`);
   return { kind: 'answer', body: read, headers: head.headers, ...common(head) };
 }
 

@@ -6,7 +6,7 @@ import { eitherOf, makeCancellable } from './cancel.ts';
 import type { ClockSkew } from './clock-skew.ts';
 import type { OnEvent } from './event.ts';
 import type { Http } from './http.ts';
-import type { ExpectedList, ParsedJson } from './parse-json.ts';
+import type { ParsedJson } from './parse-json.ts';
 import { nameOperation, type Operation } from './operation.ts';
 import { type Headers, type Outcome, serviceError } from './call-outcome.ts';
 import { type Rate, type Slot, sleepOrStop } from './rate-limiter.ts';
@@ -19,8 +19,6 @@ export interface Call {
   readonly path?: string;
   /** The value to send as JSON; `undefined` sends no body. */
   readonly body?: unknown;
-  /** The list expected in the answer. */
-  readonly list?: ExpectedList;
   /** Uses this credential and no other, whatever the answer is. */
   readonly credential?: CredentialName;
   /** Awaited right before each attempt, after all other waiting; an error ends the call. */
@@ -85,7 +83,6 @@ async function attempt(parts: CallParts, call: Call, number: number, onFlight: (
       path: call.path ?? call.operation.path,
       body: call.body === undefined ? undefined : toJson(call.body),
       authorization: authorization.header,
-      list: call.list,
       atStart: call.atStart,
       signal: call.signal,
     });
@@ -182,13 +179,6 @@ export function createCall(parts: CallParts): MakeCall {
       await sleepOrStop(clock, afterMs, eitherOf(signal, call.signal));
     }
   });
-}
-
-/** Reads an answer that was left unread because it is the same as an earlier one. */
-export async function readLeft(reply: Reply): Promise<Reply> {
-  const body = await reply.body.read?.();
-  if (body === undefined || body === null) throw new Error('what could be read before cannot be read');
-  return { ...reply, body };
 }
 
 /** The result, or `null` if the service says 404. */

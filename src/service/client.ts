@@ -18,7 +18,6 @@ import type { LearnedRate } from './learned-rate.ts';
 import { createRawRequest, type RawRequest } from './raw-request.ts';
 import { defaultRetrySettings, type RetrySettings } from './retry.ts';
 import { createRosterEndpoints, type RosterEndpoints } from './roster-endpoints.ts';
-import { withSmallNursery } from './small-nursery.ts';
 import { type Credentials, createTokens, type Tokens } from './token.ts';
 
 export interface ServiceClientOptions {
@@ -143,7 +142,7 @@ export function openChannel(options: ServiceClientOptions): Channel {
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { call, pages, tokens, ...channel } = openChannel(options);
   return {
-    ...createRosterEndpoints(call, withSmallNursery),
+    ...createRosterEndpoints(call),
     ...createListingEndpoints(call, pages),
     ...createMessageEndpoints(call, () => channel.serviceNowMs()),
     ...createRawRequest(call, pages),

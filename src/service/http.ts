@@ -5,7 +5,6 @@ import type { BaseUrl } from './base-url.ts';
 import { type Connections, type ConnectionSettings, createConnections } from './connections.ts';
 import { type Body, createBody } from './body.ts';
 import { nameOperation, type Operation } from './operation.ts';
-import type { ExpectedList } from './parse-json.ts';
 import type { Failure, FailureReason, Headers, Outcome } from './call-outcome.ts';
 
 /** Connections to the service, and what is taken from them. */
@@ -32,8 +31,6 @@ interface HttpRequest {
   readonly path: string;
   /** The JSON. A GET can have one as well: `GET /v1/users/get` needs it (interface.md, Endpoints, note 1). */
   readonly body: string | undefined;
-  /** The list expected in the answer. */
-  readonly list?: ExpectedList | undefined;
   /** The value of the `Authorization` header. */
   readonly authorization: string;
   /** Called when the connection is open, right before the first byte. If it throws, nothing is sent. */
@@ -115,13 +112,13 @@ export function createHttp(
         // Without this the connection is closed after every GET that has a body.
         ...(operation.method === 'GET' ? { reset: false } : {}),
       };
-      const { atStart, list, signal } = request;
+      const { atStart, signal } = request;
       const onLength = (bytes: number) => noteLength(operation, bytes);
       let giveUp: GiveUp = () => {};
       const onDispatch = (how: GiveUp) => {
         giveUp = how;
       };
-      const parts = { token, atStart, list, signal, maxAnswerBytes, onLength, onDispatch };
+      const parts = { token, atStart, signal, maxAnswerBytes, onLength, onDispatch };
       const outcome = transfer(pool, settings, parts, options);
       underWay.set(outcome, giveUp);
       return await outcome.finally(() => underWay.delete(outcome));
@@ -159,7 +156,7 @@ function failWithoutHead(sent: boolean, reason: FailureReason, message: string, 
 }
 
 /** The context of a request. */
-interface Transfer extends Pick<HttpRequest, 'atStart' | 'list' | 'signal'> {
+interface Transfer extends Pick<HttpRequest, 'atStart' | 'signal'> {
   readonly token: string;
   readonly maxAnswerBytes: number;
   /** Called with each complete answer. */
@@ -175,7 +172,7 @@ const givenUp = 'given up: this client is closed';
 function transfer(
   pool: Pool,
   settings: HttpSettings,
-  { token, atStart, list, signal, maxAnswerBytes, onLength, onDispatch }: Transfer,
+  { token, atStart, signal, maxAnswerBytes, onLength, onDispatch }: Transfer,
   options: Dispatcher.DispatchOptions,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
@@ -240,7 +237,7 @@ function transfer(
       onResponseEnd: () => {
         if (head === undefined || body === undefined) return end(fail('broken', 'the answer has no head'));
         onLength(body.size());
-        end(readAnswer(head, body, maxBytes, list));
+        end(readAnswer(head, body));
       },
       onResponseError: (_controller, error) => {
         const { reason, message } = classify(error, controller !== undefined);

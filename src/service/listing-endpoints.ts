@@ -6,12 +6,12 @@ import type { Id } from '../model/id.ts';
 import { inPlural, type ListedResource, type ListedRow } from '../model/listed-resource.ts';
 import type { CompleteListing, Listing, ListingMemory } from '../model/listing.ts';
 import type { ListingOptions } from '../model/service-request.ts';
-import { type MakeCall, nullIfMissing, type Reply, readLeft } from './call.ts';
+import { type MakeCall, nullIfMissing } from './call.ts';
 import { listOperation, operations, rowOperation } from './operation.ts';
-import type { Page, PageQuery } from './page.ts';
+import type { PageQuery } from './page.ts';
 import { readListing } from './pages.ts';
 import { readWhole } from './read-whole.ts';
-import { decodeCount, decodeList, decodeListed, decodeOne, decodePage } from './wire-lists.ts';
+import { decodeCount, decodeListed, decodeOne, decodePage } from './wire-lists.ts';
 
 /** The paged ones take the shared pagination body (interface.md); only `limit`, `page`, `date` and the filter are sent. */
 export interface ListingEndpoints {
@@ -31,14 +31,6 @@ export interface PagesSettings {
   readonly maxPages: number;
 }
 
-/** The rows of one answer. An answer with a known digest has not been parsed yet. */
-function takePage<Row>(reply: Reply, decode: (reply: Reply) => Page<Row>): Page<Row> {
-  const { digest, bytes, read } = reply.body;
-  if (read === undefined) return { ...decode(reply), digest, bytes };
-  const readPage = async () => takePage(await readLeft(reply), decode);
-  return { rows: [], rejected: [], digest, bytes, read: readPage };
-}
-
 /** When a row was updated, if the resource has that: then it can be read by date. */
 const updatedOf = ({ columns }: ListedResource) =>
   'updated' in columns ? (row: ListedRow) => row['updated'] as string | null : undefined;
@@ -54,8 +46,6 @@ const noneListed = (memory: ListingMemory): CompleteListing<ListedRow> => ({
   rejected: [],
   memory,
   requests: 1,
-  digests: undefined,
-  isAsKnown: false,
   isOffered: false,
 });
 
@@ -69,15 +59,10 @@ export async function listResource(
   const operation = listOperation(resource);
   const words = inPlural(resource);
   const decode = decodeListed(resource);
-  const long = { property: null, decode: decodeList(words, decode) };
-  const ask = async (body: object | undefined, known: string | undefined) => {
-    const list = { long, isLeft: (digest: string) => digest === known };
-    const reply = await call({ operation, body, list: list });
-    return takePage(reply, (whole) => decodePage(whole, words, decode));
-  };
-  const fetchPage = (page: PageQuery, known?: string) => ask({ ...options.filter, ...page }, known);
-  if (!resource.list.isPaged)
-    return await readWhole({ ...options, fetchAll: (known) => ask(undefined, known) });
+  const ask = async (body: object | undefined) =>
+    await decodePage(await call({ operation, body }), words, decode);
+  const fetchPage = (page: PageQuery) => ask({ ...options.filter, ...page });
+  if (!resource.list.isPaged) return await readWhole({ ...options, fetchAll: () => ask(undefined) });
   return await readListing({ ...options, ...pages, updatedOf: updatedOf(resource), fetchPage });
 }
 
@@ -105,7 +90,7 @@ export function createListingEndpoints(call: MakeCall, pages: PagesSettings): Li
       if (operation === undefined) throw new Error(`no path of one ${resource.noun} is known`);
       return await nullIfMissing(async () => {
         const path = operation.path.replace('{id}', String(id));
-        return decodeOne(await call({ operation, path }), resource.noun, id, decodeListed(resource));
+        return await decodeOne(await call({ operation, path }), resource.noun, id, decodeListed(resource));
       });
     },
     contactCount: async (body) => decodeCount(await call({ operation: operations.contactCount, body })),

@@ -19,8 +19,6 @@ interface ReadListingOptions<Row> {
   readonly maxPages: number;
   /** A row's `updated`, if the resource has one: then a service that ignores `page` can be read by date. */
   readonly updatedOf?: DateRow<Row> | undefined;
-  /** The digests of its pages as it was read before, with this memory. */
-  readonly known?: readonly string[] | undefined;
   /** Takes the rows. Without it the listing itself has them. */
   readonly sink?: ListingSink<Row> | undefined;
   /** Called after each page with the rows so far. */
@@ -62,12 +60,11 @@ function conclude<Row>(
   { count, rejected, rejectedCount }: Collector<Row>,
   memory: ListingMemory,
   flaws: readonly string[],
-  digests?: readonly string[],
 ): Listing<Row> {
   const all = rejectedCount === 0 ? flaws : [...flaws, `${rejectedCount} rows could not be taken`];
   const base = { rows: [], count, rejected, memory, requests: reading.requests() };
   if (all.length > 0) return { status: 'incomplete', because: all.join('; '), ...base };
-  return { status: 'complete', ...base, digests, isAsKnown: false, isOffered: true };
+  return { status: 'complete', ...base, isOffered: true };
 }
 
 function collect<Row extends { readonly id: Id }>(
@@ -107,7 +104,6 @@ async function grow<Row>(
 interface Start<Row> {
   readonly known: readonly Page<Row>[];
   readonly expected: number;
-  readonly digests: readonly string[];
   /** Whether a larger `limit` was tried. */
   readonly isTried: boolean;
 }
@@ -127,17 +123,6 @@ async function readNumbered<Row extends { readonly id: Id }>(
     if (isGrown && isTooMuch(error)) return { kind: 'contradiction' as const };
     throw error;
   });
-  if (walk.kind === 'as-known') {
-    const nothing = { rows: [], count: 0, rejected: [], requests: reading.requests() };
-    return {
-      status: 'complete',
-      ...nothing,
-      memory,
-      digests: start.digests,
-      isAsKnown: true,
-      isOffered: true,
-    };
-  }
   if (walk.kind === 'contradiction' || (isGrown && walk.isRagged)) return null;
   const isSame = memory.limit === limit && memory.firstPage === firstPage;
   const pages = walk.flaws.length === 0 ? walk.filled : isSame ? memory.pages : null;
@@ -148,7 +133,6 @@ async function readNumbered<Row extends { readonly id: Id }>(
     walk.collector,
     { firstPage, limit, pages, cursor: 'page', ...largest },
     walk.flaws,
-    walk.digests,
   );
 }
 
@@ -197,7 +181,7 @@ async function readUnknown<Row extends { readonly id: Id }>(
       const [first, second] = known.map(countRows);
       const isFull = first === limit && limit === reading.size && second !== 0;
       const grown = isFull ? await grow(reading, limit, firstPage) : null;
-      const start = { known, expected: 0, digests: [], isTried: limit < reading.largest };
+      const start = { known, expected: 0, isTried: limit < reading.largest };
       const large =
         grown === null
           ? null
@@ -221,7 +205,7 @@ async function growRemembered<Row>(
   expected: number,
 ): Promise<Start<Row> & { readonly limit: number }> {
   const { isLargest = false } = reading.options.memory;
-  const asIs = { limit, known: [], expected, digests: reading.options.known ?? [], isTried: isLargest };
+  const asIs = { limit, known: [], expected, isTried: isLargest };
   if (expected < 2 || isLargest || limit < reading.size || limit >= reading.largest) return asIs;
   const grown = (await grow(reading, limit, firstPage)) ?? { limit };
   const rows = (expected - 1) * limit + 1;
@@ -252,9 +236,9 @@ async function readInto<Row extends { readonly id: Id }>(
   const largest = options.size ?? largestSize;
   let requests = 0;
   let rows = 0;
-  const fetchPage: FetchPage<Row> = async (query, known) => {
+  const fetchPage: FetchPage<Row> = async (query) => {
     requests += 1;
-    const page = await options.fetchPage(query, known);
+    const page = await options.fetchPage(query);
     rows += page.rows.length;
     options.onPage?.(rows);
     return page;

@@ -4,34 +4,20 @@ import type { ListingOptions } from '../model/service-request.ts';
 import { createCollector, createRowMap } from './collector.ts';
 import type { Page } from './page.ts';
 
-interface ReadWholeOptions<Row> extends Pick<ListingOptions<Row>, 'memory' | 'known' | 'sink' | 'onPage'> {
-  /** Asks for all rows; an answer with this digest is left unread. */
-  readonly fetchAll: (known: string | undefined) => Promise<Page<Row>>;
+interface ReadWholeOptions<Row> extends Pick<ListingOptions<Row>, 'memory' | 'sink' | 'onPage'> {
+  /** Asks for all rows. */
+  readonly fetchAll: () => Promise<Page<Row>>;
 }
 
 /** Reads a listing that has no pages: its one answer has all rows. */
 export async function readWhole<Row extends { readonly id: Id }>({
   fetchAll,
   memory,
-  known = [],
   sink,
   onPage,
 }: ReadWholeOptions<Row>): Promise<Listing<Row>> {
   const kept = createRowMap<Row>();
-  const page = await fetchAll(known[0]);
-  const digests = page.digest === undefined ? undefined : [page.digest];
-  if (page.read !== undefined)
-    return {
-      status: 'complete',
-      rows: [],
-      count: 0,
-      rejected: [],
-      memory,
-      requests: 1,
-      digests,
-      isAsKnown: true,
-      isOffered: true,
-    };
+  const page = await fetchAll();
   const collector = createCollector<Row>(sink ?? kept.sink);
   collector.add(page);
   onPage?.(collector.count);
@@ -39,5 +25,5 @@ export async function readWhole<Row extends { readonly id: Id }>({
   const base = { rows: [...kept.rows.values()], count, rejected, memory, requests: 1 };
   return rejectedCount > 0
     ? { status: 'incomplete', because: `${rejectedCount} rows could not be taken`, ...base }
-    : { status: 'complete', ...base, digests, isAsKnown: false, isOffered: true };
+    : { status: 'complete', ...base, isOffered: true };
 }

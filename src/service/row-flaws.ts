@@ -29,24 +29,14 @@ export const takeId: TakeAs<Id> = (value) => {
   return id !== null && id > 0n ? id : null;
 };
 
-const largestInteger = 10n ** 1000n;
 /** Far below what Postgres can store, and far above any real count. */
 const largestNumber = 1e300;
 
 function findNumberFlaw(value: number | bigint): string | null {
-  if (typeof value === 'bigint') {
-    return value < largestInteger && value > -largestInteger ? null : 'a number has more than 1000 digits';
-  }
+  if (typeof value === 'bigint') return null;
   const size = Math.abs(value);
   const fits = size === 0 || (size <= largestNumber && size >= 1 / largestNumber);
   return fits ? null : 'a number is beyond 1e300 or below 1e-300';
-}
-
-/** Whether a parsed number may have been rounded: it is beyond 2^53. */
-function findDoubt(value: number | bigint): string | null {
-  return Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER
-    ? 'a number may be inexact'
-    : findNumberFlaw(value);
 }
 
 function findTextFlaw(text: string, suspicious: boolean): string | null {
@@ -59,21 +49,17 @@ function findTextFlaw(text: string, suspicious: boolean): string | null {
 /**
  * The reason why a value cannot be stored, or `null`.
  * @param suspicious whether strings have to be checked for a NUL or a lone surrogate
- * @param isExact whether long numbers were kept as they were written
  */
-export function findFlaw(value: unknown, suspicious: boolean, isExact = true, depth = 0): string | null {
+export function findFlaw(value: unknown, suspicious: boolean, depth = 0): string | null {
   if (typeof value === 'string') return findTextFlaw(value, suspicious);
-  if (typeof value === 'number' || typeof value === 'bigint')
-    return isExact ? findNumberFlaw(value) : findDoubt(value);
+  if (typeof value === 'number' || typeof value === 'bigint') return findNumberFlaw(value);
   if (typeof value !== 'object' || value === null) return null;
   if (depth >= maxDepth) return `values are nested deeper than ${maxDepth} levels`;
   for (const key in value) {
     const inner: unknown = (value as JsonObject)[key];
     const flaw =
       (suspicious ? findTextFlaw(key, true) : null) ??
-      (typeof inner === 'string'
-        ? findTextFlaw(inner, suspicious)
-        : findFlaw(inner, suspicious, isExact, depth + 1));
+      (typeof inner === 'string' ? findTextFlaw(inner, suspicious) : findFlaw(inner, suspicious, depth + 1));
     if (flaw !== null) return flaw;
   }
   return null;
@@ -85,12 +71,12 @@ interface RowHead {
   readonly flaw: string | null;
 }
 
-/** @param suspicious, isExact as in {@link findFlaw} */
-export function judgeRow(row: unknown, suspicious: boolean, isExact = true): RowHead {
+/** @param suspicious as in {@link findFlaw} */
+export function judgeRow(row: unknown, suspicious: boolean): RowHead {
   const id = isObject(row) ? takeId(row['id']) : null;
   return {
     id,
-    flaw: id === null ? 'its id is not an integer from 1 to 2^63 - 1' : findFlaw(row, suspicious, isExact),
+    flaw: id === null ? 'its id is not an integer from 1 to 2^63 - 1' : findFlaw(row, suspicious),
   };
 }
 

@@ -18,16 +18,6 @@ export interface Walk<Row> {
   readonly isRagged: boolean;
   /** Why rows may be missing, although the walk is over; empty if none can be. */
   readonly flaws: readonly string[];
-  /**
-   * The digests of all pages including the first empty one; `undefined` if one has none, or they are too long to be
-   * held.
-   */
-  readonly digests: readonly string[] | undefined;
-}
-
-/** Every page is the known one, so that none was read. */
-interface AsKnown {
-  readonly kind: 'as-known';
 }
 
 /** The remembered numbering of the pages is wrong, or no longer right. */
@@ -46,30 +36,25 @@ interface WalkOptions<Row> {
    * nobody knows.
    */
   readonly expected: number;
-  /** The digests that all pages had. */
-  readonly digests: readonly string[];
   readonly sink: ListingSink<Row>;
   readonly maxPages: number;
   /** Requests in flight at once. */
   readonly parallel: number;
 }
 
-/** Pages that are the known ones are held until the last one has come, up to this size. */
-const mostHeldBytes = 33_554_432;
-
 /**
  * The pages in the order of `numbers`, of which several are under way at once. After a failure no further request
  * leaves.
  */
 async function* fetchInOrder<Row>(
-  { fetchPage, firstPage, digests, limit, parallel }: WalkOptions<Row>,
+  { fetchPage, limit, parallel }: WalkOptions<Row>,
   numbers: readonly number[],
 ): AsyncGenerator<Fetched<Row>> {
   const underWay: Promise<Fetched<Row>>[] = [];
   let failed = false;
   try {
     const start = (page: number) => {
-      const fetched = fetchOrRefused(fetchPage, { limit, page }, digests[page - firstPage]);
+      const fetched = fetchOrRefused(fetchPage, { limit, page });
       fetched.catch(() => {
         failed = true;
       });
@@ -112,31 +97,6 @@ function createDoubt<Row extends { readonly id: Id }>(): (fetched: Fetched<Row>)
   };
 }
 
-const read = async <Row>(fetched: Fetched<Row>): Promise<Fetched<Row>> =>
-  'page' in fetched && fetched.page.read !== undefined ? { page: await fetched.page.read() } : fetched;
-
-/** Holds pages as long as each is the known one. Once one is not, it gives all of them back to be taken. */
-function createHolding<Row>(digests: readonly string[]) {
-  let held: Fetched<Row>[] | null = digests.length === 0 ? null : [];
-  const release = async function* () {
-    const all = held ?? [];
-    held = null;
-    for (const fetched of all) yield await read(fetched);
-  };
-  return {
-    release,
-    add: async function* (fetched: Fetched<Row>) {
-      if (held !== null && 'page' in fetched && fetched.page.read !== undefined) {
-        held.push(fetched);
-        return;
-      }
-      yield* release();
-      yield await read(fetched);
-    },
-    hasAll: () => held !== null && held.length === digests.length,
-  };
-}
-
 /** Takes pages in their order, and notes what speaks against completeness. */
 function createTaker<Row extends { readonly id: Id }>(
   firstPage: number,
@@ -145,8 +105,6 @@ function createTaker<Row extends { readonly id: Id }>(
 ) {
   const collector = createCollector<Row>(sink);
   const flaws: string[] = [];
-  const digests: (string | undefined)[] = [];
-  let bytes = 0;
   let number = firstPage;
   let filled = 0;
   let emptyAt: number | null = null;
@@ -157,10 +115,6 @@ function createTaker<Row extends { readonly id: Id }>(
   const take = (fetched: Fetched<Row>) => {
     const page = number;
     number += 1;
-    if ('page' in fetched && emptyAt === null) {
-      digests.push(fetched.page.digest);
-      bytes += fetched.page.bytes ?? 0;
-    }
     if ('refused' in fetched) {
       // Nobody needs an answer from past the end.
       if (emptyAt !== null) return;
@@ -184,11 +138,7 @@ function createTaker<Row extends { readonly id: Id }>(
     next: () => number,
     isFull: () => !isShort,
     over: () => over,
-    end: (): Walk<Row> => {
-      const known = digests.filter((digest) => digest !== undefined);
-      const mayBeHeld = known.length === digests.length && bytes <= mostHeldBytes;
-      return { kind: 'walked', collector, filled, isRagged, flaws, digests: mayBeHeld ? known : undefined };
-    },
+    end: (): Walk<Row> => ({ kind: 'walked', collector, filled, isRagged, flaws }),
     flaw: (text: string) => {
       flaws.push(text);
       over = true;
@@ -199,17 +149,16 @@ function createTaker<Row extends { readonly id: Id }>(
 /** @throws ServiceError when a page cannot be had; 400s are part of the result */
 export async function walkPages<Row extends { readonly id: Id }>(
   options: WalkOptions<Row>,
-): Promise<Walk<Row> | AsKnown | Contradiction> {
-  const { firstPage, known, maxPages, limit, parallel, sink, digests } = options;
+): Promise<Walk<Row> | Contradiction> {
+  const { firstPage, known, maxPages, limit, parallel, sink } = options;
   const taker = createTaker<Row>(firstPage, Math.min(limit, ...known.map(countRows)), sink);
   for (const page of known) taker.take({ page });
   const wanted = Math.min(Math.max(options.expected + 1, known.length), maxPages);
   const numbers = Array.from({ length: wanted - known.length }, (_, i) => firstPage + known.length + i);
   // A numbering that was learned just now is not questioned again.
   const doubt = known.length > 0 ? () => false : createDoubt<Row>();
-  const holding = createHolding<Row>(digests);
-  const takeAll = async (pages: AsyncIterable<Fetched<Row>>) => {
-    for await (const fetched of pages) {
+  const fetchAll = async (some: readonly number[]) => {
+    for await (const fetched of fetchInOrder(options, some)) {
       if (doubt(fetched)) return false;
       taker.take(fetched);
       // Pages that came together are one long piece of work.
@@ -217,14 +166,7 @@ export async function walkPages<Row extends { readonly id: Id }>(
     }
     return true;
   };
-  const fetchAll = async (some: readonly number[]) => {
-    for await (const fetched of fetchInOrder(options, some))
-      if (!(await takeAll(holding.add(fetched)))) return false;
-    return true;
-  };
   if (!(await fetchAll(numbers))) return { kind: 'contradiction' };
-  if (holding.hasAll()) return { kind: 'as-known' };
-  if (!(await takeAll(holding.release()))) return { kind: 'contradiction' };
   // If nobody knows how many there are, twice as many are asked for at once while they come back full.
   for (let width = 1; !taker.over(); ) {
     const left = maxPages - (taker.next() - firstPage);

@@ -36,29 +36,30 @@ export function decodeListed({ columns }: ListedResource): DecodeRow<ListedRow> 
 
 export type DecodeRow<Row> = (row: JsonObject, id: Id) => Row;
 
-export const decodeList =
+const decodeList =
   <Row>(resource: string, decode: DecodeRow<Row>): DecodeRows<Row> =>
   (rows, look) =>
     decodeRows({ resource, decode, decodePlain: undefined }, rows, look);
 
 /** @throws ServiceError for anything but a list */
-export function decodePage<Row>(reply: Reply, resource: string, decode: DecodeRow<Row>): Page<Row> {
-  return takeRows(reply, reply.body.value, `a list of ${resource}`, decodeList(resource, decode));
+export async function decodePage<Row>(
+  reply: Reply,
+  resource: string,
+  decode: DecodeRow<Row>,
+): Promise<Page<Row>> {
+  return await takeRows(reply, reply.body.value, `a list of ${resource}`, decodeList(resource, decode));
 }
 
 /** Decodes one resource. @throws ServiceError for anything that cannot be accepted, or has another id */
-export function decodeOne<Row extends { readonly id: Id }>(
+export async function decodeOne<Row extends { readonly id: Id }>(
   reply: Reply,
   resource: string,
   asked: Id,
   decode: DecodeRow<Row>,
-): Row {
+): Promise<Row> {
   const { value, suspicious } = reply.body;
   if (!isObject(value)) throw unexpected(reply, `a ${resource}`);
-  const page = decodeRows({ resource, decode, decodePlain: undefined }, [value], {
-    suspicious,
-    piece: undefined,
-  });
+  const page = await decodeRows({ resource, decode, decodePlain: undefined }, [value], { suspicious });
   const [row] = page.rows;
   if (row === undefined) throw unexpected(reply, `a usable ${resource}: ${page.rejected[0]?.reason ?? ''}`);
   if (row.id !== asked) throw unexpected(reply, `the ${resource} that was asked for`);

@@ -58,7 +58,7 @@ function decodePlainMember(row: JsonObject): TeamMember | null {
 }
 
 /** Decodes a row of `members`. */
-export const decodeMembers: DecodeRows<TeamMember> = (rows, look) =>
+const decodeMembers: DecodeRows<TeamMember> = (rows, look) =>
   decodeRows({ resource: 'team members', decode: decodeMember, decodePlain: decodePlainMember }, rows, look);
 
 /**
@@ -67,17 +67,15 @@ export const decodeMembers: DecodeRows<TeamMember> = (rows, look) =>
  *
  * @throws ServiceError if one of the two is missing
  */
-export function decodeTeam(reply: Reply): Team {
+export async function decodeTeam(reply: Reply): Promise<Team> {
   const { value, suspicious } = reply.body;
   const id = isObject(value) ? takeId(value['id']) : null;
   if (!isObject(value) || id === null) throw unexpected(reply, 'a team with an id');
   const { members: memberRows, ...rest } = value;
-  const members = takeRows(reply, memberRows, "a list of the team's `members`", decodeMembers);
+  const members = await takeRows(reply, memberRows, "a list of the team's `members`", decodeMembers);
   const { sound, rejected } = dropFlawed(rest, suspicious);
-  const { digest = null } = reply.body;
   return {
     id,
-    digest,
     ...takeFields(sound, teamShape),
     members: members.rows,
     rejected: [...rejected, ...members.rejected],

@@ -12,7 +12,6 @@ import {
 } from '../model/fields.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
-import { fromJson, toJson } from '../model/json.ts';
 import type { UsersAnswer } from '../model/service-request.ts';
 import type { ServiceUser, Unreadable, UserPatch } from '../model/user.ts';
 import type { Reply } from './call.ts';
@@ -123,48 +122,9 @@ function decodePlainUser(row: JsonObject): ServiceUser | null {
 
 const documented = Object.keys(shape).length;
 
-const withPackedRaw = Object.create(Object.prototype, {
-  raw: {
-    get(this: { readonly packed: string }) {
-      return fromJson(this.packed);
-    },
-  },
-}) as object;
-
-/** Rarely used fields, kept as text: in a long list the parsed values would take many times the memory. */
-function packRaw({ raw, ...fields }: ServiceUser): ServiceUser {
-  return Object.assign(Object.create(withPackedRaw) as ServiceUser, fields, { packed: toJson(raw) });
-}
-
-/** The value in {@link textOfUser}. A field that was left out must differ from `null` and any other value there. */
-const plainOf = (value: unknown) =>
-  value === undefined ? 0 : typeof value === 'bigint' ? value.toString() : value;
-
-/** All values but the id: two users with the same text are the same to everybody who reads them. */
-export function textOfUser(user: ServiceUser & { readonly packed?: string }): string {
-  const { name, teamId, createdAt, updatedAt, userCreatedAt, userUpdatedAt } = user;
-  return JSON.stringify([
-    plainOf(name),
-    ...singleNames.map((field) => plainOf(user[field])),
-    plainOf(teamId),
-    plainOf(createdAt),
-    plainOf(updatedAt),
-    plainOf(userCreatedAt),
-    plainOf(userUpdatedAt),
-    user.packed ?? (user.raw === nothing ? '' : toJson(user.raw)),
-  ]);
-}
-
-const decodePacked = (row: JsonObject): ServiceUser => {
-  const user = decodeUser(row);
-  return user.raw === nothing ? user : packRaw(user);
-};
-
 /** Decodes a row of `memberships`. */
-export const decodeUsers: DecodeRows<ServiceUser> = (rows, look) => {
-  const decode = look.piece?.isLong === true ? decodePacked : decodeUser;
-  return decodeRows({ resource: 'users', decode, decodePlain: decodePlainUser }, rows, look);
-};
+const decodeUsers: DecodeRows<ServiceUser> = (rows, look) =>
+  decodeRows({ resource: 'users', decode: decodeUser, decodePlain: decodePlainUser }, rows, look);
 
 /**
  * `{memberships: User[]}`: the answer of `GET /v1/users/get` and `POST /v1/users/update` (interface.md,
@@ -172,10 +132,10 @@ export const decodeUsers: DecodeRows<ServiceUser> = (rows, look) => {
  *
  * @throws ServiceError for any other shape
  */
-export function decodeMemberships(reply: Reply): UsersAnswer {
+export async function decodeMemberships(reply: Reply): Promise<UsersAnswer> {
   const { value } = reply.body;
   if (!isObject(value)) throw unexpected(reply, '`memberships`');
-  const { rows: users, rejected } = takeRows(
+  const { rows: users, rejected } = await takeRows(
     reply,
     value['memberships'],
     'a list of `memberships`',

@@ -5,16 +5,18 @@
  */
 import { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
+import { inTurns } from '../model/in-turns.ts';
 import { toJson } from '../model/json.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import { longestText } from '../model/longest-text.ts';
 import type { Reply } from './call.ts';
-import { isDecoded, maxRows } from './decoded-rows.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 import type { DecodeRows, Page, RowFacts } from './page.ts';
 import { escapeUnprintable } from './printable.ts';
 import { judgeRow, type TakeAs, takeExact, takeId } from './row-flaws.ts';
 
+/** No team can sensibly have more rows. */
+const maxRows = 250_000;
 const excerptLength = 500;
 /** Number of rejected rows of an answer to report with an excerpt. */
 const mostExcerpts = 1_000;
@@ -152,25 +154,25 @@ interface RowReader<Row> {
   readonly decodePlain: ((row: JsonObject) => Row | null) | undefined;
 }
 
-/** Decodes all acceptable rows. A bad row does not affect the others. */
-export function decodeRows<Row>(
+/** Decodes all acceptable rows, in turns with other work. A bad row does not affect the others. */
+export async function decodeRows<Row>(
   { resource, decode, decodePlain }: RowReader<Row>,
   rows: readonly unknown[],
-  { suspicious, piece }: RowFacts,
-): Page<Row> {
+  { suspicious }: RowFacts,
+): Promise<Page<Row>> {
   const taken: Row[] = [];
   const rejected: RejectedRow[] = [];
-  for (const row of rows) {
+  await inTurns(rows, (row) => {
     const plain = suspicious || decodePlain === undefined || !isObject(row) ? null : decodePlain(row);
     if (plain !== null) {
       taken.push(plain);
-      continue;
+      return;
     }
-    const { id, flaw } = judgeRow(row, suspicious, piece?.isExact);
+    const { id, flaw } = judgeRow(row, suspicious);
     if (flaw !== null || id === null || !isObject(row)) {
-      rejected.push(reject(resource, row, flaw, rejected.length + (piece?.rejected ?? 0)));
+      rejected.push(reject(resource, row, flaw, rejected.length));
     } else taken.push(decode(row, id));
-  }
+  });
   return { rows: taken, rejected };
 }
 
@@ -197,16 +199,14 @@ function requireList(reply: Reply, value: unknown, expected: string): readonly u
   return value;
 }
 
-/** The rows of a possibly long list, which was decoded during parsing. */
-export function takeRows<Row>(
+/** The rows of a list. */
+export async function takeRows<Row>(
   reply: Reply,
   value: unknown,
   expected: string,
   decode: DecodeRows<Row>,
-): Page<Row> {
-  // The request named the same decoder.
-  if (isDecoded(value)) return value.page as Page<Row>;
-  return decode(requireList(reply, value, expected), { suspicious: reply.body.suspicious, piece: undefined });
+): Promise<Page<Row>> {
+  return await decode(requireList(reply, value, expected), { suspicious: reply.body.suspicious });
 }
 
 /** Whether a text, or `null`, can be stored unchanged: see `findFlaw`. */

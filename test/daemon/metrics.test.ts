@@ -248,7 +248,6 @@ describe('what happens in the process', () => {
     const first = await scrape(metrics);
     expect(first).toMatchObject({
       'throttled_total{team="harbour"}': '0',
-      'reads_total{team="harbour",resource="tags",read="nothing"}': '0',
       'run_duration_seconds_count{team="harbour"}': '0',
       'requests_total{team="harbour",operation="POST /v1/tags",status="401"}': '0',
       'runs_total{team="harbour",groups="counts+listings+users",outcome="refused"}': '0',
@@ -260,9 +259,8 @@ describe('what happens in the process', () => {
     });
     const of = (name: string) =>
       Object.keys(first).filter((series) => series.startsWith(`${name}{team="harbour"`)).length;
-    const each = ['runs_total', 'changes_total', 'requests_total', 'held_fields', 'reads_total'];
-    expect(each.map(of)).toEqual([11 * 4, countedKinds.length, 2 * 5, 9, 5 * 3]);
-    metrics.onRunEvent('harbour', { kind: 'read', resource: 'tags', how: 'nothing' });
+    const each = ['runs_total', 'changes_total', 'requests_total', 'held_fields'];
+    expect(each.map(of)).toEqual([11 * 4, countedKinds.length, 2 * 5, 9]);
     metrics.onServiceEvent('harbour', { kind: 'throttled' });
     metrics.onServiceEvent('harbour', request({ operation: 'POST /v1/tags', status: 401 }));
     metrics.onRun('harbour', { groups: ['users'], outcome: 'failed', counts: { pulled: 2 }, durationMs: 1 });
@@ -270,8 +268,6 @@ describe('what happens in the process', () => {
     const then = await scrape(metrics);
     expect(then).toMatchObject({
       'throttled_total{team="harbour"}': '1',
-      'reads_total{team="harbour",resource="tags",read="nothing"}': '1',
-      'reads_total{team="harbour",resource="tags",read="all"}': '0',
       'requests_total{team="harbour",operation="POST /v1/tags",status="401"}': '1',
       'runs_total{team="harbour",groups="users",outcome="failed"}': '1',
       'changes_total{team="harbour",kind="pulled"}': '2',
@@ -293,7 +289,6 @@ describe('what happens in the process', () => {
     for (const team of ['harbour', 'quay']) {
       metrics.onServiceEvent(team, request());
       metrics.onServiceEvent(team, { kind: 'throttled' });
-      metrics.onRunEvent(team, { kind: 'read', resource: 'users', how: 'some' });
       metrics.onRun(team, { groups: ['users'], outcome: 'complete', counts: { pulled: 1 }, durationMs: 1 });
       metrics.onTold(team, 'accepted');
     }
@@ -303,7 +298,6 @@ describe('what happens in the process', () => {
     for (const name of [
       'requests_total',
       'throttled_total',
-      'reads_total',
       'runs_total',
       'changes_total',
       'notices_total',

@@ -48,22 +48,6 @@ describe('what was learned of a deployment', () => {
     ]);
   });
 
-  it('keeps its hashes until there are others', async () => {
-    const hashes = async () =>
-      (await runSqlText(database.db, 'select topic, hashes from sync.learned order by 1')).rows;
-    await write(41n, [
-      { topic: 'a', value: 1 },
-      { topic: 'b', value: 1, hashes: Buffer.from('one') },
-    ]);
-    await write(41n, [{ topic: 'b', value: 2 }]);
-    expect(await hashes()).toEqual([
-      ['a', null],
-      ['b', Buffer.from('one')],
-    ]);
-    await write(41n, [{ topic: 'b', value: 3, hashes: Buffer.from('two') }]);
-    expect((await hashes())[1]).toEqual(['b', Buffer.from('two')]);
-  });
-
   it('is nothing of a team that no run has met', async () => {
     await write(43n, [{ topic: 'a', value: 1 }]);
     expect(await writtenAt()).toEqual([]);

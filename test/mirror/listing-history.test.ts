@@ -128,7 +128,7 @@ describe.each([oldestServer()])('what became of listings on $name', (server) => 
   });
 
   it('is the name of the team, and not how many contacts it has', async () => {
-    const team = { id: teamId, name: 'Acme', listSize: 5n, digest: null, members: [], rejected: [], raw: {} };
+    const team = { id: teamId, name: 'Acme', listSize: 5n, members: [], rejected: [], raw: {} };
     await write((tx) => writeTeam(tx, team));
     await write((tx) => writeTeam(tx, { ...team, listSize: 6n }));
     await write((tx) => writeTeam(tx, { ...team, name: 'Acme Ltd' }));

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { readListingMemory } from '../../src/mirror/listings/listings.ts';
 import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../../src/mirror/runs/metrics-read.ts';
 import { countIneffective, readUnanswered } from '../../src/mirror/runs/push-history.ts';
-import { readSlowdowns, readStatus } from '../../src/mirror/runs/read-status.ts';
+import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { readLastRuns, readLatestRuns } from '../../src/mirror/runs/runs.ts';
 import { readHeldDetails, readTeamsNow } from '../../src/mirror/runs/told.ts';
 import { readCredentials } from '../../src/mirror/team/credentials.ts';
@@ -13,7 +13,6 @@ import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
 import { readHolder } from '../../src/mirror/team/lease-holder.ts';
 import { readNameSafety } from '../../src/mirror/team/name-safety.ts';
 import { readFourEyes } from '../../src/mirror/team/pinned-teams.ts';
-import { readListingRests, readRest, readRowHashes, readTaken } from '../../src/mirror/team/read-rest.ts';
 import { readAbsenceGrounds, readOverlap, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
 import { readAddresses, readLookups } from '../../src/mirror/users/addresses.ts';
 import { readPlanKey, readUse } from '../../src/mirror/users/applied-plans.ts';
@@ -74,7 +73,6 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
         intents.map((intent) => ({ ...intent, changeId: 2n ** 62n })),
       ),
     unanswered: () => readUnanswered(tx, teamId, users),
-    slowdowns: () => readSlowdowns(tx, teamId),
     lastRuns: () => readLastRuns(tx, team),
     latestRuns: () => readLatestRuns(tx, [team]),
     heldInBatches: () => readHeldDetails(tx, team, true),
@@ -90,11 +88,6 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     holder: () => readHolder(tx, team, 60_000),
     nameSafety: () => readNameSafety(tx, teamId),
     fourEyes: () => readFourEyes(tx, team),
-    rest: () => readRest(tx, teamId),
-    listingRests: () => readListingRests(tx, teamId),
-    taken: () => readTaken(tx, teamId, runId),
-    hashes: async () =>
-      readRowHashes(tx, teamId, { mark: (await readRest(tx, teamId)).since ?? '' } as never),
     memory: () => readListingMemory(tx, teamId, 'tags'),
     grounds: () => readAbsenceGrounds(tx, teamId, 'users'),
     overlap: () => readOverlap(tx, teamId, [id], ''),

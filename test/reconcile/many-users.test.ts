@@ -63,7 +63,6 @@ function placesOf(count: number, edited: number, phone: (id: Id) => string) {
     id: 1n,
     name: null,
     listSize: null,
-    digest: null,
     members: ids.map(member),
     rejected: [],
     raw: {},
@@ -71,9 +70,8 @@ function placesOf(count: number, edited: number, phone: (id: Id) => string) {
   return { places, team };
 }
 
-const rest = { mark: '', schema: '', since: null, written: [], noted: [], present: 0 };
 type Plan = (...asked: Parameters<typeof planEdited>) => Promise<UsersPlan>;
-const planAll: Plan = (places, team, settings) => planUsers(places, team, settings, { how: 'unasked', rest });
+const planAll: Plan = (places, team, settings) => planUsers(places, team, settings);
 
 const plans = (plan: Plan, phone: (id: Id) => string) => (count: number) => {
   const { places, team } = placesOf(count, count / 2, phone);

@@ -214,19 +214,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       if (ids.length === 0) throw new Error('a statement about nobody');
       return Promise.resolve(readUnanswered(mirror, ids));
     },
-    readRest: () =>
-      Promise.resolve({ mark: '', schema: '', since: null, written: [], noted: [], present: 0 }),
-    readRowHashes: () => Promise.resolve(null),
-    readTaken: () => Promise.resolve({ mark: '', written: [] }),
-    readRestingUsers: () => Promise.resolve(null),
-    applyRestingUsers: () => Promise.resolve(),
-    readKnownListing: () =>
-      Promise.resolve({
-        rest: { mark: '', schema: '', since: null, present: 0, isLacking: false },
-        memory: nothingLearned,
-        resting: null,
-      }),
-    applyRestingListing: () => Promise.resolve(),
+    readListingMemory: () => Promise.resolve(nothingLearned),
     gatherListing: createGathered,
     readLackingRows: () => Promise.resolve([]),
     readNameSafety: () => Promise.resolve(mirror.nameSafety),
@@ -243,14 +231,16 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     applyWithheld: notAsked,
     noteMovedAlone: () => Promise.resolve(),
     readDifferingUsers: (users) => Promise.resolve(users.map((user) => stateOf(mirror, user.id, user))),
-    readUnseenUsers: (seen, listed) =>
-      Promise.resolve(
+    readUnseenUsers: (seen, leftOut) => {
+      const shown = new Set(seen);
+      return Promise.resolve(
         [...mirror.states.keys()]
-          .filter((id) => !seen.includes(id))
+          .filter((id) => !shown.has(id))
           .map((id) => stateOf(mirror, id, undefined))
-          .filter((state) => state.mirror?.gone !== true || listed.includes(state.id)),
-      ),
-    compareShownUsers: async ({ users, roles, listed }) => ({
+          .filter((state) => state.mirror?.gone !== true || leftOut.includes(state.id)),
+      );
+    },
+    compareShownUsers: async ({ users, roles, leftOut }) => ({
       differing: await mirror.readDifferingUsers(
         users
           .values()
@@ -263,7 +253,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
         .filter((user) => isNew(mirror, user))
         .map(({ id }) => id)
         .toArray(),
-      unseen: await mirror.readUnseenUsers([...users.keys()], [...listed]),
+      unseen: await mirror.readUnseenUsers(users.keys(), leftOut),
     }),
     readAddresses: (ids) =>
       Promise.resolve(ids.map((id) => addressesOf(mirror.state(id), mirror.intents.get(id)))),

@@ -10,7 +10,6 @@ const teamOf = (size: number, name: string | null): Team => ({
   id: 41n,
   name,
   listSize: null,
-  digest: null,
   members: Array.from({ length: size }, (_, i) => ({ ...member, id: BigInt(i + 1) })),
   rejected: [],
   raw: {},

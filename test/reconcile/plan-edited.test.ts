@@ -37,7 +37,6 @@ const teamOf = (members: Team['members']): Team => ({
   id: 1n,
   name: '',
   listSize: null,
-  digest: null,
   members,
   rejected: [],
   raw: {},

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { MusterdError } from '../../src/errors.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { Hold } from '../../src/model/user-plan.ts';
-import { asAnswer, type Team } from '../../src/model/team.ts';
+import type { Team } from '../../src/model/team.ts';
 import type { UserPatch } from '../../src/model/user.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { holdAll, makeState, member, shown } from './states.ts';
@@ -20,7 +20,6 @@ const team: Team = {
   id: 1n,
   name: 'Team',
   listSize: null,
-  digest: null,
   members: ids.map((id) => ({ ...member, id })),
   rejected: [],
   raw: {},
@@ -70,7 +69,7 @@ function createStage(given: Partial<MirrorStandIn> = {}, says: Partial<ServicePo
   const run = async (...groups: Parameters<typeof reconcile>[3] & object) => {
     const notes = createRunNotes();
     service.updates.length = 0;
-    await reconcile({ service, mirror, notes, monotonicMs: () => 0 }, asAnswer(team), settings, groups);
+    await reconcile({ service, mirror, notes, monotonicMs: () => 0 }, team, settings, groups);
     return notes;
   };
   return { service, mirror, run };

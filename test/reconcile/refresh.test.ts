@@ -4,9 +4,7 @@ import tags from '../../src/model/listed/tags.ts';
 import { describe, expect, it } from 'vitest';
 import type { AbsenceDecision, DecidedAbsence, RefreshResult } from '../../src/model/absence.ts';
 import { type Listing, type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
-import type { ListingRest, RestingListing } from '../../src/model/rest.ts';
 import type { ListedResource, ListedRow } from '../../src/model/listed-resource.ts';
-import { setupHash } from '../../src/reconcile/at-rest.ts';
 import { scopeOf } from '../../src/reconcile/missing-rows.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { countContacts, planRefresh, type Refreshable, refresh } from '../../src/reconcile/refresh.ts';
@@ -23,10 +21,6 @@ const settings = {
 };
 
 interface StageOptions {
-  /** Of the listing's pages. */
-  readonly digests?: readonly string[];
-  readonly rest?: ListingRest;
-  readonly resting?: RestingListing | null;
   readonly listing?: Partial<Pick<Listing<ListedRow>, 'rejected'>> & {
     readonly because?: string;
     readonly isOffered?: boolean;
@@ -43,8 +37,6 @@ interface StageOptions {
   readonly lastRow?: string;
 }
 
-const atRest: ListingRest = { mark: '2', schema: '0036', since: '1', present: 7, isLacking: false };
-
 /** A listing of three rows, published into a mirror that writes down what it is told. */
 function createStage({
   listing,
@@ -55,13 +47,9 @@ function createStage({
   resource = tags,
   lacking = [],
   lastRow,
-  digests,
-  rest = atRest,
-  resting = null,
 }: StageOptions) {
   const told: {
     published: number;
-    learned: RestingListing[];
     memory: ListingMemory[];
     absences: AbsenceDecision[];
     rejected: number;
@@ -69,7 +57,6 @@ function createStage({
     replaced: unknown[];
   } = {
     published: 0,
-    learned: [],
     memory: [],
     absences: [],
     rejected: 0,
@@ -78,11 +65,6 @@ function createStage({
   };
   const changed: RefreshResult = { added: 1, changed: 2, absent: [], population: 100, ...result };
   const rows = ['a', 'b', 'c'];
-  const asKnown = (known: readonly string[] | undefined) => ({
-    digests,
-    isAsKnown: digests !== undefined && `${known}` === `${digests}`,
-    isOffered: listing?.isOffered ?? true,
-  });
   const common = {
     rows: [],
     count: rows.length,
@@ -97,14 +79,14 @@ function createStage({
       options.onPage?.(3);
       return Promise.resolve<Listing<ListedRow>>(
         listing?.because === undefined
-          ? { status: 'complete', ...common, ...asKnown(options.known) }
+          ? { status: 'complete', ...common, isOffered: listing?.isOffered ?? true }
           : { status: 'incomplete', because: listing.because, ...common },
       );
     },
     row,
   };
   const mirror = Object.assign(createMirrorStandIn([]), {
-    readKnownListing: () => Promise.resolve({ memory: { ...memory, lastRow }, rest, resting }),
+    readListingMemory: () => Promise.resolve({ ...memory, lastRow }),
     gatherListing: () => ({
       ...createGathered(),
       differing: () => differing,
@@ -118,10 +100,6 @@ function createStage({
     applyListing: () => {
       told.published += 1;
       return Promise.resolve(changed);
-    },
-    applyRestingListing: (_: string, learnt: RestingListing) => {
-      told.learned.push(learnt);
-      return Promise.resolve();
     },
     readAbsenceGrounds: () => Promise.resolve({ scope: null, decided }),
     applyListingMemory: (_: string, kept: ListingMemory) => {
@@ -180,7 +158,6 @@ describe('refresh', () => {
       const asked: bigint[] = [];
       const { run, told, notes } = createStage({
         resource: surveys,
-        digests: ['a'],
         lacking,
         result: { added: 0, changed: 0 },
         row: (id) => {
@@ -192,7 +169,7 @@ describe('refresh', () => {
       expect(asked).toEqual([1n, 2n]);
       // Before anything was published. One that is not there now is asked for again.
       expect(told.replaced).toEqual([[0, survey(1, { question: 'How?' })]]);
-      expect(told).toMatchObject({ published: 1, learned: [] });
+      expect(told).toMatchObject({ published: 1 });
       expect(notes.reasons).toEqual([]);
     });
 
@@ -276,11 +253,8 @@ describe('refresh', () => {
       expect(told.published).toBe(0);
     });
 
-    it('asks for nothing where the pages are as they were, or the listing leaves nothing out', async () => {
+    it('asks for nothing where the listing leaves nothing out', async () => {
       const row = () => Promise.reject(new Error('asked'));
-      const setup = setupHash(atRest, settings);
-      const resting = { mark: '1', setup, digests: ['a'], shown: 7 };
-      await createStage({ resource: surveys, digests: ['a'], resting, lacking, row }).run();
       await createStage({ lacking, row }).run();
     });
   });
@@ -302,7 +276,7 @@ describe('refresh', () => {
     };
     await refresh({ ...of, list }, stage, settings, notes);
     expect(added).toEqual([rows[0], rows[2]]);
-    expect(told).toMatchObject({ rejected: 2, replaced: [], learned: [] });
+    expect(told).toMatchObject({ rejected: 2, replaced: [] });
     expect(notes.warnings).toEqual(['inboxes: 2 rows of another team were left out']);
   });
 
@@ -425,77 +399,13 @@ describe('countContacts', () => {
   });
 });
 
-describe('a listing that was read before', () => {
-  const nothing = { added: 0, changed: 0, absent: [] };
-  const digests = ['a', 'b'];
-  const resting = { mark: '1', setup: setupHash(atRest, settings), digests, shown: 7 };
-
-  it('is recorded if it is equal to the mirror, with a mark from before it was read', async () => {
-    const { run, told } = createStage({ digests, result: nothing });
-    await run();
-    expect(told).toMatchObject({ published: 1, learned: [{ ...resting, mark: '2', shown: 3 }] });
-  });
-
-  it.each<readonly [string, StageOptions]>([
-    ['a row was added', { result: { ...nothing, added: 1 } }],
-    ['a row was changed', { result: { ...nothing, changed: 1 } }],
-    ['a row is missing', { result: { ...nothing, absent: [first] } }],
-    ['rows were missing before', { result: nothing, rest: { ...atRest, isLacking: true } }],
-    ['it is not complete', { result: nothing, listing: { because: 'page 2 was refused' } }],
-    ['an id came twice with different values', { result: nothing, differing: [7n] }],
-  ])('is not learned where %s', async (_, options) => {
-    const { run, told } = createStage({ digests, ...options });
-    await run();
-    expect(told).toMatchObject({ published: 1, learned: [] });
-  });
-
-  it('is not learned where its pages have no digests', async () => {
-    const { run, told } = createStage({ result: nothing });
-    await run();
-    expect(told).toMatchObject({ published: 1, learned: [] });
-  });
-
+describe('a listing', () => {
   it('has a warning, and a record, of each id that came twice with different values', async () => {
-    const { run, told, notes } = createStage({ digests, differing: [7n, 8n] });
+    const { run, told, notes } = createStage({ differing: [7n, 8n] });
     await run();
     expect(notes.warnings).toEqual([
       'tags: 2 ids came twice with different values, and the last row of each counts: 7, 8',
     ]);
     expect([told.rejected, notes.reasons]).toEqual([2, []]);
-  });
-
-  it('is neither published nor learned again where it is as it was, and ends as any other', async () => {
-    const { run, told, notes } = createStage({ digests, resting });
-    await run();
-    expect(told).toMatchObject({ published: 0, learned: [], memory: [learned], rejected: 0 });
-    expect(told.absences).toMatchObject([{ missing: [], gone: [], withheld: null, scopeIsUsual: true }]);
-    expect(notes.counts).toEqual({ tags_read: 7, tags_at_rest: 7 });
-  });
-
-  it.each<readonly [string, Partial<StageOptions>]>([
-    ['its pages are others', { digests: ['a', 'c'] }],
-    ['a row of the mirror was written since', { rest: { ...atRest, present: null } }],
-    ['the mirror has fewer rows', { rest: { ...atRest, present: 6 } }],
-    ['the record is of another database', { rest: { ...atRest, since: null } }],
-    ['another record was made since', { rest: { ...atRest, since: '3' } }],
-    ['the schema is a later one', { rest: { ...atRest, schema: '0037' } }],
-    ['rows are missing', { rest: { ...atRest, isLacking: true } }],
-    ['it was asked for in another way', { resting: { ...resting, setup: 'another' } }],
-    ['nothing is known of it', { resting: null }],
-  ])('is published where %s', async (_, options) => {
-    const { run, told, notes } = createStage({ digests, resting, result: nothing, ...options });
-    await run();
-    expect(told.published).toBe(1);
-    expect(notes.counts).toEqual({ tags_read: 3 });
-  });
-
-  it('stands for the version of the program and all settings', () => {
-    const { push, scope } = { push: { batchSize: 25 }, scope: settings.scope };
-    const of = (program: string, batchSize: number, baseUrl = scope.baseUrl) =>
-      setupHash(atRest, { program, push: { ...push, batchSize }, scope: { ...scope, baseUrl } });
-    expect(of('1.0.0', 25)).toBe(of('1.0.0', 25));
-    expect(
-      new Set([of('1.0.0', 25), of('1.0.1', 25), of('1.0.0', 24), of('1.0.0', 25, 'https://x')]).size,
-    ).toBe(4);
   });
 });

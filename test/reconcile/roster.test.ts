@@ -34,7 +34,6 @@ const teamOf = (ids: readonly Id[], extras: Partial<Team['members'][number]> = {
   id: 1n,
   name: 'Team',
   listSize: null,
-  digest: null,
   members: ids.map((id) => ({ ...member, id, name: `User ${id}`, ...extras })),
   rejected: [],
   raw: {},

@@ -1,5 +1,5 @@
 /** The service port over a map of users: the port is declared by `reconcile`, and these are its least contents. */
-import type { UnreadUsers, UserFilter } from '../../src/model/service-request.ts';
+import type { UserFilter } from '../../src/model/service-request.ts';
 import { ServiceError } from '../../src/errors.ts';
 import { canonicalEmail, canonicalPhone } from '../../src/model/canonical.ts';
 import type { Id } from '../../src/model/id.ts';
@@ -107,18 +107,10 @@ function update(service: ServiceStandIn, patches: Patches): readonly ServiceUser
 }
 
 /** The answer about everybody, by what this answers to an empty filter. */
-async function askBy(users: ServicePort['users']): Promise<UnreadUsers> {
-  const answer = await users({ emails: [], phones: [] });
-  const mark = { digest: '', hashes: null };
-  const readAll = () => Promise.resolve({ how: 'everybody', ...answer, mark } as const);
-  return { digest: '', requestId: answer.requestId, readAll, readNew: readAll };
-}
-
 /** The same service with another answer about its users. */
 export const answeringBy = (service: ServiceStandIn, users: ServicePort['users']): ServiceStandIn => ({
   ...service,
   users,
-  askEverybody: () => askBy(users),
 });
 
 export function createServiceStandIn(users: readonly ServiceUser[]): ServiceStandIn {
@@ -142,7 +134,6 @@ export function createServiceStandIn(users: readonly ServiceUser[]): ServiceStan
       const found = lookUp(service, filter);
       return await Promise.resolve({ users: found, rejected: service.rejected, requestId: null });
     },
-    askEverybody: () => askBy(service.users),
     updateUsers: async (patches, options) => {
       await service.beforeDispatch();
       await options?.beforeSend?.();

@@ -42,7 +42,7 @@ it('An address that somebody has of whom nothing is known here is given to nobod
   const mirror = createMirrorStandIn([makeState({ mirror: { phone: '15550999' } })]);
   mirror.countPresentUsers = () => Promise.resolve(1);
   const members = [member, { ...member, id: 8n }];
-  const team = { id: 1n, name: null, listSize: null, digest: null, members, rejected: [], raw: {} };
+  const team = { id: 1n, name: null, listSize: null, members, rejected: [], raw: {} };
   const places = { service, mirror, notes: createRunNotes(), monotonicMs: () => 0 };
   const guard = {
     ...usualLimits,
@@ -53,8 +53,7 @@ it('An address that somebody has of whom nothing is known here is given to nobod
     adminRoleIds: [],
     isReviewed: false,
   };
-  const look = { how: 'unasked', rest: await mirror.readRest() } as const;
-  const { plans, unknown, roles } = await planUsers(places, team, { policy: holdAll, guard }, look);
+  const { plans, unknown, roles } = await planUsers(places, team, { policy: holdAll, guard });
   expect(unknown).toEqual([8n]);
   expect([8n, 9n].map((of) => roles.get(of))).toEqual(['agent', undefined]);
   expect(plans.map(({ fields: { phone } }) => phone)).toMatchObject([
@@ -79,7 +78,6 @@ function planOf(pulled: number, unknown: number): WholePlan {
     roster: {
       users,
       shown: users.size,
-      mark: null,
       members,
       rejected: [],
       repeated: new Map(),

@@ -13,7 +13,7 @@ import { makeState, shown } from './states.ts';
 
 const ids = Array.from({ length: 20 }, (_, i) => BigInt(i + 1));
 const valuesOf = (id: Id) => ({ email: `user${id}@example.com`, phone: `1555010${id}` });
-const team: Team = { id: 1n, name: '', listSize: null, digest: null, members: [], rejected: [], raw: {} };
+const team: Team = { id: 1n, name: '', listSize: null, members: [], rejected: [], raw: {} };
 
 /** Users 1 and 2 are missing, and the service does not take these addresses. @returns what is said of them */
 async function judge(refused: readonly string[]) {

@@ -169,14 +169,3 @@ describe('as the interface demands', () => {
     expect((await client.list(inboxes, { memory: nothingLearned })).rows).toHaveLength(2);
   });
 });
-
-test('A team that is as it was known is read when that is asked for, and once', async () => {
-  const { client } = await open({});
-  const whole = await client.team();
-  const { id, name, listSize, digest } = whole;
-  const known = { id, name, listSize, digest };
-  const answer = await client.askTeam(known);
-  expect(answer.head).toBe(known);
-  expect(await answer.readTeam()).toEqual(whole);
-  expect(await answer.readTeam()).toBe(await answer.readTeam());
-});

@@ -69,12 +69,7 @@ const cases = {
     more: { raw: {}, rejected: [] },
     shape: responses.team.shape,
     body: alone,
-    // What stands for all of the answer is no field of it.
-    read: async (client) => {
-      const { digest, ...fields } = await client.team();
-      expect(digest).toMatch(/^[\w-]{43}$/);
-      return fields;
-    },
+    read: (client) => client.team(),
   },
   'Contact field': {
     ...ofListing,

@@ -14,30 +14,12 @@ describe('a listing without pages', () => {
     const { client, server } = await openPair((socket) => socket.write(json(200, [{ id: 1 }, { id: 2 }])));
     const seen: number[] = [];
     const listing = await client.list(inboxes, { ...asked, onPage: (rows) => seen.push(rows) });
-    expect(listing).toMatchObject({ status: 'complete', count: 2, isAsKnown: false, memory: nothingLearned });
+    expect(listing).toMatchObject({ status: 'complete', count: 2, memory: nothingLearned });
     expect(listing.rows.map(({ id }) => id)).toEqual([1n, 2n]);
     expect(seen).toEqual([2]);
     expect(server.requests.map(({ method, path, body }) => [method, path, body])).toEqual([
       ['GET', '/v1/inboxes', ''],
     ]);
-  });
-
-  test('is not read a second time if it is as it was', async () => {
-    let name = 'a';
-    const { client } = await openPair((socket) => socket.write(json(200, [{ id: 1, name }])));
-    const first = await client.list(inboxes, asked);
-    const known = first.status === 'complete' ? first.digests : undefined;
-    expect(known).toHaveLength(1);
-    expect(await client.list(inboxes, { ...asked, known })).toMatchObject({
-      isAsKnown: true,
-      count: 0,
-      digests: known,
-    });
-    name = 'b';
-    expect(await client.list(inboxes, { ...asked, known })).toMatchObject({
-      isAsKnown: false,
-      rows: [{ id: 1n, name: 'b' }],
-    });
   });
 
   test('is incomplete if a row cannot be taken', async () => {

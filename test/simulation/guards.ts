@@ -335,7 +335,7 @@ export const guards: readonly Guard[] = [
   guard(
     'old and new addresses are asked for',
     'src/reconcile/push/record.ts',
-    'sent.email ?? null,',
+    'sent[field] ?? null,',
     '',
     byTest('reconcile/push', 'and that is seen by a lookup of the new address is confirmed at once'),
   ),

@@ -57,46 +57,6 @@ describe('musterd check', () => {
     expect((await runMusterd(['check'], environment())).stdout).toContain('ok\tdatabase\tPostgres');
   });
 
-  it('names what makes each run read everything, as status does, and what to do about it', async () => {
-    await open();
-    await stage.run();
-    const status = async () => {
-      const { stdout } = await runMusterd(['status', '--json'], environment());
-      return (JSON.parse(stdout) as { readonly slowed_by: readonly string[] }).slowed_by;
-    };
-    const slows = async () =>
-      (await check()).report.findings
-        .filter((finding) => finding.check === 'slows every run')
-        .map(({ verdict, detail }) => [verdict, detail]);
-    expect(await status()).toEqual([]);
-    expect(await slows()).toEqual([['ok', 'nothing that the last runs have found']]);
-    const [one, two] = stage.emulator.team.users();
-    stage.emulator.team.showUser(one?.id ?? 0, { answered: false });
-    const restore = stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) => {
-      const { memberships } = JSON.parse(body) as { readonly memberships: readonly { id: number }[] };
-      return JSON.stringify({
-        memberships: [...memberships, ...memberships.filter(({ id }) => id === two?.id)],
-      });
-    });
-    stage.emulator.rewrite({ path: '/v1/contact-fields', times: 'always' }, (body) =>
-      body.replace(/"title":"[^"]*"/, '"title":"\\u0000"'),
-    );
-    await stage.run();
-    const found = [
-      `1 member is answered by no lookup (${one?.id}), so each run reads all users: musterd lookups add <file> with an address of each`,
-      expect.stringMatching(
-        /^The service sends 1 flawed row \(\d+: .*\), so each run reads all contact fields: correct it there, or ask its support; sync.rejected_rows has it$/,
-      ),
-      `The service sends 1 flawed row (${two?.id}: its id came twice: the last row counts), so each run reads all users: correct it there, or ask its support; sync.rejected_rows has it`,
-    ] as const;
-    expect(await status()).toEqual(found);
-    expect(await slows()).toEqual(found.map((text) => ['note', text]));
-    expect((await runMusterd(['status'], environment())).stdout).toMatch(/slows every run {3}1 member/);
-    restore();
-    await stage.run();
-    expect(await status()).toEqual(found.slice(0, 2));
-  });
-
   it.each([
     [{ pages: 'base-1' }, 'tags: pages', { first_page: 1, complete: true }],
     [{ pages: 'date-cursor' }, 'tags: pages', { cursor: 'date', complete: true }],

@@ -294,7 +294,13 @@ describe('musterd restore', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(await dumpSchema(database.db)).toEqual(await dumpSchema(stage.db));
     const { rows } = await runSqlText(database.db, 'select name from sync.migrations');
-    expect(rows).toEqual([['0001_baseline'], ['0002_listings'], ['0003_requests'], ['0004_direct_commands']]);
+    expect(rows).toEqual([
+      ['0001_baseline'],
+      ['0002_listings'],
+      ['0003_requests'],
+      ['0004_direct_commands'],
+      ['0005_one_engine'],
+    ]);
     writeFileSync(part, gzipSync(numbered.replaceAll(last, '0069_receipts')));
     const older = await musterd((await createEmpty()).url, 'restore', part);
     expect([older.code, older.stderr]).toEqual([1, expect.stringContaining('of an earlier musterd')]);

@@ -54,7 +54,6 @@ const leftOut = [
   'musterd_process_heap_bytes',
   'musterd_process_max_fds',
   'musterd_process_virtual_memory_bytes',
-  'musterd_reads_total',
 ];
 
 /** The type and the labels of each metric, as the daemon gives them. */

@@ -131,7 +131,7 @@ describe('no error repeats', () => {
     for (const text of answers) {
       const bytes = Buffer.alloc(1_000, JSON.stringify({ message: `bad header ${text}` }).padEnd(1_000));
       const headers = { 'content-length': String(bytes.length), 'x-request-id': text };
-      const refusal = readAnswer({ status: 400, headers, token }, { take: () => bytes }, 10_000);
+      const refusal = readAnswer({ status: 400, headers, token }, { take: () => bytes });
       expect(refusal).toMatchObject({ label: 'bad header [secret]', requestId: '[secret]' });
       expect(JSON.stringify(refusal)).not.toContain(text.slice(0, 8));
     }

@@ -87,10 +87,6 @@ describe('every deployment is mirrored whole, and a second run is silent', () =>
         ...listedResources.map(({ name }) => `${name}_read` as const),
         'contact_counts',
         ...(silent.counts.users_unresolved ? ['users_unresolved'] : []),
-        // What an answer shows as it was need not be read again.
-        ...['users', ...listedResources.map(({ name }) => name)]
-          .map((name) => `${name}_at_rest` as const)
-          .filter((kind) => silent.counts[kind]),
       ].toSorted(byText),
     );
     expect(stage.updates()).toEqual([]);

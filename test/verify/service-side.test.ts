@@ -9,7 +9,6 @@ const team: Team = {
   id: 41n,
   name: 'Harbour',
   listSize: null,
-  digest: null,
   members: ids.map((id) => ({ id, name: `User ${id}`, role: null, email: null, phone: null })),
   rejected: [],
   raw: {},

@@ -5,7 +5,6 @@ import type { NameSafety } from '../../model/intent.ts';
 import { readWaitingAbsences, type WaitingAbsence } from '../users/absences.ts';
 import type { HeldBatch } from '../../model/waiting.ts';
 import { listedResources } from '../../model/listed-resources.ts';
-import type { Slowdowns } from '../../model/slowdowns.ts';
 import { readBatches } from '../users/held-batches.ts';
 import { type Database, databaseTime, type Queryable, type Row } from '../db/database.ts';
 import { readNameSafety } from '../team/name-safety.ts';
@@ -37,7 +36,6 @@ export interface TeamStatus {
   readonly withheld: readonly WaitingAbsence[];
   readonly names: NameSafety;
   /** The reasons why each run reads everything. */
-  readonly slowdowns: Slowdowns;
   readonly counts: readonly Row<'mirror.contact_counts', 'segment' | 'counted_at' | 'count'>[];
 }
 
@@ -132,20 +130,6 @@ async function readStatusIn(db: Queryable, team: string, most: number): Promise<
     batches: await readBatches(db, id),
     withheld: await readWaitingAbsences(db, id),
     names: await readNameSafety(db, id),
-    slowdowns: await readSlowdowns(db, id),
     counts: await readLastCounts(db, id),
   };
-}
-
-/** Reads what the last runs found that makes each run read everything. */
-export async function readSlowdowns(db: Queryable, teamId: Id): Promise<Slowdowns> {
-  const { rows: unresolved } = await sql<{ id: Id }>`
-    select id from mirror.users where team_id = ${teamId} and not resolved and gone_at is null order by id`.execute(
-    db,
-  );
-  const { rows } = await sql<Slowdowns['rows'][number]>`
-    select resource, id, reason from sync.rejected_rows where team_id = ${teamId} order by resource, id`.execute(
-    db,
-  );
-  return { unresolved: unresolved.map(({ id }) => id), rows };
 }

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import type { EditedUser } from '../../model/plan.ts';
-import type { Team, TeamHead } from '../../model/team.ts';
+import type { Team } from '../../model/team.ts';
 import type { Queryable } from '../db/database.ts';
 import type { KnownPlaceRow } from './known-place.ts';
 import type { Learned, LearnedValue } from './learned.ts';
@@ -98,14 +98,12 @@ export async function readKnownTeam(db: Queryable, team: string): Promise<KnownT
   return toKnown(row);
 }
 
-/**
- * Whether the mirror has the same team already. An answer that is the known one comes without members, and their
- * number is then the known one, too.
- */
-export function isSameTeam({ team }: KnownTeam, head: TeamHead | Team): boolean {
-  if (team === null || team.name !== head.name || team.listSize !== head.listSize) return false;
-  return !('members' in head) || team.members === head.members.length;
-}
+/** Whether the mirror has the same team already. */
+export const isSameTeam = ({ team }: KnownTeam, now: Team): boolean =>
+  team !== null &&
+  team.name === now.name &&
+  team.listSize === now.listSize &&
+  team.members === now.members.length;
 
 /** Whether this is the known value of the topic. */
 export function isKnown({ learned }: Pick<KnownTeam, 'learned'>, topic: string, value: unknown): boolean {

@@ -9,8 +9,6 @@ export interface Learned {
   readonly value: unknown;
   /** In ms since 1970; now if absent. An earlier time never replaces a later one. */
   readonly atMs?: number;
-  /** The hashes of the rows of an answer. If absent, those that are kept stay. */
-  readonly hashes?: Buffer | undefined;
 }
 
 /** A team's name in the configuration, or the service's id of it. */
@@ -32,16 +30,14 @@ export async function writeLearned(
   learned: readonly Learned[],
   onlyNews = false,
 ): Promise<void> {
-  const hashed = learned.find(({ hashes }) => hashes !== undefined);
-  const values = learned.map(({ topic, value, atMs }) => ({ topic, value, atMs }));
   await sql`
-    insert into sync.learned as l (team, topic, value, hashes, learned_at)
-    select k.team, s.topic, s.value, case s.topic when ${hashed?.topic ?? ''} then ${hashed?.hashes ?? null}::bytea end, coalesce(to_timestamp(s."atMs" / 1000.0), clock_timestamp())
+    insert into sync.learned as l (team, topic, value, learned_at)
+    select k.team, s.topic, s.value, coalesce(to_timestamp(s."atMs" / 1000.0), clock_timestamp())
     from (select ${named(team)}) k (team)
-    cross join jsonb_to_recordset(${toJson(values)}::jsonb) s (topic text, value jsonb, "atMs" float8)
+    cross join jsonb_to_recordset(${toJson(learned)}::jsonb) s (topic text, value jsonb, "atMs" float8)
     where k.team is not null and (${!onlyNews} or ${isNews})
     on conflict (team, topic) do update
-      set value = excluded.value, hashes = coalesce(excluded.hashes, l.hashes), learned_at = least(greatest(l.learned_at, excluded.learned_at), clock_timestamp())`.execute(
+      set value = excluded.value, learned_at = least(greatest(l.learned_at, excluded.learned_at), clock_timestamp())`.execute(
     tx,
   );
 }

@@ -1,7 +1,6 @@
 /** Users as the service shows them, beside mirror and base: SQL drops whoever is equal everywhere, byte for byte. */
 import { type RawBuilder, sql } from 'kysely';
 import { singleNames } from '../../model/fields.ts';
-import { inTurns } from '../../model/in-turns.ts';
 import type { Id } from '../../model/id.ts';
 import { hasUnreadable, readable, type ServiceUser } from '../../model/user.ts';
 import type { UserState } from '../../model/user-state.ts';
@@ -79,7 +78,7 @@ const observedDiffers = sql`(
 const serviceMoved = sql`(
   (s.name, ${singlesIn('s')}) is distinct from (b.name, ${singlesIn('b')}))`;
 
-const isNotAtRest = sql`(
+const isDifferent = sql`(
   u.id is null or b.id is null or u.gone_at is not null or a.id is not null or c.change_id is not null
   or h.held is not null or t.id is not null or s.unreadable
   or (${valuesOf('u')}) is distinct from (${valuesOf('b')})
@@ -109,37 +108,28 @@ export async function readDifferingUsers(
   roles: RoleNames,
 ): Promise<readonly UserState[]> {
   const byId = new Map(users.map((user) => [user.id, user]));
-  const rows = await readRows(db, teamId, { users: byId, roles, listed: null });
+  const rows = await readRows(db, teamId, { users: byId, roles, leftOut: null });
   return rows.map((row) => toState(row, byId.get(row.id)));
 }
 
-/** Reads the users who are not at rest. If no members are listed, only those who are shown are read. */
+/** Reads the users who differ. Those who are not shown are read, too, unless `leftOut` is `null`. */
 async function readRows(
   db: Database,
   teamId: Id,
-  { users, roles, listed }: Omit<ShownUsers, 'listed'> & { readonly listed: ShownUsers['listed'] | null },
+  { users, roles, leftOut }: Omit<ShownUsers, 'leftOut'> & { readonly leftOut: readonly Id[] | null },
 ): Promise<readonly ComparedRow[]> {
-  const only: Id[] = [];
-  await inTurns(listed ?? [], (id) => {
-    if (!users.has(id)) only.push(id);
-  });
-  const isUnseen = sql`((u.gone_at is null or u.id = any (${idArray(only)})) and coalesce(u.id, b.id) is not null)`;
   return await withSpool(shapeWith(roles), users.values(), (spool) =>
     withStaged(db, spool, async (tx, staged) => {
-      const query =
-        listed === null
-          ? select(teamId, fewBesides(teamId, staged), isNotAtRest)
-          : select(
-              teamId,
-              allBesides(teamId, staged),
-              sql`case when s.id is null then ${listed !== null} and ${isUnseen} else ${isNotAtRest} end`,
-            );
-      return (await query.execute(tx)).rows;
+      if (leftOut === null)
+        return (await select(teamId, fewBesides(teamId, staged), isDifferent).execute(tx)).rows;
+      const isUnseen = sql`((u.gone_at is null or u.id = any (${idArray(leftOut)})) and coalesce(u.id, b.id) is not null)`;
+      const isRead = sql`case when s.id is null then ${isUnseen} else ${isDifferent} end`;
+      return (await select(teamId, allBesides(teamId, staged), isRead).execute(tx)).rows;
     }),
   );
 }
 
-/** Reads everybody who is not at rest, and those who are known and not shown. */
+/** Reads everybody who differs, and those who are known and not shown. */
 export async function compareShownUsers(db: Database, teamId: Id, shown: ShownUsers): Promise<ComparedUsers> {
   const rows = await readRows(db, teamId, shown);
   const unknown = new Set(rows.filter((row) => row.is_unknown).map(({ id }) => id));
@@ -156,40 +146,4 @@ export async function compareShownUsers(db: Database, teamId: Id, shown: ShownUs
       toState({ ...row, observed_differs: false, stale: false }, undefined),
     ),
   };
-}
-
-/** Whether anything at all is known of anybody in this team. */
-async function knowsNobody(db: Database, teamId: Id): Promise<boolean> {
-  const tables = [
-    'mirror.users',
-    'sync.user_base',
-    'sync.stale_rows',
-    'sync.absences',
-    'sync.changes',
-    'sync.held_fields',
-  ];
-  const found = tables.map(
-    (table) => sql`exists (select from ${sql.table(table)} where team_id = ${teamId})`,
-  );
-  const { rows } = await sql<{ known: boolean }>`select ${sql.join(found, sql` or `)} as known`.execute(
-    db.kysely,
-  );
-  return rows[0]?.known === false;
-}
-
-/** Like `compareShownUsers`, for a team of which nothing is known yet, so that nothing has to be staged. */
-export async function compareAtFirstSight(
-  db: Database,
-  teamId: Id,
-  shown: ShownUsers,
-): Promise<ComparedUsers> {
-  if (!(await knowsNobody(db, teamId))) return await compareShownUsers(db, teamId, shown);
-  const odd: ServiceUser[] = [];
-  const unknown: Id[] = [];
-  await inTurns(shown.users.values(), (user) => {
-    if (hasUnreadable(user)) odd.push(user);
-    else unknown.push(user.id);
-  });
-  const differing = odd.length === 0 ? [] : await readDifferingUsers(db, teamId, odd, shown.roles);
-  return { differing, unknown, unseen: [] };
 }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { fieldOf, valuesIn } from '../../model/fields.ts';
 import type { Hold, HoldReason } from '../../model/user-plan.ts';
 import type { LastingEdits, UserState } from '../../model/user-state.ts';
@@ -195,49 +195,45 @@ export const userJoins = (teamId: Id) => sql`
   ) h on true
   ${editsJoin(teamId)}`;
 
-/** Users of mirror or base that are not in `seen`; those that are gone only if listed. */
-export async function readUnseenUsers(
+/** Mirror and base of these users, without the service's values. `ids` is an item of a `from` clause. */
+export async function readUsersOf(
   db: Queryable,
   teamId: Id,
-  seen: readonly Id[],
-  listed: readonly Id[],
+  ids: RawBuilder<unknown>,
 ): Promise<readonly UserState[]> {
-  const isSeen = new Set<Id>();
-  const seenTexts: string[] = [];
-  await inTurns(seen, (id) => {
-    isSeen.add(id);
-    seenTexts.push(String(id));
-  });
-  const only: Id[] = [];
-  await inTurns(listed, (id) => {
-    if (!isSeen.has(id)) only.push(id);
-  });
   const { rows } = await sql<UserRow>`
     select i.id, ${userColumns}, false as observed_differs, false as stale
-    from (
-      (
-        select id from mirror.users where team_id = ${teamId} and (gone_at is null or id = any (${idArray(only)}))
-        union all (select id from sync.user_base where team_id = ${teamId} except select id from mirror.users where team_id = ${teamId})
-      )
-      except select unnest(${`{${seenTexts.join(',')}}`}::bigint[])
-    ) i
+    from ${ids} i (id)
     left join lateral ${byKey('mirror.users', teamId, sql`i.id`)} u on true
     left join lateral ${byKey('sync.user_base', teamId, sql`i.id`)} b on true
     ${userJoins(teamId)}`.execute(db);
   return rows.map((row) => toState(row, undefined));
 }
 
-/** Mirror and base of one user, without the service's values. */
+/** Users of mirror or base that are not in `seen`; those that are gone only if they are in `leftOut`. */
+export async function readUnseenUsers(
+  db: Queryable,
+  teamId: Id,
+  seen: Iterable<Id>,
+  leftOut: readonly Id[],
+): Promise<readonly UserState[]> {
+  const seenTexts: string[] = [];
+  await inTurns(seen, (id) => seenTexts.push(String(id)));
+  const ofTeam = (table: string) => sql`(select * from ${sql.table(table)} where team_id = ${teamId})`;
+  // A full join, because an anti join of tables that nobody has analysed can be a quadratic nested loop.
+  const unseen = sql`(
+    select coalesce(u.id, b.id) from unnest(${`{${seenTexts.join(',')}}`}::bigint[]) s (id)
+    full join ${ofTeam('mirror.users')} u on u.id = s.id
+    full join ${ofTeam('sync.user_base')} b on b.id = coalesce(s.id, u.id)
+    where s.id is null and (u.gone_at is null or u.id = any (${idArray(leftOut)})))`;
+  return await readUsersOf(db, teamId, unseen);
+}
+
+/** The same of one user, of whom nothing may be known. */
 export async function readUserState(db: Queryable, teamId: Id, id: Id): Promise<UserState> {
-  const { rows } = await sql<UserRow>`
-    select i.id, ${userColumns}, false as observed_differs, false as stale
-    from (select ${id}::bigint as id) i
-    left join mirror.users u on u.team_id = ${teamId} and u.id = i.id
-    left join sync.user_base b on b.team_id = ${teamId} and b.id = i.id
-    ${userJoins(teamId)}`.execute(db);
-  const [row] = rows;
-  if (row === undefined) throw new Error('select of one row returned none');
-  return toState(row, undefined);
+  const [state] = await readUsersOf(db, teamId, sql`(select ${id}::bigint)`);
+  if (state === undefined) throw new Error('select of one row returned none');
+  return state;
 }
 
 /** The halves of a user's name in the mirror. */

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../errors.ts';
 import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
-import type { Everybody, UnreadUsers, UserFilter, UsersAnswer } from '../../model/service-request.ts';
+import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
 import type { TeamMember } from '../../model/team-member.ts';
 import type { ServiceUser } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
@@ -124,19 +124,14 @@ export async function lookUp(
   }
 }
 
-/** Asks for everybody at once and leaves the answer unread; `null` if the deployment does not answer that. */
-export async function askEverybody(service: ServicePort): Promise<UnreadUsers | null> {
+/** Asks for everybody at once; `null` if the deployment does not answer that. */
+export async function readEverybody(service: ServicePort): Promise<UsersAnswer | null> {
   try {
-    return await service.askEverybody();
+    return await service.users({ emails: [], phones: [] });
   } catch (error) {
     if (isRefusal(error)) return null;
     throw error;
   }
-}
-
-/** The same, but read. */
-export async function readEverybody(service: ServicePort): Promise<Everybody | null> {
-  return (await (await askEverybody(service))?.readAll()) ?? null;
 }
 
 /** The service, and what knows by which addresses it may find a user. */

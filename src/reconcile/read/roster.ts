@@ -11,7 +11,7 @@ import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import { toJson } from '../../model/json.ts';
 import type { RejectedRow } from '../../model/rejected-row.ts';
-import type { AnswerMark, Everybody, UserFilter, UsersAnswer } from '../../model/service-request.ts';
+import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
 import type { Team } from '../../model/team.ts';
 import { readable, type ServiceUser } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
@@ -30,12 +30,10 @@ import { askForFewer } from './ask-fewer.ts';
 import { indexMembers, membersOf } from './members.ts';
 
 export interface Roster {
-  /** The users who were read: everybody, or only those who can differ from what is known. */
+  /** The users who were read. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
   /** The number of users that are shown. */
   readonly shown: number;
-  /** Identifies the answer if everybody was in one; else `null`. */
-  readonly mark: AnswerMark | null;
   readonly members: ReadonlyMap<Id, TeamMember>;
   readonly rejected: readonly RejectedRow[];
   /** The users who came twice, and whether with different values. Lookups by address may return the same row again. */
@@ -124,34 +122,13 @@ async function takeInTurns(answer: UsersAnswer, take: (answer: UsersAnswer) => v
   await inTurns(chunks(answer.users, 100), (users) => take({ ...answer, users, rejected: [] }));
 }
 
-/** The roster if only those were read who can differ. @param shown the number of users that are shown */
-export function rosterOfSome(
-  team: Team,
-  answer: UsersAnswer,
-  { shown, mark }: Pick<Roster, 'shown' | 'mark'>,
-): Roster {
-  const { users, take } = createUserCollector(team.id, []);
-  take(answer);
-  return {
-    users,
-    shown,
-    mark,
-    members: membersOf(team),
-    rejected: [],
-    repeated: new Map(),
-    refusedLookups: 0,
-    unproven: new Set(),
-    unresolved: [],
-  };
-}
-
 /** @param everybody `null` if the service does not answer for all at once */
 export async function readRoster(
   service: ServicePort,
   mirror: MirrorPort,
   team: Team,
   notes: RunNotes,
-  everybody: Everybody | null,
+  everybody: UsersAnswer | null,
 ): Promise<Roster> {
   await indexMembers(team);
   const { users, rejected, repeated, take } = createUserCollector(team.id, team.rejected);
@@ -165,14 +142,12 @@ export async function readRoster(
   if (everybody !== null) await takeInTurns(everybody, take);
   const inOneAnswer = new Set(repeated.keys());
 
-  const unseen = await mirror.readUnseenUsers([...users.keys()], [...members.keys()]);
-  const wanted = new Set(unseen.map(({ id }) => id).filter((id) => !users.has(id)));
   const leftOut: Id[] = [];
   await inTurns(members.keys(), (id) => {
-    if (users.has(id)) return;
-    wanted.add(id);
-    leftOut.push(id);
+    if (!users.has(id)) leftOut.push(id);
   });
+  const unseen = await mirror.readUnseenUsers(users.keys(), leftOut);
+  const wanted = new Set([...unseen.map(({ id }) => id), ...leftOut]);
   const someWanted = someMissing([...wanted], users);
   if (someWanted()) {
     askedAddresses = await mirror.readAddresses([...wanted]);
@@ -204,7 +179,6 @@ export async function readRoster(
   return {
     users,
     shown: users.size,
-    mark: wanted.size === 0 && everybody !== null ? everybody.mark : null,
     members,
     rejected,
     repeated: new Map([...repeated].filter(([id, differs]) => differs || inOneAnswer.has(id))),

@@ -4,9 +4,7 @@ import { readCredentials, writeCredentials } from '../../mirror/team/credentials
 import type { Database } from '../../mirror/db/database.ts';
 import { checkTeam } from '../../mirror/team/pinned-teams.ts';
 import { readNameSafety } from '../../mirror/team/name-safety.ts';
-import { readSlowdowns } from '../../mirror/runs/read-status.ts';
 import { namesInWords } from '../../model/intent.ts';
-import { sayWhatSlows } from '../../model/slowdowns.ts';
 import type { Team } from '../../model/team.ts';
 import { credentialUses, fingerprintsOf } from '../open-service.ts';
 import type { ServiceClient } from '../../service/client.ts';
@@ -58,13 +56,6 @@ export function checkLength(service: ServiceClient, report: Report): void {
   const detail = `${operation}: ${bytes} bytes, ${Math.ceil(100 * share)} % of http.maxResponseBytes`;
   const advice = `; nobody is mirrored once it is longer: set http.maxResponseBytes (MUSTERD__http__maxResponseBytes) to ${4 * bytes}`;
   report.add('longest answer', share < 0.5 ? 'ok' : 'note', share < 0.5 ? detail : detail + advice);
-}
-
-/** Reports what the last runs found that makes each run read everything. */
-export async function checkSlowdowns(team: Team, db: Database, report: Report): Promise<void> {
-  const found = sayWhatSlows(await readSlowdowns(db.kysely, team.id));
-  for (const text of found) report.add('slows every run', 'note', text);
-  if (found.length === 0) report.add('slows every run', 'ok', 'nothing that the last runs have found');
 }
 
 /** Reports what is known about updates without a name. `--write-probe` finds it out before any other user is touched. */

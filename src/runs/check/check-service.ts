@@ -5,14 +5,7 @@ import type { Log } from '../../log.ts';
 import type { Database } from '../../mirror/db/database.ts';
 import { requireHome } from '../../mirror/team/known-place.ts';
 import { createService, sharePace } from '../open-service.ts';
-import {
-  checkClock,
-  checkCredentials,
-  checkLength,
-  checkNames,
-  checkSlowdowns,
-  checkTeamOf,
-} from './check-access.ts';
+import { checkClock, checkCredentials, checkLength, checkNames, checkTeamOf } from './check-access.ts';
 import { probeService } from './check-probes.ts';
 import type { Report } from './check-report.ts';
 import { probeWrites } from './check-write-probe.ts';
@@ -48,7 +41,6 @@ export async function checkService(
     const team = await service.team();
     if (!(await checkTeamOf(team, config, db, report))) return 'another team';
     await probeService(service, team, config, db, report);
-    if (db !== undefined) await checkSlowdowns(team, db, report);
     if (db !== undefined && writeProbe === undefined) await checkNames(team, db, report);
     checkLength(service, report);
     if (writeProbe !== undefined) await probeWrites(service, team, db, config, writeProbe, report);

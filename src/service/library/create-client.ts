@@ -179,7 +179,7 @@ export function createClient(options: ClientOptions): Client {
     (call) =>
       channel.call({ ...call, signal });
   const serviceNowMs = () => channel.serviceNowMs();
-  const roster = (how: CallOptions) => createRosterEndpoints(callWith(how), (work) => work());
+  const roster = (how: CallOptions) => createRosterEndpoints(callWith(how));
   const messages = (how: CallOptions) => createMessageEndpoints(callWith(how), serviceNowMs);
   const memories = new Map<ListedResource, ListingMemory>();
 
