@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
+import { createDatabase, type Database, type Transaction } from '../../src/mirror/db/database.ts';
 import { fenced, type Lease, takeLease, underLease } from '../../src/mirror/team/lease.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -434,5 +434,16 @@ describe.each([oldestServer()])('the lease on $name', (server) => {
     await expect(underLease(other, of(stop.signal), work)).rejects.toMatchObject({ code: 'stopped' });
     expect(Number.isNaN(await expiry('stopped'))).toBe(true);
     await expect(underLease(other, of(new AbortController().signal), work)).rejects.toThrow('worked');
+  });
+
+  it('is still ours when a table that its last transaction reads stays locked', async () => {
+    const lease = await takeLease(database.db, 'last', { ttlMs: 6_000 });
+    await other.transaction(async (tx) => {
+      await sql`lock table sync.runs`.execute(tx);
+      const read = (own: Transaction) => sql`select from sync.runs`.execute(own);
+      await expect(lease.release(async (own) => void (await read(own)))).rejects.toThrow();
+      expect(await expiry('last')).toBeGreaterThan(0);
+    });
+    await lease.release();
   });
 });
