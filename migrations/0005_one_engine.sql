@@ -5,3 +5,8 @@ drop function if exists sync.reach(text);
 drop function if exists sync.mark();
 delete from sync.learned where topic like '% at rest';
 alter table sync.learned drop column hashes;
+
+-- A place is taken by one statement of the program.
+drop function if exists sync.take_places(text, float8, float8, float8, float8, float8, float8, jsonb);
+alter table sync.rate_limits drop column counted;
+delete from sync.learned where topic = 'rate';

@@ -40,43 +40,6 @@ end
 $$;
 comment on function sync.known_team(text) is 'What is known of a team by its configured name before the service is asked.';
 
-create or replace function sync.take_places(of_team text, wanted float8, capacity float8, burst float8, period_ms float8,
-  latest_ms float8, counted_ms float8, reported jsonb) returns float8
-language plpgsql set search_path = pg_catalog, pg_temp
-as $$
-declare
-  due_ms float8;
-begin
-  for tries in 1..2 loop
-    update sync.rate_limits r
-    set (next_at, counted) = (
-      select to_timestamp((d.due + wanted * period_ms) / 1000), d.counted
-      from (select extract(epoch from clock_timestamp())::float8 * 1000) n (now)
-      cross join lateral (
-        select greatest(n.now, least(extract(epoch from r.next_at)::float8 * 1000, n.now + latest_ms),
-            max(c.until + (burst - 1 - greatest(0, capacity + wanted - c.later)) * period_ms)
-              filter (where c.later > capacity and wanted > 0)) as due,
-          coalesce(jsonb_object_agg(c.key, jsonb_build_array(c.places, c.until)), '{}') as counted
-        from (
-          select a.key, a.places, a.until, sum(a.places) over (order by a.until desc)::float8 as later
-          from (
-            select o.key, (o.value ->> 0)::int as places, (o.value ->> 1)::float8 as until
-            from jsonb_each(r.counted) o where not reported ? o.key
-            union all
-            select w.key, (w.value ->> 0)::int, n.now + (w.value ->> 1)::float8
-            from jsonb_each(reported) w) a
-          where a.places > 0 and a.until > n.now and a.until < n.now + counted_ms) c) d)
-    where r.team = of_team
-    returning (extract(epoch from r.next_at)::float8 - extract(epoch from clock_timestamp())::float8) * 1000 - wanted * period_ms
-    into due_ms;
-    exit when found;
-    insert into sync.rate_limits (team, next_at) values (of_team, clock_timestamp()) on conflict do nothing;
-  end loop;
-  return coalesce(due_ms, 0);
-end
-$$;
-comment on function sync.take_places(text,double precision,double precision,double precision,double precision,double precision,double precision,jsonb) is 'Takes places of a team at its pace and within its limit, by the database''s clock, and notes what counts of one process. Returns in how many ms the first of them is due.';
-
 -- Page and status ask this as well, with the rights of whoever reads.
 create or replace function mirror.known_place() returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$

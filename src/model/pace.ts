@@ -1,4 +1,4 @@
-/** The pace of calls for one team, and what callers ask of each other. */
+/** The pace of calls for one team: no more than the limit in any 60 s, whatever leaves at once after a quiet time. */
 
 export interface PaceSettings {
   /** The service's limit. */
@@ -9,20 +9,9 @@ export interface PaceSettings {
   readonly burst?: number;
 }
 
-/** The part of the limit for a steady flow. The rest is for the burst before it. */
-const steadyPart = 0.99;
+/** What is kept back for calls that are longer under way than others, and so arrive closer together than they left. */
+const kept = 0.01;
 const usualBurst = 20;
-
-/** The most calls that count in any 60 s, and the pace at which they leave. */
-export function paceOf({ perMinute, share, burst = usualBurst }: PaceSettings) {
-  const steady = perMinute * share * steadyPart;
-  return {
-    capacity: Math.max(1, Math.floor(perMinute * share)),
-    burst: Math.max(1, Math.floor(Math.min(burst, steady))),
-    perMinute: steady,
-    periodMs: 60_000 / steady,
-  };
-}
 
 export interface Pace {
   /** Calls that may leave at once. */
@@ -30,26 +19,17 @@ export interface Pace {
   readonly periodMs: number;
 }
 
-/** Places for the next calls of one process. */
-export interface PlacesWanted extends Pace {
-  /** The number of places. A negative one gives places back. */
-  readonly places: number;
-  /** The number of places that may count at once. */
-  readonly capacity: number;
-  /**
-   * The places of this process that count, by a key of its own: their number, and for how many ms from now. The first
-   * entry has those in hand and in flight, including these, and counts longest.
-   */
-  readonly counted: Readonly<Record<string, readonly [places: number, forMs: number]>>;
+/** A burst and all that follow it evenly are together within the limit. */
+export function paceOf({ perMinute, share, burst: wanted = usualBurst }: PaceSettings): Pace {
+  const limit = perMinute * share * (1 - kept);
+  const burst = Math.max(1, Math.floor(Math.min(wanted, limit / 2)));
+  return { burst, periodMs: 60_000 / Math.max(limit - burst, limit / 2) };
 }
 
-/** The places for one team, for one process or for several. */
+/** The calls of one team, of one process or of several. */
 export interface Places {
-  /**
-   * Takes places. The result is the time in ms after which the first is due at an even pace; each further one is due
-   * one period later. Each may leave a burst earlier, but not before now.
-   */
-  take(wanted: PlacesWanted): Promise<number>;
-  /** After a 429, lets nobody take a place for this time. */
-  pause(pauseMs: number, after: Pace): Promise<void>;
+  /** Takes the next places. @returns in how many ms the last of them may leave, where a negative one is due by now */
+  take(pace: Pace, places?: number): Promise<number>;
+  /** After a 429, lets no call leave for this time. */
+  pause(pauseMs: number, pace: Pace): Promise<void>;
 }

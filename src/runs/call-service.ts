@@ -43,7 +43,7 @@ export async function callService<R>(
     const db = mirror?.db;
     if (db !== undefined) await requireSchema(db);
     if (db !== undefined && effect === 'write') await requireHome(db);
-    const pace = db === undefined ? null : await sharePace(db, config);
+    const pace = db === undefined ? null : sharePace(db, config);
     const mode = effect === 'write' ? 'read-write' : 'read-only';
     const service = createService(config, mode, { log, signal, pace });
     try {

@@ -7,8 +7,7 @@ import type { Log } from '../log.ts';
 import { logServiceEvent } from './log-events.ts';
 import type { CredentialUse } from '../mirror/team/credentials.ts';
 import type { Database } from '../mirror/db/database.ts';
-import type { KnownTeam } from '../mirror/team/known-team.ts';
-import { createSharedPlaces, lessonOf, lessonTopic, readLesson } from '../mirror/team/rate-limits.ts';
+import { createSharedPlaces } from '../mirror/team/rate-limits.ts';
 import { createSecret } from '../secret.ts';
 import { type ServiceClient, createServiceClient } from '../service/client.ts';
 import type { Connections } from '../service/connections.ts';
@@ -90,7 +89,7 @@ export function credentialUses(config: Config, service: ServiceClient): readonly
   });
 }
 
-type SharedPace = Pick<RateSettings, 'places' | 'learned'>;
+type SharedPace = Pick<RateSettings, 'places'>;
 
 export interface ServiceOptions {
   /** A function, because the log can get more fields during the run. */
@@ -140,12 +139,7 @@ export async function requireService(config: Config, log: Log, connections?: Con
   await createService(config, 'read-only', { log, pace: null, connections }).close();
 }
 
-/**
- * The team's pace, shared through the database by all processes that call the service, including those that only read.
- * @param known what is known about the team, which is read from the database if absent
- */
-export async function sharePace(db: Database, config: Config, known?: KnownTeam): Promise<SharedPace> {
-  const learned =
-    known === undefined ? await readLesson(db, config.team) : lessonOf(known.learned.get(lessonTopic));
-  return { places: createSharedPlaces(db, config.team), learned };
-}
+/** The team's pace, shared through the database by all processes that call the service, including those that only read. */
+export const sharePace = (db: Database, config: Config): SharedPace => ({
+  places: createSharedPlaces(db, config.team),
+});

@@ -10,7 +10,6 @@ import { notePlace, notHome, placingOf, requireHome } from '../mirror/team/known
 import { fenced, takeLeaseFor } from '../mirror/team/lease.ts';
 import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
 import { checkTeam, pinTeam } from '../mirror/team/pinned-teams.ts';
-import { learnedOfRate } from '../mirror/team/rate-limits.ts';
 import { beginRun, noteTeam } from '../mirror/runs/runs.ts';
 import { adviceOn, placeInWords, type SendBlock, sendBlockOf } from '../model/place.ts';
 import type { RunGroup } from '../model/run-group.ts';
@@ -165,7 +164,7 @@ async function runUnderLease<Result>(
     service = createService(config, sendBlock === undefined ? mode : 'read-only', {
       signal: watch.signal,
       connections: watch.connections,
-      pace: await sharePace(db, config, known),
+      pace: sharePace(db, config),
       onServiceEvent: (event) => {
         record.onServiceEvent(event);
         watch.onServiceEvent?.(event);
@@ -210,7 +209,7 @@ async function runUnderLease<Result>(
 /** Records what the client has learned for later runs. */
 function learnedOf(config: Config, service: ServiceClient | undefined): readonly Learned[] {
   if (service === undefined) return [];
-  return [learnedOfRate(service.rateLesson()), ...learnedOfCredentials(credentialUses(config, service))];
+  return learnedOfCredentials(credentialUses(config, service));
 }
 
 /**
@@ -225,7 +224,7 @@ export async function withReading<Result>(
 ): Promise<Result> {
   await requireSchema(db);
   const known = await readKnownTeam(db.kysely, config.team);
-  const pace = await sharePace(db, config, known);
+  const pace = sharePace(db, config);
   const service = createService(config, 'read-only', { ...watch, pace });
   try {
     const notes = createLoggedNotes(watch.log, watch.onEvent);

@@ -9,7 +9,7 @@ import type { Http } from './http.ts';
 import type { ParsedJson } from './parse-json.ts';
 import { nameOperation, type Operation } from './operation.ts';
 import { type Headers, type Outcome, serviceError } from './call-outcome.ts';
-import { type Rate, type Slot, sleepOrStop } from './rate-limiter.ts';
+import { type Rate, sleepOrStop } from './rate-limiter.ts';
 import { nextStep, type RetrySettings } from './retry.ts';
 import type { Authorization, CredentialName, Remedy, Tokens } from './token.ts';
 
@@ -70,66 +70,54 @@ async function attempt(parts: CallParts, call: Call, number: number, onFlight: (
   const { clock, tokens, rate, skew, onEvent } = parts;
   const operation = nameOperation(call.operation);
   const askedMs = clock.monotonicMs();
-  const slot: Slot = await rate.acquire(eitherOf(parts.signal, call.signal));
-  let sent = false;
-  try {
-    const authorization = await tokens.authorization(call.credential);
-    await call.beforeSend?.();
-    const startedMs = clock.monotonicMs();
-    const wallMs = clock.now();
-    onFlight();
-    const outcome = await parts.http.exchange({
-      operation: call.operation,
-      path: call.path ?? call.operation.path,
-      body: call.body === undefined ? undefined : toJson(call.body),
-      authorization: authorization.header,
-      atStart: call.atStart,
-      signal: call.signal,
-    });
-    const phase = outcome.kind === 'failure' ? outcome.phase : 'answered';
-    sent = phase !== 'not-sent';
-    onEvent({
-      kind: 'request',
-      operation,
-      attempt: number,
-      phase,
-      status: outcome.status,
-      requestId: outcome.requestId,
-      durationMs: clock.monotonicMs() - startedMs,
-      waitedMs: startedMs - askedMs,
-    });
-    if (outcome.dateMs !== null) {
-      const message = skew.observe(outcome.dateMs, wallMs);
-      if (message !== null) onEvent({ kind: 'warning', code: 'clock-skew', message });
-    }
-    await settle(parts, call, slot, outcome, authorization);
-    return { outcome, authorization };
-  } finally {
-    slot.release(sent);
+  const order = await rate.acquire(eitherOf(parts.signal, call.signal));
+  const authorization = await tokens.authorization(call.credential);
+  await call.beforeSend?.();
+  const startedMs = clock.monotonicMs();
+  const wallMs = clock.now();
+  onFlight();
+  const outcome = await parts.http.exchange({
+    operation: call.operation,
+    path: call.path ?? call.operation.path,
+    body: call.body === undefined ? undefined : toJson(call.body),
+    authorization: authorization.header,
+    atStart: call.atStart,
+    signal: call.signal,
+  });
+  onEvent({
+    kind: 'request',
+    operation,
+    attempt: number,
+    phase: outcome.kind === 'failure' ? outcome.phase : 'answered',
+    status: outcome.status,
+    requestId: outcome.requestId,
+    durationMs: clock.monotonicMs() - startedMs,
+    waitedMs: startedMs - askedMs,
+  });
+  if (outcome.dateMs !== null) {
+    const message = skew.observe(outcome.dateMs, wallMs);
+    if (message !== null) onEvent({ kind: 'warning', code: 'clock-skew', message });
   }
+  await settle(parts, call, order, outcome, authorization);
+  return { outcome, authorization };
 }
 
 /** Reports an answer to the rate and the credential. */
 async function settle(
   parts: CallParts,
   call: Call,
-  slot: Slot,
+  order: number,
   outcome: Outcome,
   used: Authorization,
 ): Promise<void> {
   const { rate, tokens, onEvent } = parts;
   if (outcome.kind === 'refusal' && outcome.status === 429) {
-    const pause = await rate.throttled(slot, outcome.retryAfter, outcome.dateMs);
+    const pause = await rate.throttled(order, outcome.retryAfter, outcome.dateMs);
     if (pause === null) return;
     const operation = nameOperation(call.operation);
     onEvent({ kind: 'throttled', operation, pauseMs: pause.pauseMs, inARow: pause.inARow });
-    if (pause.lowered) {
-      const { burst, perMinute } = rate.learned();
-      const message = `the service refused a call; now ${Math.round(perMinute)} a minute, ${burst} at once`;
-      onEvent({ kind: 'warning', code: 'rate-lowered', message });
-    }
   } else if (outcome.kind !== 'failure') {
-    rate.accepted(slot);
+    rate.accepted(order);
     // A deliberate check of a credential does not count as use.
     if (outcome.status !== 401 && call.credential === undefined) tokens.accepted(used);
   }

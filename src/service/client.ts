@@ -14,7 +14,6 @@ import { createHttp, defaultHttpSettings, type HttpSettings, type LongestAnswer 
 import { createListingEndpoints, type ListingEndpoints, type PagesSettings } from './listing-endpoints.ts';
 import { createMessageEndpoints, type MessageEndpoints } from './messages/message-endpoints.ts';
 import { createRate, defaultRateSettings, type RateSettings } from './rate-limiter.ts';
-import type { LearnedRate } from './learned-rate.ts';
 import { createRawRequest, type RawRequest } from './raw-request.ts';
 import { defaultRetrySettings, type RetrySettings } from './retry.ts';
 import { createRosterEndpoints, type RosterEndpoints } from './roster-endpoints.ts';
@@ -58,8 +57,6 @@ export interface ServiceClient
 
 /** Questions about the calls so far. */
 interface ChannelState {
-  /** The current rate, to be passed to the next client as `rate.learned`. */
-  rateLesson(): LearnedRate;
   /** The longest answer so far in bytes, of those that grow with the team; `null` before the first. */
   longestAnswer(): LongestAnswer | null;
   /** The service's clock minus ours in ms, as last measured; `null` before the first answer. */
@@ -125,13 +122,10 @@ export function openChannel(options: ServiceClientOptions): Channel {
     pages,
     tokens,
     serviceNowMs: () => clock.now() + (skew.offsetMs() ?? 0),
-    rateLesson: () => rate.learned(),
     longestAnswer: () => http.longestAnswer(),
     clockOffsetMs: () => skew.offsetMs(),
     close: async () => {
       await http.close();
-      // Places that cannot be given back expire by themselves.
-      await rate.close().catch(() => undefined);
       signal?.removeEventListener('abort', onStop);
       clearTimeout(grace);
     },

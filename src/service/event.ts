@@ -35,7 +35,7 @@ export interface ThrottledEvent {
   readonly inARow: number;
 }
 
-export type WarningCode = 'clock-skew' | 'legacy-api-key' | 'secret-refused' | 'rate-lowered';
+export type WarningCode = 'clock-skew' | 'legacy-api-key' | 'secret-refused';
 
 export interface WarningEvent {
   readonly kind: 'warning';

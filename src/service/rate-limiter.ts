@@ -1,57 +1,42 @@
 /**
- * Keeps every call within the service's rate: "500 requests per minute, all calls; excess gets 429"
- * (interface.md, Limits). Places are reserved in blocks, ahead of need, from a pool that all processes share; each
- * request uses one. A place counts from its reservation until a minute after the answer: however long a request is
- * under way, the service never sees more than the limit in any 60 s. Two rules apply, a log and a pace:
- * see `createOwnPlaces`.
- *
- * After a 429 all calls stop, and the burst becomes smaller, then the rate lower.
+ * Keeps every call within the service's rate: "500 requests per minute, all calls; excess gets 429" (interface.md,
+ * Limits). Each call takes a place of a pace that all processes share, and waits until it is due (a generic cell rate
+ * algorithm). After a 429 nothing leaves for a while, in any process.
  */
 import type { Clock } from '../clock.ts';
 import { MusterdError } from '../errors.ts';
 import { paceOf, type Places, type PaceSettings } from '../model/pace.ts';
-import { createLearner, type LearnedRate, type Pause, type Place } from './learned-rate.ts';
-import { createPlacesInHand } from './places-in-hand.ts';
+import { choosePauseMs } from './retry.ts';
 
 export interface RateSettings extends PaceSettings {
-  /** Calls that may leave at once after a quiet time. */
   readonly burst: number;
-  /** The rate learned by an earlier run; see {@link Rate.learned}. */
-  readonly learned: LearnedRate | undefined;
   /** Set if several processes share a limit. */
   readonly places: Places | undefined;
 }
 
-export const defaultRateSettings: RateSettings = {
-  perMinute: 500,
-  burst: 20,
-  share: 1,
-  learned: undefined,
-  places: undefined,
-};
+export const defaultRateSettings: RateSettings = { perMinute: 500, burst: 20, share: 1, places: undefined };
 
-/** Permission for one request. Must always be given back. */
-export interface Slot {
-  readonly place: Place;
-  /** @param sent whether the request may have reached the service, and thus counts there */
-  release(sent: boolean): void;
+/** A place that is not used for so long after it was due, in ms, is lost: it would come on top of the present pace. */
+const unusedMs = 500;
+
+interface Pause {
+  readonly pauseMs: number;
+  /** Number of pauses in a row without an accepted call between them. */
+  readonly inARow: number;
 }
 
 export interface Rate {
   /**
    * Waits for a place, first come, first served.
    * @param either the client's signal, or one that is aborted with it
+   * @returns the order of the call
    * @throws MusterdError `stopped` when the signal is aborted
    */
-  acquire(either?: AbortSignal): Promise<Slot>;
-  /** Reports a 429, after which nothing leaves for a while. @returns `null` if its pause has already begun */
-  throttled(slot: Slot, retryAfter: string | null, serviceNowMs: number | null): Promise<Pause | null>;
+  acquire(either?: AbortSignal): Promise<number>;
+  /** Reports a 429 to the call of this order. @returns `null` if its pause has already begun */
+  throttled(order: number, retryAfter: string | null, serviceNowMs: number | null): Promise<Pause | null>;
   /** Reports any other answer. */
-  accepted(slot: Slot): void;
-  /** The current burst and rate, to be kept for the next run. */
-  learned(): LearnedRate;
-  /** Gives back unused places. */
-  close(): Promise<void>;
+  accepted(order: number): void;
 }
 
 export function stopped(): MusterdError {
@@ -65,67 +50,56 @@ export async function sleepOrStop(clock: Clock, ms: number, signal: AbortSignal 
   });
 }
 
+function requireRunning(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw stopped();
+}
+
 export function createRate(
   settings: RateSettings,
   clock: Clock,
-  options: { readonly signal?: AbortSignal | undefined; readonly random: () => number },
+  { signal, random }: { readonly signal?: AbortSignal | undefined; readonly random: () => number },
 ): Rate {
-  const { signal, random } = options;
-  const { learned, places = createOwnPlaces(clock) } = settings;
-  const full = paceOf(settings);
-  const start: LearnedRate = {
-    burst: Math.max(1, Math.floor(Math.min(learned?.burst ?? full.burst, full.burst))),
-    perMinute: Math.min(learned?.perMinute ?? full.perMinute, full.perMinute),
-  };
-  const learner = createLearner(full.perMinute, start, clock.monotonicMs(), random);
-  const inHand = createPlacesInHand(places, full.capacity, clock);
+  const { places = createOwnPlaces(clock) } = settings;
+  const pace = paceOf(settings);
   let turn: Promise<unknown> = Promise.resolve();
   let order = 0;
-  let pauses = 0;
-  let filling: Promise<void> | undefined;
-  let onAnswer: (() => void) | undefined;
+  let pausedAfter = 0;
+  let pausedUntil = Number.NEGATIVE_INFINITY;
+  let inARow = 0;
 
-  const fill = () => {
-    const before = pauses;
-    filling ??= inHand
-      .fill(learner.pace(clock.monotonicMs()), () => pauses === before)
-      .finally(() => {
-        filling = undefined;
-      });
-    return filling;
+  /** When each place that is taken and not used is due. */
+  let inHand: number[] = [];
+  let askMs = 0;
+
+  /** Places are taken one by one, or as many as are due while a slow database is asked for them. */
+  const fill = async () => {
+    const count = Math.min(pace.burst, Math.floor(askMs / pace.periodMs) + 1);
+    const before = pausedAfter;
+    const askedAt = clock.monotonicMs();
+    const last = await places.take(pace, count);
+    askMs = clock.monotonicMs() - askedAt;
+    if (before !== pausedAfter) return;
+    const now = askedAt + askMs;
+    inHand = Array.from(
+      { length: count },
+      (_, i) => now + Math.max(0, last - (count - 1 - i) * pace.periodMs),
+    );
   };
 
-  const anAnswer = (either: AbortSignal | undefined) =>
-    new Promise<void>((resolve) => {
-      onAnswer = resolve;
-      either?.addEventListener('abort', () => resolve(), { once: true });
-    });
-
-  const use = (level: number): Slot => {
-    inHand.use();
-    order += 1;
-    let open = true;
-    const release = (sent: boolean) => {
-      if (open) inHand.answered(sent);
-      open = false;
-      onAnswer?.();
-    };
-    return { place: { order, level }, release };
-  };
-
-  const grant = async (either: AbortSignal | undefined): Promise<Slot> => {
+  const grant = async (either: AbortSignal | undefined): Promise<number> => {
+    requireRunning(either);
+    // A pause may begin while a call waits for its place, and takes all places away.
     for (;;) {
-      if (either?.aborted === true) throw stopped();
       const now = clock.monotonicMs();
-      const next = inHand.next(now);
-      const wait = Math.max(learner.pausedMs(now), next === undefined ? 0 : next.at - now);
-      // If that fails, the next caller that needs a place requests again.
-      if (next !== undefined && inHand.runsOut(learner.pace(now).periodMs)) fill().catch(() => undefined);
+      inHand = inHand.filter((due) => due > now - unusedMs);
+      const wait = Math.max(inHand[0] ?? 0, pausedUntil) - now;
       if (wait > 0) await sleepOrStop(clock, Math.max(1, wait), either);
-      else if (next !== undefined) return use(next.level);
-      else if (inHand.isFull()) await anAnswer(either);
-      else await fill();
+      else if (inHand.shift() === undefined) await fill();
+      else break;
     }
+    requireRunning(either);
+    order += 1;
+    return order;
   };
 
   return {
@@ -134,23 +108,18 @@ export function createRate(
       turn = mine.catch(() => undefined);
       return mine;
     },
-    throttled: async ({ place }, retryAfter, serviceNowMs) => {
-      const now = clock.monotonicMs();
-      const refused = { place, retryAfter, serviceNowMs, wallMs: clock.now() };
-      const pause = learner.refused(refused, order, now);
-      if (pause === null) return null;
-      pauses += 1;
-      inHand.drop();
-      await places.pause(pause.pauseMs, learner.pace(now + pause.pauseMs));
-      return pause;
+    throttled: async (refused, retryAfter, serviceNowMs) => {
+      if (refused <= pausedAfter) return null;
+      inARow += 1;
+      pausedAfter = order;
+      inHand = [];
+      const pauseMs = choosePauseMs({ retryAfter, serviceNowMs, wallMs: clock.now(), inARow, random });
+      pausedUntil = clock.monotonicMs() + pauseMs;
+      await places.pause(pauseMs, pace);
+      return { pauseMs, inARow };
     },
-    accepted: ({ place }) => {
-      learner.accepted(place, clock.monotonicMs());
-    },
-    learned: () => learner.lesson(),
-    close: async () => {
-      await filling?.catch(() => undefined);
-      await inHand.close(learner.pace(clock.monotonicMs()));
+    accepted: (answered) => {
+      if (answered > pausedAfter) inARow = 0;
     },
   };
 }
@@ -158,32 +127,15 @@ export function createRate(
 /** The places of a process that shares its limit with no other; `mirror/team/rate-limits.ts` does the same in SQL. */
 export function createOwnPlaces({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Places {
   let nextAt = Number.NEGATIVE_INFINITY;
-  let counted = new Map<string, { readonly places: number; readonly until: number }>();
   return {
-    take: async ({ places: wanted, capacity, burst, periodMs, counted: reported }) => {
+    take: ({ burst, periodMs }, count = 1) => {
       const now = monotonicMs();
-      for (const [key, [places, forMs]] of Object.entries(reported)) {
-        counted.set(key, { places, until: now + forMs });
-      }
-      const latestFirst = [...counted]
-        .filter(([, { places, until }]) => places > 0 && until > now)
-        .toSorted(([, one], [, other]) => other.until - one.until);
-      counted = new Map(latestFirst);
-      let due = Math.max(nextAt, now);
-      let later = 0;
-      for (const [, { places, until }] of latestFirst) {
-        later += places;
-        if (wanted <= 0 || later <= capacity) continue;
-        // The number of wanted places that fit before this one stops counting.
-        const before = Math.max(0, capacity - later + wanted);
-        due = Math.max(due, until + (burst - 1 - before) * periodMs);
-      }
-      nextAt = due + wanted * periodMs;
-      return await Promise.resolve(due - now);
+      nextAt = Math.max(nextAt, now) + count * periodMs;
+      return Promise.resolve(nextAt - now - burst * periodMs);
     },
-    pause: async (pauseMs, { burst, periodMs }) => {
+    pause: (pauseMs, { burst, periodMs }) => {
       nextAt = Math.max(nextAt, monotonicMs() + pauseMs + (burst - 1) * periodMs);
-      await Promise.resolve();
+      return Promise.resolve();
     },
   };
 }

@@ -3,7 +3,6 @@ import { readCredentials, writeCredentials } from '../../src/mirror/team/credent
 import { readLearned, writeLearned } from '../../src/mirror/team/learned.ts';
 import { learnedOfListing, readListingMemory } from '../../src/mirror/listings/listings.ts';
 import { writeProbes } from '../../src/mirror/team/probes.ts';
-import { learnedOfRate, readLesson } from '../../src/mirror/team/rate-limits.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -85,8 +84,6 @@ describe('of what was learned', () => {
     await runSqlText(database.db, `insert into sync.teams (team, team_id) values ('north', 41)`);
   });
   afterAll(() => database.close());
-  const grow = (hours: number) =>
-    runSqlText(database.db, `update sync.learned set learned_at = learned_at - interval '${hours} h'`);
 
   it('credentials are known by when they were last accepted, and by nothing else', async () => {
     const { db } = database;
@@ -107,21 +104,6 @@ describe('of what was learned', () => {
         ['bbbb', new Date(5_000)],
       ]),
     );
-  });
-
-  it('the pace that the service stands counts for a day', async () => {
-    const { db } = database;
-    await db.transaction((tx) =>
-      writeLearned(tx, 'north', [learnedOfRate({ burst: 4, perMinute: 450.5 })], true),
-    );
-    await grow(23);
-    expect(await readLesson(db, 'north')).toEqual({ burst: 4, perMinute: 450.5 });
-    await db.transaction((tx) =>
-      writeLearned(tx, 'north', [learnedOfRate({ burst: 4, perMinute: 450.5 })], true),
-    );
-    await grow(1);
-    expect(await readLesson(db, 'north')).toBeUndefined();
-    expect(await readLesson(db, 'south')).toBeUndefined();
   });
 
   it('how a listing is read is kept for each of them', async () => {

@@ -52,7 +52,6 @@ async function drain(latencyMs: number, transactionMs: number) {
       const answer = await work();
       await clock.sleep(latencyMs / 2);
       rate.accepted(slot);
-      slot.release(true);
       return answer;
     });
   const asked = { ...service };

@@ -6,7 +6,7 @@ import {
   defaultRateSettings,
   type Rate,
 } from '../../src/service/rate-limiter.ts';
-import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+import { createVirtualClock } from './virtual-clock.ts';
 
 /** Decides on a call that arrives at `now`: whether it is taken. */
 export type Limiter = (now: number) => boolean;
@@ -56,26 +56,6 @@ export function mostIn(windowMs: number, times: readonly number[]): number {
   return most;
 }
 
-/** Places whose books can be looked into. */
-export function watchPlaces(clock: VirtualClock): {
-  readonly places: Places;
-  readonly counted: () => number;
-} {
-  const own = createOwnPlaces(clock);
-  const books = new Map<string, { readonly places: number; readonly until: number }>();
-  const take: Places['take'] = async (wanted) => {
-    for (const [key, [places, forMs]] of Object.entries(wanted.counted)) {
-      books.set(key, { places, until: clock.now() + forMs });
-    }
-    return await own.take(wanted);
-  };
-  return {
-    places: { ...own, take },
-    counted: () =>
-      [...books.values()].reduce((sum, { places, until }) => sum + (until > clock.now() ? places : 0), 0),
-  };
-}
-
 export interface SaturatedWorld {
   readonly processes: number;
   readonly minutes: number;
@@ -87,6 +67,8 @@ export interface SaturatedWorld {
   readonly spikeMs?: number;
   readonly limiter?: Limiter;
   readonly callers?: number;
+  /** Before the callers begin, each process has made so many calls, an hour ago. */
+  readonly callsBefore?: number;
 }
 
 /** All processes call as fast as they may. */
@@ -99,34 +81,38 @@ export async function playSaturated(world: SaturatedWorld) {
   const arrivals: number[] = [];
   let refused = 0;
   const slow: Places = {
-    take: async (wanted) => {
+    take: async (pace, count) => {
       await clock.sleep(statementMs / 2);
-      const due = await own.take(wanted);
+      const due = await own.take(pace, count);
       await clock.sleep(statementMs / 2);
       return due;
     },
     pause: async (ms, pace) => await own.pause(ms, pace),
   };
   const call = async (rate: Rate) => {
-    const slot = await rate.acquire();
+    const order = await rate.acquire();
     await clock.sleep((latencyMs / 2) * (0.5 + random()) + (random() < 0.02 ? spikeMs * random() : 0));
     arrivals.push(clock.now());
     const taken = limiter(clock.now());
     await clock.sleep((latencyMs / 2) * (0.5 + random()));
-    if (taken) rate.accepted(slot);
+    if (taken) rate.accepted(order);
     else {
       refused += 1;
-      await rate.throttled(slot, null, null);
+      await rate.throttled(order, null, null);
     }
-    slot.release(true);
   };
-  const end = minutes * minuteMs;
+  let end = Number.POSITIVE_INFINITY;
   const rates = Array.from({ length: processes }, () =>
     createRate({ ...defaultRateSettings, places: slow }, clock, { random }),
   );
   const caller = async (rate: Rate) => {
     while (clock.now() < end) await call(rate);
   };
+  for (let nr = 0; nr < (world.callsBefore ?? 0); nr += 1)
+    await clock.run(Promise.all(rates.map((rate) => rate.acquire())));
+  if (world.callsBefore !== undefined) await clock.run(clock.sleep(3_600_000));
+  const from = clock.now();
+  end = from + minutes * minuteMs;
   const all = rates.flatMap((rate) => Array.from({ length: callers }, () => caller(rate)));
   await clock.run(Promise.all(all));
   return { arrivals, refused, perMinute: arrivals.filter((at) => at < end).length / minutes };

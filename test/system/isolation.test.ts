@@ -10,7 +10,7 @@ import { runSooner, registerGroups, setNextTime, readDue } from '../../src/mirro
 import { noteEdits } from '../../src/mirror/users/fresh-edits.ts';
 import { takeLease, underLease } from '../../src/mirror/team/lease.ts';
 import { writeProbes } from '../../src/mirror/team/probes.ts';
-import { createSharedPlaces, learnedOfRate } from '../../src/mirror/team/rate-limits.ts';
+import { createSharedPlaces } from '../../src/mirror/team/rate-limits.ts';
 import { writeLearned } from '../../src/mirror/team/learned.ts';
 import { recordStep } from '../../src/mirror/runs/runs.ts';
 import { runResync } from '../../src/runs/resync-team.ts';
@@ -75,7 +75,7 @@ describe('a database whose default is a stricter isolation level', () => {
       await writeCredentials(db, 'default', [{ fingerprint: 'f', acceptedAtMs: 0 }]);
       await writeProbes(db, 'default', [{ probe: 'p', answer: true }]);
       await db.transaction((tx) =>
-        writeLearned(tx, 'default', [learnedOfRate({ burst: 3, perMinute: 60 })], true),
+        writeLearned(tx, 'default', [{ topic: 'x', value: 1 }], true),
       );
       await createSharedPlaces(db, 'default').pause(1, { burst: 12, periodMs: 10 });
       await registerGroups(
@@ -119,9 +119,8 @@ describe('a database whose default is a stricter isolation level', () => {
       });
       await lease.release();
       const places = createSharedPlaces(db, 'shared');
-      const pace = { capacity: 600, burst: 12, periodMs: 10_000 };
-      const takeOne = async (_: unknown, i: number) =>
-        await places.take({ places: 1, ...pace, counted: { [`${i}`]: [1, 60_000] } });
+      const pace = { burst: 12, periodMs: 10_000 };
+      const takeOne = async () => await places.take(pace);
       const due = await Promise.all(Array.from({ length: 60 }, takeOne));
       expect(Math.max(...due)).toBeGreaterThan(12 * 10_000);
     } finally {

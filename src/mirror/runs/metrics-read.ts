@@ -62,14 +62,11 @@ export async function readTokensLeft(
 ): Promise<readonly TokensLeft[]> {
   const buckets = [...paces].map(([team, pace]) => ({ team, ...paceOf(pace) }));
   const { rows } = await sql<TokensLeft>`
-    select p.team, greatest(0, least(p.burst, p.capacity - coalesce(c.places, 0), p.burst
+    select p.team, greatest(0, least(p.burst, p.burst
         - coalesce(extract(epoch from r.next_at - clock_timestamp())::float8 * 1000 / p."periodMs", 0))) as tokens
     from jsonb_to_recordset(${JSON.stringify(buckets)}::jsonb)
-      p (team text, burst float8, capacity float8, "periodMs" float8)
+      p (team text, burst float8, "periodMs" float8)
     left join sync.rate_limits r on r.team = p.team
-    left join lateral (
-      select sum((value ->> 0)::float8) as places from jsonb_each(r.counted)
-      where (value ->> 1)::float8 > extract(epoch from clock_timestamp()) * 1000) c on true
     order by p.team`.execute(db);
   return rows;
 }

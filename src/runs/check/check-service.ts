@@ -28,7 +28,7 @@ export async function checkService(
   { config, log, signal, db, writeProbe }: CheckedService,
   report: Report,
 ): Promise<ServiceVerdict> {
-  const pace = db === undefined ? null : await sharePace(db, config);
+  const pace = db === undefined ? null : sharePace(db, config);
   if (writeProbe !== undefined && db !== undefined) await requireHome(db);
   const mode = writeProbe === undefined ? 'read-only' : 'read-write';
   const service = createService(config, mode, { log, signal, pace });
