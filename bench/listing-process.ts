@@ -42,12 +42,12 @@ function made<T>(make: () => T): T {
   return value;
 }
 
-const memory: ListingMemory = { firstPage: 0, limit: rowsPerPage, pages: null, cursor: 'page' };
+const memory: ListingMemory = { limit: null };
 const rowsOf = (page: number, of: TagCase) => {
   const from = page * rowsPerPage;
   return [...tagsOf(Math.min(count, from + rowsPerPage), of, from)];
 };
-const pages = { maxPages: count + 1, parallel: 1 };
+const pages = { maxPages: count + 1 };
 
 /** Page by page, as they come from a service: nobody holds all of them. */
 async function readRows(sink: ListingSpool): Promise<Listing<ListedRow>> {

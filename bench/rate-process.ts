@@ -11,7 +11,7 @@ const environment = Object.fromEntries(
 );
 const config = configOf(environment, 500);
 const log = createLog({ level: 'silent' });
-const service = createService(config, 'read-only', { log, pace: await sharePace(db, config) });
+const service = createService(config, 'read-only', { log, pace: sharePace(db, config) });
 const endMs = performance.now() + Number(seconds) * 1000;
 /** More than fit into the time that one answer takes. */
 const callers = 16;

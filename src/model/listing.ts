@@ -3,21 +3,13 @@ import type { RejectedRow } from './rejected-row.ts';
 
 /** The knowledge about a listing's pages. It is kept from run to run (`sync.learned`). */
 export interface ListingMemory {
-  /** The number of the first page; `null` until learned. */
-  readonly firstPage: 0 | 1 | null;
-  /** The `limit` that the service accepts; `null` until one was accepted. */
+  /** A `limit` within which all rows fit on one page; `null` if none is known, so that as many as possible are asked for. */
   readonly limit: number | null;
-  /** Whether a larger `limit` was tried and was refused or not answered in full; absent if that is not known. */
-  readonly isLargest?: boolean;
-  /** The number of filled pages in the last complete pass, all of which can be requested at once. */
-  readonly pages: number | null;
-  /** With `page` the pages are numbered. With `date` the service ignores `page`, and the `date` cursor is used. */
-  readonly cursor: 'page' | 'date';
   /** The id of the row that was read last by itself, if the listing leaves something out: others are read before it. */
   readonly lastRow?: string | undefined;
 }
 
-export const nothingLearned: ListingMemory = { firstPage: null, limit: null, pages: null, cursor: 'page' };
+export const nothingLearned: ListingMemory = { limit: null };
 
 /** The fields of the shared pagination body that select rows of a listing. */
 export interface ListingFilter {

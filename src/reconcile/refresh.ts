@@ -7,7 +7,7 @@ import type { AbsenceDecision, MirroredResource, RefreshResult } from '../model/
 import type { ContactCount, Segment } from '../model/contact-count.ts';
 import type { Id } from '../model/id.ts';
 import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
-import { type Listing, type ListingMemory, type ListingSink, nothingLearned } from '../model/listing.ts';
+import type { Listing, ListingMemory, ListingSink } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import {
   type AbsenceSettings,
@@ -157,11 +157,7 @@ export async function refresh(
   }
   const decision = await judgeMissing(list, result, mirror, settings, notes);
   const { gone } = decision;
-  // A row that is missing makes the learned numbering of the pages suspect: the next pass learns it again.
-  await mirror.applyListingMemory(resource, {
-    ...(result.absent.length > gone.length ? nothingLearned : listing.memory),
-    ...byRow.memory,
-  });
+  await mirror.applyListingMemory(resource, { ...listing.memory, ...byRow.memory });
   const locked = await mirror.applyAbsences(resource, decision);
   notes.count(`${resource}_gone`, gone.length - locked.length);
 }

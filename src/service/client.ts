@@ -112,7 +112,7 @@ export function openChannel(options: ServiceClientOptions): Channel {
   signal?.addEventListener('abort', onStop, { once: true });
   const retry = { ...defaultRetrySettings, ...options.retry };
   const call = createCall({ http, tokens, rate, skew, clock, concurrency, retry, random, signal, onEvent });
-  const pages = { parallel: concurrency, maxPages: options.maxPages ?? defaultMaxPages };
+  const pages = { maxPages: options.maxPages ?? defaultMaxPages };
   if ('apiKey' in options.credentials) {
     const message = 'the legacy team API key is planned for deprecation; an API secret takes its place';
     onEvent({ kind: 'warning', code: 'legacy-api-key', message });

@@ -1,7 +1,6 @@
 import type { Id } from '../model/id.ts';
 import type { ListingSink } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
-import { createIdSet } from './id-set.ts';
 import { countRows, type Page } from './page.ts';
 
 /** Number of rejected rows to keep with excerpts; further ones are only counted. */
@@ -18,14 +17,18 @@ export interface Collector<Row> {
 
 /** @param sink its previous content is dropped */
 export function createCollector<Row extends { readonly id: Id }>(sink: ListingSink<Row>): Collector<Row> {
-  const ids = createIdSet();
+  const ids = new Set<Id>();
   const rejected: RejectedRow[] = [];
   const seenRejected = new Set<Id | string>();
   let rejectedCount = 0;
   sink.clear();
   const take = (rows: readonly Row[]): readonly Row[] => {
     const again: Row[] = [];
-    const first = rows.filter((row) => ids.add(row.id) || again.push(row) === 0);
+    const first = rows.filter((row) => {
+      if (ids.has(row.id)) return again.push(row) === 0;
+      ids.add(row.id);
+      return true;
+    });
     sink.add(first);
     for (const row of again) sink.replace(row);
     return first;

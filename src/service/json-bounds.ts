@@ -19,44 +19,72 @@ function hashOf(bytes: Uint8Array, from: number, to: number): number {
   return hash;
 }
 
+/** @returns where the text ends that begins there */
+function endOfText(bytes: Uint8Array, from: number): number {
+  let at = from;
+  for (let byte = bytes[at]; byte !== quote && byte !== undefined; byte = bytes[at])
+    at += byte === backslash ? 2 : 1;
+  return at;
+}
+
+/** @returns where the digits end that begin there */
+function endOfDigits(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (isDigit(bytes[at] ?? 0)) at += 1;
+  return at;
+}
+
+const isDigit = (byte: number) => byte >= 48 && byte <= 57;
+
 /** @returns what is too much, in words; `null` if nothing is */
 export function findExcess(bytes: Uint8Array): string | null {
   const keys = new Set<number>();
   const found = { values: 0, texts: 0, longNumbers: 0 };
-  let [depth, digits, text] = [0, 0, 0];
+  let [depth, text] = [0, 0];
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] as number;
-    if (byte >= 48 && byte <= 57) {
-      digits += 1;
-      if (digits === longDigits) found.longNumbers += 1;
-      continue;
+    switch (byte) {
+      case quote:
+        text = at + 1;
+        found.texts += 1;
+        at = endOfText(bytes, text);
+        break;
+      case comma:
+        found.values += 1;
+        break;
+      case colon:
+        found.texts -= 1;
+        keys.add(hashOf(bytes, text, at));
+        if (keys.size > mostKeys) return `it has more than ${mostKeys} different keys`;
+        break;
+      case openList:
+      case openObject:
+        if (depth === mostDepth) return `it is nested deeper than ${mostDepth} levels`;
+        found.values += 1;
+        depth += 1;
+        break;
+      case closeList:
+      case closeObject:
+        depth = Math.max(0, depth - 1);
+        break;
+      default: {
+        if (!isDigit(byte)) break;
+        const end = endOfDigits(bytes, at);
+        if (end - at >= longDigits) found.longNumbers += 1;
+        at = end - 1;
+      }
     }
-    digits = 0;
-    if (byte === quote) {
-      at += 1;
-      text = at;
-      found.texts += 1;
-      for (let inner = bytes[at]; inner !== quote && inner !== undefined; inner = bytes[at])
-        at += inner === backslash ? 2 : 1;
-    } else if (byte === comma) found.values += 1;
-    else if (byte === colon) {
-      found.texts -= 1;
-      keys.add(hashOf(bytes, text, at));
-      if (keys.size > mostKeys) return `it has more than ${mostKeys} different keys`;
-    } else if (byte === openList || byte === openObject) {
-      if (depth === mostDepth) return `it is nested deeper than ${mostDepth} levels`;
-      found.values += 1;
-      depth += 1;
-    } else if (byte === closeList || byte === closeObject) depth = Math.max(0, depth - 1);
   }
-  const excess = ([what, words]: readonly [keyof typeof found, string]) =>
-    found[what] * leastBytesPer[what] > bytes.length ? [`${found[what]} ${words}`] : [];
-  const [first] = (
-    [
-      ['values', 'values'],
-      ['texts', 'texts'],
-      ['longNumbers', `numbers of ${longDigits} digits`],
-    ] as const
-  ).flatMap(excess);
-  return first === undefined ? null : `it has ${first} in ${bytes.length} bytes`;
+  return sayExcess(found, bytes.length);
+}
+
+function sayExcess(
+  found: Readonly<Record<keyof typeof leastBytesPer, number>>,
+  length: number,
+): string | null {
+  const words = { values: 'values', texts: 'texts', longNumbers: `numbers of ${longDigits} digits` } as const;
+  for (const what of ['values', 'texts', 'longNumbers'] as const)
+    if (found[what] * leastBytesPer[what] > length)
+      return `it has ${found[what]} ${words[what]} in ${length} bytes`;
+  return null;
 }

@@ -25,15 +25,9 @@ export interface ListingEndpoints {
 
 /** Options for reading any listing. */
 export interface PagesSettings {
-  /** Requests in parallel. */
-  readonly parallel: number;
   /** Longest listing in pages; the rest is not read. */
   readonly maxPages: number;
 }
-
-/** When a row was updated, if the resource has that: then it can be read by date. */
-const updatedOf = ({ columns }: ListedResource) =>
-  'updated' in columns ? (row: ListedRow) => row['updated'] as string | null : undefined;
 
 /**
  * A service that answers 404 does not have this listing, so nothing is in it. Its rows in the mirror do not count as
@@ -63,7 +57,7 @@ export async function listResource(
     await decodePage(await call({ operation, body }), words, decode);
   const fetchPage = (page: PageQuery) => ask({ ...options.filter, ...page });
   if (!resource.list.isPaged) return await readWhole({ ...options, fetchAll: () => ask(undefined) });
-  return await readListing({ ...options, ...pages, updatedOf: updatedOf(resource), fetchPage });
+  return await readListing({ ...options, ...pages, fetchPage });
 }
 
 export function createListingEndpoints(call: MakeCall, pages: PagesSettings): ListingEndpoints {

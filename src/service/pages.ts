@@ -1,260 +1,164 @@
-import { ServiceError } from '../errors.ts';
+/**
+ * Reads a paged listing to its end. Nothing is assumed of its pages: the number of the first one, the largest `limit` and
+ * the order are "not shown" (interface.md, Endpoints, note 5; Limits). So pages 0, 1, 2 … are read, rows are known by
+ * their ids, and two empty pages in a row end a listing.
+ *
+ * | what a page is like                                | what follows                                            |
+ * |----------------------------------------------------|---------------------------------------------------------|
+ * | page 0 is refused, or empty, and page 1 is filled  | pages begin at 1; an empty page 0 is asked for again    |
+ * | page 1 has nothing new                             | page 0 is page 1                                        |
+ * | a later page has nothing new                       | incomplete; two of them end it                          |
+ * | the first has fewer rows than asked for            | `limit` may be cut, and rows be skipped by it: all is   |
+ * |                                                    | read again by as many as came, or by 10                 |
+ * | page 1 is refused                                  | `limit` is too large: half of it, down to 10            |
+ * | a later page is refused, or follows an empty one   | incomplete                                              |
+ */
+import type { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import type { Listing, ListingMemory, ListingSink } from '../model/listing.ts';
 import { type Collector, createCollector, createRowMap } from './collector.ts';
-import { type DateRow, walkDates } from './messages/date-cursor.ts';
-import { learnNumbering, type Numbering } from './numbering.ts';
-import { countRows, type FetchPage, type Page } from './page.ts';
-import { walkPages } from './walk.ts';
+import { countRows, type FetchPage, fetchOrRefused, type Page } from './page.ts';
 
 interface ReadListingOptions<Row> {
   readonly fetchPage: FetchPage<Row>;
   /** The memory of earlier runs about this listing. */
   readonly memory: ListingMemory;
-  /** Rows to ask for per page. If absent, it is 100 at first, and up to 1,000 if the service gives as many. */
+  /** Rows to ask for per page; if absent, as many as the service gives, up to 1,000. */
   readonly size?: number | undefined;
-  /** Requests in flight at once. */
-  readonly parallel: number;
   /** A listing of more pages than this is not read further. */
   readonly maxPages: number;
-  /** A row's `updated`, if the resource has one: then a service that ignores `page` can be read by date. */
-  readonly updatedOf?: DateRow<Row> | undefined;
   /** Takes the rows. Without it the listing itself has them. */
   readonly sink?: ListingSink<Row> | undefined;
   /** Called after each page with the rows so far. */
   readonly onPage?: ((rows: number) => void) | undefined;
 }
 
-/** The smallest `limit` that is tried. */
 const leastLimit = 10;
-/** The `limit` that is asked for at first if no size is set, and the largest one that is tried. */
-const usualSize = 100;
 const largestSize = 1_000;
 
-function halve(limit: number): number {
-  return Math.max(Math.min(leastLimit, limit), Math.floor(limit / 2));
+/** How a reading ended: at the end, or because it has to begin again with another `limit`. */
+type Reading<Row> =
+  | Pick<Progress<Row>, 'collector' | 'flaws'>
+  | { readonly limit: number; readonly error?: ServiceError };
+
+/** What the pages so far were like. */
+interface Progress<Row> {
+  readonly collector: Collector<Row>;
+  readonly flaws: string[];
+  /** The number of rows of the first page with rows; 0 before it. */
+  first: number;
+  /** Empty pages in a row. */
+  empty: number;
+  /** Pages in a row that brought nothing new. */
+  repeats: number;
 }
 
-/** The remembered limit, if it came from this size. Otherwise the size is tried again. */
-function chooseLimit(size: number, largest: number, remembered: number | null): number {
-  if (remembered !== null && remembered > size && remembered <= largest) return remembered;
-  for (let limit = size; remembered !== null; limit = halve(limit)) {
-    if (limit === remembered) return remembered;
-    if (limit === halve(limit)) break;
-  }
-  return size;
-}
+type Numbered = { readonly limit: number; readonly page: number };
 
-interface Reading<Row> {
-  readonly options: ReadListingOptions<Row>;
-  readonly sink: ListingSink<Row>;
-  readonly size: number;
-  readonly largest: number;
-  readonly fetchPage: FetchPage<Row>;
-  readonly requests: () => number;
-}
-
-/** The result of a reading: the number of rows, what to remember, and what speaks against completeness. */
-function conclude<Row>(
-  reading: Reading<Row>,
-  { count, rejected, rejectedCount }: Collector<Row>,
-  memory: ListingMemory,
-  flaws: readonly string[],
-): Listing<Row> {
-  const all = rejectedCount === 0 ? flaws : [...flaws, `${rejectedCount} rows could not be taken`];
-  const base = { rows: [], count, rejected, memory, requests: reading.requests() };
-  if (all.length > 0) return { status: 'incomplete', because: all.join('; '), ...base };
-  return { status: 'complete', ...base, isOffered: true };
-}
-
-function collect<Row extends { readonly id: Id }>(
-  { sink }: Reading<Row>,
-  pages: readonly Page<Row>[],
-): Collector<Row> {
-  const collector = createCollector<Row>(sink);
-  for (const page of pages) collector.add(page);
-  return collector;
-}
-
-/** Whether this size is too much for the service, or for us: it was refused, or its answer could not be taken. */
-const isTooMuch = (error: unknown) =>
-  error instanceof ServiceError && error.status !== undefined && (error.status === 400 || error.status < 300);
-
-/**
- * Asks for a larger first page, and for half of that if it is refused. A page that is no larger than before shows
- * that there is a cap. From then on only a size is asked for that came in full, because a service that cuts pages
- * short may still skip as many rows as were asked for.
- */
-async function grow<Row>(
-  { fetchPage, largest }: Reading<Row>,
-  limit: number,
-  firstPage: 0 | 1,
-): Promise<{ readonly limit: number; readonly page: Page<Row> } | null> {
-  for (let tried = largest; tried > limit; tried = Math.floor(tried / 2)) {
-    const page = await fetchPage({ limit: tried, page: firstPage }).catch((error: unknown) => {
-      if (isTooMuch(error)) return null;
-      throw error;
-    });
-    if (page === null) continue;
-    return countRows(page) > limit ? { limit: countRows(page), page } : null;
-  }
-  return null;
-}
-
-interface Start<Row> {
-  readonly known: readonly Page<Row>[];
-  readonly expected: number;
-  /** Whether a larger `limit` was tried. */
-  readonly isTried: boolean;
-}
-
-/** The result is `null` if what was remembered contradicts itself, or the service no longer grants a larger `limit`. */
-async function readNumbered<Row extends { readonly id: Id }>(
-  reading: Reading<Row>,
-  limit: number,
-  firstPage: 0 | 1,
-  { isTried, ...start }: Start<Row>,
-): Promise<Listing<Row> | null> {
-  const { options, fetchPage, size, sink } = reading;
-  const { maxPages, parallel, memory } = options;
-  const isGrown = limit > size;
-  const how = { fetchPage, limit, firstPage, maxPages, parallel, sink };
-  const walk = await walkPages({ ...how, ...start }).catch((error: unknown) => {
-    if (isGrown && isTooMuch(error)) return { kind: 'contradiction' as const };
-    throw error;
-  });
-  if (walk.kind === 'contradiction' || (isGrown && walk.isRagged)) return null;
-  const isSame = memory.limit === limit && memory.firstPage === firstPage;
-  const pages = walk.flaws.length === 0 ? walk.filled : isSame ? memory.pages : null;
-  // A page that is no larger tells something only if there are more rows.
-  const largest = isTried && walk.filled > 1 ? { isLargest: true } : {};
-  return conclude(
-    reading,
-    walk.collector,
-    { firstPage, limit, pages, cursor: 'page', ...largest },
-    walk.flaws,
+/** @returns how the reading ended; `undefined` if it goes on */
+function takePage<Row extends { readonly id: Id }>(
+  so: Progress<Row>,
+  { limit, page }: Numbered,
+  fetched: Page<Row>,
+): Reading<Row> | undefined {
+  const rows = countRows(fetched);
+  const isNew = so.collector.add(fetched) > 0;
+  if (so.first > 0 && so.first < limit && isNew) return { limit: so.first };
+  // If more is asked for than came, rows may be skipped, even if nothing seems to follow.
+  if (so.first === 0 && rows < limit && limit > leastLimit) return { limit: Math.max(rows, leastLimit) };
+  so.first ||= rows;
+  so.repeats = isNew ? 0 : so.repeats + 1;
+  if (isNew || page < 2) return undefined;
+  const isLeft = so.repeats > 1;
+  so.flaws.push(
+    isLeft
+      ? `pages ${page - 2} to ${page} are the same: the service ignores \`page\``
+      : `page ${page} brought nothing new`,
   );
+  return isLeft ? so : undefined;
 }
 
-async function readByDate<Row extends { readonly id: Id }>(
-  reading: Reading<Row>,
+/** A page with rows follows an empty one. Pages that begin at 1 have an empty page 0, which is asked for again. */
+async function checkEmpty<Row extends { readonly id: Id }>(
+  { collector, flaws }: Progress<Row>,
+  { limit, page }: Numbered,
+  fetchPage: FetchPage<Row>,
+): Promise<void> {
+  if (page > 1) {
+    flaws.push(`page ${page - 1} was empty and page ${page} was not`);
+    return;
+  }
+  const again = await fetchOrRefused(fetchPage, { limit, page: 0 });
+  if ('page' in again && collector.add(again.page) > 0) flaws.push('page 0 was empty at first');
+}
+
+async function readPages<Row extends { readonly id: Id }>(
+  { fetchPage, maxPages, onPage }: ReadListingOptions<Row>,
+  sink: ListingSink<Row>,
   limit: number,
-  first: Page<Row> | null,
-): Promise<Listing<Row>> {
-  const { options, fetchPage, sink } = reading;
-  const { updatedOf, maxPages } = options;
-  const memory: ListingMemory = { firstPage: null, limit, pages: null, cursor: 'page' };
-  if (updatedOf === undefined) {
-    const because = 'the service ignores `page`, and these rows have no date to go by';
-    return conclude(reading, collect(reading, first === null ? [] : [first]), memory, [because]);
-  }
-  const walk = await walkDates({ fetchPage, limit, updatedOf, maxPages, sink, first });
-  // Only a cursor that led to the end is remembered: drift can make numbered pages look all alike.
-  const cursor = walk.flaws.length === 0 ? 'date' : 'page';
-  return conclude(reading, walk.collector, { ...memory, cursor }, walk.flaws);
-}
-
-async function readUnknown<Row extends { readonly id: Id }>(
-  reading: Reading<Row>,
-  size: number,
-): Promise<Listing<Row>> {
-  const { fetchPage, options } = reading;
-  let limit = size;
-  let numbering: Numbering<Row> = await learnNumbering(fetchPage, limit);
-  while (numbering.kind === 'refused') {
-    if (limit === halve(limit)) throw numbering.error;
-    limit = halve(limit);
-    numbering = await learnNumbering(fetchPage, limit);
-  }
-  const memory: ListingMemory = { firstPage: null, limit, pages: null, cursor: 'page' };
-  switch (numbering.kind) {
-    case 'nothing-listed': {
-      const { firstPage } = options.memory;
-      return conclude(reading, collect(reading, []), { ...memory, firstPage, pages: 0 }, []);
+): Promise<Reading<Row>> {
+  const so: Progress<Row> = { collector: createCollector(sink), flaws: [], first: 0, empty: 0, repeats: 0 };
+  for (let page = 0; page <= maxPages; page += 1) {
+    const fetched = await fetchOrRefused(fetchPage, { limit, page });
+    if ('refused' in fetched) {
+      if (page === 0) continue;
+      if (page === 1) return { limit: Math.floor(limit / 2), error: fetched.refused };
+      so.flaws.push(`page ${page} was refused (400)`);
+      return so;
     }
-    case 'unclear':
-      return conclude(reading, collect(reading, numbering.pages), memory, [numbering.because]);
-    case 'page-ignored':
-      return await readByDate(reading, limit, numbering.page);
-    case 'numbered': {
-      const { firstPage, pages: known } = numbering;
-      const [first, second] = known.map(countRows);
-      const isFull = first === limit && limit === reading.size && second !== 0;
-      const grown = isFull ? await grow(reading, limit, firstPage) : null;
-      const start = { known, expected: 0, isTried: limit < reading.largest };
-      const large =
-        grown === null
-          ? null
-          : await readNumbered(reading, grown.limit, firstPage, { ...start, known: [grown.page] });
-      const listing = large ?? (await readNumbered(reading, limit, firstPage, start));
-      return (
-        listing ??
-        conclude(reading, collect(reading, known), memory, ['the numbers of the pages are unclear'])
-      );
+    if (countRows(fetched.page) === 0) {
+      so.empty += 1;
+      if (so.empty > 1) return so;
+      continue;
     }
-    default:
-      return numbering satisfies never;
+    if (so.empty > 0) await checkEmpty(so, { limit, page }, fetchPage);
+    so.empty = 0;
+    const end = takePage(so, { limit, page }, fetched.page);
+    onPage?.(so.collector.count);
+    if (end !== undefined) return end;
   }
-}
-
-/** How to begin if the numbering is known. A larger `limit` is tried once there is more than one page. */
-async function growRemembered<Row>(
-  reading: Reading<Row>,
-  limit: number,
-  firstPage: 0 | 1,
-  expected: number,
-): Promise<Start<Row> & { readonly limit: number }> {
-  const { isLargest = false } = reading.options.memory;
-  const asIs = { limit, known: [], expected, isTried: isLargest };
-  if (expected < 2 || isLargest || limit < reading.size || limit >= reading.largest) return asIs;
-  const grown = (await grow(reading, limit, firstPage)) ?? { limit };
-  const rows = (expected - 1) * limit + 1;
-  return { ...asIs, limit: grown.limit, expected: Math.ceil(rows / grown.limit), isTried: true };
+  so.flaws.push(`there are more than ${maxPages} pages`);
+  return so;
 }
 
 /**
- * Reads a listing to its end. Nothing is assumed of its pages: numbering, largest `limit` and order are
- * "not shown" (interface.md, Endpoints, note 5; Limits). What was learned comes back as `memory`; with it,
- * n rows in pages of L cost ceil(n / L) + 1 requests, which all leave at once.
- *
- * @returns `complete` only if every page up to the empty one was read and every row was taken
+ * @returns `complete` only if every page up to the empty ones was read and every row was taken
  * @throws ServiceError when a page cannot be had, or every `limit` down to 10 is refused
  */
 export async function readListing<Row extends { readonly id: Id }>(
   options: ReadListingOptions<Row>,
 ): Promise<Listing<Row>> {
-  if (options.sink !== undefined) return await readInto(options, options.sink);
-  const { sink, rows } = createRowMap<Row>();
-  return { ...(await readInto(options, sink)), rows: [...rows.values()] };
-}
-
-async function readInto<Row extends { readonly id: Id }>(
-  options: ReadListingOptions<Row>,
-  sink: ListingSink<Row>,
-): Promise<Listing<Row>> {
-  const { memory, size = usualSize } = options;
-  const largest = options.size ?? largestSize;
+  const { memory, size = largestSize } = options;
+  const kept = createRowMap<Row>();
   let requests = 0;
-  let rows = 0;
-  const fetchPage: FetchPage<Row> = async (query) => {
-    requests += 1;
-    const page = await options.fetchPage(query);
-    rows += page.rows.length;
-    options.onPage?.(rows);
-    return page;
+  const counted = {
+    ...options,
+    fetchPage: (query: Parameters<FetchPage<Row>>[0]) => {
+      requests += 1;
+      return options.fetchPage(query);
+    },
   };
-  const reading: Reading<Row> = { options, sink, size, largest, fetchPage, requests: () => requests };
-  const limit = chooseLimit(size, largest, memory.limit);
-  if (memory.cursor === 'date' && options.updatedOf !== undefined) {
-    return await readByDate(reading, limit, null);
+  for (let limit = Math.min(size, memory.limit ?? size); ; ) {
+    const reading = await readPages(counted, options.sink ?? kept.sink, limit);
+    if ('limit' in reading) {
+      if (reading.error !== undefined && limit <= leastLimit) throw reading.error;
+      ({ limit } = reading);
+      continue;
+    }
+    const { rejected, rejectedCount, count } = reading.collector;
+    const flaws = [
+      ...reading.flaws,
+      ...(rejectedCount === 0 ? [] : [`${rejectedCount} rows could not be taken`]),
+    ];
+    const base = {
+      rows: [...kept.rows.values()],
+      count,
+      rejected,
+      requests,
+      memory: { ...memory, limit: count <= limit ? limit : null },
+    };
+    return flaws.length > 0
+      ? { status: 'incomplete', because: flaws.join('; '), ...base }
+      : { status: 'complete', ...base, isOffered: true };
   }
-  if (memory.firstPage !== null) {
-    const expected = limit === memory.limit ? (memory.pages ?? 0) : 0;
-    const start = await growRemembered(reading, limit, memory.firstPage, expected);
-    rows = 0;
-    const listing = await readNumbered(reading, start.limit, memory.firstPage, start);
-    if (listing !== null) return listing;
-  }
-  rows = 0;
-  return await readUnknown(reading, Math.min(limit, size));
 }

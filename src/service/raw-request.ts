@@ -46,11 +46,6 @@ function checkPath(path: string): void {
   throw new MusterdError('usage', 'The path has to begin with /v1/ and to be written as in a URL');
 }
 
-function updatedOf({ row }: RawRow): string | null {
-  const updated = row['updated'];
-  return typeof updated === 'string' ? updated : null;
-}
-
 export function createRawRequest(call: MakeCall, pages: PagesSettings): RawRequest {
   return {
     request: async (method, path, body) => {
@@ -67,7 +62,6 @@ export function createRawRequest(call: MakeCall, pages: PagesSettings): RawReque
         ...pages,
         memory: nothingLearned,
         size,
-        updatedOf,
         fetchPage: async (query) =>
           decodePage(await call({ operation, path, body: { ...body, ...query } }), 'rows', (row, id) => ({
             id,

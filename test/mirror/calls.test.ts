@@ -27,17 +27,18 @@ const write = (before: object | null = null) =>
 
 describe('the record of a call', () => {
   const row = (old: string, outcome: string, requestId: string | null, isSent: boolean, isOver: boolean) => [
-    ...[
-      '41',
-      null,
-      'call',
-      'closed',
-      old,
-      '{"message": {"text": "b"}}',
-      `{"message": "${outcome}"}`,
-      requestId,
-    ],
-    ...[isSent, isOver, true, true].map(String),
+    '41',
+    null,
+    'call',
+    'closed',
+    old,
+    '{"message": {"text": "b"}}',
+    `{"message": "${outcome}"}`,
+    requestId,
+    String(isSent),
+    String(isOver),
+    'true',
+    'true',
   ];
 
   it('has what is sent, and what the service showed before, as sent and unknown', async () => {

@@ -47,7 +47,8 @@ describe.each([oldestServer()])('the pace that processes share on $name', (serve
         const own = createOwnPlaces({ monotonicMs: () => performance.now() });
         // A pause follows a call.
         for (const ask of [1, ...asks]) {
-          if (ask > 0) expect(Math.abs((await shared.take(slow)) - (await own.take(slow)))).toBeLessThan(5_000);
+          if (ask > 0)
+            expect(Math.abs((await shared.take(slow)) - (await own.take(slow)))).toBeLessThan(5_000);
           else await Promise.all([shared.pause(60_000, slow), own.pause(60_000, slow)]);
         }
       }),

@@ -130,6 +130,6 @@ describe('the requests of pushes', () => {
         new Map(),
         12,
       ),
-    ).toBe(2);
+    ).toBe(3);
   });
 });

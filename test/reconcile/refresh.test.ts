@@ -11,8 +11,8 @@ import { countContacts, planRefresh, type Refreshable, refresh } from '../../src
 import { createGathered, createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn, refusal } from './service-stand-in.ts';
 
-const memory: ListingMemory = { firstPage: 1, limit: 50, pages: 2, cursor: 'page' };
-const learned: ListingMemory = { ...memory, pages: 3 };
+const memory: ListingMemory = { limit: 50 };
+const learned: ListingMemory = { limit: null };
 const settings = {
   teamId: 41n,
   pageSize: 100,

@@ -7,9 +7,6 @@ import { noteRoster, planUsers } from '../../src/reconcile/plan-users.ts';
 import { indexMembers, membersOf } from '../../src/reconcile/read/members.ts';
 import type { Roster } from '../../src/reconcile/read/roster.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
-import { createRowMap } from '../../src/service/collector.ts';
-import type { FetchPage } from '../../src/service/page.ts';
-import { walkPages } from '../../src/service/walk.ts';
 import { countTurns, turnsAtEachLook, turnsDuring } from '../support/turns.ts';
 import type { TeamMember } from '../../src/model/team-member.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
@@ -58,17 +55,6 @@ it('the index of the members, of their addresses, and the count of those whom no
       ),
     ),
   ).toBeGreaterThan(1);
-});
-
-it('the pages of a listing, also where all of them are there at once', async () => {
-  const pages = 20;
-  const fetchPage: FetchPage<{ readonly id: bigint }> = ({ page = 0 }) =>
-    Promise.resolve({ rows: page < pages ? [{ id: BigInt(page) }] : [], rejected: [] });
-  const { rows, sink } = createRowMap<{ readonly id: bigint }>();
-  const options = { fetchPage, limit: 1, firstPage: 0, known: [], digests: [], maxPages: 100 } as const;
-  const walk = () => walkPages({ ...options, sink, expected: pages, parallel: pages });
-  expect(await turnsDuring(walk)).toBeGreaterThanOrEqual(pages);
-  expect(rows.size).toBe(pages);
 });
 
 it('the plans of many users', async () => {

@@ -58,15 +58,11 @@ function expectWhole(
   if (readable) expect(ids(listing.rows)).toEqual(ids(rows));
 }
 
-/** Which page variants can be read to the end, for rows with and without `updated`. */
-function isReadable(
-  emulator: Emulator,
-  name: 'pages' | 'field-pages' | 'survey-pages',
-  dated: boolean,
-): boolean {
+/** Which page variants can be read to the end. */
+function isReadable(emulator: Emulator, name: 'pages' | 'field-pages' | 'survey-pages'): boolean {
   const variants = emulator.variants();
   const value = variants[name] === 'same' ? variants.pages : variants[name];
-  return value === 'date-cursor' ? dated : value !== 'ignored';
+  return value !== 'date-cursor' && value !== 'ignored';
 }
 
 const matrix = variantNames.flatMap((name) => {
@@ -87,11 +83,11 @@ describe('every variant', () => {
       i += 1
     ) {
       const listedTags = await client.list(tags, { memory: memory.tags, size });
-      expectWhole(listedTags, team.tags(), isReadable(emulator, 'pages', true));
+      expectWhole(listedTags, team.tags(), isReadable(emulator, 'pages'));
       const fields = await client.list(contactFields, { memory: memory.fields, size });
-      expectWhole(fields, team.fields(), isReadable(emulator, 'field-pages', false));
+      expectWhole(fields, team.fields(), isReadable(emulator, 'field-pages'));
       const listedSurveys = await client.list(surveys, { memory: memory.surveys, size });
-      expectWhole(listedSurveys, team.surveys(), isReadable(emulator, 'survey-pages', true));
+      expectWhole(listedSurveys, team.surveys(), isReadable(emulator, 'survey-pages'));
       memory = { tags: listedTags.memory, fields: fields.memory, surveys: listedSurveys.memory };
     }
 
@@ -135,12 +131,18 @@ describe('every variant', () => {
 });
 
 describe('exact numbers of requests', () => {
-  test.each(['base-0', 'base-1', 'base-1-empty', 'base-1-refused'])('%s', async (pages) => {
+  // Each page, and two empty ones; another page 0, which may be asked for twice.
+  test.each([
+    ['base-0', 2],
+    ['base-1', 3],
+    ['base-1-empty', 4],
+    ['base-1-refused', 3],
+  ])('%s', async (pages, besides) => {
     const { emulator, client } = await open({ variants: parseVariants([`pages=${pages}`]) });
     const { memory } = await client.list(tags, { memory: nothingLearned, size });
     emulator.clearRequests();
     expect((await client.list(tags, { memory, size })).status).toBe('complete');
-    expect(emulator.requests).toHaveLength(Math.ceil(45 / size) + 1);
+    expect(emulator.requests).toHaveLength(Math.ceil(45 / size) + besides);
   });
 });
 

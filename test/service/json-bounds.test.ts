@@ -8,7 +8,7 @@ import { readJson } from '../../src/service/parse-json.ts';
 describe('findExcess', () => {
   const keys = (count: number) => Array.from({ length: count }, (_, n) => `"key ${n}":[],`).join('');
   it.each([
-    ['values: four bytes each', '[1,2345678,12,', null],
+    ['values: four bytes each', '[1,234567890,12,', null],
     ['values: less than four bytes each', '[1,234,12,', 'it has 4 values in 10 bytes'],
     ['texts: twelve bytes each', '["345678901"', null],
     ['texts: less than twelve bytes each', '["34567890"', 'it has 1 texts in 11 bytes'],

@@ -135,11 +135,6 @@ const cases: Record<
       ],
     },
     {
-      call: (client) =>
-        client.list(tags, { memory: { firstPage: null, limit: 10, pages: null, cursor: 'date' }, size: 10 }),
-      sent: [{ limit: 10 }],
-    },
-    {
       call: (client) => client.list(contactFields, nothing),
       sent: [
         { limit: 10, page: 0 },

@@ -126,15 +126,10 @@ export const noteRows: readonly Row[] = [
     variants: ['default-limit'],
   }),
   rule(section, '5. page numbering (not shown)', {
-    client: [
-      'service/numbering.ts',
-      'learnNumbering',
-      'finds it out; an empty page alone is the end; else goes by `date`',
-    ],
+    client: ['service/pages.ts', 'readListing', 'reads page after page; two empty ones are the end'],
     emulator: ['emulator/read-page.ts', 'firstRow'],
     tests: [
-      ['service/pages.test.ts', 'n = %i is read whole, first without and then with what was learned'],
-      ['service/pages.test.ts', 'pages: the date cursor › n = %i, every row with a date of its own'],
+      ['service/pages.test.ts', 'is read whole, twice, however many rows it has and whatever limit it takes'],
       ['emulator/pages.test.ts', 'number their pages: %s'],
       ['emulator/pages.test.ts', 'can number fields and surveys otherwise'],
     ],

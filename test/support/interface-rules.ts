@@ -185,14 +185,10 @@ const withoutPaths: readonly Row[] = [
 
 const open: readonly Row[] = [
   rule('Other shapes', '3. timestamps other than a user’s (not shown)', {
-    client: [
-      'service/messages/date-cursor.ts',
-      'DateRow',
-      'text as written; it goes back as the cursor, unread',
-    ],
+    client: ['service/wire-lists.ts', 'decodeListed', 'text as written'],
     emulator: ['emulator/show-timestamp.ts', 'formatMoment'],
     tests: [
-      ['service/pages.test.ts', 'the cursor is the date as the service wrote it'],
+      ['service/wire.test.ts', 'all fields, absent ones as null, unknown and mistyped ones in `raw`'],
       ['emulator/pages.test.ts', 'moves strictly before `date`, with %s digits'],
     ],
     variants: ['fraction'],

@@ -49,7 +49,7 @@ describe('musterd check', () => {
     ]) {
       expect(verdictOf(report, name)).toMatchObject({ verdict: 'ok' });
     }
-    expect(answerOf(report, 'tags: pages')).toMatchObject({ first_page: 0, cursor: 'page', complete: true });
+    expect(answerOf(report, 'tags: pages')).toMatchObject({ rows: 25, requests: 4, complete: true });
     expect(await stage.sql(`select count(*) from sync.learned where topic not like 'credential %'`)).toEqual([
       [String(report.probes.length)],
     ]);
@@ -58,8 +58,8 @@ describe('musterd check', () => {
   });
 
   it.each([
-    [{ pages: 'base-1' }, 'tags: pages', { first_page: 1, complete: true }],
-    [{ pages: 'date-cursor' }, 'tags: pages', { cursor: 'date', complete: true }],
+    [{ pages: 'base-1' }, 'tags: pages', { requests: 5, complete: true }],
+    [{ pages: 'ignored' }, 'tags: pages', { requests: 4, complete: false }],
     [{ 'limit-cap': 7 }, 'tags: largest limit', { cap: 7 }],
     [{ 'limit-cap': 20, 'over-cap': 'refuse' }, 'tags: largest limit', { status: 400 }],
     [{ 'unfiltered-users': 'none' }, 'users/get without a filter', { answer: 'nobody' }],

@@ -74,9 +74,7 @@ describe('a database whose default is a stricter isolation level', () => {
       await addLookups(db, teamId, [{ email: 'new@example.com', phone: null }]);
       await writeCredentials(db, 'default', [{ fingerprint: 'f', acceptedAtMs: 0 }]);
       await writeProbes(db, 'default', [{ probe: 'p', answer: true }]);
-      await db.transaction((tx) =>
-        writeLearned(tx, 'default', [{ topic: 'x', value: 1 }], true),
-      );
+      await db.transaction((tx) => writeLearned(tx, 'default', [{ topic: 'x', value: 1 }], true));
       await createSharedPlaces(db, 'default').pause(1, { burst: 12, periodMs: 10 });
       await registerGroups(
         db,

@@ -95,9 +95,10 @@ export function countRequests(
     const group = takeGroup(batches.slice(done), done > 0 ? updatesAtOnce : 1);
     const addresses = group
       .flatMap(({ plans }) => plans)
-      .map(({ id }) => ({
+      .map(({ id, patch }) => ({
         email: readable(users.get(id)?.email) ?? null,
         phone: readable(users.get(id)?.phone) ?? null,
+        sent: patch,
       }));
     requests += countLookups(addresses);
     done += group.length;

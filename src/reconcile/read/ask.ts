@@ -89,10 +89,15 @@ export function filtersOf(addresses: AddressesToAsk): readonly UserFilter[] {
   ];
 }
 
+/** The addresses that a user is found by, and those that it is to get, by which it is asked for if it has none. */
+interface AddressedUser {
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly sent: { readonly email?: string | null; readonly phone?: string | null };
+}
+
 /** The number of requests in which `readUsers` finds these users, if each is found by its addresses. */
-export function countLookups(
-  users: readonly { readonly email: string | null; readonly phone: string | null }[],
-): number {
+export function countLookups(users: readonly AddressedUser[]): number {
   const filters = filtersOf({
     emails: users.map(({ email }) => email),
     phones: users.map(({ phone }) => phone),
@@ -107,7 +112,12 @@ export function countLookups(
       ({ email, phone }) => !found.has(email?.trim() ?? '') && !found.has(canonicalPhone(phone ?? '')),
     );
   }
-  return wanted.length === 0 ? requests : requests + 1;
+  if (wanted.length === 0) return requests;
+  const others = filtersOf({
+    emails: wanted.map(({ sent }) => sent.email ?? null),
+    phones: wanted.map(({ sent }) => sent.phone ?? null),
+  });
+  return requests + others.length + 1;
 }
 
 /** Looks users up by address, emails first, until everybody wanted is found. */
@@ -150,19 +160,22 @@ async function knownAddresses(
   const known = await mirror.readAddresses(ids);
   const lookups = await mirror.readLookups();
   const listed = ids.map((id) => members.get(id));
-  const isNew = (addresses: readonly (string | null)[]) => (address: string | null) =>
-    !addresses.includes(address);
+  const trim = (email: string) => email.trim();
+  const isNew = (addresses: readonly (string | null)[], canonical: (address: string) => string) => {
+    const forms = new Set(addresses.map((address) => canonical(address ?? '')));
+    return (address: string | null) => !forms.has(canonical(address ?? ''));
+  };
   return {
     emails: [
       ...known.flatMap(({ emails }) => emails),
       ...listed.map((member) => member?.email ?? null),
       ...lookups.emails,
-    ].filter(isNew(asked.emails)),
+    ].filter(isNew(asked.emails, trim)),
     phones: [
       ...known.flatMap(({ phones }) => phones),
       ...listed.map((member) => member?.phone ?? null),
       ...lookups.phones,
-    ].filter(isNew(asked.phones)),
+    ].filter(isNew(asked.phones, canonicalPhone)),
   };
 }
 

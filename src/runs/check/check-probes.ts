@@ -117,26 +117,22 @@ async function probeListing(
   const name = inPlural(resource);
   await attempt(report, `${name}: pages`, async () => {
     const listing = await service.list(resource, { memory: nothingLearned, size });
-    const { firstPage, limit, pages, cursor } = listing.memory;
-    const answer = {
-      rows: listing.rows.length,
-      first_page: firstPage,
-      limit,
-      pages,
-      cursor,
-      complete: listing.status === 'complete',
-    };
-    const base = firstPage === null ? 'the numbering does not show' : `numbered from ${firstPage}`;
-    const how = cursor === 'date' ? '"page" is ignored, the date cursor works' : base;
+    const { rows, requests, status } = listing;
+    const answer = { rows: rows.length, requests, complete: status === 'complete' };
     if (listing.status === 'complete' && !listing.isOffered) {
       const detail = 'the service has no such listing (404), which counts as an empty one';
       report.probe(`${name}: pages`, { ...answer, status: 404 }, 'note', detail);
       return;
     }
     if (listing.status === 'complete')
-      report.probe(`${name}: pages`, answer, 'ok', `${plural(listing.rows.length, 'row')}, ${how}`);
+      report.probe(
+        `${name}: pages`,
+        answer,
+        'ok',
+        `${plural(rows.length, 'row')} in ${plural(requests, 'request')}`,
+      );
     else report.probe(`${name}: pages`, { ...answer, because: listing.because }, 'fail', listing.because);
-    await probeCap(name, resource.list.path, listing.rows.length, firstPage ?? 0, service, report);
+    await probeCap(name, resource.list.path, rows.length, service, report);
   });
 }
 
@@ -145,14 +141,21 @@ async function probeCap(
   name: string,
   path: string,
   rows: number,
-  page: number,
   service: ServiceClient,
   report: Report,
 ): Promise<void> {
   const probe = `${name}: largest limit`;
   try {
-    const { value } = await service.request('POST', path, { limit: largeLimit, page });
-    const got = Array.isArray(value) ? value.length : 0;
+    const rowsOf = async (page: number) => {
+      const { value } = await service.request('POST', path, { limit: largeLimit, page });
+      return Array.isArray(value) ? value.length : 0;
+    };
+    // Pages begin at 0 or 1.
+    const first = await rowsOf(0).catch((error: unknown) => {
+      if (isRefusal(error)) return 0;
+      throw error;
+    });
+    const got = first > 0 ? first : await rowsOf(1);
     const cap = got < Math.min(rows, largeLimit) ? got : null;
     const detail =
       cap === null

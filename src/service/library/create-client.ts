@@ -189,8 +189,7 @@ export function createClient(options: ClientOptions): Client {
       channel.call,
       async (call, sink) => {
         const listing = await listResource(call, pages, resource, { memory, sink, size: pageSize, filter });
-        // How many pages there are with one filter says nothing about another.
-        memories.set(resource, filter === undefined ? listing.memory : { ...listing.memory, pages: null });
+        memories.set(resource, listing.memory);
         return listing;
       },
       `${resource.list.method} ${resource.list.path}`,

@@ -1,16 +1,16 @@
 import { ServiceError } from '../../errors.ts';
+import type { Id } from '../../model/id.ts';
 import type { ListedRow } from '../../model/listed-resource.ts';
 import type { Listing, ListingSink } from '../../model/listing.ts';
 import type { MakeCall } from '../call.ts';
 import { eitherOf } from '../cancel.ts';
-import { createIdSet } from '../id-set.ts';
 
 /** While this many rows wait to be taken, no further page is requested. */
 const mostWaiting = 1_000;
 
 /** Passes rows from a reading that pushes them to a loop that pulls them, and keeps the reading a little ahead. */
 function createQueue() {
-  const ids = createIdSet();
+  const ids = new Set<Id>();
   let waiting: ListedRow[] = [];
   let isOver = false;
   let arrival = Promise.withResolvers<void>();
@@ -20,7 +20,8 @@ function createQueue() {
     clear: () => {},
     replace: () => {},
     add: (rows) => {
-      waiting.push(...rows.filter(({ id }) => ids.add(id)));
+      waiting.push(...rows.filter(({ id }) => !ids.has(id)));
+      for (const { id } of rows) ids.add(id);
       arrival.resolve();
     },
   };
