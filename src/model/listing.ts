@@ -3,8 +3,10 @@ import type { RejectedRow } from './rejected-row.ts';
 
 /** The knowledge about a listing's pages. It is kept from run to run (`sync.learned`). */
 export interface ListingMemory {
-  /** A `limit` within which all rows fit on one page; `null` if none is known, so that as many as possible are asked for. */
+  /** A `limit` that is known to work; `null` if none is, so that as many as possible are asked for. */
   readonly limit: number | null;
+  /** Whether the service has refused a larger one, or answered it in part: it is not tried again. */
+  readonly isLargest?: boolean;
   /** The id of the row that was read last by itself, if the listing leaves something out: others are read before it. */
   readonly lastRow?: string | undefined;
 }

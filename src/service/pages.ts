@@ -34,12 +34,16 @@ interface ReadListingOptions<Row> {
 }
 
 const leastLimit = 10;
+const usualLimit = 100;
 const largestSize = 1_000;
 
 /** How a reading ended: at the end, or because it has to begin again with another `limit`. */
 type Reading<Row> =
   | Pick<Progress<Row>, 'collector' | 'flaws'>
   | { readonly limit: number; readonly error?: ServiceError };
+
+/** Half of it, but not past the size that most services take. */
+const smallerThan = (limit: number) => Math.max(Math.floor(limit / 2), limit > usualLimit ? usualLimit : 0);
 
 /** What the pages so far were like. */
 interface Progress<Row> {
@@ -102,7 +106,7 @@ async function readPages<Row extends { readonly id: Id }>(
     const fetched = await fetchOrRefused(fetchPage, { limit, page });
     if ('refused' in fetched) {
       if (page === 0) continue;
-      if (page === 1) return { limit: Math.floor(limit / 2), error: fetched.refused };
+      if (page === 1) return { limit: smallerThan(limit), error: fetched.refused };
       so.flaws.push(`page ${page} was refused (400)`);
       return so;
     }
@@ -131,6 +135,7 @@ export async function readListing<Row extends { readonly id: Id }>(
   const { memory, size = largestSize } = options;
   const kept = createRowMap<Row>();
   let requests = 0;
+  let isLargest = memory.isLargest === true;
   const counted = {
     ...options,
     fetchPage: (query: Parameters<FetchPage<Row>>[0]) => {
@@ -143,6 +148,7 @@ export async function readListing<Row extends { readonly id: Id }>(
     if ('limit' in reading) {
       if (reading.error !== undefined && limit <= leastLimit) throw reading.error;
       ({ limit } = reading);
+      isLargest = true;
       continue;
     }
     const { rejected, rejectedCount, count } = reading.collector;
@@ -150,12 +156,15 @@ export async function readListing<Row extends { readonly id: Id }>(
       ...reading.flaws,
       ...(rejectedCount === 0 ? [] : [`${rejectedCount} rows could not be taken`]),
     ];
+    // Of a listing that fits on one page it does not show whether a larger one was cut.
+    const fits = count <= limit;
+    const learned = { ...memory, limit: fits || isLargest ? limit : null, isLargest: isLargest && !fits };
     const base = {
       rows: [...kept.rows.values()],
       count,
       rejected,
       requests,
-      memory: { ...memory, limit: count <= limit ? limit : null },
+      memory: learned,
     };
     return flaws.length > 0
       ? { status: 'incomplete', because: flaws.join('; '), ...base }

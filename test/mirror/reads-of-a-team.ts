@@ -128,7 +128,7 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     name: () => readName(tx, teamId, id),
     knownAddresses: () => readKnownAddresses(tx, teamId),
     compared: () =>
-      compareShownUsers(within, teamId, { users: new Map(), roles: new Map(), listed: users } as never),
+      compareShownUsers(within, teamId, { users: new Map(), roles: new Map(), leftOut: users } as never),
     status: () => readStatus(within, team),
     teamsNow: () => readTeamsNow(within, [team]),
     snapshot: () => readSnapshot(within, team, teamId),

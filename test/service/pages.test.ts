@@ -89,3 +89,56 @@ test('A page that is empty by mistake is noticed by the next one', async () => {
   const result = await read({ ...listing, fetchPage }, nothingLearned, 10);
   expect(result).toMatchObject({ status: 'incomplete', because: 'page 2 was empty and page 3 was not' });
 });
+
+test('A later row of the same id takes the place of an earlier one', async () => {
+  const listing = createVariantListing({ rows: makeRows(12) });
+  listing.before = (request) => {
+    if (request === 2) listing.rows = listing.rows.map((row) => ({ ...row, updated: 'later' }));
+    if (request === 2) listing.rows = [{ id: 99n, updated: 'later' }, ...listing.rows];
+  };
+  const { rows } = await read(listing, nothingLearned, 10);
+  expect(rows.filter((row) => row.id === 3n)).toEqual([{ id: 3n, updated: 'later' }]);
+});
+
+test.each(numbered)('A listing whose service has changed to %s is read whole', async (paging) => {
+  for (const [limit, isLargest] of [
+    [10, true],
+    [50, true],
+    [200, false],
+  ] as const) {
+    const listing = createVariantListing({ paging, cap: 20, rows: makeRows(135) });
+    const result = await read(listing, { limit, isLargest });
+    expect(result).toMatchObject({ status: 'complete', count: 135, memory: { isLargest: true } });
+    expect((await read(listing, result.memory)).requests).toBeLessThanOrEqual(result.requests);
+  }
+});
+
+test('A listing of more pages than the cap is incomplete', async () => {
+  const listing = createVariantListing({ rows: makeRows(600) });
+  const of = { fetchPage: listing.fetchPage, memory: nothingLearned, size: 10, maxPages: 50 };
+  const result = await readListing(of);
+  expect(result).toMatchObject({ status: 'incomplete', because: 'there are more than 50 pages', count: 510 });
+});
+
+test('A service that repeats its last page for ever is left after two repeats', async () => {
+  const listing = createVariantListing({ rows: makeRows(25) });
+  const fetchPage: VariantListing['fetchPage'] = (query) =>
+    listing.fetchPage({ ...query, page: Math.min(query.page ?? 0, 2) });
+  expect(await read({ ...listing, fetchPage }, nothingLearned, 10)).toMatchObject({
+    status: 'incomplete',
+    because: 'page 3 brought nothing new; pages 2 to 4 are the same: the service ignores `page`',
+    count: 25,
+  });
+});
+
+test('A rejected row costs completeness and nothing else', async () => {
+  const listing = createVariantListing({ rows: makeRows(25) });
+  const rejected = [{ resource: 'tags', id: null, reason: 'no id', excerpt: '{}' }];
+  const fetchPage: VariantListing['fetchPage'] = async (query) => {
+    const page = await listing.fetchPage(query);
+    return query.page === 1 ? { ...page, rejected } : page;
+  };
+  const result = await read({ ...listing, fetchPage }, nothingLearned, 10);
+  expect(result).toMatchObject({ status: 'incomplete', because: '1 rows could not be taken', rejected });
+  expect(result.rows).toHaveLength(25);
+});

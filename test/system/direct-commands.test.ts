@@ -324,7 +324,7 @@ describe('musterd tag create', () => {
   );
 
   it('sends nothing if the listing of tags is incomplete', async () => {
-    emulator.addFault({ kind: 'status', code: 400, path: '/v1/tags', at: 2, times: 'always' });
+    emulator.addFault({ kind: 'status', code: 400, path: '/v1/tags', at: 4, times: 'always' });
     const { code, stderr } = await musterd(['tag', 'create', 'VIP', '--yes']);
     expect({ code, writes: writes() }).toEqual({ code: 1, writes: [] });
     expect(stderr).toMatch(/The listing of tags is incomplete \(.+\)\. Nothing was sent/);

@@ -25,10 +25,10 @@ describe.each(servers())('a lock of another session on $name', (server) => {
     return session;
   };
   /** A run that waits three times for a lock, under the shortest lease that the settings allow. */
-  const run = async (lockTimeoutMs = 100) => {
+  const run = async (lockTimeoutMs = 100, ttlMs = 1_000) => {
     const db = createDatabase({ url: stage.url, address: stage.db.address, lockTimeoutMs });
     try {
-      return await runReconcile(db, { ...stage.config, lease: { ttlMs: 1_000 } }, 'reconcile', { log });
+      return await runReconcile(db, { ...stage.config, lease: { ttlMs } }, 'reconcile', { log });
     } finally {
       await db.close();
     }
@@ -202,13 +202,13 @@ describe.each(servers())('a lock of another session on $name', (server) => {
   );
 
   /** Runs while the owner of the table has it locked, from the moment when the run asks for the team. */
-  const runBesideOwner = async (table: string, mode: string, lockTimeoutMs?: number) => {
+  const runBesideOwner = async (table: string, mode: string, ...waits: readonly number[]) => {
     await changeAll();
     const session = await connect();
     stage.emulator.before({ path: '/v1/team' }, async () => {
       await session.query(`begin; lock table ${table} in ${mode} mode`);
     });
-    const report = await run(lockTimeoutMs);
+    const report = await run(...waits);
     await session.query('rollback');
     return report;
   };
@@ -238,7 +238,7 @@ describe.each(servers())('a lock of another session on $name', (server) => {
   );
 
   it('keeps the lease of a run that waits for a locked table longer than the lease lasts', async () => {
-    const { reasons } = await runBesideOwner('mirror.users', 'share row exclusive', 600);
+    const { reasons } = await runBesideOwner('mirror.users', 'share row exclusive', 1_800, 3_000);
     expect(reasons).toEqual([expect.stringMatching(/^users: .* lock timeout$/)]);
     await finishes();
   });

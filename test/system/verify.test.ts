@@ -245,7 +245,6 @@ describe('musterd verify', () => {
     ['without an answer to a request without a filter', { 'unfiltered-users': 'refuse' }],
     ['with half of the users in it', { 'unfiltered-users': 7 }],
     ['with pages from 1', { pages: 'base-1' }],
-    ['with a date cursor', { pages: 'date-cursor', 'field-pages': 'base-0' }],
     ['with fields left out', { 'missing-fields': 'some', 'extra-fields': 'some' }],
     ['with nulls', { nulls: 'some', blank: 'absent' }],
     ['with phones of another form and long fractions', { phones: 'mixed', fraction: '9' }],
