@@ -122,3 +122,11 @@ export function stackInSource({ stack, message }: Error): string {
     return `${new URL(found.fileName, url).href}:${found.lineNumber}:${found.columnNumber}`;
   });
 }
+
+/** Whether the service refused the request itself, and not our credentials or the moment. */
+export function isRefusal(error: unknown): error is ServiceError {
+  if (!(error instanceof ServiceError) || error.status === undefined) return false;
+  return (
+    error.status >= 400 && error.status < 500 && ![401, 403, 408, 409, 423, 425, 429].includes(error.status)
+  );
+}

@@ -1,6 +1,7 @@
 /** Requests to the service, and its answers about users. */
 import type { ListingFilter, ListingMemory, ListingSink } from './listing.ts';
 import type { RejectedRow } from './rejected-row.ts';
+import type { Team } from './team.ts';
 import type { ServiceUser } from './user.ts';
 
 /** The users to ask for. Two empty lists ask for all, which not every deployment answers. */
@@ -8,6 +9,21 @@ export interface UserFilter {
   readonly emails: readonly string[];
   /** Digits only. */
   readonly phones: readonly string[];
+}
+
+/** The digests of an answer about the team and of the one about everybody, byte for byte. */
+export interface AnswerDigests {
+  readonly team: string;
+  readonly users: string;
+}
+
+/** The team and everybody, as one look shows them. */
+export interface WholeAnswer {
+  readonly team: Team;
+  /** `null` if the deployment does not answer for all at once. */
+  readonly everybody: UsersAnswer | null;
+  /** `null` if they prove nothing. */
+  readonly digests: AnswerDigests | null;
 }
 
 /** The users that one answer shows. */

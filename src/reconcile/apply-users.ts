@@ -26,6 +26,10 @@ export interface WritingContext extends RunContext {
   readonly mirror: MirrorPort & MirrorWriter;
   /** Called with the team after the comparison with the mirror; the team may be unchanged since an earlier one. */
   readonly keepTeam?: (team: Team) => void;
+  /** The number of users, if the service shows everybody as the mirror has them (`runs/unchanged.ts`). */
+  readonly unchanged?: number | undefined;
+  /** Called with the number of users if nothing was to be done about anybody. */
+  readonly onAgreed?: (shown: number) => void;
   /** Called with the number of present users. */
   readonly keepPopulation?: (users: number) => void;
 }

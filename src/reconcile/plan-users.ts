@@ -6,6 +6,7 @@ import type { Id } from '../model/id.ts';
 import { inTurns } from '../model/in-turns.ts';
 import type { SendBlock } from '../model/place.ts';
 import type { Concern, RoleNames } from '../model/plan.ts';
+import type { UsersAnswer } from '../model/service-request.ts';
 import type { Team } from '../model/team.ts';
 import { type ServiceUser, sameBytes } from '../model/user.ts';
 import { decideEach, decisionsOf, isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
@@ -33,6 +34,8 @@ export interface RunContext {
   readonly sendBlock?: SendBlock | undefined;
   /** Set if a run of the last minute has read the team and compared it with the mirror. It may have counted the users. */
   readonly recalled?: { readonly population: number | undefined } | undefined;
+  /** The answer about everybody, if it came with the team; `null` if the deployment gives none. */
+  readonly everybody?: UsersAnswer | null | undefined;
 }
 
 /** The plan of one run for its users, whether they are all or some. */
@@ -88,7 +91,8 @@ export async function planUsers(
 ): Promise<WholePlan> {
   const { service, mirror, notes } = places;
   notes.event({ kind: 'step', step: 'users' });
-  const roster = await readRoster(service, mirror, team, notes, await readEverybody(service));
+  const everybody = places.everybody === undefined ? await readEverybody(service) : places.everybody;
+  const roster = await readRoster(service, mirror, team, notes, everybody);
   const { members } = roster;
   await noteRoster(roster, notes);
   const roles = rolesOf(members);

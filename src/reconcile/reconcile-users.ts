@@ -105,6 +105,13 @@ async function push(
   );
 }
 
+/** Whether everybody was read, and is the same on both sides. */
+function isNothing({ plans, unknown, absent, stale, movedAlone, roster }: WholePlan): boolean {
+  const { rejected, repeated, unresolved, refusedLookups } = roster;
+  const odd = plans.length + unknown.length + absent.length + stale.length + movedAlone + refusedLookups;
+  return odd + rejected.length + repeated.size + unresolved.length === 0;
+}
+
 /**
  * Reconciles all users of a team, or those who were edited in the mirror.
  * @returns whether the run goes on: if not, something waits for a person first
@@ -115,6 +122,10 @@ export async function reconcileUsers(
   settings: ReconcileSettings,
   group: 'users' | 'edits',
 ): Promise<boolean> {
+  if (places.unchanged !== undefined && group === 'users') {
+    places.notes.count('users_read', places.unchanged);
+    return true;
+  }
   if (places.recalled === undefined && (await stopReplaced(places, team, settings.scope))) return false;
   const context = await settle(places, team, settings);
   const users =
@@ -122,5 +133,6 @@ export async function reconcileUsers(
   if (await stopsAtGuard(places, users)) return false;
   const deferred = await pull(places, team, settings, users);
   await push(context, settings, users, deferred);
+  if (users.kind === 'all' && isNothing(users)) places.onAgreed?.(users.roster.shown);
   return true;
 }

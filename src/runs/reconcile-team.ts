@@ -64,11 +64,12 @@ export async function runReconcile(
   command: 'reconcile' | 'daemon',
   { groups = scheduledGroups, ...watch }: Watch & { readonly groups?: readonly RunGroup[] },
 ): Promise<RunReport> {
+  const settings = reconcileSettings(config);
   const { report } = await withRun(
     db,
-    { config, command, groups, mode: 'read-write' },
+    { config, command, groups, mode: 'read-write', settings },
     watch,
-    (context, team) => reconcile(context, team, reconcileSettings(config), groups),
+    (context, team) => reconcile(context, team, settings, groups),
   );
   return report;
 }

@@ -13,6 +13,7 @@ import { checkTeam, pinTeam } from '../mirror/team/pinned-teams.ts';
 import { beginRun, noteTeam } from '../mirror/runs/runs.ts';
 import { adviceOn, placeInWords, type SendBlock, sendBlockOf } from '../model/place.ts';
 import type { RunGroup } from '../model/run-group.ts';
+import type { AnswerDigests, UsersAnswer } from '../model/service-request.ts';
 import type { Team } from '../model/team.ts';
 import type { WritingContext } from '../reconcile/apply-users.ts';
 import type { RunContext } from '../reconcile/plan-users.ts';
@@ -20,6 +21,7 @@ import { createRunNotes, type RunEvent, type RunNotes } from '../reconcile/run-n
 import type { ServiceClient } from '../service/client.ts';
 import type { Connections } from '../service/connections.ts';
 import type { ServiceEvent } from '../service/event.ts';
+import { learnedOfAgreed, readAgreed } from './unchanged.ts';
 import { logRunEvent } from './log-events.ts';
 import { keepSettings } from './keep-settings.ts';
 import { requireSchema } from './open.ts';
@@ -71,6 +73,8 @@ export interface RunKind {
   readonly groups: readonly RunGroup[];
   /** Mode of the client: a read-only one refuses writes. */
   readonly mode: 'read-only' | 'read-write';
+  /** What decides about the users besides both sides, if the run compares all of them. */
+  readonly settings?: unknown;
 }
 
 /** Whether a person ordered it, so that it must not go on as a run that only reads. */
@@ -143,6 +147,36 @@ export async function withRun<Result>(
   }
 }
 
+/** What a run has asked for before its work begins. */
+interface Seen {
+  readonly team: Team;
+  readonly everybody: UsersAnswer | null | undefined;
+  readonly digests: AnswerDigests | null;
+  /** The number of users, if the answers are those that agreed with the mirror. */
+  readonly unchanged: number | undefined;
+}
+
+const onlyTeam = { everybody: undefined, digests: null, unchanged: undefined } as const;
+
+/** Asks for the team; and for everybody with it, if no open push has to be settled between the two. */
+async function lookAt(
+  db: Database,
+  { groups, settings }: RunKind,
+  known: KnownTeam,
+  service: ServiceClient,
+  recalled: RecalledTeam | undefined,
+): Promise<Seen> {
+  if (recalled !== undefined) return { ...onlyTeam, team: recalled.team };
+  if (settings === undefined || !groups.includes('users') || known.hasIntents)
+    return { ...onlyTeam, team: await service.team() };
+  const agreed = await readAgreed(db, known, settings);
+  const answer = await service.whole(agreed ?? null);
+  if (answer !== null) return { ...onlyTeam, ...answer };
+  const { name = null, listSize = null } = known.team ?? {};
+  const team = { id: known.teamId ?? 0n, name, listSize, members: [], rejected: [], raw: {} };
+  return { ...onlyTeam, team, unchanged: agreed?.shown ?? 0 };
+}
+
 async function runUnderLease<Result>(
   db: Database,
   begun: BegunRun,
@@ -157,7 +191,17 @@ async function runUnderLease<Result>(
   const notes = createLoggedNotes(log, watch.onEvent);
   let service: ServiceClient | undefined;
   let mirror: ReturnType<typeof createMirror> | undefined;
-  const learned = () => [...newsOf(known, learnedOf(config, service)), ...(mirror?.learned() ?? [])];
+  let seen: Seen | undefined;
+  let agreed: number | undefined;
+  const learnedHere = () => {
+    const digests = seen?.digests ?? null;
+    const isClean = notes.reasons.length === 0 && notes.refusal === null;
+    return digests === null || agreed === undefined || !isClean
+      ? []
+      : [learnedOfAgreed(digests, agreed, kind.settings)];
+  };
+  const learnedNow = () => [...learnedOf(config, service), ...learnedHere()];
+  const learned = () => [...newsOf(known, learnedNow()), ...(mirror?.learned() ?? [])];
   const record = createRecord({ config, begun, groups, log, notes, learned });
   try {
     const sendBlock = await noteSendBlock(db, kind, known, notes);
@@ -174,7 +218,8 @@ async function runUnderLease<Result>(
     log.info({ groups }, 'run started');
     const recalled = groups.every((group) => group === 'edits') ? watch.teamMemory?.recall() : undefined;
     const readAtMs = systemClock.monotonicMs();
-    const team = recalled?.team ?? (await service.team());
+    seen = await lookAt(db, kind, known, service, recalled);
+    const { team } = seen;
     const { id } = team;
     if (known.teamId !== id) {
       await pinTeam(db, config.team, id);
@@ -195,6 +240,11 @@ async function runUnderLease<Result>(
       keepTeam,
       keepPopulation,
       sendBlock,
+      everybody: seen.everybody,
+      unchanged: seen.unchanged,
+      onAgreed: (shown: number) => {
+        agreed = shown;
+      },
     };
     const result = await work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
     return { report: await record.end(team, sendBlock), result };

@@ -1,10 +1,11 @@
 /** Turns status, headers and bytes into an outcome. Pure. */
+import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { blotOut } from '../secret.ts';
 import type { Body } from './body.ts';
 import { isObject } from './json-object.ts';
 import { findExcess } from './json-bounds.ts';
-import { readJson } from './parse-json.ts';
+import { type ParsedJson, readJson } from './parse-json.ts';
 import type { Answer, Failure, FailureReason, Headers, Refusal } from './call-outcome.ts';
 import { toPrintable } from './printable.ts';
 
@@ -95,34 +96,44 @@ function readRefusal(head: AnswerHead, body: Pick<Body, 'take'>): Pick<Refusal, 
   };
 }
 
+/** What stands for a body that was not parsed. */
+const unread: ParsedJson = { value: undefined, spelling: null, suspicious: false };
+
 /**
  * Reads a whole body after {@link judgeHead} found no failure. Releases the bytes before parsing.
+ * @param known the digest of a body that need not be parsed; if it is given, the answer has its own digest
  */
 export function readAnswer(
   head: AnswerHead,
   body: Pick<Body, 'take'>,
+  known?: string,
 ): Answer | Refusal | Failure | Promise<Answer | Failure> {
   if (head.status >= 400) {
     const retryAfter = header(head, 'retry-after');
     return { kind: 'refusal', ...readRefusal(head, body), retryAfter, ...common(head) };
   }
   const bytes = body.take();
-  return bytes.length > shortBytes ? readLong(head, bytes) : answerOf(head, readJson({ take: () => bytes }));
+  const digest = known === undefined ? null : hash('sha256', bytes, 'base64url');
+  if (digest !== null && digest === known) return answerOf(head, unread, digest);
+  return bytes.length > shortBytes
+    ? readLong(head, bytes, digest)
+    : answerOf(head, readJson({ take: () => bytes }), digest);
 }
 
 /** Up to here an answer takes little memory, whatever is in it. */
 const shortBytes = 4_194_304;
+
 /** Reads a long answer in turns with other work, unless it would take too much memory. */
-async function readLong(head: AnswerHead, bytes: Buffer): Promise<Answer | Failure> {
+async function readLong(head: AnswerHead, bytes: Buffer, digest: string | null): Promise<Answer | Failure> {
   const excess = findExcess(bytes);
   if (excess !== null) return failure(head, 'too-large', `the answer is not taken: ${excess}`);
   await setImmediate();
-  return answerOf(head, readJson({ take: () => bytes }));
+  return answerOf(head, readJson({ take: () => bytes }), digest);
 }
 
-function answerOf(head: AnswerHead, read: ReturnType<typeof readJson>): Answer | Failure {
+function answerOf(head: AnswerHead, read: ParsedJson | null, digest: string | null): Answer | Failure {
   if (read === null) return failure(head, 'malformed', 'the answer claims to be JSON and is not');
-  return { kind: 'answer', body: read, headers: head.headers, ...common(head) };
+  return { kind: 'answer', body: read, digest, headers: head.headers, ...common(head) };
 }
 
 /** The outcome of an incomplete body. A 4xx or 5xx still counts as a refusal, without a message. */

@@ -17,6 +17,8 @@ interface AnswerMetadata {
 export interface Answer extends AnswerMetadata {
   readonly kind: 'answer';
   readonly body: ParsedJson;
+  /** The SHA-256 of the body, if it was asked for; a body that was known by it is not parsed. */
+  readonly digest: string | null;
   readonly headers: Headers;
 }
 

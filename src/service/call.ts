@@ -19,6 +19,8 @@ export interface Call {
   readonly path?: string;
   /** The value to send as JSON; `undefined` sends no body. */
   readonly body?: unknown;
+  /** The digest of an answer that is not to be parsed again. If it is given, the reply has the digest of its own. */
+  readonly known?: string | undefined;
   /** Uses this credential and no other, whatever the answer is. */
   readonly credential?: CredentialName;
   /** Awaited right before each attempt, after all other waiting; an error ends the call. */
@@ -38,6 +40,7 @@ export interface Reply {
   readonly requestId: string | null;
   readonly headers: Headers;
   readonly body: ParsedJson;
+  readonly digest: string | null;
 }
 
 /** @throws ServiceError if no attempt got an answer; MusterdError `stopped` */
@@ -82,6 +85,7 @@ async function attempt(parts: CallParts, call: Call, number: number, onFlight: (
     body: call.body === undefined ? undefined : toJson(call.body),
     authorization: authorization.header,
     atStart: call.atStart,
+    known: call.known,
     signal: call.signal,
   });
   onEvent({
@@ -152,8 +156,8 @@ export function createCall(parts: CallParts): MakeCall {
       );
       if (outcome.kind === 'answer') {
         budget = Math.min(retryBudget, budget + earned);
-        const { status, requestId, headers, body } = outcome;
-        return { operation, status, requestId, headers, body };
+        const { status, requestId, headers, body, digest } = outcome;
+        return { operation, status, requestId, headers, body, digest };
       }
       if (outcome.kind === 'refusal' && outcome.status === 429) throttles += 1;
       else if (outcome.status !== 401) failures += 1;

@@ -35,6 +35,8 @@ interface HttpRequest {
   readonly authorization: string;
   /** Called when the connection is open, right before the first byte. If it throws, nothing is sent. */
   readonly atStart?: (() => void) | undefined;
+  /** See `readAnswer`. */
+  readonly known?: string | undefined;
   /** When aborted, gives the request up. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -112,13 +114,13 @@ export function createHttp(
         // Without this the connection is closed after every GET that has a body.
         ...(operation.method === 'GET' ? { reset: false } : {}),
       };
-      const { atStart, signal } = request;
+      const { atStart, known, signal } = request;
       const onLength = (bytes: number) => noteLength(operation, bytes);
       let giveUp: GiveUp = () => {};
       const onDispatch = (how: GiveUp) => {
         giveUp = how;
       };
-      const parts = { token, atStart, signal, maxAnswerBytes, onLength, onDispatch };
+      const parts = { token, atStart, known, signal, maxAnswerBytes, onLength, onDispatch };
       const outcome = transfer(pool, settings, parts, options);
       underWay.set(outcome, giveUp);
       return await outcome.finally(() => underWay.delete(outcome));
@@ -156,7 +158,7 @@ function failWithoutHead(sent: boolean, reason: FailureReason, message: string, 
 }
 
 /** The context of a request. */
-interface Transfer extends Pick<HttpRequest, 'atStart' | 'signal'> {
+interface Transfer extends Pick<HttpRequest, 'atStart' | 'known' | 'signal'> {
   readonly token: string;
   readonly maxAnswerBytes: number;
   /** Called with each complete answer. */
@@ -172,7 +174,7 @@ const givenUp = 'given up: this client is closed';
 function transfer(
   pool: Pool,
   settings: HttpSettings,
-  { token, atStart, signal, maxAnswerBytes, onLength, onDispatch }: Transfer,
+  { token, atStart, known, signal, maxAnswerBytes, onLength, onDispatch }: Transfer,
   options: Dispatcher.DispatchOptions,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
@@ -237,7 +239,7 @@ function transfer(
       onResponseEnd: () => {
         if (head === undefined || body === undefined) return end(fail('broken', 'the answer has no head'));
         onLength(body.size());
-        end(readAnswer(head, body));
+        end(readAnswer(head, body, known));
       },
       onResponseError: (_controller, error) => {
         const { reason, message } = classify(error, controller !== undefined);

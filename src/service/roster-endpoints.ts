@@ -1,10 +1,17 @@
 /** The endpoints for team and users. */
-import type { SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
+import { isRefusal } from '../errors.ts';
+import type {
+  AnswerDigests,
+  SendOptions,
+  UserFilter,
+  UsersAnswer,
+  WholeAnswer,
+} from '../model/service-request.ts';
 import { canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { Team } from '../model/team.ts';
 import type { UserPatch } from '../model/user.ts';
-import type { MakeCall } from './call.ts';
+import type { MakeCall, Reply } from './call.ts';
 import { operations } from './operation.ts';
 import { decodeTeam } from './wire-team.ts';
 import { decodeMemberships, encodeUserFilter, encodeUserPatch } from './wire-user.ts';
@@ -12,6 +19,12 @@ import { decodeMemberships, encodeUserFilter, encodeUserPatch } from './wire-use
 export interface RosterEndpoints {
   /** `GET /v1/team` (interface.md, Endpoints; Team): the team of the credentials and its members. */
   team(): Promise<Team>;
+  /**
+   * The team, and an answer to an empty filter.
+   * @param known of answers that need not be parsed
+   * @returns `null` if both are known
+   */
+  whole(known: AnswerDigests | null): Promise<WholeAnswer | null>;
   /**
    * `GET /v1/users/get` with a JSON body (interface.md, Endpoints, note 1): "returns the team's users
    * matching the given phones or emails". The answer to an empty filter is not documented; some deployments answer with everybody.
@@ -30,9 +43,34 @@ export interface RosterEndpoints {
 const maxPatches = 25;
 const nobody: UsersAnswer = { users: [], rejected: [], requestId: null };
 
+/** @returns `null` if the deployment refuses to answer for all at once */
+async function askEverybody(call: MakeCall, known = ''): Promise<Reply | null> {
+  try {
+    return await call({ operation: operations.users, body: {}, known });
+  } catch (error) {
+    if (isRefusal(error)) return null;
+    throw error;
+  }
+}
+
 export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
   return {
     team: async () => await decodeTeam(await call({ operation: operations.team })),
+    whole: async (known) => {
+      const askTeam = async (of: string) => await call({ operation: operations.team, known: of });
+      const first = await askTeam(known?.team ?? '');
+      const isKnown = first.digest === known?.team;
+      const users = await askEverybody(call, isKnown ? known?.users : '');
+      if (isKnown && users !== null && users.digest === known?.users) return null;
+      // Bytes that were known were not kept: they are asked for again.
+      const team = isKnown ? await askTeam('') : first;
+      const digests = { team: team.digest ?? '', users: users?.digest ?? '' };
+      return {
+        team: await decodeTeam(team),
+        everybody: users === null ? null : await decodeMemberships(users),
+        digests: users === null ? null : digests,
+      };
+    },
     users: async ({ emails, phones }) => {
       const filter = { emails, phones: phones.filter((phone) => canonicalPhone(phone) !== '') };
       const isEverybody = emails.length + phones.length === 0;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ServiceError } from '../../src/errors.ts';
+import { isRefusal, ServiceError } from '../../src/errors.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { Team } from '../../src/model/team.ts';
@@ -7,7 +7,7 @@ import type { TeamMember } from '../../src/model/team-member.ts';
 import type { UserFilter } from '../../src/model/service-request.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
-import { type AddressesToAsk, isRefusal, readEverybody, readUsers } from '../../src/reconcile/read/ask.ts';
+import { type AddressesToAsk, readEverybody, readUsers } from '../../src/reconcile/read/ask.ts';
 import { readRoster } from '../../src/reconcile/read/roster.ts';
 import { turnsAtEachLook } from '../support/turns.ts';
 import { createMirrorStandIn, type MirrorStandIn } from './mirror-stand-in.ts';

@@ -6,6 +6,7 @@ import { defaultRetrySettings, nextStep } from '../../src/service/retry.ts';
 const common = { requestId: null, dateMs: null };
 const answered: Outcome = {
   kind: 'answer',
+  digest: null,
   status: 200,
   body: { value: 1, spelling: '1', suspicious: false },
   headers: {},

@@ -18,7 +18,14 @@ import { decodeTeam } from '../../src/service/wire-team.ts';
 import { decodeMemberships, encodeUserFilter, encodeUserPatch } from '../../src/service/wire-user.ts';
 
 function reply(text: string) {
-  return { operation: 'TEST /v1/x', status: 200, requestId: 'r', headers: {}, body: parseJson(text) };
+  return {
+    operation: 'TEST /v1/x',
+    status: 200,
+    requestId: 'r',
+    headers: {},
+    body: parseJson(text),
+    digest: null,
+  };
 }
 
 const users = (text: string) => decodeMemberships(reply(`{"memberships":[${text}]}`));

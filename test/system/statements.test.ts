@@ -41,7 +41,9 @@ describe('what a run asks of Postgres', () => {
   let sent: SentStatements;
   let db: Database;
   beforeAll(async () => {
-    stage = await createStage({ emulator: { users: 500, tags: 25, fields: 12 } });
+    // A lease that is extended on a busy machine takes statements of its own.
+    const config = { lease: { ttlMs: 3_600_000 } };
+    stage = await createStage({ config, emulator: { users: 500, tags: 25, fields: 12 } });
     await stage.run();
     await stage.run();
     sent = await countStatements(stage.url);
@@ -61,8 +63,8 @@ describe('what a run asks of Postgres', () => {
     const all = sent.take();
     expect({ requests: stage.emulator.requests.length, ...tally(all) }).toEqual({
       requests: 13,
-      statements: 44,
-      transactions: 12,
+      statements: 34,
+      transactions: 9,
       leaseWrites: 2,
     });
   });
@@ -135,8 +137,8 @@ describe('what a run asks of Postgres', () => {
     };
     subscribe('undici:client:connected', onConnected);
     try {
-      // The first one teaches that the name is kept.
-      expect(await edit(1)).toMatchObject({ requests: 4 });
+      // The first one teaches that the name is kept, and reads the team, which the run before has not parsed.
+      expect(await edit(1)).toMatchObject({ requests: 5 });
       // A daemon looks at what is due by its schedules from time to time, whoever is edited.
       const edits = [await edit(2), await edit(3), await edit(4)];
       const [least] = edits.toSorted((one, other) => one.statements - other.statements);

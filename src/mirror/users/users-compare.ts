@@ -7,7 +7,7 @@ import type { UserState } from '../../model/user-state.ts';
 import type { ComparedUsers, RoleNames, ShownUsers } from '../../model/plan.ts';
 import { singlesIn, stagedSingles, valuesOf } from '../db/field-sql.ts';
 import { byKey, idArray } from '../db/by-key.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Queryable } from '../db/database.ts';
 import { type StageShape, withSpool } from '../db/spool.ts';
 import { type Staged, withStaged } from '../db/stage.ts';
 import { isOlder, isToBeBelieved } from '../team/stale.ts';
@@ -98,6 +98,26 @@ const select = (teamId: Id, from: RawBuilder<unknown>, where: RawBuilder<unknown
 interface ComparedRow extends UserRow {
   readonly is_seen: boolean;
   readonly is_unknown: boolean;
+}
+
+/**
+ * Whether mirror and base have the same of everybody, and nothing of the team waits: no field is held, no push is open, and
+ * nobody is missing, older than before, or shown in a row that could not be taken.
+ */
+export async function agreesWithBase(db: Queryable, teamId: Id): Promise<boolean> {
+  const none = (table: string, condition = sql`true`) =>
+    sql`not exists (select from ${sql.table(table)} where team_id = ${teamId} and ${condition})`;
+  const ofTeam = (table: string) => sql`(select * from ${sql.table(table)} where team_id = ${teamId})`;
+  const { rows } = await sql<{ agrees: boolean }>`
+    select ${none('sync.held_fields')} and ${none('sync.changes', sql`state = 'open'`)}
+      and ${none('sync.absences', sql`resource = 'users'`)} and ${none('sync.stale_rows')}
+      and ${none('sync.rejected_rows', sql`resource in ('users', 'team', 'team members')`)}
+      and not exists (
+        select from ${ofTeam('mirror.users')} u full join ${ofTeam('sync.user_base')} b on b.id = u.id
+        where u.gone_at is null and (u.id is null or b.id is null or not u.resolved
+          or (${valuesOf('u')}) is distinct from (${valuesOf('b')}))
+      ) as agrees`.execute(db);
+  return rows[0]?.agrees === true;
 }
 
 /** Reads those of these users who differ, whatever other users there are. */

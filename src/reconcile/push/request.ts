@@ -1,12 +1,11 @@
 /** One update as a request: its deadline and its answer. */
-import { MusterdError, ServiceError } from '../../errors.ts';
+import { isRefusal, MusterdError, ServiceError } from '../../errors.ts';
 import type { UserValues } from '../../model/fields.ts';
 import type { FieldOutcomes, Intent } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
 import type { ServiceUser, UserPatch } from '../../model/user.ts';
 import type { PushContext, PushSettings } from './record.ts';
 import type { AnsweredIntent } from './result.ts';
-import { isRefusal } from '../read/ask.ts';
 import { guardSend } from './send-guard.ts';
 import { judge, judgeLate, patchedFields } from './outcome.ts';
 

@@ -1,5 +1,5 @@
 /** `GET /v1/users/get`: everybody in one request, or some users by their addresses, in as few requests as possible. */
-import { ServiceError } from '../../errors.ts';
+import { isRefusal } from '../../errors.ts';
 import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
@@ -10,14 +10,6 @@ import type { MirrorPort, ServicePort } from '../ports.ts';
 
 /** Addresses in one request. The largest body that the service takes is not documented. */
 export const addressesPerRequest = 100;
-
-/** Whether the service refused the request itself, and not our credentials or the moment. */
-export function isRefusal(error: unknown): error is ServiceError {
-  if (!(error instanceof ServiceError) || error.status === undefined) return false;
-  return (
-    error.status >= 400 && error.status < 500 && ![401, 403, 408, 409, 423, 425, 429].includes(error.status)
-  );
-}
 
 export type Lookup = Pick<ServicePort, 'users'>;
 

@@ -1,10 +1,10 @@
 /** Checks that the service shows the writable fields of users, and that they can be read. */
+import { isRefusal } from '../../errors.ts';
 import type { Database } from '../../mirror/db/database.ts';
 import { readKnownAddresses } from '../../mirror/users/verify-read.ts';
 import { columnOf, fields } from '../../model/fields.ts';
 import type { Team } from '../../model/team.ts';
 import { type FieldReading, type ServiceUser, readingOf } from '../../model/user.ts';
-import { isRefusal } from '../../reconcile/read/ask.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { Report } from './check-report.ts';
 import { plural } from '../../model/in-words.ts';

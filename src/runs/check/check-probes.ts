@@ -1,6 +1,6 @@
 /** Finds out what the interface leaves open, only by reading. */
 import type { Config } from '../../config/config.ts';
-import { ServiceError } from '../../errors.ts';
+import { isRefusal, ServiceError } from '../../errors.ts';
 import type { Database } from '../../mirror/db/database.ts';
 import type { Id } from '../../model/id.ts';
 import inboxes from '../../model/listed/inboxes.ts';
@@ -9,7 +9,6 @@ import { listedResources } from '../../model/listed-resources.ts';
 import { nothingLearned } from '../../model/listing.ts';
 import type { Team } from '../../model/team.ts';
 import type { ServiceUser } from '../../model/user.ts';
-import { isRefusal } from '../../reconcile/read/ask.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import { probeFields } from './check-fields.ts';
 import { checkInWords, type Report } from './check-report.ts';

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createStage, type Stage } from './stage.ts';
+
+const noLimits = { guard: { maxRows: 1_000, maxShare: 1, maxSharePerDay: 1 } };
+
+describe('musterd', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await createStage({ config: noLimits });
+    await settle();
+  });
+  afterAll(() => stage.close());
+
+  const pastTriggers = (text: string) =>
+    stage.sql(`begin; set local session_replication_role = replica; ${text}; commit`);
+  const mark = () => pastTriggers(`update mirror.users set updated_at = '2001-01-01'`);
+  /** Only a run that compares everybody puts these times right. */
+  const isCompared = async (more = {}) => {
+    await mark();
+    await stage.run(more);
+    const [[left] = []] = await stage.sql(
+      `select count(*) from mirror.users where updated_at = '2001-01-01'`,
+    );
+    return Number(left) === 0;
+  };
+  /** Until a run has found nothing to do, and has recorded that. */
+  async function settle() {
+    for (let nr = 0; nr < 3; nr += 1) await stage.run();
+  }
+  const one = () => stage.emulator.team.users().find(({ email }) => email !== null)?.id ?? 0;
+  const inMirror = async () =>
+    await stage.sql('select id, name, phone from mirror.users where gone_at is null order by id');
+  const onService = () =>
+    stage.emulator.team
+      .users()
+      .map(({ id, first, last, phone }) => [String(id), `${first} ${last}`.trim(), phone ?? ''])
+      .toSorted(([a = ''], [b = '']) => Number(a) - Number(b));
+
+  it('compares nobody while the service answers with the same bytes and the mirror is the same', async () => {
+    await settle();
+    stage.emulator.clearRequests();
+    expect(await isCompared()).toBe(false);
+    const asked = stage.emulator.requests.map(({ path }) => path);
+    expect(asked.filter((path) => /team|users/.test(path))).toEqual(['/v1/team', '/v1/users/get']);
+    const report = await stage.run();
+    expect(report).toMatchObject({ outcome: 'complete', counts: { users_read: 30 } });
+  });
+
+  it.each<readonly [string, () => unknown]>([
+    [
+      'somebody joined',
+      () => stage.emulator.team.addUser({ first: 'New', last: 'Comer', email: 'new@example.com' }),
+    ],
+    ['the team was renamed', () => stage.emulator.team.rename('Another name')],
+    ['somebody was changed on the service', () => stage.emulator.team.editUser(one(), { phone: '15550199' })],
+    [
+      'somebody was edited',
+      () => stage.sql(`update mirror.users set phone = '15550198' where id = ${one()}`),
+    ],
+    [
+      'somebody was edited past the triggers',
+      () => pastTriggers(`update mirror.users set phone = '15550197' where id = ${one()}`),
+    ],
+    ['a base is gone', () => pastTriggers(`delete from sync.user_base where id = ${one()}`)],
+    ['a base is another', () => pastTriggers(`update sync.user_base set phone = '1' where id = ${one()}`)],
+    ['somebody is gone from the mirror', () => pastTriggers(`delete from mirror.users where id = ${one()}`)],
+    [
+      'somebody was never found by a lookup',
+      () => pastTriggers(`update mirror.users set resolved = false where id = ${one()}`),
+    ],
+    [
+      'a field is held',
+      () =>
+        pastTriggers(
+          `insert into sync.held_fields (team_id, user_id, field, reason) select team_id, id, 'phone', 'conflict' from mirror.users where id = ${one()}`,
+        ),
+    ],
+    [
+      'somebody was missing once',
+      () =>
+        pastTriggers(
+          `insert into sync.absences (team_id, resource, id, missing_since) select team_id, 'users', id, now() from mirror.users where id = ${one()}`,
+        ),
+    ],
+    [
+      'somebody was shown with an older version',
+      () =>
+        pastTriggers(
+          `insert into sync.stale_rows (team_id, id) select team_id, id from mirror.users where id = ${one()}`,
+        ),
+    ],
+    [
+      'a row could not be taken',
+      () =>
+        pastTriggers(
+          `insert into sync.rejected_rows (run_id, team_id, resource, id, reason, excerpt) select (select max(run_id) from sync.runs), team_id, 'users', id, 'x', '' from mirror.users where id = ${one()}`,
+        ),
+    ],
+    [
+      'the record is a day old',
+      () =>
+        stage.sql(
+          `update sync.learned set learned_at = now() - interval '24 hours' where topic = 'answers that agree'`,
+        ),
+    ],
+    [
+      'roles may be behind',
+      () =>
+        stage.sql(
+          `update sync.runs set outcome = 'failed' where run_id = (select max(run_id) from sync.runs)`,
+        ),
+    ],
+  ])('compares everybody when %s', async (_, disturb) => {
+    await settle();
+    expect(await isCompared()).toBe(false);
+    await disturb();
+    expect(await isCompared()).toBe(true);
+    await settle();
+    expect(await inMirror()).toEqual(onService());
+    expect(await isCompared()).toBe(false);
+  });
+
+  it('compares everybody when the settings are others', async () => {
+    await settle();
+    expect(await isCompared({ policy: { phone: 'service-wins' } })).toBe(true);
+  });
+
+  it('records nothing of a run that was partial', async () => {
+    await stage.sql(`delete from sync.learned where topic = 'answers that agree'`);
+    stage.emulator.addFault({ kind: 'status', code: 400, path: '/v1/tags', times: 'always' });
+    await stage.run();
+    stage.emulator.clearFaults();
+    expect(await stage.sql(`select from sync.learned where topic = 'answers that agree'`)).toEqual([]);
+  });
+
+  it('goes back with a copy of the database that is put back', async () => {
+    await settle();
+    await stage.sql(
+      'create table public.users as table mirror.users; create table public.base as table sync.user_base; create table public.learned as table sync.learned',
+    );
+    stage.emulator.team.editUser(one(), { phone: '15550196' });
+    await settle();
+    await pastTriggers(
+      'truncate mirror.users, sync.user_base, sync.learned; insert into mirror.users select * from public.users; insert into sync.user_base select * from public.base; insert into sync.learned select * from public.learned',
+    );
+    await stage.run();
+    expect(await inMirror()).toEqual(onService());
+  });
+});
