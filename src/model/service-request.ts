@@ -17,13 +17,13 @@ export interface AnswerDigests {
   readonly users: string;
 }
 
-/** The team and everybody, as one look shows them. */
+/** The team, and everybody when somebody asks. */
 export interface WholeAnswer {
   readonly team: Team;
-  /** `null` if the deployment does not answer for all at once. */
-  readonly everybody: UsersAnswer | null;
-  /** `null` if they prove nothing. */
-  readonly digests: AnswerDigests | null;
+  /** @returns `null` if the deployment does not answer for all at once */
+  everybody(): Promise<UsersAnswer | null>;
+  /** Of the answers so far; `null` as long as nobody has asked for everybody. */
+  digests(): AnswerDigests | null;
 }
 
 /** The users that one answer shows. */

@@ -34,8 +34,8 @@ export interface RunContext {
   readonly sendBlock?: SendBlock | undefined;
   /** Set if a run of the last minute has read the team and compared it with the mirror. It may have counted the users. */
   readonly recalled?: { readonly population: number | undefined } | undefined;
-  /** The answer about everybody, if it came with the team; `null` if the deployment gives none. */
-  readonly everybody?: UsersAnswer | null | undefined;
+  /** Reads everybody in the one look that has read the team; absent: by an answer of its own. */
+  readonly everybody?: (() => Promise<UsersAnswer | null>) | undefined;
 }
 
 /** The plan of one run for its users, whether they are all or some. */
@@ -91,7 +91,7 @@ export async function planUsers(
 ): Promise<WholePlan> {
   const { service, mirror, notes } = places;
   notes.event({ kind: 'step', step: 'users' });
-  const everybody = places.everybody === undefined ? await readEverybody(service) : places.everybody;
+  const everybody = await (places.everybody?.() ?? readEverybody(service));
   const roster = await readRoster(service, mirror, team, notes, everybody);
   const { members } = roster;
   await noteRoster(roster, notes);

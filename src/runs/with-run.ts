@@ -150,15 +150,16 @@ export async function withRun<Result>(
 /** What a run has asked for before its work begins. */
 interface Seen {
   readonly team: Team;
-  readonly everybody: UsersAnswer | null | undefined;
-  readonly digests: AnswerDigests | null;
+  readonly everybody: (() => Promise<UsersAnswer | null>) | undefined;
+  /** Of the answers about the team and everybody. */
+  readonly digests: () => AnswerDigests | null;
   /** The number of users, if the answers are those that agreed with the mirror. */
   readonly unchanged: number | undefined;
 }
 
-const onlyTeam = { everybody: undefined, digests: null, unchanged: undefined } as const;
+const onlyTeam = { everybody: undefined, digests: () => null, unchanged: undefined } as const;
 
-/** Asks for the team; and for everybody with it, if no open push has to be settled between the two. */
+/** Asks for the team; and for everybody with it, if it is as known and no open push has to be settled between the two. */
 async function lookAt(
   db: Database,
   { groups, settings }: RunKind,
@@ -194,7 +195,7 @@ async function runUnderLease<Result>(
   let seen: Seen | undefined;
   let agreed: number | undefined;
   const learnedHere = () => {
-    const digests = seen?.digests ?? null;
+    const digests = seen?.digests() ?? null;
     const isClean = notes.reasons.length === 0 && notes.refusal === null;
     return digests === null || agreed === undefined || !isClean
       ? []

@@ -20,7 +20,7 @@ export interface RosterEndpoints {
   /** `GET /v1/team` (interface.md, Endpoints; Team): the team of the credentials and its members. */
   team(): Promise<Team>;
   /**
-   * The team, and an answer to an empty filter.
+   * The team, and an answer to an empty filter. Everybody is asked for at once only if the answer about the team is known.
    * @param known of answers that need not be parsed
    * @returns `null` if both are known
    */
@@ -60,15 +60,22 @@ export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
       const askTeam = async (of: string) => await call({ operation: operations.team, known: of });
       const first = await askTeam(known?.team ?? '');
       const isKnown = first.digest === known?.team;
-      const users = await askEverybody(call, isKnown ? known?.users : '');
-      if (isKnown && users !== null && users.digest === known?.users) return null;
+      let users = isKnown ? await askEverybody(call, known?.users) : undefined;
+      if (isKnown && users?.digest === known?.users) return null;
       // Bytes that were known were not kept: they are asked for again.
       const team = isKnown ? await askTeam('') : first;
-      const digests = { team: team.digest ?? '', users: users?.digest ?? '' };
       return {
         team: await decodeTeam(team),
-        everybody: users === null ? null : await decodeMemberships(users),
-        digests: users === null ? null : digests,
+        everybody: async () => {
+          users ??= await askEverybody(call);
+          return users === null ? null : await decodeMemberships(users);
+        },
+        digests: () => {
+          const digests = { team: team.digest, users: users?.digest ?? null };
+          return digests.team === null || digests.users === null
+            ? null
+            : { team: digests.team, users: digests.users };
+        },
       };
     },
     users: async ({ emails, phones }) => {

@@ -53,6 +53,23 @@ export interface Schema {
     edited_at: Date | null;
     edited_by: string | null;
   };
+  'sync.absences': {
+    team_id: bigint;
+    resource: string;
+    id: bigint;
+    missing_since: Date;
+    passes: Generated<number>;
+    verdict: 'approved' | 'left' | 'found' | null;
+    verdict_scope: string | null;
+    decided_at: Date | null;
+    batch: string | null;
+    detail: string | null;
+    scope: string | null;
+    withheld_at: Date | null;
+    decided_by: string | null;
+    decided_why: string | null;
+    decided_role: string | null;
+  };
   'sync.changes': {
     change_id: GeneratedAlways<bigint>;
     team_id: bigint;
