@@ -20,6 +20,8 @@ const longestMs = 24 * 3_600_000;
 /** What a complete run has recorded. */
 interface Agreed extends AnswerDigests {
   readonly setup: string;
+  /** When the last base was agreed on. A value may go there and back on the service between two runs of the users. */
+  readonly base: string;
   /** The number of users that were shown. */
   readonly shown: number;
 }
@@ -40,12 +42,16 @@ export async function readAgreed(
   if (record === undefined || known.teamId === null || record.ageMs >= longestMs) return undefined;
   const agreed = record.value as Agreed;
   const isOver = agreed.setup !== setupOf(settings) || known.mayLackRoles;
-  return isOver || !(await agreesWithBase(db.kysely, known.teamId)) ? undefined : agreed;
+  return isOver || (await agreesWithBase(db.kysely, known.teamId)) !== agreed.base ? undefined : agreed;
 }
 
 /** The record of a complete run that found nothing to do. */
-export const learnedOfAgreed = (digests: AnswerDigests, shown: number, settings: unknown): Learned => ({
+export const learnedOfAgreed = (
+  digests: AnswerDigests,
+  { shown, base }: Pick<Agreed, 'shown' | 'base'>,
+  settings: unknown,
+): Learned => ({
   topic,
-  value: { ...digests, shown, setup: setupOf(settings) } satisfies Agreed,
+  value: { ...digests, shown, base, setup: setupOf(settings) } satisfies Agreed,
   atMs: Date.now(),
 });

@@ -9,6 +9,7 @@ import type { Learned } from '../mirror/team/learned.ts';
 import { notePlace, notHome, placingOf, requireHome } from '../mirror/team/known-place.ts';
 import { fenced, takeLeaseFor } from '../mirror/team/lease.ts';
 import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
+import { agreesWithBase } from '../mirror/users/users-compare.ts';
 import { checkTeam, pinTeam } from '../mirror/team/pinned-teams.ts';
 import { beginRun, noteTeam } from '../mirror/runs/runs.ts';
 import { adviceOn, placeInWords, type SendBlock, sendBlockOf } from '../model/place.ts';
@@ -193,7 +194,7 @@ async function runUnderLease<Result>(
   let service: ServiceClient | undefined;
   let mirror: ReturnType<typeof createMirror> | undefined;
   let seen: Seen | undefined;
-  let agreed: number | undefined;
+  let agreed: { readonly shown: number; readonly base: string } | undefined;
   const learnedHere = () => {
     const digests = seen?.digests() ?? null;
     const isClean = notes.reasons.length === 0 && notes.refusal === null;
@@ -228,6 +229,7 @@ async function runUnderLease<Result>(
     }
     await keepSettings(db, kind, known.fourEyes);
     mirror = createMirror(db, lease, id, runId, known);
+    let shownAll: number | undefined;
     const monotonicMs = () => systemClock.monotonicMs();
     const keepTeam = (compared: Team) => watch.teamMemory?.keep(compared, readAtMs);
     const keepPopulation = (users: number) => watch.teamMemory?.keepPopulation(users);
@@ -244,10 +246,12 @@ async function runUnderLease<Result>(
       everybody: seen.everybody,
       unchanged: seen.unchanged,
       onAgreed: (shown: number) => {
-        agreed = shown;
+        shownAll = shown;
       },
     };
     const result = await work({ ...places, fenced: (part) => fenced(db, lease, part) }, team);
+    const base = shownAll === undefined ? null : await agreesWithBase(db.kysely, id);
+    if (shownAll !== undefined && base !== null) agreed = { shown: shownAll, base };
     return { report: await record.end(team, sendBlock), result };
   } catch (error) {
     await record.endEarly(error);

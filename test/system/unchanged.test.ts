@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { runReconcile } from '../../src/runs/reconcile-team.ts';
 import { createStage, type Stage } from './stage.ts';
+
+const log = createLog({ level: 'silent' });
 
 const noLimits = { guard: { maxRows: 1_000, maxShare: 1, maxSharePerDay: 1 } };
 
@@ -123,6 +127,24 @@ describe('musterd', () => {
   it('compares everybody when the settings are others', async () => {
     await settle();
     expect(await isCompared({ policy: { phone: 'service-wins' } })).toBe(true);
+  });
+
+  it('pulls a value that went there and back on a service whose versions do not move', async () => {
+    const stuck = await createStage({ config: noLimits, emulator: { variants: { 'updated-at': 'stuck' } } });
+    try {
+      for (let nr = 0; nr < 3; nr += 1) await stuck.run();
+      const user = stuck.emulator.team.users().find(({ phone }) => phone !== null);
+      const id = user?.id ?? 0;
+      const phone = user?.phone ?? '';
+      await stuck.sql(`update mirror.users set phone = '15550195' where id = ${id}`);
+      await runReconcile(stuck.db, stuck.config, 'reconcile', { log, groups: ['edits'] });
+      expect(stuck.emulator.team.user(id).phone).toBe('15550195');
+      stuck.emulator.team.editUser(id, { phone });
+      await stuck.run();
+      expect(await stuck.sql(`select phone from mirror.users where id = ${id}`)).toEqual([[phone]]);
+    } finally {
+      await stuck.close();
+    }
   });
 
   it('records nothing of a run that was partial', async () => {

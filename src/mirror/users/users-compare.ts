@@ -103,21 +103,22 @@ interface ComparedRow extends UserRow {
 /**
  * Whether mirror and base have the same of everybody, and nothing of the team waits: no field is held, no push is open, and
  * nobody is missing, older than before, or shown in a row that could not be taken.
+ * @returns when the last base was agreed on, as Postgres writes it: another one tells that a base has moved; `null` if not
  */
-export async function agreesWithBase(db: Queryable, teamId: Id): Promise<boolean> {
+export async function agreesWithBase(db: Queryable, teamId: Id): Promise<string | null> {
   const none = (table: string, condition = sql`true`) =>
     sql`not exists (select from ${sql.table(table)} where team_id = ${teamId} and ${condition})`;
   const ofTeam = (table: string) => sql`(select * from ${sql.table(table)} where team_id = ${teamId})`;
-  const { rows } = await sql<{ agrees: boolean }>`
-    select ${none('sync.held_fields')} and ${none('sync.changes', sql`state = 'open'`)}
+  const { rows } = await sql<{ agreed: string }>`
+    select coalesce(max(agreed_at)::text, '') as agreed from sync.user_base where team_id = ${teamId} having ${none('sync.held_fields')} and ${none('sync.changes', sql`state = 'open'`)}
       and ${none('sync.absences', sql`resource = 'users'`)} and ${none('sync.stale_rows')}
       and ${none('sync.rejected_rows', sql`resource in ('users', 'team', 'team members')`)}
       and not exists (
         select from ${ofTeam('mirror.users')} u full join ${ofTeam('sync.user_base')} b on b.id = u.id
         where u.gone_at is null and (u.id is null or b.id is null or not u.resolved
           or (${valuesOf('u')}) is distinct from (${valuesOf('b')}))
-      ) as agrees`.execute(db);
-  return rows[0]?.agrees === true;
+      )`.execute(db);
+  return rows[0]?.agreed ?? null;
 }
 
 /** Reads those of these users who differ, whatever other users there are. */
