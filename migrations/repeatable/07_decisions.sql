@@ -334,7 +334,6 @@ begin
   with judged as materialized (
     select s.user_id, s.field, s.edit_id as named, s.base, s.mirror, s.service, s.passes, x.edit_id, l.old_split, s.edited, x.is_sent,
       x.is_there, h.reason, h.detail, h.decision, h.batch, case
-        when s.user_id is null then case decide_edits.verb when 'approve' then 'approved' else 'left' end
         when not coalesce(s.passes, true) then done_word
         when u.id is null or u.gone_at is not null then 'gone'
         when h.until > clock_timestamp() then 'asked'
@@ -357,9 +356,7 @@ begin
     left join lateral (select * from mirror.users o where o.team_id = decide_edits.team and o.id = s.user_id offset 0) u on true
     left join lateral (select * from sync.user_base o where o.team_id = decide_edits.team and o.id = s.user_id offset 0) b on true
     left join lateral (
-      select * from sync.held_fields o where o.team_id = decide_edits.team and o.user_id = s.user_id and o.field = s.field
-      union all
-      select * from sync.held_fields o where o.team_id = decide_edits.team and o.user_id is null and s.user_id is null and o.field = s.field
+      select * from sync.held_fields o where o.team_id = decide_edits.team and o.user_id = s.user_id and o.field = s.field offset 0
     ) h on true
     left join lateral (
       select * from sync.edits o where o.team_id = decide_edits.team and o.user_id = s.user_id and o.field = s.field and o.ended_at is null offset 0
@@ -380,8 +377,8 @@ begin
     ) x
   ),
   done as materialized (
-    select j.*, case when j.user_id is not null
-        then coalesce(case when coalesce(j.passes, true) then j.edit_id end, sync.find_edit(decide_edits.team, j.user_id, j.field), nullif(j.named, 0)) end as edit
+    select j.*, coalesce(case when coalesce(j.passes, true) then j.edit_id end, sync.find_edit(decide_edits.team, j.user_id, j.field),
+      nullif(j.named, 0)) as edit
     from judged j
     where not only_shown and (j.outcome = done_word or decide_edits.verb = 'reject' and j.outcome = 'on its way')
       and not (decide_edits.verb = 'approve' and j.is_there and j.decision is not distinct from 'approved' and j.batch is not distinct from decide_edits.batch)
@@ -410,7 +407,7 @@ begin
   written as (
     insert into sync.held_fields as h (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value,
       detail, batch, decision)
-    select decide_edits.team, d.user_id, d.field, d.edit, case when d.is_there or d.user_id is null then d.reason else decide_edits.waits end,
+    select decide_edits.team, d.user_id, d.field, d.edit, case when d.is_there then d.reason else decide_edits.waits end,
       d.base, d.mirror, d.service, d.service,
       case when decide_edits.verb = 'reject' then coalesce(decide_edits.reason, '') when d.is_there then d.detail else 'confirmed by who edited it' end,
       case decide_edits.verb when 'approve' then decide_edits.batch else d.batch end, case decide_edits.verb when 'reject' then done_word else 'approved' end
@@ -428,10 +425,10 @@ begin
       jsonb_object_agg(d.field, d.mirror), jsonb_strip_nulls(jsonb_object_agg(d.field, d.edit)),
       coalesce(jsonb_object_agg(d.field, case when d.edited then 'edited' else 'withdrawn' end)
         filter (where d.edited or decide_edits.revert and not d.is_sent), '{}'), clock_timestamp(),
-      decider, session_user, coalesce(decide_edits.reason, ''), decide_edits.batch, case when d.user_id is not null then mine end
+      decider, session_user, coalesce(decide_edits.reason, ''), decide_edits.batch, mine
     from done d group by d.user_id
   )
-  select decide_edits.team, j.user_id, j.field, j.outcome, case when exists (select from done d where d.user_id is not null) then mine end
+  select decide_edits.team, j.user_id, j.field, j.outcome, case when exists (select from done) then mine end
   from judged j order by j.user_id, j.field;
   if not only_shown then
     perform set_config('musterd.writing', writing, true), set_config('musterd.run', as_run, true);

@@ -263,7 +263,7 @@ where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams
 comment on view report.held is 'What waits for a person, with the values of both sides, now and when the hold began: a row per field of a user (team_id, user_id, field).'
   ' What was approved waits for nobody, and is not here.';
 comment on column report.held.team_id is 'The team.';
-comment on column report.held.user_id is 'The service''s id of the user; empty: the field of all users, of whom too many no longer have it. In mirror.users.id.';
+comment on column report.held.user_id is 'The service''s id of the user. In mirror.users.id.';
 comment on column report.held.name is 'The name as the service joins it.';
 comment on column report.held.field is 'The field: name is the pair of first and last name.';
 comment on column report.held.reason is 'Why it is held: conflict, refused, ineffective, unsupported, gone, limit, review, asked or rejected.';

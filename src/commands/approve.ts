@@ -102,9 +102,7 @@ function showBatch(
   revert = false,
 ): ExitCode {
   const withOutcome = (outcome: string) => fields.filter((row) => row.outcome === outcome);
-  const usersWith = (outcome: string) =>
-    new Set(withOutcome(outcome).flatMap(({ user_id }) => user_id ?? [])).size;
-  const lacking = withOutcome('approved').flatMap(({ user_id, field }) => (user_id === null ? [field] : []));
+  const usersWith = (outcome: string) => new Set(withOutcome(outcome).map(({ user_id }) => user_id)).size;
   const [approved, rejected] = [usersWith('approved'), usersWith('rejected')];
   const left = fields.filter(({ outcome }) => outcome in staying);
   const code = fields.some((row) => isWaiting(row, verb)) ? exitCode.waiting : exitCode.ok;
@@ -117,7 +115,6 @@ function showBatch(
       rejected,
       waiting,
       held_on_request: held,
-      lacking,
       left,
       batches,
     });
@@ -130,11 +127,6 @@ function showBatch(
     const count = withOutcome(outcome).length;
     if (count > 0) printLine(context.out, `Left as they are: ${plural(count, 'field')} ${words}.`);
   }
-  if (lacking.length > 0)
-    printLine(
-      context.out,
-      `That users lack ${lacking.join(', ')} no longer stops anything, until they have it again.`,
-    );
   if (approved > 0)
     printLine(
       context.out,

@@ -5,7 +5,6 @@ import { plural, printable } from '../model/in-words.ts';
 import { changesOf, type PlannedChange, hasMovedSince } from '../model/user-changes.ts';
 import type { EditedField, WaitingField } from '../model/waiting.ts';
 import { afterBatch } from '../reconcile/guard/guard.ts';
-import { sayReplaced } from '../reconcile/overlap.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
 import type { Setup } from '../runs/open.ts';
 import { planHash, planTime, writePlanFile } from '../runs/plan-file.ts';
@@ -32,11 +31,11 @@ export async function planCommand(
       else if (options.markdown === true) printMarkdown(context, report, changes);
       else {
         printPlan(context, report, changes);
-        printLine(context.out, `plan ${hashOfPlan(report)}`);
+        printLine(context.out, `plan ${planHash(report)}`);
       }
       if (options.out !== undefined) await writePlan(context, { report, madeAt }, setup, options.out);
       if (report.notes.reasons.length > 0) return exitCode.partial;
-      if (refusedBy(report).length > 0) return exitCode.refused;
+      if (report.users.verdict.refused.length > 0) return exitCode.refused;
       if (report.users.verdict.reviewed.length > 0) return exitCode.waiting;
       const differs = changes.length > 0 || report.listings.some(({ added, changed }) => added + changed > 0);
       if (options.exitCode === true && differs) return exitCode.changes;
@@ -45,9 +44,6 @@ export async function planCommand(
     needsService,
   );
 }
-
-/** The hash of what a run would send, or, if it would send nothing before people agree, of what they agree to. */
-const hashOfPlan = (report: PlanReport): string => report.replaced?.hash ?? planHash(report);
 
 async function writePlan(
   { err }: Context,
@@ -93,15 +89,6 @@ function waitingChange({ userId, name, hold }: WaitingField, edit: EditedField |
   };
 }
 
-/** The reasons why a run would not do all of this, or nothing of it. */
-function refusedBy({ replaced, users }: PlanReport): readonly string[] {
-  return [...(replaced === null ? [] : [sayReplaced(replaced)]), ...users.verdict.refused];
-}
-
-/** The hashes for "musterd approve", the newest last. */
-const batchesOf = ({ replaced, users }: PlanReport): readonly string[] =>
-  replaced === null ? users.verdict.batches : [replaced.hash];
-
 const heldInWords = (held: number) =>
   `${plural(held, 'field waits', 'fields wait')} for a person; "musterd held" lists what is held`;
 
@@ -116,11 +103,11 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     reasons: notes.reasons,
     warnings: notes.warnings,
     users: { read: users.roster.shown, unresolved: users.roster.unresolved.length },
-    refused: refusedBy(report),
+    refused: report.users.verdict.refused,
     reviewed: users.verdict.reviewed,
     held: report.held,
-    hash: hashOfPlan(report),
-    batches: batchesOf(report),
+    hash: planHash(report),
+    batches: report.users.verdict.batches,
     cost: { users: cost.users, requests: cost.requests, seconds: cost.seconds },
     changes,
     listings,
@@ -154,10 +141,10 @@ export function printPlan(
 }
 
 function printRefusal(context: Pick<Context, 'out' | 'env'>, report: PlanReport): void {
-  for (const reason of refusedBy(report)) printLine(context.out, `refused: ${printable(reason)}`);
+  for (const reason of report.users.verdict.refused) printLine(context.out, `refused: ${printable(reason)}`);
   for (const reason of report.users.verdict.reviewed) printLine(context.out, `held: ${printable(reason)}`);
   if (report.held > 0) printLine(context.out, `held: ${heldInWords(report.held)}`);
-  for (const hash of batchesOf(report))
+  for (const hash of report.users.verdict.batches)
     printLine(context.out, `A run holds this as batch ${hash}; then: musterd approve ${hash} --reason …`);
 }
 
@@ -167,12 +154,12 @@ function printMarkdown(context: Context, report: PlanReport, changes: readonly P
   const line = (text: string) => printLine(context.out, text);
   line(`# Plan for team ${team.id} ${inMarkdown(team.name ?? '')}`.trimEnd());
   line('');
-  line(`${plural(changes.length, 'change')}; ${costInWords(report)}. Plan \`${hashOfPlan(report)}\`.`);
-  const refused = refusedBy(report);
+  line(`${plural(changes.length, 'change')}; ${costInWords(report)}. Plan \`${planHash(report)}\`.`);
+  const refused = report.users.verdict.refused;
   const held = [...refused, ...report.users.verdict.reviewed];
   if (held.length > 0) {
     line('');
-    const named = batchesOf(report).map((hash) => `\`${hash}\``);
+    const named = report.users.verdict.batches.map((hash) => `\`${hash}\``);
     const title = refused.length > 0 ? 'Refused by the guard' : 'Held until a person approves';
     line(`**${title}**${named.length === 0 ? '' : ` (${named.join(', ')})`}:`);
     for (const reason of held) line(`- ${inMarkdown(reason)}`);

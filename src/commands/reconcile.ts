@@ -119,7 +119,7 @@ export function printReport(context: Pick<Context, 'out' | 'env'>, report: RunRe
 
 function printRefusal(
   context: Pick<Context, 'out' | 'env'>,
-  { batches, reasons, users, stopped, what: kind, isReview }: NonNullable<RunReport['refusal']>,
+  { batches, reasons, users, stopped, isReview }: NonNullable<RunReport['refusal']>,
 ): void {
   const line = (text: string) => printLine(context.out, `  ${text}`);
   // These counts may include what an earlier run had sent, because that is read back first.
@@ -128,10 +128,6 @@ function printRefusal(
     : 'the run went on with everything else';
   for (const reason of reasons)
     line(`${paint(context, 'yellow', isReview ? 'held:' : 'refused by the guard:')} ${printable(reason)}`);
-  if (kind === 'departures') {
-    line('Nothing was read back, pulled or sent. "musterd plan" shows what would be');
-    return;
-  }
   if (batches.length === 0) {
     line(`No push waits for an approval; ${what}`);
     return;

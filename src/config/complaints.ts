@@ -14,7 +14,7 @@ export const goneSettings: Readonly<Record<string, string>> = {
   clock: 'tokens are dated by the service where the clocks differ by 30 s to 15 minutes',
   'pages.max': 'a listing may have 100,000 pages',
   'guard.minPopulation': 'shares apply from 20 users on',
-  'guard.maxDrift': 'a fifth of the users may lack a field that they had',
+  'guard.maxDrift': 'a field that the service does not show stays as it is on both sides',
   'database.port': 'the number in the file "port" of the data directory is kept',
   'schedule.timezone': 'schedules are in UTC',
   'absence.maxRows': 'up to 3 missing rows, or a tenth of them, are marked as gone without an approval',

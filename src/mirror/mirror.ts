@@ -1,5 +1,5 @@
 /** The mirror of one team, as declared in `reconcile/ports.ts`. */
-import type { AbsenceDecision, MirroredResource, WithheldAbsence } from '../model/absence.ts';
+import type { AbsenceDecision, MirroredResource } from '../model/absence.ts';
 import type { Intent, IntentResult, NameSafety } from '../model/intent.ts';
 import type { Concern, RoleNames, ShownUsers } from '../model/plan.ts';
 import type { UserPlan, UserWrite } from '../model/user-plan.ts';
@@ -12,7 +12,7 @@ import type { StoppedPushes } from '../model/waiting.ts';
 import type { Team } from '../model/team.ts';
 import type { ServiceUser } from '../model/user.ts';
 import type { UserState } from '../model/user-state.ts';
-import { applyAbsences, applyWithheld, isNoNews, readAbsenceGrounds, readOverlap } from './users/absences.ts';
+import { applyAbsences, isNoNews, readAbsenceGrounds } from './users/absences.ts';
 import { readAddresses, readLookups } from './users/addresses.ts';
 import type { Database } from './db/database.ts';
 import { applyResults } from './users/apply-results.ts';
@@ -77,7 +77,6 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
     readIntents: () => readIntents(kysely, teamId),
     readGuardHistory: () => readGuardHistory(kysely, teamId),
     readLastEdits: (ids: readonly Id[]) => readLastEdits(kysely, teamId, ids),
-    readOverlap: (listed: readonly Id[], scope: string) => readOverlap(kysely, teamId, listed, scope),
     readAbsenceGrounds: (resource: MirroredResource) => readAbsenceGrounds(kysely, teamId, resource),
     gatherListing: (resource: ListedResource) => createSpool(tableOf(resource)),
     readLackingRows: (rows: ListingSpool, most: number, after: Id) =>
@@ -194,8 +193,6 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
         ? []
         : await write((tx) => applyAbsences(tx, run, resource, decision));
     },
-    applyWithheld: (resource: MirroredResource, withheld: WithheldAbsence, scope: string) =>
-      write((tx) => applyWithheld(tx, run, resource, withheld, scope)),
     noteStale: (ids: readonly Id[]) => write((tx) => noteStale(tx, teamId, ids)),
     noteMovedAlone: (users: number, shown: number) => write((tx) => noteMovedAlone(tx, teamId, users, shown)),
     forgetUsers: (ids: readonly Id[]) => write((tx) => forgetUsers(tx, run, ids)),

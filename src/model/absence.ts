@@ -67,15 +67,3 @@ export interface RefreshResult {
   /** The number of rows that were present in the mirror before. */
   readonly population: number;
 }
-
-/** How far the users of the mirror and those that the team lists are the same. */
-export interface Overlap {
-  /** The number of listed users that the mirror has, gone or not. */
-  readonly known: number;
-  /** The number of users who are neither gone nor approved to be. */
-  readonly population: number;
-  /** The users of this population who are not listed. */
-  readonly unlisted: readonly Id[];
-  /** The team's name in the mirror. */
-  readonly name: string | null;
-}

@@ -30,8 +30,6 @@ export interface HeldBatch {
   readonly reasons: readonly string[];
   /** The number of users that wait in it. */
   readonly users: number;
-  /** Fields that many users no longer have. */
-  readonly lacking: readonly Field[];
   readonly since: Date;
 }
 
@@ -46,10 +44,6 @@ export interface GuardHistory {
   readonly waiting: readonly WaitingField[];
   /** Whether some have waited for so long that people are to be notified again. */
   readonly isOld: boolean;
-  /** Fields that many users no longer have, which also wait. */
-  readonly lacking: readonly Pick<Hold, 'field' | 'batch'>[];
-  /** Fields that many users no longer have, with a person's agreement. */
-  readonly accepted: readonly Field[];
 }
 
 /** The holds of a run for a user, and the version of the service that it saw. */
@@ -62,10 +56,6 @@ export interface HoldOfUser {
 /** The fields that a run stopped. They are written in one transaction, so that none of them is lost. */
 export interface StoppedPushes {
   readonly holds: readonly HoldOfUser[];
-  /** Fields that many users no longer have, about which nobody has been notified yet. */
-  readonly lacking: readonly Hold[];
-  /** Fields that the users have again, so that holds and agreements about them are over. */
-  readonly ended: readonly Field[];
   /** Whether people are notified of everything that waits now. */
   readonly isNews: boolean;
 }

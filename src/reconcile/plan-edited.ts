@@ -21,8 +21,8 @@ import type { FreshRead } from './push/record.ts';
 import { createUserLookup, type UserLookup } from './read/lookup.ts';
 import { type Members, membersOf, rolesOf } from './read/members.ts';
 import { differingOf, noteRefused, type Roster } from './read/roster.ts';
-import { type RunNotes, tell, warnOfStale, warnOfTwice } from './run-notes.ts';
-import { unreadNotes } from './unread.ts';
+import { type RunNotes, warnOfStale, warnOfTwice } from './run-notes.ts';
+import { noteUnread } from './unread.ts';
 
 const allOf = (addresses: readonly Addresses[]) => ({
   emails: addresses.flatMap(({ emails }) => emails),
@@ -128,7 +128,7 @@ export async function planEdited(
   await lookup.find(ids, allOf(edited));
   const foundUsers = ids.flatMap((id) => lookup.users.get(id) ?? []);
   const members = membersOf(team);
-  const { states, plans, unread, known, lessons } = await mirror.inSnapshot(async (snapshot) => {
+  const { states, plans, known, lessons } = await mirror.inSnapshot(async (snapshot) => {
     const found = await snapshot.readDifferingUsers(foundUsers, rolesOf(members));
     const differing = exact === undefined ? found : found.map(exact.approved);
     const planned = differing.map((state) => {
@@ -140,7 +140,6 @@ export async function planEdited(
     return {
       states: differing,
       plans: planned,
-      unread: unreadNotes(differing, { population, maxDrift: settings.guard.maxDrift }, history.accepted),
       known: { population, history, ...(await readKnown(snapshot, planned, settings.guard)) },
       lessons: await readLessons(
         snapshot,
@@ -150,7 +149,7 @@ export async function planEdited(
   });
   const stale = states.filter((state) => state.stale === true).map(({ id }) => id);
   warnOfStale(notes, stale.length);
-  tell(notes, unread);
+  noteUnread(notes, states, foundUsers.length);
   await lookAround(lookup, mirror, { plans, present: known.present }, settings.guard.adminRoleIds);
   noteLookup(lookup, edited, notes);
   const { users } = lookup;

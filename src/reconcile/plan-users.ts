@@ -23,7 +23,7 @@ import type { FreshRead } from './push/record.ts';
 import { readEverybody } from './read/ask.ts';
 import { differingOf, type Roster, readRoster } from './read/roster.ts';
 import { type RunNote, type RunNotes, tell, warnOfStale, warnOfTwice } from './run-notes.ts';
-import { readUnreadNotes } from './unread.ts';
+import { noteUnread } from './unread.ts';
 
 export interface RunContext {
   readonly service: ServicePort;
@@ -97,8 +97,8 @@ export async function planUsers(
   await noteRoster(roster, notes);
   const roles = rolesOf(members);
   const planned = await mirror.inSnapshot((snapshot) => planRoster(snapshot, { roster, roles }, settings));
-  const { unread, remarks, ...plan } = planned;
-  tell(notes, unread);
+  const { remarks, differing, ...plan } = planned;
+  noteUnread(notes, differing, roster.shown);
   warnOfStale(notes, plan.stale.length);
   tell(notes, remarks);
   return { kind: 'all', roster, roles, fresh: null, ...plan };
@@ -110,8 +110,10 @@ async function planRoster(
   { roster, roles }: Pick<UsersPlan, 'roster' | 'roles'>,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
 ): Promise<
-  Omit<WholePlan, 'kind' | 'roster' | 'roles' | 'fresh'> &
-    Readonly<Record<'unread' | 'remarks', readonly RunNote[]>>
+  Omit<WholePlan, 'kind' | 'roster' | 'roles' | 'fresh'> & {
+    readonly remarks: readonly RunNote[];
+    readonly differing: readonly UserState[];
+  }
 > {
   const { users, shown, members, unresolved } = roster;
   const { differing, unknown, unseen } = await mirror.compareShownUsers({
@@ -127,8 +129,6 @@ async function planRoster(
   await inTurns(judgedBy(states, movedAlone, shown), (state) =>
     merged.push(planUser(state, members.get(state.id), settings.policy)),
   );
-  const { maxDrift } = settings.guard;
-  const unread = await readUnreadNotes(mirror, differing, { population: shown, maxDrift });
   const stale = differing.filter((state) => state.stale === true).map(({ id }) => id);
   const population = await mirror.countPresentUsers();
   const { plans, remarks } = keepResolved(merged, states, population);
@@ -139,7 +139,7 @@ async function planRoster(
   const news = [...states.map(({ id }) => id), ...unknown];
   const view = { states, plans, users, shown, differing: news, isWhole: true, members, population };
   const verdict = await reviewPlans(mirror, view, settings.guard);
-  return { plans: verdict.plans, unknown, absent, stale, movedAlone, verdict, unread, remarks };
+  return { plans: verdict.plans, unknown, absent, stale, movedAlone, verdict, remarks, differing };
 }
 
 /** Plans the users who are new here. */

@@ -1,12 +1,5 @@
 /** The needs of reconciling on both sides, which `service/client.ts` and `mirror/mirror.ts` fulfil. */
-import type {
-  AbsenceDecision,
-  AbsenceGrounds,
-  MirroredResource,
-  Overlap,
-  RefreshResult,
-  WithheldAbsence,
-} from '../model/absence.ts';
+import type { AbsenceDecision, AbsenceGrounds, MirroredResource, RefreshResult } from '../model/absence.ts';
 import type { Intent, IntentResult, NameSafety, OpenedIntents, PushTries } from '../model/intent.ts';
 import type { UserPlan, UserWrite } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
@@ -68,7 +61,6 @@ export interface MirrorPort {
   readGuardHistory(): Promise<GuardHistory>;
   /** Reads who last edited the fields of these users. */
   readLastEdits(ids: readonly Id[]): Promise<readonly EditedField[]>;
-  readOverlap(listed: readonly Id[], scope: string): Promise<Overlap>;
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
   readListingMemory(resource: MirroredResource): Promise<ListingMemory>;
   /** Collects the rows of a listing, to be compared or applied. */
@@ -98,11 +90,6 @@ export interface MirrorWriter {
   applyUsers(plans: readonly UserPlan[]): Promise<readonly Id[]>;
   /** Adds users that are new here; returns those that exist by now. */
   takeUsers(writes: Iterable<UserWrite>): Promise<ReadonlySet<Id>>;
-  /**
-   * Withholds rows for a person to decide about, before any complete pass has missed them.
-   * @returns whether these differ from the rows that waited before
-   */
-  applyWithheld(resource: MirroredResource, withheld: WithheldAbsence, scope: string): Promise<boolean>;
   /** Returns the rows that an editor has locked: a later run marks them as gone. */
   applyAbsences(resource: MirroredResource, decision: AbsenceDecision): Promise<readonly Id[]>;
   /** Counts the users of each role, if that can have changed. To be called after all pulls and before any push. */

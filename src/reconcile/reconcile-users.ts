@@ -13,7 +13,6 @@ import {
   type WritingContext,
 } from './apply-users.ts';
 import { afterBatch, countUsers } from './guard/guard.ts';
-import { stopReplaced } from './overlap.ts';
 import { type EditedPlan, planEdited } from './plan-edited.ts';
 import { planUsers, type UsersPlan, type WholePlan } from './plan-users.ts';
 import { pushEdits } from './push/push.ts';
@@ -43,8 +42,7 @@ async function stopsAtGuard(
   const { refused, reviewed, waiting, batches, isNews, writes, postponed } = verdict;
   // If nothing may be sent, the batches wait like everything else, and there is no reason to stop.
   const isStopped = verdict.stopped && sendBlock === undefined;
-  if (isNews || writes.holds.length + writes.lacking.length + writes.ended.length > 0)
-    await mirror.applyStopped(writes);
+  if (isNews || writes.holds.length > 0) await mirror.applyStopped(writes);
   if (refused.length + reviewed.length > 0)
     notes.refuse({
       hash: batches.at(-1) ?? null,
@@ -54,7 +52,6 @@ async function stopsAtGuard(
       users: countUsers(waiting),
       stopped: isStopped,
       isNews: isNews && sendBlock === undefined,
-      what: 'pushes',
     });
   notePostponed(postponed, notes);
   // Pushes that people approved are left to the next run, which nothing stops any more.
@@ -126,7 +123,6 @@ export async function reconcileUsers(
     places.notes.count('users_read', places.unchanged);
     return true;
   }
-  if (places.recalled === undefined && (await stopReplaced(places, team, settings.scope))) return false;
   const context = await settle(places, team, settings);
   const users =
     group === 'users' ? await planUsers(places, team, settings) : await planEdited(places, team, settings);

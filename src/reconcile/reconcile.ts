@@ -11,7 +11,6 @@
  * A plan does steps 2 and 3 and compares the listings. It writes nothing on either side.
  */
 
-import type { WithheldAbsence } from '../model/absence.ts';
 import type { Id } from '../model/id.ts';
 import { listedResources } from '../model/listed-resources.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
@@ -19,7 +18,6 @@ import type { Team } from '../model/team.ts';
 import { isPush, pushOf } from '../model/user-plan.ts';
 import type { EditedField } from '../model/waiting.ts';
 import { countPlans, notePostponed, type WritingContext } from './apply-users.ts';
-import { judgeOverlap } from './overlap.ts';
 import { planUnknown, planUsers, type RunContext, type WholePlan } from './plan-users.ts';
 import { arrangeBatches, countRequests, readLessons } from './push/batches.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
@@ -54,8 +52,6 @@ async function costOf(
 }
 
 export interface RunPlan {
-  /** Set if too few people are in common, so that a run would end before all of this until a person agrees. */
-  readonly replaced: WithheldAbsence | null;
   readonly users: WholePlan;
   readonly listings: readonly ListingsPlan[];
   readonly cost: PushCost;
@@ -66,7 +62,6 @@ export interface RunPlan {
 /** Plans what a run would do to users and listings. Only reads. */
 export async function plan(places: RunContext, team: Team, settings: ReconcileSettings): Promise<RunPlan> {
   const { notes, mirror } = places;
-  const replaced = await judgeOverlap(mirror, team, settings.scope);
   const planned = await planUsers(places, team, settings);
   const users = { ...planned, plans: planUnknown(planned, settings.policy), unknown: [] };
   countPlans(users.plans, notes);
@@ -85,7 +80,7 @@ export async function plan(places: RunContext, team: Team, settings: ReconcileSe
     );
   const waiting = [...new Set(users.verdict.waiting.map(({ userId }) => userId))];
   const edits = waiting.length === 0 ? [] : await mirror.readLastEdits(waiting);
-  return { replaced, users, listings, cost: await costOf(mirror, users, settings.push), edits };
+  return { users, listings, cost: await costOf(mirror, users, settings.push), edits };
 }
 
 async function refreshListings(

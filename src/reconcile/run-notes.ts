@@ -45,8 +45,6 @@ interface GuardRefusal {
   /** All waiting batches, the newest last. */
   readonly batches: readonly string[];
   readonly reasons: readonly string[];
-  /** Number of pushes that the guard stopped, or of users whose departure must be approved first. */
-  readonly what: 'pushes' | 'departures';
   /** Number of users that wait for an approval. */
   readonly users: number;
   /** Whether the run ended here: the first run with refused pushes does nothing more; later ones go on without them. */

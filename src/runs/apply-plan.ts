@@ -7,7 +7,6 @@ import type { Id } from '../model/id.ts';
 import type { Team } from '../model/team.ts';
 import { isPush, mapPushes } from '../model/user-plan.ts';
 import { onlyReviewed, type LeftRow, leftOf, rowKey } from '../reconcile/only-reviewed.ts';
-import { judgeOverlap, sayReplaced } from '../reconcile/overlap.ts';
 import { planEdited } from '../reconcile/plan-edited.ts';
 import { pushEdits } from '../reconcile/push/push.ts';
 import { settleIntents } from '../reconcile/push/settle-intents.ts';
@@ -36,7 +35,7 @@ export interface AppliedPlan {
   readonly sent: number;
   /** All other rows of the file. */
   readonly left: readonly LeftRow[];
-  /** Whether nothing was sent: all was asked for and a part failed, or most of the team was replaced. */
+  /** Whether nothing was sent, because all was asked for and a part failed. */
   readonly isRefused: boolean;
 }
 
@@ -110,11 +109,9 @@ async function send(
   const { rows } = request.file;
   const settings = reconcileSettings(config);
   const pushSettings = { ...settings.push, policy: settings.policy };
-  const replaced = await judgeOverlap(context.mirror, team, settings.scope);
   const nothing = { used: null, isRefused: true };
   const leaveAll = (all: readonly Row[], reason: string) =>
     all.map(({ userId, field }) => ({ userId, field, reason }));
-  if (replaced !== null) return { ...nothing, left: leaveAll(rows, sayReplaced(replaced)) };
   const push = createPushContext(context, team);
   await settleIntents(push, pushSettings);
   const { used, answers } = await context.fenced((tx) => look(tx, team.id, config, request));

@@ -1,6 +1,5 @@
 /** Reads one user from the service, as it is now. */
 import type { TeamMember } from '../model/team-member.ts';
-import { reconcileSettings } from './reconcile-team.ts';
 import { ServiceError } from '../errors.ts';
 import type { UserQuery } from '../mirror/users/user-query.ts';
 import type { Id } from '../model/id.ts';
@@ -9,7 +8,6 @@ import type { Team } from '../model/team.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
 import type { Setup } from './open.ts';
 import { withReading } from './with-run.ts';
-import { judgeOverlap } from '../reconcile/overlap.ts';
 import { readUsers } from '../reconcile/read/ask.ts';
 import { membersOf } from '../reconcile/read/members.ts';
 import type { ServiceClient } from '../service/client.ts';
@@ -43,7 +41,6 @@ export async function askService(
   const { config, log, mirror: opened } = setup;
   try {
     return await withReading(opened.db, config, { log, signal }, async ({ service, mirror }, team) => {
-      await judgeOverlap(mirror, team, reconcileSettings(config).scope);
       const id = wanted.known ?? (await findOnService(service, team, wanted));
       if (id === undefined)
         return { reached: true, teamId: team.id, id, service: undefined, member: undefined };

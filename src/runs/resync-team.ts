@@ -4,9 +4,7 @@ import type { Database } from '../mirror/db/database.ts';
 import type { Team } from '../model/team.ts';
 import type { UserPlan } from '../model/user-plan.ts';
 import { applyPulls } from '../reconcile/apply-users.ts';
-import { usualLimits } from '../reconcile/guard/limits.ts';
 import { planResyncOf } from '../reconcile/merge/plan-resync.ts';
-import { judgeOverlap, sayReplaced, stopReplaced } from '../reconcile/overlap.ts';
 import { keepResolved, noteRoster, type RunContext, unknownUser } from '../reconcile/plan-users.ts';
 import { settleIntents } from '../reconcile/push/settle-intents.ts';
 import { createPushContext } from '../reconcile/push/record.ts';
@@ -14,7 +12,7 @@ import { rolesOf } from '../reconcile/read/members.ts';
 import { readEverybody } from '../reconcile/read/ask.ts';
 import { type Roster, readRoster } from '../reconcile/read/roster.ts';
 import { type RunNotes, tell } from '../reconcile/run-notes.ts';
-import { readUnreadNotes } from '../reconcile/unread.ts';
+import { noteUnread } from '../reconcile/unread.ts';
 import { requireSchema } from './open.ts';
 import { reconcileSettings } from './reconcile-team.ts';
 import type { RunReport } from './run-record.ts';
@@ -34,18 +32,6 @@ export interface ResyncReport extends ResyncPlan {
   readonly run: RunReport | null;
 }
 
-/** The roster of a run that read no users. */
-const noRoster: Roster = {
-  shown: 0,
-  users: new Map(),
-  members: new Map(),
-  rejected: [],
-  repeated: new Map(),
-  unresolved: [],
-  refusedLookups: 0,
-  unproven: new Set(),
-};
-
 async function planTeam(
   { service, mirror, notes }: RunContext,
   team: Team,
@@ -60,8 +46,7 @@ async function planTeam(
   const { differing, unseen, unknown } = compared;
   const fresh = unknown.map((id) => unknownUser(id, users.get(id)));
   const states = [...differing, ...unseen, ...fresh].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const { maxDrift } = usualLimits;
-  tell(notes, await readUnreadNotes(mirror, differing, { population: users.size, maxDrift }));
+  noteUnread(notes, differing, users.size);
   const planned = states.map((state) => planResyncOf(state, members.get(state.id), config.policy));
   const { plans, remarks } = keepResolved(planned, states, await mirror.countPresentUsers());
   tell(notes, remarks);
@@ -72,8 +57,6 @@ async function planTeam(
 /** Plans it, and writes nothing on either side. */
 export async function planResync(db: Database, config: Config, watch: Watch): Promise<ResyncReport> {
   return withReading(db, config, watch, async (context, team) => {
-    const replaced = await judgeOverlap(context.mirror, team, reconcileSettings(config).scope);
-    if (replaced !== null) context.notes.warn(sayReplaced(replaced));
     return { ...(await planTeam(context, team, config)), run: null };
   });
 }
@@ -81,12 +64,10 @@ export async function planResync(db: Database, config: Config, watch: Watch): Pr
 /** Reads open pushes back, then takes everything, under the team's lease. The client is read-only. */
 export async function runResync(db: Database, config: Config, watch: Watch): Promise<ResyncReport> {
   await requireSchema(db);
-  const { push, policy, scope } = reconcileSettings(config);
+  const { push, policy } = reconcileSettings(config);
   const kind = { config, command: 'resync', groups: [], mode: 'read-only' } as const;
   const { report, result } = await withRun(db, kind, watch, async (context, team): Promise<ResyncPlan> => {
-    const { mirror, notes } = context;
-    if (await stopReplaced(context, team, scope))
-      return { team, roster: noRoster, plans: [], notes, openPushes: 0 };
+    const { mirror } = context;
     await settleIntents(createPushContext(context, team), { ...push, policy });
     const taken = await planTeam(context, team, config);
     await mirror.applyTeam(team);

@@ -139,9 +139,8 @@ export function createRecord({
     end: async ({ id, name }: TeamHead, sendBlock?: SendBlock): Promise<RunReport> => {
       const { refusal, warnings } = notes;
       const outcome = outcomeOf(notes);
-      const departures = refusal?.what === 'departures' ? refusal.users : 0;
       const reasons = [...notes.reasons, ...(refusal?.reasons ?? [])];
-      const waiting = { teamId: id, departures, atLeast: refusal === null ? 0 : 1 };
+      const waiting = { teamId: id, atLeast: refusal === null ? 0 : 1 };
       const ended = await finish(outcome, reasons, waiting).catch((error: unknown) => {
         if (!(error instanceof LockedError)) throw error;
         return finish('partial', [...reasons, `what waits was not counted: ${error.message}`], null);

@@ -69,7 +69,7 @@ const isResolved = ({ reason, batch }: Pick<HeldRow | Hold, 'reason' | 'batch'>)
 /** The commands that decide about these rows one by one. */
 export function sayResolveEach(rows: readonly HeldRow[]): readonly string[] {
   return rows.flatMap((row) => {
-    if (row.user_id === null || !isResolved(row)) return [];
+    if (!isResolved(row)) return [];
     return [sayResolve(row.user_id, seenOf(row))];
   });
 }

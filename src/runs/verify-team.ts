@@ -1,6 +1,5 @@
 /** Compares service and mirror with separate code: only the client and `withReading` are shared with runs. */
 import { readKnownAddresses, readSnapshot } from '../mirror/users/verify-read.ts';
-import { judgeOverlap } from '../reconcile/overlap.ts';
 import { type Comparison, compare } from '../verify/compare.ts';
 import { readService } from '../verify/service-side.ts';
 import type { Setup } from './open.ts';
@@ -11,9 +10,8 @@ export async function verifyTeam(
   { config, log, mirror: { db } }: Setup,
   signal: AbortSignal,
 ): Promise<Comparison> {
-  return withReading(db, config, { log, signal }, async ({ service, mirror }, team) => {
+  return withReading(db, config, { log, signal }, async ({ service }, team) => {
     const { scope } = reconcileSettings(config);
-    await judgeOverlap(mirror, team, scope);
     const addresses = await readKnownAddresses(db.kysely, team.id);
     const theirs = await readService(service, team, addresses, {
       pages: config.pages,

@@ -161,3 +161,24 @@ it('forgets who decided about a row of which the service says something else sin
     ['left', null, true, 'they left', true],
   ]);
 });
+
+it('remembers what the settings asked for when nothing was in doubt, resource by resource', async () => {
+  const judge = (resource: 'users' | 'tags', of: string, scopeIsUsual: boolean) =>
+    db.transaction((tx) =>
+      applyAbsences(tx, run, resource, { ...nothing, missing: [], withheld: null, scope: of, scopeIsUsual }),
+    );
+  const usual = async (resource: 'users' | 'tags', of = 41n) =>
+    (await readAbsenceGrounds(db.kysely, of, resource)).scope;
+  await judge('users', 'first', false);
+  expect(await usual('users')).toBeNull();
+  await judge('users', 'first', true);
+  await judge('tags', 'of tags', true);
+  await judge('users', 'second', false);
+  expect([await usual('users'), await usual('tags'), await usual('users', 42n)]).toEqual([
+    'first',
+    'of tags',
+    null,
+  ]);
+  await judge('users', 'second', true);
+  expect(await usual('users')).toBe('second');
+});

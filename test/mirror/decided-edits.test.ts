@@ -680,14 +680,6 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       ]);
     });
 
-    it('it leaves what is of no user at all', async () => {
-      await run(
-        `insert into sync.held_fields (team_id, field, reason, batch) values (41, 'phone', 'limit', '${batch}')`,
-      );
-      expect(await decide('approve', `, only_edits => '{${await editOf(2)}}'`)).toEqual(['2 email approved']);
-      expect((await decide('approve')).at(-1)).toBe(' phone approved');
-    });
-
     it('it finds one that was replaced moved, and the one in its place in no batch', async () => {
       const before = await editOf(1);
       await run(set('other'));

@@ -116,7 +116,7 @@ it('notes and forgets the edits of one team', async () => {
 });
 
 it('ends a run once, and only that one', async () => {
-  const waiting = { teamId: 43n, departures: 2, atLeast: 1 };
+  const waiting = { teamId: 43n, atLeast: 2 };
   const end = {
     outcome: 'partial',
     reasons: ['a'],
@@ -329,7 +329,7 @@ describe('the views of a team beside one that has everything alike, also the ids
          ('north', 'a version moves though no value does', '{"users": 9, "shown": 9}', now());
        insert into sync.changes (team_id, user_id, run_id, kind, new) values (41, 6, 2, 'push', '{"role_id": 3}');
        insert into sync.held_fields (team_id, user_id, field, reason, until) values (41, 4, 'role_id', 'conflict', '2100-01-01'),
-         (41, 6, 'email', 'asked', '2100-01-01'), (41, null, 'phone', 'limit', null);
+         (41, 6, 'email', 'asked', '2100-01-01'), (41, 6, 'phone', 'limit', null);
        insert into sync.leases (team, lease_id, host, pid, process, taken_at, expires_at)
          values ('north', gen_random_uuid(), 'Own', 1, 'Own', now(), now() + interval '1 hour');
        insert into sync.rate_limits (team, next_at) values ('north', now() + interval '1 hour');

@@ -52,6 +52,7 @@ it('what an upgrade adds is read by whoever could read its like before, and by n
       '0003_requests.sql',
       '0004_direct_commands.sql',
       '0005_one_engine.sql',
+      '0006_one_look.sql',
       'repeatable',
     ])
       rmSync(join(folder, later), { recursive: true });

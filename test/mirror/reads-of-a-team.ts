@@ -13,7 +13,7 @@ import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
 import { readHolder } from '../../src/mirror/team/lease-holder.ts';
 import { readNameSafety } from '../../src/mirror/team/name-safety.ts';
 import { readFourEyes } from '../../src/mirror/team/pinned-teams.ts';
-import { readAbsenceGrounds, readOverlap, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
+import { readAbsenceGrounds, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
 import { readAddresses, readLookups } from '../../src/mirror/users/addresses.ts';
 import { readPlanKey, readUse } from '../../src/mirror/users/applied-plans.ts';
 import { readDecision } from '../../src/mirror/users/decision-read.ts';
@@ -90,7 +90,6 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     fourEyes: () => readFourEyes(tx, team),
     memory: () => readListingMemory(tx, teamId, 'tags'),
     grounds: () => readAbsenceGrounds(tx, teamId, 'users'),
-    overlap: () => readOverlap(tx, teamId, [id], ''),
     missing: () => readWaitingAbsences(tx, teamId),
     addresses: () => readAddresses(tx, teamId, users),
     lookups: () => readLookups(tx, teamId),

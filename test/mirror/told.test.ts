@@ -101,7 +101,7 @@ describe.each([oldestServer()])('what people are to be told on $name', (server) 
         (41, 1, 'email', 'limit', 'a', null, null, to_timestamp(5)), (41, 1, 'phone', 'limit', 'a', null, null, to_timestamp(4)),
         (41, 7, 'email', 'review', 'a', null, null, to_timestamp(6)), (41, 2, 'email', 'limit', 'a', null, null, to_timestamp(1)),
         (41, 8, 'email', 'limit', 'b', 'approved', null, to_timestamp(1)),
-        (42, null, 'phone', 'limit', 'c', null, null, to_timestamp(7)),
+        (42, 18, 'phone', 'limit', 'c', null, null, to_timestamp(7)),
         (41, 1, 'name', 'conflict', null, null, null, to_timestamp(3)), (41, 9, 'name', 'limit', 'a', 'rejected', null, to_timestamp(2)),
         (41, 9, 'email', 'asked', null, null, now() + interval '1 h', to_timestamp(2))`.execute(kysely);
     await sql`insert into sync.absences (team_id, resource, id, missing_since, batch, detail, scope, withheld_at)

@@ -226,8 +226,6 @@ describe('the version with which an edit was stopped', () => {
     } as const;
     const stopped = {
       holds: [{ id: 1n, hold: { ...hold, batch: 'abc' }, seen }],
-      lacking: [],
-      ended: [],
       isNews: false,
     };
     return db.transaction((tx) => writeStopped(tx, run(), stopped));

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
-import { writeStopped } from '../../src/mirror/users/held-batches.ts';
 import { readLastEdits } from '../../src/mirror/users/last-edits.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -333,34 +332,6 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     if (!isDone(approved)) expect(await held()).toEqual(before);
     expect(await reject(asApprover, `'aaaaaaaaaaaa', '{1}'`)).toEqual([[1n, 'email', rejected]]);
     if (!isDone(rejected)) expect(await held()).toEqual(before);
-  });
-
-  it('approves that a field is lacking, until the users have it again, and rejects no such thing', async () => {
-    await run(
-      `insert into sync.held_fields (team_id, field, reason, batch) values (41, 'phone', 'limit', 'cccccccccccc')`,
-    );
-    expect(await reject(asApprover, `'cccccccccccc'`)).toEqual([[null, 'phone', 'left']]);
-    expect(await approve(asApprover, `'cccccccccccc', reason => 'so be it'`)).toEqual([
-      [null, 'phone', 'approved'],
-    ]);
-    expect(
-      await run(`select h.reason, h.decision, h.until, c.kind, c.new, c.decided_why
-        from sync.held_fields h, sync.changes c where h.user_id is null and c.user_id is null`),
-    ).toEqual([['limit', 'approved', null, 'approve', { phone: null }, 'so be it']]);
-  });
-
-  it('ends what was held since the users lacked a field, and no user’s hold of that field', async () => {
-    await run(`insert into sync.held_fields (team_id, field, reason, batch) values
-      (41, 'email', 'limit', 'cccccccccccc'), (41, 'phone', 'limit', 'cccccccccccc'), (42, 'email', 'limit', 'dddddddddddd')`);
-    const stopped = { holds: [], lacking: [], ended: ['email'], isNews: false } as const;
-    await database.db.transaction((tx) => writeStopped(tx, { teamId: 41n, runId: 1n }, stopped));
-    expect(await run('select team_id, field from sync.held_fields where user_id is null order by 1')).toEqual(
-      [
-        [41n, 'phone'],
-        [42n, 'email'],
-      ],
-    );
-    expect((await held()).filter(([id]) => id !== null)).toEqual([...untouched, other]);
   });
 
   it.each([

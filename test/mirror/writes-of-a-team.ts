@@ -5,7 +5,7 @@ import type { Transaction } from '../../src/mirror/db/database.ts';
 import { noteMovedAlone } from '../../src/mirror/db/versions.ts';
 import { wakeForEdits } from '../../src/mirror/team/due.ts';
 import { noteStale, endStale } from '../../src/mirror/team/stale.ts';
-import { applyAbsences, applyWithheld } from '../../src/mirror/users/absences.ts';
+import { applyAbsences } from '../../src/mirror/users/absences.ts';
 import { applyResults } from '../../src/mirror/users/apply-results.ts';
 import { editUsers, endPulled, endWithdrawn } from '../../src/mirror/users/edits.ts';
 import { askHolds, endAskedHolds } from '../../src/mirror/users/held.ts';
@@ -54,9 +54,7 @@ export function writesOf(tx: Transaction, run: { readonly teamId: bigint; readon
     'ends a hold that was asked for': async () =>
       expect(await endAskedHolds(tx, teamId, 6n, ['email'])).toEqual(['email']),
     'ends what was asked of a hold': () => endAskedHolds(tx, teamId, 4n, ['roleId']),
-    'stops pushes': () =>
-      writeStopped(tx, run, { holds: [{ id: 1n, hold }], lacking: [], ended: ['phone'], isNews: true }),
-    'withholds rows': () => applyWithheld(tx, run, 'tags', { hash: 'cc', reason: 'few', ids: [6n] }, 's'),
+    'stops pushes': () => writeStopped(tx, run, { holds: [{ id: 1n, hold }], isNews: true }),
     'marks rows as gone': () => applyAbsences(tx, run, 'tags', absent),
     'opens a push': async () => {
       const move = moveOf('push', { base: null, mirror: '15550100', service: null });

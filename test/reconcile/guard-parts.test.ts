@@ -2,14 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Decision, UserPlan, Values } from '../../src/model/user-plan.ts';
 import { countHeld, stayingOf } from '../../src/reconcile/guard/left-waiting.ts';
-import { massChange, massLimit, sayDrift } from '../../src/reconcile/guard/limits.ts';
+import { massChange, massLimit } from '../../src/reconcile/guard/limits.ts';
 import {
   onlyGuarded,
   pushedEdit,
   pushedValues,
   putsBackName,
 } from '../../src/reconcile/guard/planned-push.ts';
-import { sayLacking, sayLeft, sayLimited, sayReviewed } from '../../src/reconcile/guard/refusal-words.ts';
+import { sayLeft, sayLimited, sayReviewed } from '../../src/reconcile/guard/refusal-words.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll, id, makeState, member } from './states.ts';
 
@@ -122,13 +122,6 @@ it('the words of a refusal', () => {
     ['1 user waits for a person to see it first (push.approve)'],
     ['2 users wait for a person to see it first (push.approve)'],
   ]);
-  expect([[], ['phone', 'email'] as const].map((lacking) => sayLacking(lacking))).toEqual([
-    [],
-    ['many users no longer had their phone, email when everybody was read, which waits for a decision'],
-  ]);
-  expect(sayDrift({ field: 'roleId', count: 9 }, 40)).toBe(
-    "9 of 40 users no longer have a role_id in the service's answers; approve it if that is meant to stay so",
-  );
 });
 
 describe('what a push carries', () => {

@@ -68,7 +68,6 @@ const settings: GuardSettings = {
   maxSharePerDay: 0.5,
   minPopulation: 20,
   maxRoleChanges: 3,
-  maxDrift: 0.2,
   adminRoleIds: [],
   isReviewed: false,
 };
@@ -88,7 +87,7 @@ function decisionOn(state: UserState, maxRows: number, policy: ConflictPolicy) {
       open: [],
       edits: [],
       population: 100,
-      history: { pushedToday: new Set(), waiting: [], isOld: false, lacking: [], accepted: [] },
+      history: { pushedToday: new Set(), waiting: [], isOld: false },
     },
     { ...settings, maxRows },
   );

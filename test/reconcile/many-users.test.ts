@@ -18,7 +18,6 @@ const guard: GuardSettings = {
   maxShare: 1,
   maxSharePerDay: 1,
   minPopulation: 50,
-  maxDrift: 1,
   maxRoleChanges: 1_000_000,
   adminRoleIds: [1n],
   isReviewed: false,

@@ -226,9 +226,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     readEditedUsers: async () =>
       (await mirror.readAddresses([...mirror.states.keys()])).map((user) => ({ ...user, resolved: true })),
     readAbsenceGrounds: () => Promise.resolve({ scope: null, decided: new Map() }),
-    readOverlap: () => Promise.resolve({ known: 0, population: 0, unlisted: [], name: null }),
     applyStopped: () => Promise.resolve(),
-    applyWithheld: notAsked,
     noteMovedAlone: () => Promise.resolve(),
     readDifferingUsers: (users) => Promise.resolve(users.map((user) => stateOf(mirror, user.id, user))),
     readUnseenUsers: (seen, leftOut) => {

@@ -47,7 +47,6 @@ const guard: GuardSettings = {
   maxSharePerDay: 0.5,
   minPopulation: 20,
   maxRoleChanges: 3,
-  maxDrift: 0.2,
   adminRoleIds: [1n],
   isReviewed: false,
 };

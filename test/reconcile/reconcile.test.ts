@@ -36,7 +36,6 @@ const settings: ReconcileSettings = {
     maxSharePerDay: 1,
     minPopulation: 5,
     maxRoleChanges: 5,
-    maxDrift: 1,
     adminRoleIds: [],
     isReviewed: false,
   },
@@ -183,7 +182,7 @@ describe('what a run pushes', () => {
     for (const id of ids.slice(0, 6)) mirror.edit(id, { email: `robin${id}@example.com` });
     mirror.applyUsers = () => Promise.reject(new Error('written'));
     const notes = await run('users', 'listings', 'counts');
-    expect(notes.refusal).toMatchObject({ users: 6, stopped: true, what: 'pushes' });
+    expect(notes.refusal).toMatchObject({ users: 6, stopped: true });
     expect(notes.counts).not.toHaveProperty('postponed');
     expect(service.updates).toEqual([]);
   });

@@ -166,7 +166,7 @@ function pushesOf(states: readonly UserState[], plans: readonly UserPlan[], poli
   });
 }
 
-const otherLimits = { minPopulation: 20, maxDrift: 0.2, adminRoleIds: [] };
+const otherLimits = { minPopulation: 20, adminRoleIds: [] };
 
 function compareGuard(states: readonly UserState[], policy: Policy, random: ReturnType<typeof createRandom>) {
   const settings: GuardSettings = {
@@ -195,7 +195,7 @@ function compareGuard(states: readonly UserState[], policy: Policy, random: Retu
       differing: [...users.keys()],
       present: [],
       edits: [],
-      history: { pushedToday, waiting: [], isOld: false, lacking: [], accepted: [] },
+      history: { pushedToday, waiting: [], isOld: false },
     },
     settings,
   );

@@ -17,7 +17,6 @@ const lenient: GuardSettings = {
   maxShare: 1,
   maxSharePerDay: 1,
   minPopulation: 50,
-  maxDrift: 1,
   maxRoleChanges: 1_000_000,
   adminRoleIds: [1n],
   isReviewed: false,

@@ -3,12 +3,11 @@ import { type Field, fields } from '../../src/model/fields.ts';
 import type { Hold } from '../../src/model/user-plan.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
-import { createRunNotes, tell } from '../../src/reconcile/run-notes.ts';
-import { schemaDrift } from '../../src/reconcile/guard/limits.ts';
+import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { planInLists } from './in-lists.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
 import { holdAll, base, makeState, member, row, shown, without } from './states.ts';
-import { isFew, unreadNotes } from '../../src/reconcile/unread.ts';
+import { noteUnread } from '../../src/reconcile/unread.ts';
 
 const odd = { unreadable: '{"a":1}' };
 const unreadable = (field: Field): ServiceUser => ({ ...shown, [field]: odd });
@@ -96,66 +95,33 @@ describe('a user with a field that nobody can read', () => {
   });
 });
 
-describe('what a run says', () => {
-  it.each([
-    // users, of so many, maxDrift, few
-    [0, 1, 0.2, true],
-    [1, 1, 0.2, false],
-    [1, 2, 0.2, true],
-    [2, 2, 0.2, false],
-    [2, 4, 0.2, true],
-    [3, 6, 0.2, true],
-    [3, 5, 0.2, false],
-    [4, 19, 0.2, false],
-    [4, 20, 0.2, true],
-    [5, 20, 0.2, false],
-    [20, 20, 1, true],
-    [2, 2, 1, true],
-  ])('%i of %i users, at %d, are few: %s', (users, population, maxDrift, few) => {
-    expect(isFew(users, population, maxDrift)).toBe(few);
-  });
-
+describe('noteUnread', () => {
   const stateOf = (of: Id, service: ServiceUser) => ({ ...makeState(), id: of, service });
+  const told = (states: Parameters<typeof noteUnread>[1], shownUsers = states.length) => {
+    const notes = createRunNotes();
+    noteUnread(notes, states, shownUsers);
+    return [notes.warnings, notes.reasons];
+  };
 
-  it('names field, cause and users, and counts a user once', () => {
+  it('names field, cause and users, and makes the run partial if most users have what cannot be read', () => {
     const both = { ...unreadable('phone'), roleId: odd };
     const states = [
       ...[1n, 2n, 3n, 4n, 5n].map((of) => stateOf(of, both)),
-      stateOf(6n, without('email')),
-      stateOf(7n, shown),
+      ...[6n, 7n, 8n, 9n, 10n, 11n].map((of) => stateOf(of, without('email'))),
+      stateOf(12n, shown),
     ];
-    const notes = createRunNotes();
-    tell(notes, unreadNotes(states, { population: 30, maxDrift: 0.2 }, []));
-    expect(notes.reasons).toEqual([]);
-    expect(notes.warnings).toEqual([
-      "the email of 1 users, who had one, is left out of the service's answers, and stays as it is on both sides: 6",
-      "the phone of 5 users cannot be read in the service's answers, and stays as it is on both sides: 1, 2, 3 and 2 more",
-      "the role_id of 5 users cannot be read in the service's answers, and stays as it is on both sides: 1, 2, 3 and 2 more",
-    ]);
-    tell(notes, unreadNotes(states, { population: 29, maxDrift: 0.2 }, []));
-    expect(notes.reasons).toEqual(notes.warnings);
-    const agreed = createRunNotes();
-    tell(agreed, unreadNotes(states, { population: 29, maxDrift: 0.2 }, ['phone', 'roleId']));
-    expect([agreed.warnings, agreed.reasons]).toEqual([notes.warnings, []]);
-    const partly = createRunNotes();
-    tell(partly, unreadNotes(states, { population: 24, maxDrift: 0.2 }, ['phone', 'email']));
-    expect(partly.reasons).toEqual([expect.stringContaining('role_id of 5')]);
+    const email =
+      "the email of 6 users, who had one, is left out of the service's answers, and stays as it is on both sides: 6, 7, 8 and 3 more";
+    const unread = ['phone', 'role_id'].map(
+      (column) =>
+        `the ${column} of 5 users cannot be read in the service's answers, and stays as it is on both sides: 1, 2, 3 and 2 more`,
+    );
+    expect(told(states, 10)).toEqual([[email, ...unread], []]);
+    expect(told(states, 9)).toEqual([[email], unread]);
   });
 
-  it('is nothing where all is shown, or was never there', () => {
-    const notes = createRunNotes();
+  it('says nothing where all is shown, or was never there', () => {
     const never = { ...makeState({ base: { phone: null } }), service: without('phone') };
-    const none = [makeState(), never, makeState({ service: null })];
-    tell(notes, unreadNotes(none, { population: 1, maxDrift: 0 }, []));
-    expect([...notes.warnings, ...notes.reasons]).toEqual([]);
-  });
-
-  it('is that the plan is refused, where too many cannot be read', () => {
-    const states = Array.from({ length: 5 }, (_, at) => stateOf(BigInt(at), unreadable('phone')));
-    const limits = { maxDrift: 0.2, minPopulation: 20 } as Parameters<typeof schemaDrift>[1];
-    expect(schemaDrift({ states, shown: 20 }, limits)).toEqual([{ field: 'phone', count: 5 }]);
-    expect(schemaDrift({ states: states.slice(1), shown: 20 }, limits)).toEqual([]);
-    expect(schemaDrift({ states, shown: 25 }, limits)).toEqual([]);
-    expect(schemaDrift({ states, shown: 19 }, limits)).toEqual([]);
+    expect(told([makeState(), never, makeState({ service: null })])).toEqual([[], []]);
   });
 });

@@ -81,7 +81,6 @@ describe('the words', () => {
     ],
     [{ reason: 'limit' }, [`musterd resolve 7 role_id --take mirror --if 4 --if-service 17`]],
     [{ reason: 'asked' }, []],
-    [{ user_id: null }, []],
   ])('of a row (%#)', (more, commands) => {
     expect(sayResolveEach([{ ...row, ...more }])).toEqual(commands);
   });

@@ -190,13 +190,6 @@ export const guards: readonly Guard[] = [
     byTest('reconcile/guard', 'count a demotion that is on its way as done'),
   ),
   guard(
-    'a field that many lack stops the pushes',
-    limits,
-    '.filter(({ count }) => count > shown * maxDrift)',
-    '.filter(() => false)',
-    byTest('reconcile/guard', 'a field that many users no longer have is refused as ever'),
-  ),
-  guard(
     'a plan file sends what is in it',
     'src/reconcile/only-reviewed.ts',
     'isMeant(plan.id, field) &&\n',
@@ -242,13 +235,6 @@ export const guards: readonly Guard[] = [
     'plan.absent.filter(({ id }) => !plan.roster.unproven.has(id))',
     'plan.absent',
     byTest('reconcile/user-absences', 'is gone when the service refuses an address of somebody else'),
-  ),
-  guard(
-    'a team of strangers stops a run',
-    'src/reconcile/overlap.ts',
-    'if (smaller < tooFew || known * 2 >= smaller) return null;',
-    'return null;',
-    byTest('reconcile/overlap', 'of %i listed the mirror knows %i, and has %i itself: %s'),
   ),
 
   // How a push leaves.

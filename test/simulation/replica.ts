@@ -8,16 +8,11 @@ import type { Process, World } from './world.ts';
 
 export interface Replicas {
   readonly runs: number;
-  /**
-   * One run of this team, by this process. @returns how it ended; `lacking`: it was partial, and goes on so until a person says
-   * that many users have a field no more
-   */
+  /** One run of this team, by this process. @returns how it ended */
   run(process: Process, config: Config, groups: readonly RunGroup[]): Promise<string>;
   /** A daemon for these teams. @returns what asks it to stop, and resolves when it has */
   serve(process: Process, configs: readonly Config[]): Promise<{ stop(): Promise<void> }>;
 }
-
-const lacks = /is left out of the service's answers, and stays/;
 
 export async function createReplicas(
   world: World,
@@ -65,8 +60,7 @@ export async function createReplicas(
       try {
         const report = await runReconcile(db, config, 'reconcile', { log, groups, connections });
         said(process, what, report);
-        const isLacking = report.outcome === 'partial' && report.reasons.some((text) => lacks.test(text));
-        return isLacking ? 'lacking' : report.outcome;
+        return report.outcome;
       } catch (error) {
         return ended(process, what, error);
       } finally {

@@ -290,7 +290,7 @@ export async function simulate(ground: Ground, seed: number, off: ReadonlySet<st
           outcomes.push(await replicas.run(process, config, ['users', 'listings', 'counts']));
         if (broken !== undefined) throw broken as Error;
         const now = sides.map(({ invariants }) => invariants.fingerprint()).join('\n');
-        const areOver = outcomes.every((outcome) => outcome === 'complete' || outcome === 'lacking');
+        const areOver = outcomes.every((outcome) => outcome === 'complete');
         if (run > 0 && now === before && areOver) break;
         before = now;
         for (const { people } of sides) people.confirmDepartures();

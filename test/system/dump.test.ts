@@ -300,6 +300,7 @@ describe('musterd restore', () => {
       ['0003_requests'],
       ['0004_direct_commands'],
       ['0005_one_engine'],
+      ['0006_one_look'],
     ]);
     writeFileSync(part, gzipSync(numbered.replaceAll(last, '0069_receipts')));
     const older = await musterd((await createEmpty()).url, 'restore', part);

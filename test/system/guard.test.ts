@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { runMusterd } from './run-musterd.ts';
-import { createStage, createStages, type Stage, type StageOptions } from './stage.ts';
+import { createStages, type Stage, type StageOptions } from './stage.ts';
 
 const stages = createStages();
 afterAll(() => stages.close());
@@ -178,34 +178,45 @@ describe('the guard', () => {
     expect(stage.updates()).toEqual([]);
   });
 
-  it('stops when the credentials show other people under the same team id', async () => {
+  it('takes other people under the same team id, marks nobody as gone, and sends them nothing', async () => {
     await open();
-    const other = await createStage({ emulator: { users: 50, seed: 9, name: 'Another team' } });
-    try {
-      for (const { id } of other.emulator.team.users()) other.emulator.team.removeUser(id);
-      for (let i = 0; i < 40; i += 1)
-        other.emulator.team.addUser({ id: 900_000 + i, first: `X${i}`, email: `x${i}@example.com` });
-      const { code, stderr } = await runMusterd(['reconcile'], {
-        ...other.emulator.environment,
-        DATABASE_URL: stage.url,
-      });
-      expect(stderr).toContain('two different teams');
-      expect(stderr).toContain('it calls the team "Another team"');
-      expect(code).toBe(78);
-      expect(other.emulator.requests.map(({ path }) => path)).toEqual(['/v1/team']);
-    } finally {
-      await other.close();
-    }
+    const before = stage.emulator.team.users().map(({ id }) => id);
+    await stage.sql(`update mirror.users set phone = '15550188' where id = ${before[0]}`);
+    for (const id of before) stage.emulator.team.removeUser(id);
+    for (let i = 0; i < 10; i += 1)
+      stage.emulator.team.addUser({ id: 900_000 + i, first: `X${i}`, email: `x${i}@example.com` });
+    for (const _ of [1, 2, 3]) await stage.run({ absence: { confirmAfterMs: 0 } });
+    expect(
+      await stage.sql(`select count(*) from mirror.users where first_name ~ '^X[0-9]$' and gone_at is null`),
+    ).toEqual([['10']]);
+    expect(
+      await stage.sql(`select count(*) from mirror.users where first_name !~ '^X[0-9]$' and gone_at is null`),
+    ).toEqual([[String(before.length)]]);
+    expect(await stage.sql('select count(*) from sync.absences where batch is not null')).toEqual([
+      [String(before.length)],
+    ]);
+    expect(stage.updates()).toEqual([]);
   });
 
-  it('refuses when many rows lack a field that they had', async () => {
+  it('changes nothing on either side where many rows lack a field that they had, and says so', async () => {
     await open({ emulator: { users: 100, tags: 1, fields: 1 } });
+    const [one] = stage.emulator.team.users().filter(({ phone }) => phone !== null);
+    await stage.sql(
+      `update mirror.users set phone = '15550188', email = 'new@example.com' where id = ${one?.id}`,
+    );
+    const phones = 'select md5(string_agg(phone, id::text order by id)) from mirror.users';
+    const before = await stage.sql(phones);
     stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) =>
       body.replace(/"phone":"\d+",/g, ''),
     );
-    expect(await stage.run()).toMatchObject({ outcome: 'refused' });
-    expect(await stage.sql('select count(*) from mirror.users where phone is null')).toEqual([
-      [String(stage.emulator.team.users().filter(({ phone }) => phone === null).length)],
+    const report = await stage.run();
+    expect(report).toMatchObject({ outcome: 'complete', waiting: 1, counts: { pushed: 1 } });
+    expect(report.warnings).toEqual([
+      expect.stringMatching(/the phone of \d+ users, who had one, is left out/),
+    ]);
+    expect(await stage.sql(phones)).toEqual(before);
+    expect(await stage.sql('select user_id, field, reason from report.held')).toEqual([
+      [String(one?.id), 'phone', 'conflict'],
     ]);
   });
 });

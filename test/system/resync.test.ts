@@ -178,29 +178,6 @@ describe('taking everything from the service', () => {
     expect(stage.updates()).toEqual([]);
   });
 
-  it('exits 78 for other people under the same team id, and takes none of them', async () => {
-    await open();
-    stage.emulator.team.rename('Another team');
-    for (const { id } of stage.emulator.team.users()) stage.emulator.team.removeUser(id);
-    for (let i = 0; i < 10; i += 1)
-      stage.emulator.team.addUser({ id: 900_000 + i, first: `X${i}`, email: `x${i}@example.com` });
-    const rows = 'select md5(string_agg(u::text || u.xmin, id::text order by id)) from mirror.users u';
-    const before = await stage.sql(rows);
-    for (const apply of [[], ['--apply']]) {
-      const { code, stdout, stderr } = await runMusterd(
-        ['resync', '--adopt-service', '--json', ...apply],
-        environment(),
-      );
-      expect(code).toBe(78);
-      expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'wrong-team' } });
-      expect(stderr).toContain('two different teams');
-    }
-    expect(await stage.sql(rows)).toEqual(before);
-    expect(await stage.sql('select outcome from sync.runs order by run_id desc limit 1')).toEqual([
-      ['failed'],
-    ]);
-  });
-
   it('is partial when no lookup answers any more, and notes nothing of it', async () => {
     await open();
     stage.emulator.addFault({ kind: 'empty', path: '/v1/users/get', times: 'always' });

@@ -226,24 +226,6 @@ describe('a hold that somebody asked for', () => {
 });
 
 describe('a refusal', () => {
-  it('without pushes waits for an approval of what the service leaves out', async () => {
-    await open();
-    stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) =>
-      body.replace(/"phone":"\d*",/g, ''),
-    );
-    const first = await musterd('reconcile');
-    expect(first.code).toBe(4);
-    expect(first.stdout).toContain("no longer have a phone in the service's answers");
-    expect(first.stdout).toContain('musterd approve');
-    expect(await stage.run()).toMatchObject({ outcome: 'partial', waiting: 1, held: 0 });
-    const planned = await musterd('plan');
-    expect(planned.code).toBe(1);
-    const [[hash = ''] = []] = await stage.sql('select distinct batch from report.held');
-    expect(planned.stdout).toContain(`musterd approve ${hash}`);
-    expect(await musterd('approve', hash, '--reason', 'no phones any more')).toMatchObject({ code: 0 });
-    expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
-  });
-
   it('is told again when a mass change of other users comes while a plan waits, and not for one edit more', async () => {
     await open();
     await edit(idsOf(30));

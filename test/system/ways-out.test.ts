@@ -11,10 +11,9 @@ afterAll(() => stages.close());
 
 /** Everything that stops something until a person decides: a reason that is added does not compile without its play. */
 type Stop =
-  | `limit ${keyof typeof massLimits | 'drift'}`
+  | `limit ${keyof typeof massLimits}`
   | `brake ${keyof typeof limitWords}`
-  | `absence ${keyof typeof absenceDoubts | 'left'}`
-  | 'overlap';
+  | `absence ${keyof typeof absenceDoubts | 'left'}`;
 
 type Command = readonly string[];
 
@@ -113,15 +112,6 @@ const plays: Readonly<Record<Stop, Play>> = {
     },
     becomes: 51,
   },
-  'limit drift': {
-    ...pushes(100, 1, 'no longer have a phone'),
-    cause: (stage) => {
-      stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) =>
-        body.replace(/"phone":"\d+",/g, ''),
-      );
-      return edit(stage, 1);
-    },
-  },
   'brake email': shared('email'),
   'brake phone': shared('phone'),
   'brake roles': {
@@ -166,18 +156,6 @@ const plays: Readonly<Record<Stop, Play>> = {
       await succeed(stage, [...approve(hash), '--only', id]);
     },
   },
-  overlap: {
-    ...pushes(3, 0, 'the mirror knows 1 of them among its 3 users'),
-    cause: (stage) => {
-      const [, ...left] = stage.emulator.team.users();
-      for (const { id } of left) stage.emulator.team.removeUser(id);
-      for (const n of [1, 2]) stage.emulator.team.addUser({ first: 'New', email: `new${n}@example.com` });
-      return Promise.resolve();
-    },
-    freed: async (stage) =>
-      Number((await stage.sql(`select count(*) from mirror.users where first_name = 'New'`))[0]?.[0]),
-    becomes: 2,
-  },
 };
 
 async function succeed(stage: Stage, args: Command): Promise<void> {
@@ -215,11 +193,10 @@ describe('whatever stops something until a person decides has a way out', () => 
   it('is played for every reason that there is', async () => {
     stage = await createStage({ emulator: { users: 1, tags: 0, fields: 0 } });
     expect(Object.keys(plays)).toEqual([
-      ...[...Object.keys(massLimits), 'drift'].map((name) => `limit ${name}`),
+      ...Object.keys(massLimits).map((name) => `limit ${name}`),
       ...Object.keys(limitWords).map((name) => `brake ${name}`),
       ...Object.keys(absenceDoubts).map((name) => `absence ${name}`),
       'absence left',
-      'overlap',
     ]);
   });
 });

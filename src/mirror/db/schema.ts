@@ -110,7 +110,7 @@ export interface Schema {
   };
   'sync.held_fields': {
     team_id: bigint;
-    user_id: bigint | null;
+    user_id: bigint;
     field: 'name' | 'email' | 'phone' | 'role_id';
     reason: 'conflict' | 'refused' | 'ineffective' | 'unsupported' | 'gone' | 'limit' | 'review' | 'asked';
     base_value: ColumnType<unknown, string | null, string | null>;

@@ -40,7 +40,7 @@ export async function readUsersInBatches(
   teams: readonly string[],
 ): Promise<readonly UsersInBatches[]> {
   const { rows } = await sql<UsersInBatches>`
-    select t.team, greatest(1, count(distinct h.user_id))::int as users
+    select t.team, count(distinct h.user_id)::int as users
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id

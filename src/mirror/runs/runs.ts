@@ -28,7 +28,7 @@ export interface FinishedRun {
   readonly reasons: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
   /** Things that wait besides those that the database knows of; `null` if that is unknown. */
-  readonly waiting: { readonly teamId: Id; readonly departures: number; readonly atLeast: number } | null;
+  readonly waiting: { readonly teamId: Id; readonly atLeast: number } | null;
   readonly requests: number;
   readonly endpoints: Readonly<Record<string, EndpointCount>>;
   readonly requestIds: readonly string[];
@@ -84,12 +84,12 @@ export async function finishRun(
   run: FinishedRun,
 ): Promise<Pick<Waiting, 'held'> & { readonly waiting: number; readonly isNoted: boolean }> {
   const { outcome, reasons, counts, waiting, requests, endpoints, requestIds, errorCode = null } = run;
-  const { departures, atLeast } = waiting ?? { departures: 0, atLeast: 0 };
+  const { atLeast } = waiting ?? { atLeast: 0 };
   const closed = sql`
     update sync.runs set finished_at = clock_timestamp(), outcome = ${outcome}, reasons = ${reasons}::text[],
       counts = ${JSON.stringify(counts)}::jsonb, requests = ${requests},
       endpoints = ${JSON.stringify(endpoints)}::jsonb,
-      waiting = (select greatest(${atLeast}, held + "inBatches" + ${departures}) from waits),
+      waiting = (select greatest(${atLeast}, held + "inBatches") from waits),
       request_ids = ${requestIds}::text[], error_code = ${errorCode}
     where run_id = ${runId} and outcome = 'running' returning team, groups`;
   const waits = waiting === null ? nothingAsked : waitingOf(waiting.teamId);
@@ -97,7 +97,7 @@ export async function finishRun(
   const end = noteEnd(closed, outcome, waits, withdrawn);
   const [row] = (await end.execute(tx)).rows;
   const { held, inBatches, isNoted } = row ?? { held: 0, inBatches: 0, isNoted: false };
-  return { held, waiting: Math.max(atLeast, held + inBatches + departures), isNoted };
+  return { held, waiting: Math.max(atLeast, held + inBatches), isNoted };
 }
 
 /** Records a person's action as a finished run, so that the ledger can refer to it. */

@@ -96,7 +96,7 @@ async function readFailedRuns(db: Queryable, teams: readonly string[]): Promise<
 async function readBatches(db: Queryable, teams: readonly string[]): Promise<readonly WaitingBatch[]> {
   const { rows } = await sql<WaitingBatch>`
     select t.team, h.batch as hash, 'users' as unit,
-      greatest(1, count(distinct h.user_id))::int as count,
+      count(distinct h.user_id)::int as count,
       min(${ms(sql`h.since`)}) as "sinceMs"
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id

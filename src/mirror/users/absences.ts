@@ -6,11 +6,9 @@ import type {
   AbsenceVerdict,
   DecidedAbsence,
   MirroredResource,
-  Overlap,
   WithheldAbsence,
 } from '../../model/absence.ts';
 import type { Id } from '../../model/id.ts';
-import { idArray } from '../db/by-key.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { isKnown, type KnownTeam } from '../team/known-team.ts';
 import { readLearned, writeLearned } from '../team/learned.ts';
@@ -34,28 +32,6 @@ export async function readAbsenceGrounds(
   };
 }
 
-/** @param scope what the settings select: an approval for another scope does not count */
-export async function readOverlap(
-  db: Queryable,
-  teamId: Id,
-  listed: readonly Id[],
-  scope: string,
-): Promise<Overlap> {
-  const { rows } = await sql<Overlap>`
-    select count(*) filter (where p.listed)::int as known,
-      count(*) filter (where p.counts)::int as population,
-      coalesce(array_agg(u.id order by u.id) filter (where p.counts and not p.listed), '{}') as unlisted,
-      (select name from mirror.teams where team_id = ${teamId}) as name
-    from mirror.users u
-    left join sync.absences a on a.team_id = u.team_id and a.resource = 'users' and a.id = u.id
-      and a.verdict = 'approved' and coalesce(a.verdict_scope = ${scope}::text, true)
-    cross join lateral (
-      select u.id = any (${idArray(listed)}) as listed, u.gone_at is null and a.id is null as counts
-    ) p
-    where u.team_id = ${teamId}`.execute(db);
-  return rows[0] ?? { known: 0, population: 0, unlisted: [], name: null };
-}
-
 /** Replaces the withheld rows, unless they are the same. @returns whether they differ */
 async function writeWithheld(
   tx: Transaction,
@@ -76,24 +52,6 @@ async function writeWithheld(
       and (batch, detail, scope) is distinct from (${hash}::text, ${reason}::text, ${scope}::text)
     returning id`.execute(tx);
   return rows.length > 0;
-}
-
-/**
- * Withholds rows that no complete pass has missed yet, so that a person can decide about them.
- * @returns whether these differ from the rows that waited before
- */
-export async function applyWithheld(
-  tx: Transaction,
-  run: RunOf,
-  resource: MirroredResource,
-  withheld: WithheldAbsence,
-  scope: string,
-): Promise<boolean> {
-  await sql`
-    insert into sync.absences (team_id, resource, id, missing_since, passes)
-    select ${run.teamId}, ${resource}, m.id, clock_timestamp(), 0 from unnest(${withheld.ids}::bigint[]) m (id)
-    on conflict do nothing`.execute(tx);
-  return writeWithheld(tx, run.teamId, resource, { withheld, scope });
 }
 
 /** Sets the verdict of these missing rows. Rows that were shown again meanwhile are not among them. */

@@ -1,6 +1,5 @@
 /** Batches of held fields that the guard stopped, and people's decisions about them. */
 import { sql } from 'kysely';
-import { columnOf, fieldOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import type { GuardHistory, HeldBatch, StoppedPushes } from '../../model/waiting.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
@@ -8,7 +7,7 @@ import { describeRefusal } from '../db/database-errors.ts';
 import { isTelling } from '../db/versions.ts';
 import { writeLearned } from '../team/learned.ts';
 import type { EditAnswer } from './decide-edits.ts';
-import { isInBatch, isLetPass, lockHolds, writeHolds } from './holds.ts';
+import { isInBatch, lockHolds, writeHolds } from './holds.ts';
 import { type HoldRow, toHold } from './users-read.ts';
 import { holdsInLedger, type RunOf, writeLedger } from './users-write.ts';
 
@@ -26,39 +25,30 @@ const pushedToday = (teamId: Id) => sql`
   where team_id = ${teamId} and user_id is not null and kind = 'push' and not approved and opened_at > statement_timestamp() - interval '24 hours'
     and (state = 'open' or exists (select from jsonb_each_text(c.outcome) f where f.value <> 'unsent'))`;
 
-/** All fields that wait in batches, of users that are not gone, and the decisions about fields that many users lack. */
+/** All fields that wait in batches, of users that are not gone. */
 export async function readGuardHistory(db: Queryable, teamId: Id): Promise<GuardHistory> {
   const { rows: all } = await sql<{
     pushed: readonly Id[];
-    held: readonly (HoldRow & {
-      user_id: Id | number | null;
-      name: string;
-      is_accepted: boolean;
-    })[];
+    held: readonly (HoldRow & { user_id: Id | number; name: string })[];
     is_old: boolean;
   }>`
     with held as (
       select h.user_id, h.field, h.edit_id, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch,
         case when ${isTelling(teamId)} then (extract(epoch from coalesce(h.seen_version, greatest(u.updated_at, u.user_updated_at))) * 1000)::float8 end as seen_ms,
-        coalesce(u.name, '') as name, ${isLetPass} as is_accepted, h.since
+        coalesce(u.name, '') as name, h.since
       from sync.held_fields h
       left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-      where h.team_id = ${teamId} and u.gone_at is null and (h.user_id is null or ${isInBatch})
+      where h.team_id = ${teamId} and u.gone_at is null and ${isInBatch}
     )
     select array(${pushedToday(teamId)}) as pushed, ${isToldLongAgo(teamId)} as is_old,
       (select coalesce(jsonb_agg(to_jsonb(held) order by since, user_id, field), '[]') from held) as held`.execute(
     db,
   );
   const { pushed = [], held: rows = [], is_old: isOld = false } = all[0] ?? {};
-  const ofAll = rows.filter(({ user_id }) => user_id === null);
   return {
     pushedToday: new Set(pushed),
-    waiting: rows.flatMap((row) =>
-      row.user_id === null ? [] : [{ userId: BigInt(row.user_id), name: row.name, hold: toHold(row) }],
-    ),
-    isOld: isOld && rows.some((row) => !row.is_accepted && row.reason !== 'review'),
-    lacking: ofAll.filter(({ is_accepted }) => !is_accepted).map(toHold),
-    accepted: ofAll.filter(({ is_accepted }) => is_accepted).map(({ field }) => fieldOf(field)),
+    waiting: rows.map((row) => ({ userId: BigInt(row.user_id), name: row.name, hold: toHold(row) })),
+    isOld: isOld && rows.some(({ reason }) => reason !== 'review'),
   };
 }
 
@@ -66,7 +56,7 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
 export async function writeStopped(
   tx: Transaction,
   run: RunOf,
-  { holds: all, lacking, ended, isNews }: StoppedPushes,
+  { holds: all, isNews }: StoppedPushes,
 ): Promise<void> {
   const busy = await lockHolds(
     tx,
@@ -75,8 +65,7 @@ export async function writeStopped(
   );
   // A field stays held while somebody decides about it.
   const holds = all.filter(({ id }) => !busy.has(id));
-  const ofAll = busy.has(null) ? [] : lacking.map((hold) => ({ id: null, hold }));
-  await writeHolds(tx, run, [...holds, ...ofAll]);
+  await writeHolds(tx, run, holds);
   const byUser = Map.groupBy(holds, ({ id }) => id);
   await writeLedger(
     tx,
@@ -88,32 +77,24 @@ export async function writeStopped(
       ),
     ),
   );
-  if (ended.length > 0 && !busy.has(null))
-    await sql`
-      delete from sync.held_fields
-      where team_id = ${run.teamId} and user_id is null and field = any (${ended.map(columnOf)}::text[])`.execute(
-      tx,
-    );
   if (isNews) await writeLearned(tx, run.teamId, [{ topic: toldTopic, value: {} }]);
 }
 
 /** The waiting batches, the oldest first. */
 export async function readBatches(db: Queryable, teamId: Id): Promise<readonly HeldBatch[]> {
-  const { rows } = await sql<Omit<HeldBatch, 'lacking'> & { lacking: readonly string[] }>`
+  const { rows } = await sql<HeldBatch>`
     select h.batch as hash, min(h.since) as since, count(distinct h.user_id)::int as users,
-      coalesce(array_agg(distinct h.detail) filter (where h.detail <> ''), '{}') as reasons,
-      coalesce(array_agg(h.field) filter (where h.user_id is null), '{}') as lacking
+      coalesce(array_agg(distinct h.detail) filter (where h.detail <> ''), '{}') as reasons
     from sync.held_fields h
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
     where h.team_id = ${teamId} and u.gone_at is null and ${isInBatch}
     group by h.batch order by min(h.since), h.batch`.execute(db);
-  return rows.map((row) => ({ ...row, lacking: row.lacking.map(fieldOf) }));
+  return rows;
 }
 
 /** A field under the name of a batch, decided or not. */
 export interface BatchField {
-  /** `null` stands for the field of all users. */
-  readonly userId: Id | null;
+  readonly userId: Id;
   readonly field: string;
   /** The edit, if there is one. */
   readonly edit: Id | null;
@@ -135,8 +116,7 @@ export async function readBatchFields(
 
 /** The result for one field that a person named. */
 export interface DecidedField {
-  /** `null` stands for the field of all users. */
-  readonly user_id: Id | null;
+  readonly user_id: Id;
   readonly field: string;
   readonly outcome: EditAnswer;
   /** The number of the decision; `null` if none is on record. */

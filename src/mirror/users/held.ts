@@ -11,7 +11,7 @@ import { heldBefore, isAskedFor, isLetPass, valuesToHold } from './holds.ts';
 /** A row of `report.held`. */
 export interface HeldRow {
   /** `null` stands for a request, or for the field of all users. */
-  readonly user_id: Id | null;
+  readonly user_id: Id;
   readonly name: string | null;
   readonly field: string;
   readonly reason: HoldReason;

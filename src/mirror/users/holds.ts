@@ -64,16 +64,12 @@ const isDone = sql`
   (excluded.reason = 'gone' or ${isLetPass} or h.edit_id is distinct from excluded.edit_id)`;
 
 /**
- * Locks what is held of these users and of all users.
- * @returns the users with a field about which an open transaction decides, `null` for all users: their holds must wait
+ * Locks what is held of these users.
+ * @returns the users with a field about which an open transaction decides: their holds must wait
  */
-export async function lockHolds(
-  tx: Transaction,
-  teamId: Id,
-  ids: readonly Id[],
-): Promise<ReadonlySet<Id | null>> {
-  const ofThese = sql`team_id = ${teamId} and (user_id = ${anyOf(ids)} or user_id is null)`;
-  const { rows } = await sql<{ user_id: Id | null }>`
+export async function lockHolds(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<ReadonlySet<Id>> {
+  const ofThese = sql`team_id = ${teamId} and user_id = ${anyOf(ids)}`;
+  const { rows } = await sql<{ user_id: Id }>`
     with mine as materialized (select user_id, field from sync.held_fields where ${ofThese} for update skip locked)
     select user_id from (
       select user_id, field from sync.held_fields where ${ofThese} except all select user_id, field from mine) b`.execute(
@@ -85,7 +81,7 @@ export async function lockHolds(
 export async function writeHolds(
   tx: Transaction,
   { teamId, runId }: RunOrPerson,
-  held: readonly (Omit<HoldOfUser, 'id'> & { readonly id: Id | null })[],
+  held: readonly HoldOfUser[],
   after: 'plan' | 'push' = 'plan',
 ): Promise<void> {
   if (held.length === 0) return;
@@ -107,7 +103,7 @@ export async function writeHolds(
       (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, detail, run_id,
        batch, decision, seen_version)
     select ${teamId}, s.user_id, s.field,
-      case when e.edit_id is null and s.mirror_value is distinct from s.base_value and s.user_id is not null
+      case when e.edit_id is null and s.mirror_value is distinct from s.base_value
         then sync.find_edit(${teamId}, s.user_id, s.field) else e.edit_id end,
       s.reason, s.base_value, s.mirror_value, s.service_value, s.service_value, s.detail,
       ${runId}::bigint, s.batch, s.decision, greatest(s.updated_at, s.user_updated_at)
@@ -213,13 +209,11 @@ export interface Waiting {
 }
 
 /**
- * Counts single fields, and users with fields in batches; at least 1 if a field that many users lack
- * waits. Without users that have left, without holds that a person asked for, and without what a person rejected.
+ * Counts single fields, and users with fields in batches. Without users that have left, without holds that a person asked for, and without what a person rejected.
  */
 export const waitingOf = (teamId: Id) => sql<Waiting>`
     select count(*) filter (where ${waitsAlone})::int as held,
-      greatest(count(distinct h.user_id) filter (where ${isInBatch}),
-        (count(*) filter (where ${isInBatch} and h.user_id is null) > 0)::int)::int as "inBatches"
+      (count(distinct h.user_id) filter (where ${isInBatch}))::int as "inBatches"
     from sync.held_fields h
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
     where h.team_id = ${teamId} and u.gone_at is null`;

@@ -35,7 +35,7 @@ export async function readNotAtRest(db: Queryable, teamIds: readonly Id[]): Prom
  */
 export const idsOfSuspects = (teamId: Id): RawBuilder<unknown> => sql`
   select id from mirror.users where team_id = ${teamId} and ${isNotAtRest}
-  union select user_id from sync.held_fields where team_id = ${teamId} and user_id is not null
+  union select user_id from sync.held_fields where team_id = ${teamId}
   union select user_id from sync.changes where team_id = ${teamId} and state = 'open' and user_id is not null`;
 
 /** Their rows of `report.pending`, each looked up by its key: no other base is read, whatever the statistics say. */

@@ -107,7 +107,7 @@ const addToMirror = ({ teamId }: TeamRun, from: RawBuilder<unknown>) => sql`
  */
 const isSeenBefore = ({ teamId, runId }: TeamRun) => sql`
   u.id in (select h.user_id from sync.held_fields h
-    where h.team_id = ${teamId} and h.user_id is not null and ${isLetPass} and ${isDecidedSince(runId)})`;
+    where h.team_id = ${teamId} and ${isLetPass} and ${isDecidedSince(runId)})`;
 
 const changeInMirror = (run: TeamRun, from: RawBuilder<unknown>) => sql`
   update mirror.users u set name = s.name, name_split = s.name_split, ${setValues((column) => sql.ref(`s.${column}`))},

@@ -48,8 +48,6 @@ export interface WaitingList {
   readonly editedTo: Date | null;
   /** Whether one transaction edited all of them, such as an import. */
   readonly isOneEdit: boolean;
-  /** Whether a field of all users is among them, which is decided about as a whole. */
-  readonly isOfAll: boolean;
 }
 
 /** Rows that are marked as gone only when a person approves it. */
@@ -88,12 +86,11 @@ export async function readWaitingLists({ db, teamIds }: PageReader): Promise<Wai
     ), lists as (
       select team_id, batch, state, count(*)::int as rows, min(since) as since,
         array_agg(distinct detail) as details, min(run_id) as run_id, min(edited_at) as edited_from,
-        max(edited_at) as edited_to, count(distinct coalesce(edited_in, '')) = 1 and bool_and(edited_in is not null) as is_one_edit,
-        bool_or(user_id is null) as is_of_all
+        max(edited_at) as edited_to, count(distinct coalesce(edited_in, '')) = 1 and bool_and(edited_in is not null) as is_one_edit
       from waiting group by team_id, batch, state
     )
     select team_id as "teamId", batch, state, rows, details, since, run_id as "runId",
-      edited_from as "editedFrom", edited_to as "editedTo", is_one_edit as "isOneEdit", is_of_all as "isOfAll",
+      edited_from as "editedFrom", edited_to as "editedTo", is_one_edit as "isOneEdit",
       ${counted(sql`w.field`, 'field')} as fields, ${counted(sql`w.edited_by`, 'editor')} as editors
     from lists l order by batch is null, since, batch, state`.execute(db);
   const { rows: missing } = await sql<MissingRows>`

@@ -79,24 +79,21 @@ function bar(standing: ListOnPage): Html {
   const { list, context, read } = standing;
   const own = list.shown.filter((row) => isOwn(standing, row)).length;
   const shownRows = list.shown.length;
-  if (own === shownRows && shownRows > 0 && !list.isOfAll) return allOwn(standing);
+  if (own === shownRows && shownRows > 0) return allOwn(standing);
   const state = read.isAlone ? {} : { state: list.batch === null ? list.state : null };
   const path = read.isAlone || list.batch === null ? context.path : `/waiting/${list.batch}`;
   const ticks = (which: string) =>
     href({ path, query: read.isAlone ? context.query : teamQuery(standing) }, { ...state, ticks: which });
-  const number = list.isOfAll ? html`${count(list.rows)}` : counter;
   const verbs = verbsOf(list);
   const buttons = verbs.map(
     (verb, i) =>
-      html`<button class="${verb === 'Approve' && i === verbs.length - 1 ? 'button main' : 'button'}" name="verb" value="${verb}">${deedWords(verb, number)}…</button>`,
+      html`<button class="${verb === 'Approve' && i === verbs.length - 1 ? 'button main' : 'button'}" name="verb" value="${verb}">${deedWords(verb, counter)}…</button>`,
   );
   const words =
     own === 0
       ? 'Rows without a tick wait on.'
       : `${count(own)} ${own === 1 ? 'is' : 'are'} your own; rows without a tick wait on.`;
-  const ticked = list.isOfAll
-    ? none
-    : html`<span><b>${counter} of ${count(shownRows)}</b> ticked</span><a href="${ticks('all')}" data-ticks="all">All</a><a href="${ticks('none')}" data-ticks="none">None</a><span class="note">${words}</span>`;
+  const ticked = html`<span><b>${counter} of ${count(shownRows)}</b> ticked</span><a href="${ticks('all')}" data-ticks="all">All</a><a href="${ticks('none')}" data-ticks="none">None</a><span class="note">${words}</span>`;
   const news = html`<p class="note news" data-news hidden><span></span><a href="${href(context, {})}">Load again</a></p>`;
   return html`<div class="part row bar-below">${news}${ticked}<span class="push"></span><div class="row buttons">${buttons}</div></div>`;
 }
@@ -126,8 +123,7 @@ export function decidedBelow(standing: ListOnPage): Html {
   if (!isDecided || context.decide === null) return html`${rows}${command}${pagesOf(standing)}`;
   const path = list.batch === null ? '/waiting' : `/waiting/${list.batch}`;
   const back = read.isAlone ? href(context, { ticks: null, page: context.query.get('page') }) : '';
-  const ticks = list.isOfAll ? {} : { ticks: 'on' };
-  const values = { team: team.team, state: list.state, rows: String(list.rows), back, ...ticks };
+  const values = { team: team.team, state: list.state, rows: String(list.rows), back, ticks: 'on' };
   const inside = html`${rows}${command}${pagesOf(standing)}${bar(standing)}`;
   return postForm(context.decide, path, values, inside, html` class="list" data-still`);
 }

@@ -63,8 +63,8 @@ function hasMoved({ context }: ListOnPage, row: PageField): boolean {
 }
 
 function tickOf(standing: ListOnPage, row: PageField, personName: string): Html {
-  const { list, isDecided } = standing;
-  if (!isDecided || list.isOfAll) return none;
+  const { isDecided } = standing;
+  if (!isDecided) return none;
   const key = shownKey(row);
   const what = `Decide about the ${fieldName(row.field)} of ${personName}`;
   if (isOwn(standing, row))

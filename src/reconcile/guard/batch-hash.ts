@@ -22,8 +22,7 @@ export interface BatchRow {
 const inOrder = (value: FieldValue | undefined): FieldValue =>
   typeof value === 'object' && value !== null ? { first: value.first, last: value.last } : (value ?? null);
 
-/** @param lacking fields that many users no longer have */
-export function hashOf(rows: readonly BatchRow[], lacking: readonly Field[] = []): string {
+export function hashOf(rows: readonly BatchRow[]): string {
   const sorted = rows.toSorted((a, b) =>
     a.userId === b.userId ? fields.indexOf(a.field) - fields.indexOf(b.field) : a.userId < b.userId ? -1 : 1,
   );
@@ -38,6 +37,6 @@ export function hashOf(rows: readonly BatchRow[], lacking: readonly Field[] = []
     ...(seenMs === undefined ? [] : ['seen', Math.floor(seenMs)]),
     ...(shown === undefined ? [] : ['shown', shown]),
   ]);
-  const text = toJson([...all, ...fields.filter((field) => lacking.includes(field))]);
+  const text = toJson(all);
   return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }

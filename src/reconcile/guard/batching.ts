@@ -7,7 +7,6 @@ import type { EditedField } from '../../model/waiting.ts';
 export interface Batching {
   readonly reason: 'limit' | 'review';
   readonly detail: string;
-  readonly lacking: readonly Field[];
   /** Fields of the same group are in one batch. */
   readonly groupOf: (userId: Id, field: Field) => string;
 }
@@ -23,7 +22,7 @@ export function batchingOf(
   edits: readonly EditedField[],
   tooMuch: readonly string[],
   isReviewed: boolean,
-): Omit<Batching, 'lacking'> {
+): Batching {
   const together = () => '';
   if (tooMuch.length > 0) return { reason: 'limit', detail: tooMuch.join('; '), groupOf: together };
   if (isReviewed)

@@ -6,8 +6,6 @@
  * | pushes to more than max(`maxRows`, `maxShare`) of the users | all pushes are held       |
  * | pushes to more than `maxSharePerDay` in a day, over all runs| all pushes are held       |
  * | pushes to every user of `wholeTeam` or more                 | all pushes are held       |
- * | more than `maxDrift` of the rows lack a field they had, and | all pushes are held       |
- * | nobody has approved that since                              |                           |
  * | a field that was in a batch, without a decision             | it is held again          |
  * | a limit on single fields (`field-limits.ts`)                | that field is held        |
  * | a demotion that depends on a promotion of this run          | it waits for the next run |
@@ -71,18 +69,10 @@ import {
   tooManyRoles,
   type AwaitedRun,
 } from './field-limits.ts';
-import {
-  type Drift,
-  type GuardSettings,
-  isWholeTeam,
-  massChange,
-  massLimit,
-  sayDrift,
-  schemaDrift,
-} from './limits.ts';
+import { type GuardSettings, isWholeTeam, massChange, massLimit } from './limits.ts';
 import { stayingOf } from './left-waiting.ts';
 import { pushedEdit, pushedValues, putsBackName } from './planned-push.ts';
-import { sayLacking, sayLeft, sayLimited, sayReviewed } from './refusal-words.ts';
+import { sayLeft, sayLimited, sayReviewed } from './refusal-words.ts';
 
 export interface GuardView extends Population {
   readonly states: readonly UserState[];
@@ -114,8 +104,6 @@ export interface GuardVerdict {
   readonly batches: readonly string[];
   /** Demotions that are left out of this run, but not held, and until when. */
   readonly postponed: ReadonlyMap<Id, AwaitedRun>;
-  /** Fields that many users no longer have, and that wait for a person. */
-  readonly lacking: readonly Field[];
   /** The rows to write to the database. */
   readonly writes: StoppedPushes;
 }
@@ -180,23 +168,6 @@ function limitsOn(
   return { ...admins, fieldLimits: joinLimits([early, admins.fieldLimits]) };
 }
 
-/** Fields that many users no longer have: newly found, still waiting, and over. */
-function reviewDrift(view: GuardView, settings: GuardSettings) {
-  const { lacking: waiting, accepted } = view.history;
-  const drift = schemaDrift(view, settings);
-  const open = drift.filter(({ field }) => !accepted.includes(field));
-  const isJudged = view.isWhole && view.shown >= settings.minPopulation;
-  const isOver = (field: Field) => isJudged && !fieldsOf(drift).includes(field);
-  return {
-    open,
-    news: open.filter(({ field }) => !fieldsOf(waiting).includes(field)),
-    /** These wait, although this run cannot tell whether they still apply. */
-    unseen: isJudged ? [] : waiting,
-    left: waiting.filter(({ field }) => !isOver(field)),
-    ended: [...fieldsOf(waiting), ...accepted].filter(isOver),
-  };
-}
-
 /** Whether the guard refused it; the others only wait for a review. */
 const isRefusedField = ({ hold }: WaitingField): boolean => hold.reason !== 'review';
 
@@ -212,7 +183,7 @@ function holdBack(
   pushes: readonly ReviewedPush[],
   { fieldLimits, postponed }: LastAdministrators,
   waits: PushTest,
-  { reason, detail, lacking, groupOf }: Batching,
+  { reason, detail, groupOf }: Batching,
 ) {
   const edits = new Map(states.map((state) => [state.id, state.edits]));
   const rows = pushes.flatMap((push) => {
@@ -227,8 +198,7 @@ function holdBack(
       });
   });
   const groups = Map.groupBy(rows, ({ userId, field }) => groupOf(userId, field));
-  const batches = new Map([...groups].map(([group, fields]) => [group, hashOf(fields, lacking)]));
-  if (rows.length === 0 && lacking.length > 0) batches.set('', hashOf(rows, lacking));
+  const batches = new Map([...groups].map(([group, fields]) => [group, hashOf(fields)]));
   const waiting = rows.map(({ userId, field, edit, seenMs, values, why }): WaitingField => {
     const batch = batches.get(groupOf(userId, field)) ?? '';
     return {
@@ -250,13 +220,6 @@ function holdBack(
   return { hashes: [...batches.values()], waiting, plans: mapped };
 }
 
-/** The hold of a field that many users no longer have. */
-function holdLacking(drift: Drift, users: number, batch: string | undefined): Hold {
-  const none = { base: undefined, mirror: undefined, service: undefined };
-  const hold: Hold = { field: drift.field, reason: 'limit', ...none, detail: sayDrift(drift, users) };
-  return batch === undefined ? hold : { ...hold, batch };
-}
-
 export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const { history, population } = view;
   const pushes = reviewPushes(view);
@@ -264,21 +227,15 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const isFresh: PushTest = (push, field) =>
     !push.approved.includes(field) && !push.left.includes(field) && !isPutBack(push, field);
   const counted = pushes.filter((push) => push.pushed.some(([field]) => isFresh(push, field)));
-  const drift = reviewDrift(view, settings);
   const { isReviewed } = settings;
   const changed = isReviewed ? [] : counted.map(({ plan }) => plan.id);
-  const tooMuch = [
-    ...massChange(changed, view, settings),
-    ...drift.open.map((field) => sayDrift(field, view.shown)),
-  ];
+  const tooMuch = massChange(changed, view, settings);
   const isRefused = tooMuch.length > 0;
-  const passes: PushTest = (push, field) => drift.open.length === 0 && isPutBack(push, field);
   const waits: PushTest = (push, field) =>
     !push.approved.includes(field) &&
-    (isReviewed || ((isRefused || push.again.includes(field)) && !passes(push, field)));
+    (isReviewed || ((isRefused || push.again.includes(field)) && !isPutBack(push, field)));
   const limits = limitsOn(pushes, waits, view, settings);
-  const lacking = fieldsOf(drift.news);
-  const batching = { ...batchingOf(view.edits, tooMuch, isReviewed), lacking };
+  const batching = batchingOf(view.edits, tooMuch, isReviewed);
   const { hashes, waiting, plans } = holdBack(view, pushes, limits, waits, batching);
   const left = stayingOf(view.plans, history.waiting, ({ userId, hold: { field } }) => ({ userId, field }));
   const waitedFor = new Set(history.waiting.map(waitingKey));
@@ -288,12 +245,11 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     ...sayLeft(
       countUsers([...left, ...(isRefused ? waiting.filter(isOld) : waiting)].filter(isRefusedField)),
     ),
-    ...sayLacking(fieldsOf(drift.unseen)),
     ...(isRefused ? sayLimited(limits.fieldLimits) : []),
   ];
   const reviewed = sayReviewed(countUsers([...left, ...waiting].filter((field) => !isRefusedField(field))));
-  const waitedBefore = history.waiting.some(isRefusedField) || history.lacking.length > 0;
-  const stopped = isRefused && !waitedBefore && !pushes.some((push) => passes(push, 'name'));
+  const waitedBefore = history.waiting.some(isRefusedField);
+  const stopped = isRefused && !waitedBefore && !pushes.some((push) => isPutBack(push, 'name'));
   const waitsOf = Map.groupBy(waiting, ({ userId }) => userId);
   const added = counted.filter((push) =>
     waitsOf.get(push.plan.id)?.some(({ hold }) => isFresh(push, hold.field)),
@@ -305,7 +261,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     stopped && hashes.length === 0
       ? [...limits.fieldLimits].flatMap(([id, holds]) => holds.map((hold) => ({ id, hold })))
       : [];
-  const batches = [...drift.left, ...left.map(({ hold }) => hold)].flatMap(({ batch = [] }) => batch);
+  const batches = left.flatMap(({ hold: { batch = [] } }) => batch);
   return {
     refused,
     reviewed,
@@ -316,14 +272,11 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     waiting: [...left, ...waiting],
     batches: [...new Set([...batches, ...hashes])],
     postponed: limits.postponed,
-    lacking: [...fieldsOf(drift.left), ...lacking],
     writes: {
       holds: [
         ...waiting.map(({ userId, hold }) => ({ id: userId, hold, seen: view.users.get(userId) })),
         ...heldAlone,
       ],
-      lacking: drift.news.map((field) => holdLacking(field, view.shown, hashes[0])),
-      ended: drift.ended,
       isNews,
     },
   };

@@ -1,10 +1,7 @@
 /** The limits beyond which a whole plan is refused, with their messages. */
 
-import { type Field, fields, columnOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import type { UserState } from '../../model/user-state.ts';
 import type { GuardHistory } from '../../model/waiting.ts';
-import { isUnread } from '../unread.ts';
 
 export interface GuardSettings {
   readonly maxRows: number;
@@ -13,16 +10,14 @@ export interface GuardSettings {
   readonly maxSharePerDay: number;
   readonly minPopulation: number;
   readonly maxRoleChanges: number;
-  /** The share of the rows in which a field that they had may now be absent or unreadable. */
-  readonly maxDrift: number;
   /** Role ids of administrators. */
   readonly adminRoleIds: readonly Id[];
   /** Whether a person reviews each push first. */
   readonly isReviewed: boolean;
 }
 
-/** Limits that are not settings: the team size from which shares apply, and the share that may lack a field. */
-export const usualLimits = { minPopulation: 20, maxDrift: 0.2 } as const;
+/** Not a setting: the team size from which shares apply. */
+export const usualLimits = { minPopulation: 20 } as const;
 
 /** The number of users that one run may push to. */
 export function massLimit(population: number, { maxRows, maxShare, minPopulation }: GuardSettings): number {
@@ -71,26 +66,4 @@ export function massChange(
   return Object.values(massLimits)
     .map((why) => why(change))
     .filter((reason) => reason !== undefined);
-}
-
-/** The number of rows that had a field and no longer have it. */
-export interface Drift {
-  readonly field: Field;
-  readonly count: number;
-}
-
-/** Fields that many rows no longer show: probably the answers have changed, not the users. */
-export function schemaDrift(
-  { states, shown }: { readonly states: readonly UserState[]; readonly shown: number },
-  { maxDrift, minPopulation }: GuardSettings,
-): readonly Drift[] {
-  if (shown < minPopulation) return [];
-  return fields
-    .map((field) => ({ field, count: states.filter((state) => isUnread(field, state)).length }))
-    .filter(({ count }) => count > shown * maxDrift);
-}
-
-export function sayDrift({ field, count }: Drift, users: number): string {
-  const column = columnOf(field);
-  return `${count} of ${users} users no longer have a ${column} in the service's answers; approve it if that is meant to stay so`;
 }

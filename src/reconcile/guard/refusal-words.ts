@@ -1,5 +1,5 @@
 /** The guard's messages about what it stops, besides those of the limits. */
-import { type Field, columnOf } from '../../model/fields.ts';
+import { columnOf } from '../../model/fields.ts';
 import type { FieldLimits } from './field-limits.ts';
 
 /** Number of held fields to name in a refusal. */
@@ -23,10 +23,3 @@ export const sayReviewed = (users: number): readonly string[] =>
   users === 0
     ? []
     : [`${users === 1 ? '1 user waits' : `${users} users wait`} for a person to see it first (push.approve)`];
-
-export const sayLacking = (lacking: readonly Field[]): readonly string[] =>
-  lacking.length === 0
-    ? []
-    : [
-        `many users no longer had their ${lacking.join(', ')} when everybody was read, which waits for a decision`,
-      ];
