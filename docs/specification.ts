@@ -22,18 +22,6 @@ export function canonical(field: Field, value: Value): string {
   if (typeof value !== 'object' || value === null) return forms[field](String(value ?? ''));
   return 'first' in value ? forms[field](`${value.first} ${value.last}`) : value.unreadable;
 }
-const isNewer = ({ versions }: UserState) => versions?.isNewer === true && versions.isTelling;
-/** Whether the service shows any value, byte by byte, that it did not show when it was last read. */
-function movedAnywhere({ base, service, held }: UserState): boolean {
-  const stored = (value: Value) => (typeof value === 'string' && value.trim() === '' ? null : value);
-  return (['name', 'email', 'phone', 'roleId'] as const).some((field) => {
-    const hold = held.find((one) => one.field === field);
-    const last = hold === undefined ? (field === 'name' ? base?.joined : base?.[field]) : hold.shown;
-    const said = service?.[field];
-    if (said === undefined || (typeof said === 'object' && said)) return false;
-    return bytes(stored(said)) !== bytes(stored(last));
-  });
-}
 /** The mirror is compared with the base byte by byte: every edit counts. */
 const bytes = (value: Value) =>
   typeof value === 'object' && value && 'first' in value ? `${value.first}\n${value.last}` : (value ?? null);
@@ -70,7 +58,6 @@ export function factsOf(field: Field, state: UserState, policy: ConflictPolicy, 
   const sameValue = sameEdit && bytes(hold.mirror) === bytes(mine);
   const shown = (value: Value, old: Value) => canonical(field, value === undefined ? old : value);
   const isSameService = shown(hold?.service, hold?.base) === shown(said, base?.[field]);
-  const isLater = isNewer(state) && !((state.versions?.changedMs ?? Infinity) <= (hold?.seenMs ?? -1));
   const byEdit = hold?.reason === 'gone' || hold?.reason === 'rejected';
   const isWhere = !isShown || byEdit || canonical(field, said) === canonical(field, hold?.service);
   const sendable = isSendable(field, state);
@@ -90,12 +77,10 @@ export function factsOf(field: Field, state: UserState, policy: ConflictPolicy, 
     mayBeCleared: edited && base !== undefined && !isShown && (field === 'email' || field === 'phone'),
     nothing: (!edited && !moved) || (base === undefined && !isShown),
     decided: hold?.decision !== undefined,
-    asSeen: sameValue && bytes(hold.base) === bytes(base?.[field]) && isSameService && !isLater,
+    asSeen: sameValue && bytes(hold.base) === bytes(base?.[field]) && isSameService,
     batched: hold?.batch !== undefined && (hold.reason === 'limit' || hold.reason === 'review'),
     stands: hold?.reason !== 'asked' && sameValue && isWhere && !mayGo,
     wins: edited && moved ? policy : edited ? 'mirror-wins' : 'service-wins',
-    /** The service changed the user after this edit, and shows the value from before it. */
-    late: isNewer(state) && edits[field]?.isSince !== true && !movedAnywhere(state),
   };
 }
 
@@ -119,7 +104,6 @@ const rows: readonly (readonly [Decision['kind'] | HoldReason, (is: Facts) => bo
   ['pull', (is) => is.wins === 'service-wins'],
   ['conflict', (is) => is.decided && is.sameValue && !is.batched && is.policy !== 'mirror-wins'],
   ['unsupported', (is) => !is.sendable],
-  ['conflict', (is) => is.late && is.policy !== 'mirror-wins'],
   ['push', () => true],
 ];
 

@@ -415,8 +415,7 @@ begin
     where coalesce(d.passes, true) and (d.is_sent or not decide_edits.revert)
     on conflict (team_id, user_id, field) do update set edit_id = excluded.edit_id, reason = excluded.reason,
       base_value = excluded.base_value, mirror_value = excluded.mirror_value, service_value = excluded.service_value,
-      shown_value = excluded.shown_value, detail = excluded.detail, batch = excluded.batch, decision = excluded.decision, until = null,
-      seen_version = case when h.edit_id is not distinct from excluded.edit_id then h.seen_version end
+      shown_value = excluded.shown_value, detail = excluded.detail, batch = excluded.batch, decision = excluded.decision, until = null
   ),
   recorded as (
     insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, edits, outcome, closed_at, decided_by, decided_role,

@@ -47,7 +47,6 @@ import { noteStale } from './team/stale.ts';
 import { compareShownUsers, readDifferingUsers } from './users/users-compare.ts';
 import { readUnseenUsers } from './users/users-read.ts';
 import { applyUsers, forgetUsers, isNothingToWrite } from './users/users-write.ts';
-import { noteMovedAlone } from './db/versions.ts';
 
 /** Called with edited users found along with another read. */
 type SeeUsers = (users: readonly UserState[]) => void;
@@ -194,7 +193,6 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
         : await write((tx) => applyAbsences(tx, run, resource, decision));
     },
     noteStale: (ids: readonly Id[]) => write((tx) => noteStale(tx, teamId, ids)),
-    noteMovedAlone: (users: number, shown: number) => write((tx) => noteMovedAlone(tx, teamId, users, shown)),
     forgetUsers: (ids: readonly Id[]) => write((tx) => forgetUsers(tx, run, ids)),
     openIntents: (plans: readonly UserPlan[], approved: ReadonlySet<Id>) => {
       mayHaveIntents = true;

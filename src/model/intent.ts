@@ -47,10 +47,6 @@ export interface Intent {
   readonly before: UserValues;
   /** The service's own name, unedited, which goes along because an update without it would clear it. */
   readonly along?: NamePair;
-  /** The service's versions of the user before it was sent, in ms; absent if they tell nothing. */
-  readonly versions?:
-    | { readonly updatedMs: number | null; readonly userUpdatedMs: number | null }
-    | undefined;
   /** The fields that it was opened for under a person's decision, which is spent by that. */
   readonly decided: readonly Field[];
   /** What the service answered while an editor had the user's row locked: mirror, base and holds do not have it yet. */

@@ -50,8 +50,6 @@ export interface Hold extends Values {
   readonly detail: string;
   /** The service's value as a run last saw it, if the field was held before. */
   readonly shown?: ServiceValue;
-  /** The service's later version that was seen with it, in ms by its clock, if the mirror's row was left as it was. */
-  readonly seenMs?: number | undefined;
   /** For a hold that a person asked for, ms from now until its end, which the values do not change. */
   readonly endsInMs?: number | undefined;
   /** The batch that it was stopped in, which stays with the field while something else holds it. */
@@ -76,8 +74,6 @@ export interface Push extends MovingField {
   readonly kind: 'push';
   /** The edit that it carries; `undefined` if it is not on record yet. */
   readonly edit: Id | undefined;
-  /** The later of the service's versions that was seen with it, in ms by its clock; `undefined` if they tell nothing. */
-  readonly seenMs: number | undefined;
   /** Whether base takes what the service shows, whatever becomes of the mirror. */
   readonly agrees?: true;
 }

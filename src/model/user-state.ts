@@ -4,21 +4,9 @@ import type { Id } from './id.ts';
 import type { BaseUser, MirrorRow, ServiceUser } from './user.ts';
 import type { Hold } from './user-plan.ts';
 
-/** The evidence in the versions by which the service counts the changes of a user (the table is in `overtaken.ts`). */
-export interface Versions {
-  /** Whether the service shows a newer one than the recorded one. */
-  readonly isNewer: boolean;
-  /** The later of the two that the service shows, in ms by its clock. */
-  readonly changedMs?: number | undefined;
-  /** Whether a newer one proves on this deployment that a value was changed. */
-  readonly isTelling: boolean;
-}
-
 /** The edit of a field that lasts: the mirror has its value, and the base does not. */
 export interface LastingEdit {
   readonly id: Id;
-  /** Whether it was made after the version that the service shows, by more than the clocks may differ. */
-  readonly isSince: boolean;
   /** The time of the edit by the database's clock, because after a restore another edit may get the same number. */
   readonly madeMs?: number;
   /** The split of the name before the edit. */
@@ -44,6 +32,4 @@ export interface UserState {
   readonly stale?: boolean;
   /** Set if the mirror was edited while the triggers were off that record its history. */
   readonly isUnrecorded?: true;
-  /** Absent if the service has not been asked. */
-  readonly versions?: Versions;
 }

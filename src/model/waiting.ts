@@ -2,7 +2,6 @@
 import type { Field } from './fields.ts';
 import type { Id } from './id.ts';
 import { plural } from './in-words.ts';
-import type { ServiceUser } from './user.ts';
 import type { Hold } from './user-plan.ts';
 
 /** A field that waits in its batch. */
@@ -46,11 +45,10 @@ export interface GuardHistory {
   readonly isOld: boolean;
 }
 
-/** The holds of a run for a user, and the version of the service that it saw. */
+/** A field of a user to hold. */
 export interface HoldOfUser {
   readonly id: Id;
   readonly hold: Hold;
-  readonly seen?: Pick<ServiceUser, 'updatedAt' | 'userUpdatedAt'> | undefined;
 }
 
 /** The fields that a run stopped. They are written in one transaction, so that none of them is lost. */

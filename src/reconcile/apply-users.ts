@@ -123,12 +123,11 @@ export async function applyPulls(
 /** Records rows with oddities: those that could not be taken, that came twice, or that were older than before. */
 export async function applyOddities(
   { mirror }: WritingContext,
-  { roster: { rejected, repeated, shown }, stale, movedAlone }: WholePlan,
+  { roster: { rejected, repeated }, stale }: WholePlan,
 ): Promise<void> {
   const twice = [...repeated.keys()].map((id) => givenTwice('users', id));
   await mirror.applyRejectedRows('users', [...rejected, ...twice]);
   if (stale.length > 0) await mirror.noteStale(stale);
-  if (movedAlone > 0) await mirror.noteMovedAlone(movedAlone, shown);
 }
 
 export function countPlans(plans: readonly UserPlan[], notes: RunNotes): void {

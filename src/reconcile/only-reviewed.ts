@@ -13,21 +13,19 @@ import type { UsersPlan } from './plan-users.ts';
 /** Everything that a plan would send, and the part that waits for an approval. */
 export function sendableOf({ plans, verdict }: Pick<UsersPlan, 'plans' | 'verdict'>): readonly BatchRow[] {
   const pushes = plans.flatMap((plan) =>
-    decisionsOf(plan, 'push').map(([field, { edit, seenMs, values }]) => ({
+    decisionsOf(plan, 'push').map(([field, { edit, values }]) => ({
       userId: plan.id,
       field,
       edit,
-      seenMs,
       values: pushedValues(plan, field, values),
     })),
   );
   const waiting = verdict.waiting
     .filter(({ hold }) => !hasMovedSince(hold))
-    .map(({ userId, hold: { field, edit, seenMs, base, mirror, service } }) => ({
+    .map(({ userId, hold: { field, edit, base, mirror, service } }) => ({
       userId,
       field,
       edit,
-      seenMs,
       values: { base, mirror, service },
     }));
   return [...pushes, ...waiting];
@@ -51,23 +49,16 @@ export interface ReviewedPushes {
 export const rowKey = ({ userId, field }: { readonly userId: Id; readonly field: Field }): string =>
   `${userId} ${field}`;
 
-const approvalOf = ({ field, values, seenMs, ...row }: BatchRow, { edits }: UserState): Hold => ({
+const approvalOf = ({ field, values, ...row }: BatchRow, { edits }: UserState): Hold => ({
   field,
   edit: row.edit ?? edits[field]?.id,
   reason: 'review',
   ...values,
   shown: values.service,
-  seenMs,
   detail: '',
   batch: '',
   decision: 'approved',
 });
-
-/** A version that is later than the file's counts even if the mirror has it by now. A file has whole milliseconds. */
-const versionsSince = ({ versions }: UserState): Pick<UserState, 'versions'> =>
-  versions?.changedMs === undefined
-    ? {}
-    : { versions: { ...versions, isNewer: true, changedMs: Math.floor(versions.changedMs) } };
 
 /** @param rows those that a person may approve; as for any approval, the service has to be as it was seen */
 export function onlyReviewed(rows: readonly BatchRow[]): ReviewedPushes {
@@ -78,7 +69,6 @@ export function onlyReviewed(rows: readonly BatchRow[]): ReviewedPushes {
     ids: [...ofUser.keys()],
     approved: (state) => ({
       ...state,
-      ...versionsSince(state),
       held: [
         ...state.held.filter(({ field }) => !isMeant(state.id, field)),
         ...(ofUser.get(state.id) ?? []).map((row) => approvalOf(row, state)),

@@ -1,5 +1,5 @@
 /** Plans what one run does to the users: roster, differences, merge, guard. It only reads. */
-import { type Field, fields } from '../model/fields.ts';
+import type { Field } from '../model/fields.ts';
 import type { AbsentRow } from '../model/absence.ts';
 import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
@@ -8,14 +8,13 @@ import type { SendBlock } from '../model/place.ts';
 import type { Concern, RoleNames } from '../model/plan.ts';
 import type { UsersAnswer } from '../model/service-request.ts';
 import type { Team } from '../model/team.ts';
-import { type ServiceUser, sameBytes } from '../model/user.ts';
+import type { ServiceUser } from '../model/user.ts';
 import { decideEach, decisionsOf, isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import { indexAddresses } from './guard/field-limits.ts';
 import { type GuardVerdict, type GuardView, guard } from './guard/guard.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import type { Policy } from './merge/merge-field.ts';
-import { hasMoved } from './merge/overtaken.ts';
 import { planUser } from './merge/plan-user.ts';
 import type { MirrorPort, ServicePort, SnapshotPort } from './ports.ts';
 import { rolesOf } from './read/members.ts';
@@ -57,8 +56,6 @@ export interface WholePlan extends UsersPlan {
   readonly unknown: readonly Id[];
   /** Users in no listing of this pass. */
   readonly absent: readonly AbsentRow[];
-  /** The number of users who are shown with a newer version and without another change. */
-  readonly movedAlone: number;
 }
 
 /** Notes what the roster as a whole says about this pass. */
@@ -124,11 +121,8 @@ async function planRoster(
   const unseenIds = new Set(unseen.map(({ id }) => id));
   const strangers = unresolved.filter((id) => !unseenIds.has(id)).map((id) => unknownUser(id));
   const states = [...differing, ...unseen, ...strangers].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const movedAlone = countMovedAlone(states);
   const merged: UserPlan[] = [];
-  await inTurns(judgedBy(states, movedAlone, shown), (state) =>
-    merged.push(planUser(state, members.get(state.id), settings.policy)),
-  );
+  await inTurns(states, (state) => merged.push(planUser(state, members.get(state.id), settings.policy)));
   const stale = differing.filter((state) => state.stale === true).map(({ id }) => id);
   const population = await mirror.countPresentUsers();
   const { plans, remarks } = keepResolved(merged, states, population);
@@ -139,7 +133,7 @@ async function planRoster(
   const news = [...states.map(({ id }) => id), ...unknown];
   const view = { states, plans, users, shown, differing: news, isWhole: true, members, population };
   const verdict = await reviewPlans(mirror, view, settings.guard);
-  return { plans: verdict.plans, unknown, absent, stale, movedAlone, verdict, remarks, differing };
+  return { plans: verdict.plans, unknown, absent, stale, verdict, remarks, differing };
 }
 
 /** Plans the users who are new here. */
@@ -147,29 +141,6 @@ export function planUnknown(plan: WholePlan, policy: Policy): readonly UserPlan[
   const { users, members } = plan.roster;
   const adopted = plan.unknown.map((id) => planUser(unknownUser(id, users.get(id)), members.get(id), policy));
   return [...plan.plans, ...adopted].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-}
-
-/** Counts users whose version is newer although nothing of them has changed on either side. */
-export function countMovedAlone(states: readonly UserState[]): number {
-  return states.filter((state) => {
-    const { versions, service, mirror, base, hasOpenIntent, stale } = state;
-    if (service === undefined || mirror === undefined || base === undefined) return false;
-    if (versions?.isNewer !== true || mirror.gone || hasOpenIntent || stale === true) return false;
-    return fields.every((field) => sameBytes(field, mirror, base)) && !hasMoved(state, service);
-  }).length;
-}
-
-/** Whether in one pass so many users moved alone that versions tell nothing. `versions.ts` looks at several days. */
-export function tellNothing(movedAlone: number, shown: number): boolean {
-  return movedAlone >= Math.max(3, shown * 0.05);
-}
-
-/** If many versions move by themselves, none of them is evidence. */
-function judgedBy(states: readonly UserState[], movedAlone: number, shown: number): readonly UserState[] {
-  if (!tellNothing(movedAlone, shown)) return states;
-  return states.map(({ versions, ...state }) =>
-    versions === undefined ? state : { ...state, versions: { ...versions, isTelling: false } },
-  );
 }
 
 /** Lets the guard check these plans. */

@@ -96,8 +96,6 @@ export interface MirrorWriter {
   learnRoles(): Promise<void>;
   /** Counts one more pass that showed these users with an older version than before. */
   noteStale(ids: readonly Id[]): Promise<void>;
-  /** Records how many of the shown users had a newer version but no other change. */
-  noteMovedAlone(users: number, shown: number): Promise<void>;
   /** Deletes the bookkeeping of users that exist nowhere any more. */
   forgetUsers(ids: readonly Id[]): Promise<void>;
   /**

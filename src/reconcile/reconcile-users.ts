@@ -103,9 +103,9 @@ async function push(
 }
 
 /** Whether everybody was read, and is the same on both sides. */
-function isNothing({ plans, unknown, absent, stale, movedAlone, roster }: WholePlan): boolean {
+function isNothing({ plans, unknown, absent, stale, roster }: WholePlan): boolean {
   const { rejected, repeated, unresolved, refusedLookups } = roster;
-  const odd = plans.length + unknown.length + absent.length + stale.length + movedAlone + refusedLookups;
+  const odd = plans.length + unknown.length + absent.length + stale.length + refusedLookups;
   return odd + rejected.length + repeated.size + unresolved.length === 0;
 }
 

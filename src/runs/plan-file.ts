@@ -22,7 +22,6 @@ interface FileRow {
   /** The edit; absent if it was not on record yet. */
   readonly edit_id?: string;
   /** The later of the service's two versions of the user; absent if they prove nothing. */
-  readonly seen_version?: string;
   readonly base?: NamePair | string | null;
   readonly service?: string | null;
   readonly mirror?: NamePair | string | null;
@@ -69,12 +68,11 @@ export async function writePlanFile(
     service: addressOf(config),
     made_at: about.madeAt.toISOString(),
     hash: hashOf(rows),
-    changes: rows.map(({ userId, field, edit, seenMs, values }) => ({
+    changes: rows.map(({ userId, field, edit, values }) => ({
       user_id: userId,
       name: about.nameOf(userId),
       field: columnOf(field),
       edit_id: edit,
-      seen_version: seenMs === undefined ? undefined : new Date(seenMs).toISOString(),
       ...values,
     })),
   };
@@ -93,7 +91,7 @@ const unfit = (why: string) =>
   });
 
 function readRow(row: FileRow): PlanFile['rows'][number] {
-  const { user_id: id, name, edit_id: edit, seen_version: seen, base, service, mirror } = row;
+  const { user_id: id, name, edit_id: edit, base, service, mirror } = row;
   const field = fieldOf(row.field);
   const isId = field !== 'name' && !isText(field);
   const exact = <Value extends FieldValue | undefined>(value: Value) =>
@@ -104,7 +102,6 @@ function readRow(row: FileRow): PlanFile['rows'][number] {
     field,
     values: { base: exact(base), service: exact(service), mirror: exact(mirror) },
     edit: edit === undefined ? undefined : BigInt(edit),
-    seenMs: seen === undefined ? undefined : Date.parse(seen),
   };
 }
 

@@ -142,15 +142,15 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
   const written = async (id: number) =>
     (
       await run(`select h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch, h.decision, h.until,
-          h.seen_version is not null as has_version, h.edit_id = e.edit_id as is_lasting
+          h.edit_id = e.edit_id as is_lasting
         from sync.held_fields h left join sync.edits e on e.user_id = h.user_id and e.field = h.field and e.ended_at is null
         where h.user_id = ${id} and h.field = 'email'`)
     )[0];
   const holdAs = (id: number, reason: string, batch: string, edit: string) =>
     run(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value, detail,
-        batch, decision, until, seen_version, edit_id)
+        batch, decision, until, edit_id)
       select 41, ${id}, 'email', '${reason}', '"base"', '"mirror"', '"service"', '"shown"', 'before', ${batch}, null, now() - interval '1 h',
-        now(), ${edit} from sync.edits e where e.user_id = ${id} and e.field = 'email' and e.ended_at is null`);
+        ${edit} from sync.edits e where e.user_id = ${id} and e.field = 'email' and e.ended_at is null`);
   const values = ['old@example.com', 'new@example.com', 'web@example.com', 'web@example.com'];
 
   it('take the place of whatever an edit before them was held with', async () => {
@@ -158,7 +158,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     const approval = { batch: 'abc', why: 'so', waits: 'review' } as const;
     const edits = [email(12, { service: 'web@example.com' })];
     await database.db.transaction((tx) => approveEdits(tx, 41n, approval, edits));
-    const left = ['confirmed by who edited it', 'abc', 'approved', null, false, true];
+    const left = ['confirmed by who edited it', 'abc', 'approved', null, true];
     expect(await written(12)).toEqual(['review', ...values, ...left]);
   });
 
@@ -169,7 +169,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
       decideEdits(tx, 41n, { verb: 'resolve', why: 'so' }, edits),
     );
     expect(one).toMatchObject({ answer: 'resolved', decision: expect.any(BigInt) as bigint });
-    expect(await written(13)).toEqual(['conflict', ...values, 'before', 'abc', 'approved', null, true, true]);
+    expect(await written(13)).toEqual(['conflict', ...values, 'before', 'abc', 'approved', null, true]);
   });
 
   it('that were resolved otherwise are only written down, under the edit that lasts by then', async () => {

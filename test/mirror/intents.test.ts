@@ -1,7 +1,6 @@
 import { CompiledQuery, sql as text } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
-import { noteMovedAlone } from '../../src/mirror/db/versions.ts';
 import { applyResults } from '../../src/mirror/users/apply-results.ts';
 import { markSent, openIntents, readIntents } from '../../src/mirror/users/intents.ts';
 import { ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
@@ -95,22 +94,6 @@ const agreed = async (id = 1, team = 41) =>
     await query(`select name, first_name, last_name, email, phone, role_id from sync.user_base
       where team_id = ${team} and id = ${id}`)
   )[0];
-
-it('an intent has the versions that are on record of the user, where they tell anything', async () => {
-  const [intent] = await open([planOf({ phone: '15550177' })]);
-  const [known = {}] = await query(
-    `select updated_at, user_updated_at from mirror.users where team_id = 41 and id = 1`,
-  );
-  const msOf = (column: string) => (known[column] as Date).getTime();
-  const versions = { updatedMs: msOf('updated_at'), userUpdatedMs: msOf('user_updated_at') };
-  expect(versions.updatedMs).toBeLessThan(versions.userUpdatedMs);
-  expect(intent?.versions).toEqual(versions);
-  const read = async () => (await readIntents(database.db.kysely, teamId)).map((one) => one.versions);
-  expect(await read()).toEqual([versions]);
-  await write((tx) => noteMovedAlone(tx, teamId, 9, 20));
-  expect(await read()).toEqual([undefined]);
-  await force('delete from sync.learned');
-});
 
 describe('what is about to be sent', () => {
   it('says by field who made the edit that it carries, and of what nobody is known to have edited, nobody', async () => {

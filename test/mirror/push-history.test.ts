@@ -154,26 +154,6 @@ describe('what the guard remembers', () => {
   const read = () => readGuardHistory(database.db.kysely, teamId);
   const phone = { new: { phone: '1' }, outcome: { phone: 'confirmed' } };
 
-  it('is the version that was seen with what waits: that of the hold, or else of the user', async () => {
-    const own = (statement: string) =>
-      runSqlText(database.db, `begin; set local musterd.writing = 'on'; ${statement}; commit`);
-    await own(`insert into mirror.users (team_id, id, name, resolved, updated_at, user_updated_at) values
-        (41, 901, 'A', true, '2026-01-02Z', '2026-01-04Z'), (41, 902, 'B', true, '2026-01-05Z', null), (41, 903, 'C', true, null, null);
-      insert into sync.held_fields (team_id, user_id, field, reason, batch, seen_version)
-        values (41, 901, 'phone', 'limit', 'abc', null), (41, 902, 'phone', 'limit', 'abc', '2026-01-03Z'), (41, 903, 'phone', 'limit', 'abc', null)`);
-    const seen = async () =>
-      (await read()).waiting.map(({ hold }) =>
-        hold.seenMs === undefined ? null : new Date(hold.seenMs).toISOString().slice(0, 10),
-      );
-    expect(await seen()).toEqual(['2026-01-04', '2026-01-03', null]);
-    await own(`insert into sync.learned (team, topic, value)
-      select team, 'a version moves though no value does', '{"users": 9, "shown": 20}' from sync.teams where team_id = 41`);
-    expect(await seen()).toEqual([null, null, null]);
-    await own(
-      'delete from sync.learned; delete from sync.held_fields; delete from mirror.users where id > 900',
-    );
-  });
-
   it.each<readonly [string, Row, boolean]>([
     ['a push of today', phone, true],
     ['one of 23 hours ago', { ...phone, hoursAgo: 23 }, true],

@@ -2,7 +2,6 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Transaction } from '../../src/mirror/db/database.ts';
-import { noteMovedAlone } from '../../src/mirror/db/versions.ts';
 import { wakeForEdits } from '../../src/mirror/team/due.ts';
 import { noteStale, endStale } from '../../src/mirror/team/stale.ts';
 import { applyAbsences } from '../../src/mirror/users/absences.ts';
@@ -99,7 +98,6 @@ export function writesOf(tx: Transaction, run: { readonly teamId: bigint; readon
     'counts roles': () => writeRoles(tx, teamId),
     'notes that a user is stale': () => noteStale(tx, teamId, [1n]),
     'notes that a user is not stale': () => endStale(tx, teamId, [4n]),
-    'notes versions': () => noteMovedAlone(tx, teamId, 3, 9),
     'wakes for edits': () => wakeForEdits(tx, 'north'),
   };
 }

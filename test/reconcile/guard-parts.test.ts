@@ -14,7 +14,7 @@ import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll, id, makeState, member } from './states.ts';
 
 const values: Values = { base: 'a@example.com', mirror: 'b@example.com', service: 'a@example.com' };
-const push = { kind: 'push', values, edit: 5n, seenMs: 2, ends: false } as const;
+const push = { kind: 'push', values, edit: 5n, ends: false } as const;
 const planOf = (email: Decision, name: Decision = { kind: 'same', ends: false }): UserPlan => {
   const plan = planUser(makeState(), member, holdAll);
   return { ...plan, fields: { ...plan.fields, email, name } };
@@ -134,11 +134,11 @@ describe('what a push carries', () => {
     expect(pushedValues({ ...planOf(push), write: null }, 'email', values)).toEqual(values);
   });
 
-  it('is the edit, when it was made, and the version that was seen', () => {
+  it('is the edit, and when it was made', () => {
     const edits = { email: { id: 5n, madeMs: 7 } };
-    expect(pushedEdit(planOf(push), 'email', edits as never)).toEqual({ edit: 5n, madeMs: 7, seenMs: 2 });
-    expect(pushedEdit(planOf(push), 'email', undefined)).toEqual({ edit: 5n, madeMs: undefined, seenMs: 2 });
-    expect(pushedEdit(planOf(push), 'email', {})).toEqual({ edit: 5n, madeMs: undefined, seenMs: 2 });
+    expect(pushedEdit(planOf(push), 'email', edits as never)).toEqual({ edit: 5n, madeMs: 7 });
+    expect(pushedEdit(planOf(push), 'email', undefined)).toEqual({ edit: 5n, madeMs: undefined });
+    expect(pushedEdit(planOf(push), 'email', {})).toEqual({ edit: 5n, madeMs: undefined });
   });
 
   it.each([
@@ -167,7 +167,6 @@ describe('what a push carries', () => {
       kind: 'push',
       values: given,
       edit: undefined,
-      seenMs: undefined,
       ends: false,
       ...more,
     };

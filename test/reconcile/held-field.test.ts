@@ -4,7 +4,7 @@ import type { Hold, HoldReason, Values } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { guard } from '../../src/reconcile/guard/guard.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
-import { isAsSeen, voidDetail, waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
+import { voidDetail, waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
 import { holdAll, base, id, makeState, member } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
@@ -164,10 +164,7 @@ describe('a held field', () => {
       resolved: 'limit alone',
       rejected: 'rejected',
     } as const satisfies Readonly<Record<Decision, Kind>>;
-    const lasting = (edit: bigint) => ({ email: { id: edit, isSince: false, madeMs: 0 } });
-    const versions = (isTelling: boolean, changedMs = 2_000) => ({
-      versions: { isNewer: true, changedMs, isTelling },
-    });
+    const lasting = (edit: bigint) => ({ email: { id: edit, madeMs: 0 } });
     const fatesOfEdit = {
       'is as it was': (state: UserState) => ({ ...state, edits: lasting(1n) }),
       'was withdrawn': (state: UserState) => change['edit withdrawn']({ ...state, edits: {} }),
@@ -182,26 +179,12 @@ describe('a held field', () => {
     const movesOfService = {
       'as it was seen': (state: UserState) => state,
       'has another value': change['service moved'],
-      'has a later version': (state: UserState) => ({ ...state, ...versions(true) }),
-      // Another field has moved, or a clock is wrong: the edit is not overtaken by it.
-      'has a later version, from before the edit': ({ edits: { email: last }, ...state }: UserState) => ({
-        ...state,
-        ...versions(true),
-        edits: last === undefined ? {} : { email: { ...last, isSince: true } },
-      }),
-      'has a login': (state: UserState) => ({ ...state, ...versions(false) }),
-      // The run that stopped it wrote no row: the mirror's is older than what was seen.
-      'has the version that was seen': (state: UserState) => ({ ...state, ...versions(true, 1_000) }),
     };
     const stands: Fates = { none: 'stays', approved: 'sent', resolved: 'sent', rejected: 'stays' };
     const anew: Fates = { none: 'new batch', approved: 'new batch', resolved: 'sent', rejected: 'sent' };
     const another = {
       'as it was seen': anew,
       'has another value': all('conflict'),
-      'has a later version': all('conflict'),
-      'has a later version, from before the edit': anew,
-      'has a login': anew,
-      'has the version that was seen': all('conflict'),
     };
     /** The second table of `held-field.ts`. */
     const decided: Readonly<
@@ -210,35 +193,14 @@ describe('a held field', () => {
       'is as it was': {
         'as it was seen': stands,
         'has another value': { none: 'stays', approved: 'stays', resolved: 'conflict', rejected: 'stays' },
-        'has a later version': {
-          none: 'conflict',
-          approved: 'conflict',
-          resolved: 'conflict',
-          rejected: 'stays',
-        },
-        'has a later version, from before the edit': {
-          none: 'new batch',
-          approved: 'new batch',
-          resolved: 'conflict',
-          rejected: 'stays',
-        },
-        'has a login': stands,
-        'has the version that was seen': stands,
       },
       'was withdrawn': {
         'as it was seen': all('ends'),
         'has another value': all('pulled'),
-        'has a later version': all('ends'),
-        'has a later version, from before the edit': all('ends'),
-        'has a login': all('ends'),
-        'has the version that was seen': all('ends'),
       },
       'was edited to something else': another,
       'was withdrawn and set to the same value again': another,
-      'was made past the triggers': {
-        ...another,
-        'has a later version, from before the edit': all('conflict'),
-      },
+      'was made past the triggers': another,
     };
     const table = rowsOf(decided).flatMap(([edit, moves]) =>
       rowsOf(moves).flatMap(([service, fates]) =>
@@ -248,7 +210,7 @@ describe('a held field', () => {
     it.each(table)('%s: the edit %s, the service %s: %s', (decision, edit, service, fate) => {
       const state = stateOf(kinds[decision]);
       const held = state.held.map((hold): Hold => {
-        const seen = { ...hold, edit: 1n, seenMs: 1_000 };
+        const seen = { ...hold, edit: 1n };
         return decision === 'approved' || decision === 'resolved' ? { ...seen, decision } : seen;
       });
       expect(fateOf(movesOfService[service](fatesOfEdit[edit]({ ...state, held })), settings.maxRows)).toBe(
@@ -257,48 +219,18 @@ describe('a held field', () => {
     });
   });
 
-  it.each([
-    ['approved', 'limit in a batch', '; '],
-    ['resolved', 'limit alone', ''],
-  ] as const)('that was %s says what is void, with both versions', (decision, kind, rest) => {
+  it.each(['limit in a batch', 'limit alone'] as const)('that was decided says what is void: %s', (kind) => {
     const seen = stateOf(kind);
-    const decided = seen.held.map((hold): Hold => ({ ...hold, edit: 1n, seenMs: 1_000, decision }));
-    const edits = { email: { id: 1n, isSince: true, madeMs: 0 } };
-    const state = { ...seen, held: decided, edits };
-    const versions = { isNewer: true, changedMs: 2_000, isTelling: true };
-    const detailOf = (of: UserState) => {
-      const decisionNow = decisionOn(of, settings.maxRows, 'hold');
-      return decisionNow?.kind === 'hold' ? decisionNow.hold.detail : decisionNow?.kind;
-    };
-    const words =
-      'what was decided about this edit is void: it was decided over an earlier version of this user';
-    expect(detailOf({ ...state, versions })).toContain(
-      `${words} (1970-01-01T00:00:01.000Z), and the service shows a later one (1970-01-01T00:00:02.000Z)${rest}`,
+    const decision = kind === 'limit alone' ? 'resolved' : 'approved';
+    const held = seen.held.map(
+      (hold): Hold => ({ ...hold, edit: 1n, decision, service: 'earlier@example.com' }),
     );
-    expect(detailOf(state)).not.toContain('void');
-    const undated = decided.map((hold): Hold => ({ ...hold, seenMs: undefined }));
-    expect(detailOf(change['service moved']({ ...state, held: undated }))).toBe(
-      decision === 'approved' ? 'held' : `${words}, and the service shows a later one`,
-    );
-    expect(fateOf({ ...state, versions }, 1_000, 'mirror-wins')).toBe(
-      decision === 'approved' ? 'new batch' : 'sent',
+    const state = { ...seen, held, edits: { email: { id: 1n, madeMs: 0 } } };
+    const decisionNow = decisionOn(state, settings.maxRows, 'hold');
+    expect(decisionNow?.kind === 'hold' ? decisionNow.hold.detail : decisionNow?.kind).toContain(
+      'what was decided about this edit is void: the service has another value than the one it was decided over',
     );
   });
-
-  it.each([
-    [true, 2_000],
-    [false, undefined],
-  ])(
-    'that is stopped has the version that was seen, where versions tell anything: %s',
-    (isTelling, seenMs) => {
-      const versions = { isNewer: false, changedMs: 2_000, isTelling };
-      const state = { ...stateOf('limit in a batch'), versions };
-      const again = change['edited again'](state);
-      expect(decisionOn(again, settings.maxRows, 'hold')).toMatchObject({ kind: 'hold', hold: { seenMs } });
-      const approved = change.approved(state);
-      expect(decisionOn(approved, settings.maxRows, 'hold')).toMatchObject({ kind: 'push', seenMs });
-    },
-  );
 
   it.each<readonly [ConflictPolicy, Fate]>([
     ['hold', 'stays'],
@@ -366,35 +298,15 @@ describe('what a hold says of edit and service', () => {
   const hold: Hold = { ...undecided, decision: 'approved' };
   const edits = { email: { id: 5n } } as unknown as UserState['edits'];
 
-  it.each([
-    ['no version', undefined, 5, true],
-    ['the version that was seen', { isNewer: true, isTelling: true, changedMs: 5 }, 5, true],
-    ['an earlier one', { isNewer: true, isTelling: true, changedMs: 4 }, 5, true],
-    ['a later one', { isNewer: true, isTelling: true, changedMs: 6 }, 5, false],
-    ['a later one, which tells nothing', { isNewer: true, isTelling: false, changedMs: 6 }, 5, true],
-    ['no newer one than the row', { isNewer: false, isTelling: true, changedMs: 6 }, 5, true],
-    ['one without a time', { isNewer: true, isTelling: true, changedMs: undefined }, 5, false],
-    ['one, where none was seen', { isNewer: true, isTelling: true, changedMs: 4 }, undefined, false],
-  ])('is as it was seen where the service shows %s', (_, versions, seenMs, isSo) => {
-    const known = { edits, versions } as Pick<UserState, 'edits' | 'versions'>;
-    expect(isAsSeen({ ...hold, seenMs }, values, known)).toBe(isSo);
-  });
-
   const since =
-    'what was decided about this edit is void: it was decided over an earlier version of this user';
+    'what was decided about this edit is void: the service has another value than the one it was decided over';
   const moved = { ...values, service: 'c@example.com' };
   it.each<[string, Hold | undefined, Values, string | undefined]>([
     ['no hold', undefined, moved, undefined],
     ['nobody’s decision', undecided, moved, undefined],
     ['another edit', { ...hold, edit: 4n }, moved, undefined],
     ['what is as it was seen', hold, values, undefined],
-    ['what was decided', hold, moved, `${since}, and the service shows a later one`],
-    [
-      'what was decided at a time',
-      { ...hold, seenMs: 0 },
-      moved,
-      `${since} (1970-01-01T00:00:00.000Z), and the service shows a later one`,
-    ],
+    ['what was decided', hold, moved, since],
     ['another value of an edit', hold, { ...moved, mirror: 'd@example.com' }, undefined],
   ])('is void: %s', (_, given, now, words) => {
     expect(voidDetail(given, now, { edits })).toBe(words);

@@ -227,7 +227,6 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       (await mirror.readAddresses([...mirror.states.keys()])).map((user) => ({ ...user, resolved: true })),
     readAbsenceGrounds: () => Promise.resolve({ scope: null, decided: new Map() }),
     applyStopped: () => Promise.resolve(),
-    noteMovedAlone: () => Promise.resolve(),
     readDifferingUsers: (users) => Promise.resolve(users.map((user) => stateOf(mirror, user.id, user))),
     readUnseenUsers: (seen, leftOut) => {
       const shown = new Set(seen);

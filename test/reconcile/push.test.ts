@@ -606,14 +606,13 @@ describe('right before an edit is sent', () => {
         batch: '1a',
         decision: 'approved',
       };
-      const edits = { email: { id: 1n, isSince: true }, phone: { id: 2n, isSince: true } };
+      const edits = { email: { id: 1n }, phone: { id: 2n } };
       mirror.states.set(1n, { ...known, edits, held: [hold] });
       const roster = service.users;
       Object.assign(service, {
         users: (filter: Parameters<typeof roster>[0]) => {
-          const versions = { isNewer: true, isTelling: true };
-          const held = decision === undefined ? [] : [hold];
-          mirror.states.set(1n, { ...mirror.state(1n), held, versions });
+          const held = decision === undefined ? [] : [{ ...hold, service: 'earlier@example.com' }];
+          mirror.states.set(1n, { ...mirror.state(1n), held });
           return roster(filter);
         },
       });
@@ -915,28 +914,11 @@ describe('a batch that is refused', () => {
     expect(notes.counts).toEqual({ pushed: 3, held: 1 });
   });
 
-  it('is not sent again to a user whom the service changed, there and back though it may be', async () => {
-    const { service, mirror, run, ids, show } = createStage({ users: 3 });
-    for (const id of ids) mirror.edit(id, { roleId: 5n });
-    service.fault = (_, request) => {
-      if (request > 1) return { kind: 'nothing' };
-      mirror.states.set(1n, { ...mirror.state(1n), versions: { isNewer: true, isTelling: false } });
-      mirror.states.set(2n, { ...mirror.state(2n), versions: { isNewer: true, isTelling: true } });
-      mirror.states.set(3n, { ...mirror.state(3n), versions: { isNewer: false, isTelling: true } });
-      return { kind: 'status', status: 400 };
-    };
-    const { notes } = await run();
-    expect(sentIds(service.updates)).toEqual([ids, [1n], [3n]]);
-    expect(show(2n)).toMatchObject({ open: undefined, held: [], base: { roleId: 3n } });
-    expect(notes).toMatchObject({ reasons: [], counts: { pushed: 2 } });
-  });
-
   it('is confirmed for a user who has it, whatever else the service changed', async () => {
     const { service, mirror, run, show } = createStage({ users: 2 });
     for (const id of [1n, 2n]) mirror.edit(id, { roleId: 5n });
     service.fault = (_, request) => {
       if (request > 1) return { kind: 'nothing' };
-      mirror.states.set(1n, { ...mirror.state(1n), versions: { isNewer: true, isTelling: true } });
       return { kind: 'status', status: 400, applied: [1n] };
     };
     await run();

@@ -92,7 +92,6 @@ function planOf(pulled: number, unknown: number): WholePlan {
     unknown: idsFrom(pulled + 1, unknown),
     absent: [],
     stale: [],
-    movedAlone: 0,
     verdict: {} as WholePlan['verdict'],
   };
 }

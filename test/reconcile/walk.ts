@@ -37,8 +37,6 @@ export function createWalk(seed: number): Walk {
   let policy: Policy;
   /** What the service has, whatever an answer shows of it. */
   let truth: ServiceUser;
-  let isTelling = true;
-  let clock = 0;
   let edits = 0n;
   let hasLeft = false;
 
@@ -64,7 +62,6 @@ export function createWalk(seed: number): Walk {
       phone: random.pick(choices),
       roleId: random.pick(choices),
     };
-    isTelling = !one(5);
     hasLeft = false;
     state = {
       id: 7n,
@@ -76,7 +73,6 @@ export function createWalk(seed: number): Walk {
       hasOpenIntent: false,
       missingForMs: undefined,
       observedDiffers: false,
-      versions: { isNewer: false, isTelling, changedMs: clock },
     };
     run();
   }
@@ -100,7 +96,7 @@ export function createWalk(seed: number): Walk {
     state = { ...state, mirror };
     edits += 1n;
     const isEdit = base === undefined || !sameBytes(field, mirror, base);
-    const edit = { id: edits, isSince: one(2) };
+    const edit = { id: edits };
     state = { ...state, edits: isEdit && isRecorded ? { ...others, [field]: edit } : others };
   }
 
@@ -134,14 +130,10 @@ export function createWalk(seed: number): Walk {
   function change() {
     const field = random.pick(fields);
     const { mirror } = state;
-    clock += 1;
     const isSame = mirror !== undefined && one(4);
     const same = () =>
       field === 'name' ? joinName((mirror as MirrorRow).name) : (mirror as MirrorRow)[field];
     if (!one(5)) truth = { ...truth, [field]: isSame ? same() : someService(field) };
-    state = { ...state, versions: { isNewer: true, isTelling, changedMs: one(6) ? undefined : clock } };
-    const since = Object.entries(state.edits).map(([of, edit]) => [of, { ...edit, isSince: false }]);
-    state = { ...state, edits: Object.fromEntries(since) };
   }
 
   const holdOf = (field: Field, reason: Hold['reason'], plan: UserPlan, more: Partial<Hold> = {}): Hold => {
@@ -199,17 +191,13 @@ export function createWalk(seed: number): Walk {
       if (decision.kind === 'held') return { ...hold, shown: decision.shown ?? null };
       if (decision.kind !== 'hold') return hold;
       const of = after.edits[hold.field]?.id;
-      const seenMs = one(3) ? {} : { seenMs: before.versions?.changedMs };
       return {
         ...hold,
-        ...seenMs,
         ...(of === undefined ? {} : { edit: of }),
         shown: said(hold.field) ?? null,
       };
     });
     state = { ...after, held };
-    const isRead = plan.write !== null && !one(8);
-    if (isRead) state = { ...state, versions: { ...before.versions, isNewer: false, isTelling } };
     dropEdits();
     arrive();
   }

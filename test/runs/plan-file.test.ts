@@ -9,7 +9,6 @@ const row = {
   name: 'Anne Berg',
   field: 'role_id',
   edit_id: '12',
-  seen_version: '2026-03-01T08:00:00.250Z',
   base: '2',
   service: '2',
   mirror: '3',
@@ -38,7 +37,6 @@ describe('the file of a plan', () => {
         name: 'Anne Berg',
         field: 'roleId',
         edit: 12n,
-        seenMs: Date.parse(row.seen_version),
         values: { base: 2n, service: 2n, mirror: 3n },
       },
     ]);

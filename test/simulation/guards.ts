@@ -116,14 +116,7 @@ export const guards: readonly Guard[] = [
   guard(
     'half a guess is not sent',
     planField,
-    "if (detail !== undefined) return ['unsupported', detail];",
-    '',
-    byStates(1),
-  ),
-  guard(
-    'an overtaken edit is held',
-    planField,
-    "return isLate && !mirrorWins ? ['conflict', overtakenDetail] : undefined;",
+    "return detail === undefined ? undefined : ['unsupported', detail];",
     'return undefined;',
     byStates(1),
   ),
@@ -137,11 +130,10 @@ export const guards: readonly Guard[] = [
   guard(
     'a decision is about the values that were seen',
     heldField,
-    'samePush(hold.field, hold, values) && !isLater',
-    '!isLater',
+    ' && samePush(hold.field, hold, values)',
+    '',
     byStates(100),
   ),
-  guard('a later version voids a decision', heldField, ' && !isLater(hold, known)', '', byStates(1)),
   guard(
     'an edit of whoever comes back waits',
     planUser,
@@ -333,13 +325,6 @@ export const guards: readonly Guard[] = [
     byTest('reconcile/push', 'does not overwrite what somebody changed while its first half was sent'),
   ),
   guard(
-    'what was not answered and has moved is a conflict',
-    'src/reconcile/push/result.ts',
-    "if (outcomes[field] === 'unanswered' && hasChanged(intent, seen))",
-    'if (false)',
-    byTest('reconcile/push-outcome', 'what was sent, not answered, and is not there'),
-  ),
-  guard(
     'a copy gives up no push',
     'src/reconcile/push/settle-intents.ts',
     'sendBlock === undefined ? answers : answers.filter(isConfirmed)',
@@ -440,13 +425,6 @@ export const guards: readonly Guard[] = [
     's.is_known and not ${isOlder(sql`m`)} and',
     's.is_known and',
     byTest('mirror/intents', 'is not taken over newer times: %s'),
-  ),
-  guard(
-    'an answer in doubt leaves no version',
-    applyResults,
-    'is_known: seen !== null && !isInDoubt(result)',
-    'is_known: seen !== null',
-    byTest('mirror/versions', '%j: it is on record: %s'),
   ),
   guard(
     'intents of what the mirror has',

@@ -124,7 +124,6 @@ export interface Schema {
     batch: string | null;
     decision: 'approved' | 'spent' | 'rejected' | null;
     edit_id: bigint | null;
-    seen_version: Date | null;
     asked_by: string | null;
     asked_why: string | null;
   };

@@ -8,7 +8,6 @@ import { anyOf, byKey } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
 import { byColumn, definitionsOf, setValues } from '../db/field-sql.ts';
 import { asTimestamp } from '../db/timestamp.ts';
-import { isInDoubt } from '../db/versions.ts';
 import { noteNames } from '../team/name-safety.ts';
 import { isOlder } from '../team/stale.ts';
 import { endArrived, giveDecisionsBack, writeHolds } from './holds.ts';
@@ -29,7 +28,7 @@ function stageResult(result: IntentResult) {
     ...byColumn({ ...emptyValues, ...intent.sent }, 'sent_'),
     ...byColumn(taken),
     joined,
-    is_known: seen !== null && !isInDoubt(result),
+    is_known: seen !== null,
     is_direct: result.isDirect,
     created_at: asTimestamp(seen?.createdAt),
     updated_at: asTimestamp(seen?.updatedAt),

@@ -4,7 +4,6 @@ import type { Id } from '../../model/id.ts';
 import type { GuardHistory, HeldBatch, StoppedPushes } from '../../model/waiting.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/database-errors.ts';
-import { isTelling } from '../db/versions.ts';
 import { writeLearned } from '../team/learned.ts';
 import type { EditAnswer } from './decide-edits.ts';
 import { isInBatch, lockHolds, writeHolds } from './holds.ts';
@@ -34,7 +33,6 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
   }>`
     with held as (
       select h.user_id, h.field, h.edit_id, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch,
-        case when ${isTelling(teamId)} then (extract(epoch from coalesce(h.seen_version, greatest(u.updated_at, u.user_updated_at))) * 1000)::float8 end as seen_ms,
         coalesce(u.name, '') as name, h.since
       from sync.held_fields h
       left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id

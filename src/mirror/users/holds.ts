@@ -8,7 +8,6 @@ import type { HoldOfUser } from '../../model/waiting.ts';
 import { anyOf } from '../db/by-key.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { jsonOf, rowPerField } from '../db/field-sql.ts';
-import { asTimestamp } from '../db/timestamp.ts';
 
 interface RunOrPerson {
   readonly teamId: Id;
@@ -85,7 +84,7 @@ export async function writeHolds(
   after: 'plan' | 'push' = 'plan',
 ): Promise<void> {
   if (held.length === 0) return;
-  const rows = held.map(({ id, hold, seen }) => ({
+  const rows = held.map(({ id, hold }) => ({
     user_id: id,
     field: columnOf(hold.field),
     reason: hold.reason === 'rejected' ? 'limit' : hold.reason,
@@ -95,20 +94,18 @@ export async function writeHolds(
     service_value: hold.service,
     detail: hold.detail,
     batch: hold.batch,
-    updated_at: asTimestamp(seen?.updatedAt),
-    user_updated_at: asTimestamp(seen?.userUpdatedAt),
   }));
   await sql`
     insert into sync.held_fields as h
       (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, detail, run_id,
-       batch, decision, seen_version)
+       batch, decision)
     select ${teamId}, s.user_id, s.field,
       case when e.edit_id is null and s.mirror_value is distinct from s.base_value
         then sync.find_edit(${teamId}, s.user_id, s.field) else e.edit_id end,
       s.reason, s.base_value, s.mirror_value, s.service_value, s.service_value, s.detail,
-      ${runId}::bigint, s.batch, s.decision, greatest(s.updated_at, s.user_updated_at)
+      ${runId}::bigint, s.batch, s.decision
     from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (user_id bigint, field text, reason text, decision text, base_value jsonb,
-      mirror_value jsonb, service_value jsonb, detail text, batch text, updated_at timestamptz, user_updated_at timestamptz)
+      mirror_value jsonb, service_value jsonb, detail text, batch text)
     left join lateral (
       select l.edit_id from sync.edits l
       where l.team_id = ${teamId} and l.user_id = s.user_id and l.field = s.field and l.ended_at is null
@@ -117,7 +114,7 @@ export async function writeHolds(
     on conflict (team_id, user_id, field) do update set edit_id = excluded.edit_id,
       reason = case when excluded.decision is null then excluded.reason else h.reason end, base_value = excluded.base_value,
       mirror_value = excluded.mirror_value, service_value = excluded.service_value,
-      shown_value = excluded.shown_value, seen_version = excluded.seen_version, detail = excluded.detail,
+      shown_value = excluded.shown_value, detail = excluded.detail,
       since = clock_timestamp(), until = null, run_id = excluded.run_id,
       batch = coalesce(excluded.batch, case when not ${isDone} then h.batch end),
       decision = excluded.decision

@@ -11,7 +11,6 @@ import { decisionsOf, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import { anyOf, byKey, idArray } from '../db/by-key.ts';
 import type { Queryable, Row, Transaction } from '../db/database.ts';
 import { objectOf, valueFromJson, valuesOf } from '../db/field-sql.ts';
-import { isTelling } from '../db/versions.ts';
 import { editorsOf, patchInSql } from './edits.ts';
 import { isHeldBack, isSpent, spendDecisions } from './holds.ts';
 import type { RunOf } from './users-write.ts';
@@ -27,23 +26,17 @@ interface IntentRow extends Row<'sync.changes', 'change_id'> {
   readonly has_left: boolean;
   readonly is_unwritten: boolean;
   readonly age_ms: number;
-  readonly is_telling: boolean;
-  readonly updated_ms: number | null;
-  readonly user_updated_ms: number | null;
 }
-
-const inMs = (column: RawBuilder<unknown>) => sql`(extract(epoch from ${column}) * 1000)::float8`;
 
 /** The fields h that the open push c was opened for under a decision. */
 const spentBy = sql`
   select h.field from sync.held_fields h
   where h.team_id = c.team_id and h.user_id = c.user_id and ${isSpent} and h.edit_id = (c.edits ->> h.field)::bigint`;
 
-const intentColumns = (teamId: Id, decided: RawBuilder<unknown>) => sql`
+const intentColumns = (decided: RawBuilder<unknown>) => sql`
   array(${decided}) as decided, c.change_id, c.user_id, c.new as sent, c.old, c.outcome, coalesce(b.name, '') as base_name,
   b.id is not null as has_base, ${valuesOf('b')},
-  c.sent_at is not null as has_left, c.closed_at is not null as is_unwritten, ${inMs(sql`clock_timestamp() - coalesce(c.sent_at, c.opened_at)`)} as age_ms,
-  ${isTelling(teamId)} as is_telling, ${inMs(sql`u.updated_at`)} as updated_ms, ${inMs(sql`u.user_updated_at`)} as user_updated_ms`;
+  c.sent_at is not null as has_left, c.closed_at is not null as is_unwritten, (extract(epoch from clock_timestamp() - coalesce(c.sent_at, c.opened_at)) * 1000)::float8 as age_ms`;
 
 function toIntent(row: IntentRow): Intent {
   const base: BaseUser = { ...(row.has_base ? valuesIn(row) : emptyValues), joined: row.base_name };
@@ -64,7 +57,6 @@ function toIntent(row: IntentRow): Intent {
     base,
     before,
     decided: row.decided.map(fieldOf),
-    versions: row.is_telling ? { updatedMs: row.updated_ms, userUpdatedMs: row.user_updated_ms } : undefined,
     known: Object.fromEntries(known.map(([field, outcome]) => [fieldOf(field), outcome as PushOutcome])),
     hasLeft: row.has_left,
     ageMs: row.age_ms,
@@ -73,9 +65,8 @@ function toIntent(row: IntentRow): Intent {
 
 export async function readIntents(db: Queryable, teamId: Id): Promise<readonly Intent[]> {
   const { rows } = await sql<IntentRow>`
-    select ${intentColumns(teamId, spentBy)} from sync.changes c
+    select ${intentColumns(spentBy)} from sync.changes c
     left join sync.user_base b on b.team_id = c.team_id and b.id = c.user_id
-    left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
     where c.team_id = ${teamId} and c.state = 'open' and c.user_id is not null order by c.change_id`.execute(
     db,
   );
@@ -190,9 +181,8 @@ export async function openIntents(
     spent as (${spendDecisions(sql`opened c`)} returning h.user_id, h.field)
     select w.busy, i.change_id is not null as opened, i.* from (select array(select id from busy order by id)) w (busy)
     left join (
-      select ${intentColumns(teamId, sql`select s.field from spent s where s.user_id = c.user_id`)} from opened c
+      select ${intentColumns(sql`select s.field from spent s where s.user_id = c.user_id`)} from opened c
       cross join lateral ${byKey('sync.user_base', teamId, sql`c.user_id`)} b
-      cross join lateral ${byKey('mirror.users', teamId, sql`c.user_id`)} u
     ) i on true order by i.user_id`.execute(tx);
   return { intents: rows.filter(({ opened }) => opened).map(toIntent), busy: rows[0]?.busy ?? [] };
 }

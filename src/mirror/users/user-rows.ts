@@ -5,7 +5,6 @@ import type { UserWrite } from '../../model/user-plan.ts';
 import { columnNames, objectOf, setValues, stagedColumns, stagedValues, valuesOf } from '../db/field-sql.ts';
 import { byKey, idArray } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
-import { isDecidedSince, isLetPass } from './holds.ts';
 import { type StageShape, toJsonField } from '../db/spool.ts';
 import type { Staged } from '../db/stage.ts';
 import { asTimestamp } from '../db/timestamp.ts';
@@ -101,23 +100,15 @@ const addToMirror = ({ teamId }: TeamRun, from: RawBuilder<unknown>) => sql`
     s.resolved, s.created_at, s.updated_at, s.user_created_at, s.user_updated_at, s.raw
   from ${from} where s.is_new`;
 
-/**
- * Whether somebody let an edit of the user u pass during this run, and saw the earlier version. The later one is left
- * to the next run, which finds that it is later.
- */
-const isSeenBefore = ({ teamId, runId }: TeamRun) => sql`
-  u.id in (select h.user_id from sync.held_fields h
-    where h.team_id = ${teamId} and ${isLetPass} and ${isDecidedSince(runId)})`;
-
-const changeInMirror = (run: TeamRun, from: RawBuilder<unknown>) => sql`
+const changeInMirror = ({ teamId }: TeamRun, from: RawBuilder<unknown>) => sql`
   update mirror.users u set name = s.name, name_split = s.name_split, ${setValues((column) => sql.ref(`s.${column}`))},
     role = s.role, resolved = s.resolved, gone_at = null,
     created_at = case when s.has_details then s.created_at else u.created_at end,
-    updated_at = case when s.has_details and not ${isSeenBefore(run)} then s.updated_at else u.updated_at end,
+    updated_at = case when s.has_details then s.updated_at else u.updated_at end,
     user_created_at = case when s.has_details then s.user_created_at else u.user_created_at end,
-    user_updated_at = case when s.has_details and not ${isSeenBefore(run)} then s.user_updated_at else u.user_updated_at end,
+    user_updated_at = case when s.has_details then s.user_updated_at else u.user_updated_at end,
     raw = case when s.has_details then s.raw else u.raw end
-  from ${from} where u.team_id = ${run.teamId} and u.id = s.id`;
+  from ${from} where u.team_id = ${teamId} and u.id = s.id`;
 
 /** Rows whose base has to change. */
 const foundInBase = (teamId: Id, from: RawBuilder<unknown>) => sql`

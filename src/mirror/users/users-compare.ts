@@ -13,7 +13,6 @@ import { type Staged, withStaged } from '../db/stage.ts';
 import { isOlder, isToBeBelieved } from '../team/stale.ts';
 import { asTimestamp } from '../db/timestamp.ts';
 import { editsJoin, heldOf, toState, userColumns, userJoins, type UserRow } from './users-read.ts';
-import { isNewer, isTelling } from '../db/versions.ts';
 
 /** An empty or unreadable value of the service counts as none. With an unreadable one, nothing is equal. */
 const shapeWith = (roles: RoleNames): StageShape<ServiceUser> => ({
@@ -88,10 +87,8 @@ const isUnknown = sql`(
   u.id is null and b.id is null and a.id is null and c.change_id is null and h.held is null and t.id is null
   and not s.unreadable)`;
 
-const select = (teamId: Id, from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<ComparedRow>`
+const select = (from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<ComparedRow>`
   select i.id, ${userColumns}, s.id is not null as is_seen, coalesce(${isUnknown}, false) as is_unknown, ${observedDiffers} as observed_differs,
-    ${isNewer} as is_newer, (extract(epoch from greatest(s.updated_at, s.user_updated_at)) * 1000)::float8 as changed_ms,
-    ${isTelling(teamId)} as is_telling,
     ${isOlder(sql`u`)} and not ${isToBeBelieved} and ${serviceMoved} as stale
   from ${from} where ${where}`;
 
@@ -141,11 +138,10 @@ async function readRows(
 ): Promise<readonly ComparedRow[]> {
   return await withSpool(shapeWith(roles), users.values(), (spool) =>
     withStaged(db, spool, async (tx, staged) => {
-      if (leftOut === null)
-        return (await select(teamId, fewBesides(teamId, staged), isDifferent).execute(tx)).rows;
+      if (leftOut === null) return (await select(fewBesides(teamId, staged), isDifferent).execute(tx)).rows;
       const isUnseen = sql`((u.gone_at is null or u.id = any (${idArray(leftOut)})) and coalesce(u.id, b.id) is not null)`;
       const isRead = sql`case when s.id is null then ${isUnseen} else ${isDifferent} end`;
-      return (await select(teamId, allBesides(teamId, staged), isRead).execute(tx)).rows;
+      return (await select(allBesides(teamId, staged), isRead).execute(tx)).rows;
     }),
   );
 }

@@ -31,8 +31,6 @@ export interface HoldRow {
   readonly batch: string | null;
   /** Absent if the row is not about one user. */
   readonly ends_in_ms?: number | null;
-  /** The column `seen_version`, in ms since 1970. */
-  readonly seen_ms?: number | null;
   readonly decision?: 'approved' | 'spent' | 'rejected' | null;
 }
 
@@ -63,10 +61,6 @@ export interface UserRow extends MirrorAndBaseRow {
   readonly observed_differs: boolean;
   readonly stale: boolean;
   readonly is_unrecorded: boolean;
-  /** This and the next two are present for users that the service was asked for. */
-  readonly is_newer?: boolean;
-  readonly changed_ms?: number | null;
-  readonly is_telling?: boolean;
 }
 
 /** A person's decision lifts the limits on single fields if one of them held the field alone, else those on a whole run. */
@@ -96,7 +90,6 @@ export function toHold(row: HoldRow): Hold {
     shown: toServiceValue(row.shown_value),
     detail: row.detail,
     endsInMs,
-    ...(typeof row.seen_ms === 'number' ? { seenMs: row.seen_ms } : {}),
     ...(batch === null || decision === 'rejected' ? {} : { batch }),
     ...decisionOf(row),
     ...(edit === null ? {} : { edit: BigInt(edit) }),
@@ -116,21 +109,14 @@ export const toMirror = (row: MirrorAndBaseRow, gone: boolean): MirrorRow => ({
 export const toBase = (row: MirrorAndBaseRow): BaseUser | undefined =>
   row.has_base ? { ...valuesIn(row, 'base_'), joined: row.base_name } : undefined;
 
-/** Ms by which the clocks of the service and the database may differ. */
-const clocksDifferMs = 60_000;
-
 /** If the mirror has another value than an edit, it was replaced while the triggers were off, by an edit without record. */
-function toEdits({ edits, changed_ms: changedMs }: UserRow, mirror: MirrorRow | undefined): LastingEdits {
+function toEdits({ edits }: UserRow, mirror: MirrorRow | undefined): LastingEdits {
   return Object.fromEntries(
     Object.entries(edits ?? {}).flatMap(([column, { id, value, at_ms, split }]) => {
       const field = fieldOf(column);
       if (mirror === undefined || !sameValue(field, valueFromJson(field, value), mirror[field])) return [];
-      const isSince = typeof changedMs === 'number' && at_ms > changedMs + clocksDifferMs;
       return [
-        [
-          field,
-          { id: BigInt(id), isSince, madeMs: Math.round(at_ms), ...(split === null ? {} : { split }) },
-        ] as const,
+        [field, { id: BigInt(id), madeMs: Math.round(at_ms), ...(split === null ? {} : { split }) }] as const,
       ];
     }),
   );
@@ -150,15 +136,6 @@ export function toState(row: UserRow, service: ServiceUser | undefined): UserSta
     observedDiffers: row.observed_differs,
     stale: row.stale,
     ...(row.is_unrecorded ? { isUnrecorded: true } : {}),
-    ...(service === undefined
-      ? {}
-      : {
-          versions: {
-            isNewer: row.is_newer === true,
-            changedMs: row.changed_ms ?? undefined,
-            isTelling: row.is_telling === true,
-          },
-        }),
   };
 }
 
@@ -174,8 +151,7 @@ export const userColumns = sql`
 
 /** The held fields f of one user. */
 export const heldOf = sql`
-  jsonb_agg(to_jsonb(f) || jsonb_build_object('ends_in_ms', extract(epoch from f.until - clock_timestamp()) * 1000,
-    'seen_ms', (extract(epoch from f.seen_version) * 1000)::float8))`;
+  jsonb_agg(to_jsonb(f) || jsonb_build_object('ends_in_ms', extract(epoch from f.until - clock_timestamp()) * 1000))`;
 
 /** The edits of user i that last. */
 export const editsJoin = (teamId: Id) => sql`

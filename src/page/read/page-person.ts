@@ -109,9 +109,7 @@ function stateOf(
     ),
     edits: Object.fromEntries(
       held.flatMap(({ field, edit_id: edit, mirror_value: mirror, mirror_value_then: then }) =>
-        edit === null || toJson(mirror) !== toJson(then)
-          ? []
-          : [[fieldOf(field), { id: edit, isSince: false }]],
+        edit === null || toJson(mirror) !== toJson(then) ? [] : [[fieldOf(field), { id: edit }]],
       ),
     ),
     hasOpenIntent: isOpen,

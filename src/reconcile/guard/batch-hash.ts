@@ -11,8 +11,6 @@ export interface BatchRow {
   /** Absent if it is not on record yet and only its values identify it. */
   readonly edit?: Id | undefined;
   readonly madeMs?: number | undefined;
-  /** The version of the service that was seen with it, in ms by its clock; absent if versions tell nothing. */
-  readonly seenMs?: number | undefined;
   readonly values: Values;
   /** Anything else that was shown with it and has to be unchanged. */
   readonly shown?: unknown;
@@ -27,14 +25,13 @@ export function hashOf(rows: readonly BatchRow[]): string {
     a.userId === b.userId ? fields.indexOf(a.field) - fields.indexOf(b.field) : a.userId < b.userId ? -1 : 1,
   );
   // A number alone would name another edit once an older copy of the mirror was put back.
-  const all = sorted.map(({ userId, field, edit, madeMs, seenMs, values, shown }) => [
+  const all = sorted.map(({ userId, field, edit, madeMs, values, shown }) => [
     userId,
     field,
     inOrder(values.base),
     inOrder(values.mirror),
     canonicalService(field, values),
     ...(edit === undefined ? [] : [edit, madeMs ?? null]),
-    ...(seenMs === undefined ? [] : ['seen', Math.floor(seenMs)]),
     ...(shown === undefined ? [] : ['shown', shown]),
   ]);
   const text = toJson(all);

@@ -199,12 +199,12 @@ function holdBack(
   });
   const groups = Map.groupBy(rows, ({ userId, field }) => groupOf(userId, field));
   const batches = new Map([...groups].map(([group, fields]) => [group, hashOf(fields)]));
-  const waiting = rows.map(({ userId, field, edit, seenMs, values, why }): WaitingField => {
+  const waiting = rows.map(({ userId, field, edit, values, why }): WaitingField => {
     const batch = batches.get(groupOf(userId, field)) ?? '';
     return {
       userId,
       name: readable(users.get(userId)?.name) ?? '',
-      hold: { field, reason, ...values, edit, seenMs, detail: why, batch },
+      hold: { field, reason, ...values, edit, detail: why, batch },
     };
   });
   const stopped = new Map(Map.groupBy(waiting, ({ userId }) => userId));
@@ -273,10 +273,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     batches: [...new Set([...batches, ...hashes])],
     postponed: limits.postponed,
     writes: {
-      holds: [
-        ...waiting.map(({ userId, hold }) => ({ id: userId, hold, seen: view.users.get(userId) })),
-        ...heldAlone,
-      ],
+      holds: [...waiting.map(({ userId, hold }) => ({ id: userId, hold })), ...heldAlone],
       isNews,
     },
   };

@@ -11,11 +11,11 @@ const inWords = (name: FieldValue | undefined): string =>
 export const pushedValues = ({ write }: DecidedUser, field: Field, values: Values): Values =>
   write === null ? values : { ...values, base: write.base[field] };
 
-/** The edit that a push carries, when it was made, and the version that was seen with it. */
+/** The edit that a push carries, and when it was made. */
 export function pushedEdit({ fields }: UserPlan, field: Field, edits: LastingEdits | undefined) {
   const decision = fields[field];
-  const { edit, seenMs } = decision.kind === 'push' ? decision : {};
-  return { edit, madeMs: edits?.[field]?.madeMs, seenMs };
+  const edit = decision.kind === 'push' ? decision.edit : undefined;
+  return { edit, madeMs: edits?.[field]?.madeMs };
 }
 
 /** Whether it only puts back words of a name that an update of ours cleared: nobody edited that name. */

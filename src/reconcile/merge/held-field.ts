@@ -21,18 +21,16 @@
  * |-------------------------------------|-------------------------|------------------------------|------------------|------------------|
  * | is as it was                        | is as it was seen       | as above                     | is sent          | stays, silently  |
  * | is as it was                        | has another value       | as above                     | void: held (§)   | stays            |
- * | is as it was                        | has a later version (‡) | as above                     | void: held (§)   | stays            |
+ * | is as it was                        | went there and back     | as above                     | is sent          | stays            |
  * | was withdrawn                       | ·                       | ends                         | ends with it     | ends with it     |
  * | was replaced, also by itself        | ·                       | a new edit                   | does not pass on | does not pass on |
  * | was made past the triggers          | ·                       | a new edit                   | does not pass on | does not pass on |
  * | is being sent                       | ·                       | –                            | is spent (¶)     | "on its way"     |
- * | was sent, no answer, not there      | has not moved           | sent again                   | sent again (¶)   | –                |
- * | was sent, no answer, not there      | has moved               | conflict                     | conflict         | –                |
+ * | was sent, no answer, not there      | ·                       | merged again                 | sent again (¶)   | –                |
  * | is in a refused request that is cut | ·                       | asked again before each part | likewise         | is taken out     |
  * | is of a user who left               | ·                       | gone                         | void: gone       | stays            |
- * | is in an older database, restored   | has a later version     | as above                     | void: held       | stays            |
  *
- * ‡ where versions tell something: a login is no change (`overtaken.ts`). § with a policy other than `hold` it is merged
+ * An approval is about values: where the service's went there and back, it holds. § with a policy other than `hold` it is merged
  * again, as below. ¶ the decision is spent when an intent is opened under it, which remembers it: the table in
  * `push/result.ts` says what becomes of both. Each part is asked about just before it leaves (`send-guard.ts`).
  *
@@ -48,8 +46,6 @@ import { sameValue } from '../../model/user.ts';
 import { samePush, type Hold, type Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 
-type EditsAndVersions = Pick<UserState, 'edits' | 'versions'>;
-
 /** The hold that a field was under before this run. */
 export const holdOn = (field: Field, { held }: Pick<UserState, 'held'>): Hold | undefined =>
   held.find((hold) => hold.field === field);
@@ -57,36 +53,28 @@ export const holdOn = (field: Field, { held }: Pick<UserState, 'held'>): Hold | 
 /** Whether the field still has the held edit, and not another one, even of the same value. */
 export const isSameEdit = (
   { field, edit }: Pick<Hold, 'field' | 'edit'>,
-  { edits }: Pick<EditsAndVersions, 'edits'>,
+  { edits }: Pick<UserState, 'edits'>,
 ): boolean => edit === edits[field]?.id;
 
-/** Whether it is the same edit, value and base as it was seen, with no later version that proves a change. */
-export const isAsSeen = (hold: Hold, values: Values, known: EditsAndVersions): boolean =>
-  isSameEdit(hold, known) && samePush(hold.field, hold, values) && !isLater(hold, known);
+/** Whether it is the same edit, over the same base and the same value of the service as it was seen. */
+export const isAsSeen = (hold: Hold, values: Values, known: Pick<UserState, 'edits'>): boolean =>
+  isSameEdit(hold, known) && samePush(hold.field, hold, values);
 
-/** Whether the service shows a later version than was seen, in the mirror's row or by the run that stopped it. */
-function isLater(
-  { seenMs }: Pick<Hold, 'seenMs'>,
-  { versions }: Pick<EditsAndVersions, 'versions'>,
-): boolean {
-  if (versions?.isNewer !== true || !versions.isTelling) return false;
-  const { changedMs } = versions;
-  return seenMs === undefined || changedMs === undefined || changedMs > seenMs;
-}
+export const isApproved = (
+  hold: Hold | undefined,
+  values: Values,
+  known: Pick<UserState, 'edits'>,
+): boolean => hold?.decision !== undefined && isAsSeen(hold, values, known);
 
-export const isApproved = (hold: Hold | undefined, values: Values, known: EditsAndVersions): boolean =>
-  hold?.decision !== undefined && isAsSeen(hold, values, known);
-
-/** The reason why a person's decision about this edit is void, with both versions if they are known. */
+/** The reason why a person's decision about this edit is void; `undefined` if it is not. */
 export function voidDetail(
   hold: Hold | undefined,
   values: Values,
-  known: EditsAndVersions,
+  known: Pick<UserState, 'edits'>,
 ): string | undefined {
   if (hold?.decision === undefined || !isSameEdit(hold, known)) return undefined;
   if (!sameValue(hold.field, hold.mirror, values.mirror) || isAsSeen(hold, values, known)) return undefined;
-  const at = (ms: number | undefined) => (ms === undefined ? '' : ` (${new Date(ms).toISOString()})`);
-  return `what was decided about this edit is void: it was decided over an earlier version of this user${at(hold.seenMs)}, and the service shows a later one${at(known.versions?.changedMs)}`;
+  return 'what was decided about this edit is void: the service has another value than the one it was decided over';
 }
 
 /** Whether it only waits in a batch. */

@@ -26,7 +26,6 @@ import type { UserState } from '../../model/user-state.ts';
 import { isAsSeen, isSameEdit, voidDetail, waitsInBatch, holdOn } from './held-field.ts';
 import { applyPolicy, mergeField, type Policy, unreadOf } from './merge-field.ts';
 import { nameToCarry } from './name-to-carry.ts';
-import { overtakenDetail } from './overtaken.ts';
 import { agreedOf } from './service-values.ts';
 import { isTooLong, longestText } from '../../model/longest-text.ts';
 
@@ -140,10 +139,12 @@ interface DifferingField {
   readonly mirrorWins: boolean;
 }
 
-function toPush({ field, state: { edits, versions }, values }: DifferingField, ends: boolean): Decision {
-  const seenMs = versions?.isTelling === true ? versions.changedMs : undefined;
-  return { kind: 'push', values, edit: edits[field]?.id, seenMs, ends };
-}
+const toPush = ({ field, state: { edits }, values }: DifferingField, ends: boolean): Decision => ({
+  kind: 'push',
+  values,
+  edit: edits[field]?.id,
+  ends,
+});
 
 /** The decision of the hold of a differing field; `undefined` if the hold is over and the field is decided about anew. */
 function underHold(
@@ -172,10 +173,12 @@ function underHold(
 }
 
 /** The reason why a differing field is held from now on; `undefined` if there is none. */
-function reasonToHold(
-  { field, state: { mirror, service }, base, decided, mirrorWins }: DifferingField,
-  isLate: boolean,
-): readonly [HoldReason, string] | undefined {
+function reasonToHold({
+  field,
+  state: { mirror, service },
+  base,
+  decided,
+}: DifferingField): readonly [HoldReason, string] | undefined {
   switch (decided) {
     case 'conflict':
       return ['conflict', 'both sides changed it since they last agreed'];
@@ -183,25 +186,15 @@ function reasonToHold(
       return field === 'name' && isEmptied(service, mirror) ? ['conflict', emptiedDetail] : undefined;
     case 'push': {
       const detail = unsendable(field, mirror, base);
-      if (detail !== undefined) return ['unsupported', detail];
-      return isLate && !mirrorWins ? ['conflict', overtakenDetail] : undefined;
+      return detail === undefined ? undefined : ['unsupported', detail];
     }
     default:
       return decided satisfies never;
   }
 }
 
-/**
- * @param isLate whether the service changed the user after this edit (`overtaken.ts`)
- * @param hasName whether, by what this run decides about the name, one can go along with this field
- */
-export function planField(
-  field: Field,
-  state: UserOnBothSides,
-  policy: Policy,
-  isLate = false,
-  hasName = false,
-): Decision {
+/** @param hasName whether, by what this run decides about the name, one can go along with this field */
+export function planField(field: Field, state: UserOnBothSides, policy: Policy, hasName = false): Decision {
   const { mirror, service } = state;
   const values = versionsOf(field, state);
   const hold = holdOn(field, state);
@@ -215,7 +208,7 @@ export function planField(
   const differing = { field, state, values, base, decided, mirrorWins: policy[field] === 'mirror-wins' };
   const held = hold === undefined ? undefined : underHold(hold, differing, policy, hasName);
   if (held !== undefined) return held;
-  const reason = reasonToHold(differing, isLate);
+  const reason = reasonToHold(differing);
   if (reason !== undefined) return holdField(field, ...reason, values);
   return decided === 'push' ? toPush(differing, ends) : { kind: 'pull', values, ends };
 }

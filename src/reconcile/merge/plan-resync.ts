@@ -86,7 +86,7 @@ export function planResolved(
   const decision: Decision =
     take === 'service'
       ? { kind: 'pull', values, ends: true }
-      : { kind: 'push', values, edit: undefined, seenMs: undefined, ends: !staysHeld, agrees: true };
+      : { kind: 'push', values, edit: undefined, ends: !staysHeld, agrees: true };
   const fields = { ...decideEach(() => ({ kind: 'wait' })), [field]: decision };
   const { role, resolved } = mirror;
   const isRenamed = field === 'name' && take === 'service';

@@ -24,7 +24,6 @@ import {
 import type { UserState } from '../../model/user-state.ts';
 import { isSameEdit, holdOn } from './held-field.ts';
 import { mergeField, type Policy } from './merge-field.ts';
-import { hasMoved, isOvertaken } from './overtaken.ts';
 import {
   emptiedDetail,
   holdStands,
@@ -41,16 +40,10 @@ import { caseOf } from './user-case.ts';
 const allWait = decideEach(() => ({ kind: 'wait' }));
 
 function decideMerge(state: UserOnBothSides, policy: Policy): Decisions {
-  const { versions, service } = state;
-  const moved = hasMoved(state, service);
-  const isLate = (field: Field) =>
-    versions !== undefined && isOvertaken(versions, state.edits[field]?.isSince === true, moved);
-  const name = planField('name', state, policy, isLate('name'));
+  const name = planField('name', state, policy);
   // If the name settles now, the halves that somebody gave it are those of both sides.
   const hasName = name.kind === 'push' || (name.kind === 'settle' && state.mirror.split === 'known');
-  return decideEach((field) =>
-    field === 'name' ? name : planField(field, state, policy, isLate(field), hasName),
-  );
+  return decideEach((field) => (field === 'name' ? name : planField(field, state, policy, hasName)));
 }
 
 /** An edit from before the user left waits for a person; a rejected one stays rejected. */

@@ -28,30 +28,20 @@ function takeAnswer(intent: Intent, seen: ServiceUser | null): UserValues {
   return seen === null ? sent : takeValues(seen, sent);
 }
 
-/** Whether the service has changed the user since the push was recorded, because of it or of somebody else. */
-function hasChanged({ versions }: Intent, seen: ServiceUser | null): boolean {
-  const isLater = (text: string | null | undefined, known: number | null | undefined) =>
-    typeof known === 'number' && Date.parse(text ?? '') > known;
-  return (
-    isLater(seen?.updatedAt, versions?.updatedMs) || isLater(seen?.userUpdatedAt, versions?.userUpdatedMs)
-  );
-}
-
 /**
  * The hold of a field after this outcome, if it is to be held. The intent was opened under a person's decision, or
  * needed none; a decision is spent by that, and comes back only where this says so (`giveDecisionsBack`):
  *
- * | outcome     | the service has moved | no decision              | under a decision                     |
- * |-------------|-----------------------|--------------------------|--------------------------------------|
- * | confirmed   | ·                     | ends                     | ends                                 |
- * | changed     | ·                     | is held: conflict        | is held: conflict                    |
- * | refused (‡) | ·                     | is held: refused         | is held: refused                     |
- * | ineffective | ·                     | is sent again (†)        | is held: ineffective                 |
- * | missing     | ·                     | is sent again (†)        | comes back and is sent again (†)     |
- * | unanswered  | no                    | is sent again (†)        | comes back and is sent again (†)     |
- * | unanswered  | yes                   | is held: conflict        | is held: conflict                    |
- * | unsent      | ·                     | is sent by the next run  | comes back                           |
- * | unknown     | ·                     | is read back             | is read back, and stays spent        |
+ * | outcome     | no decision              | under a decision                     |
+ * |-------------|--------------------------|--------------------------------------|
+ * | confirmed   | ends                     | ends                                 |
+ * | changed     | is held: conflict        | is held: conflict                    |
+ * | refused (‡) | is held: refused         | is held: refused                     |
+ * | ineffective | is sent again (†)        | is held: ineffective                 |
+ * | missing     | is sent again (†)        | comes back and is sent again (†)     |
+ * | unanswered  | is sent again (†)        | comes back and is sent again (†)     |
+ * | unsent      | is sent by the next run  | comes back                           |
+ * | unknown     | is read back             | is read back, and stays spent        |
  *
  * † if the merge still says so; after too many tries in a row it is held: ineffective.
  * ‡ alone, or too many times in a row together with others. Before that it is unsent.
@@ -72,11 +62,6 @@ function holdOf(
     // A field that is not shown has not moved.
     service: isShown(field, seen) ? serviceValue(seen, field) : valueBefore(field, intent),
   });
-  if (outcomes[field] === 'unanswered' && hasChanged(intent, seen))
-    return hold(
-      'conflict',
-      'it was sent and not answered, and the service has changed the user since, so somebody may have taken it back',
-    );
   const count = (tries?.[field] ?? 0) + 1;
   switch (outcomes[field]) {
     case 'changed':

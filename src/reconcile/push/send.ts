@@ -5,7 +5,6 @@
 import type { ServiceError } from '../../errors.ts';
 import type { Intent } from '../../model/intent.ts';
 import type { ServiceUser } from '../../model/user.ts';
-import type { UserState } from '../../model/user-state.ts';
 import { isOtherName } from './carry-name.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
 import {
@@ -44,17 +43,12 @@ async function readRefused(
   const seen = await readBackIntents(places, intents);
   const unread = intents.filter(({ userId }) => !seen.has(userId)).length;
   if (unread > 0) places.notes.partial(`${unread} users could not be read again before a push`);
-  const states = await places.mirror.readDifferingUsers([...seen.values()], places.roles);
-  // Somebody may have changed it there and back, so the next run checks whether what was decided still holds.
-  const isLater = ({ versions }: UserState) => versions?.isNewer === true && versions.isTelling;
-  const later = new Set(states.filter(isLater).map(({ id }) => id));
   const judged = intents.map((intent): AnsweredIntent => {
     const user = seen.get(intent.userId);
     if (user === undefined) return refusedTogether(intent, error);
     if (isOtherName(intent.along, user)) return neverLeft(intent);
     const outcomes = judgeUnsent(intent.sent, intent.before, user);
-    const answer = { ...refusedTogether(intent, error), seen: user, outcomes };
-    return later.has(intent.userId) && !isSettled(answer) ? neverLeft(intent) : answer;
+    return { ...refusedTogether(intent, error), seen: user, outcomes };
   });
   const settled = judged.filter(isSettled);
   await record(places, settings, settled.map(closeSettled));

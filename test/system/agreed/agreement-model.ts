@@ -6,15 +6,14 @@
 export type Field = 'name' | 'email' | 'phone' | 'role_id';
 type Key = `${number} ${Field}`;
 type At = { readonly user: number; readonly field: Field };
-type Seen = { readonly values: Readonly<Record<Field, string>>; readonly version: number };
+type Seen = Readonly<Record<Field, string>>;
 
 /** What SQL shows of one field. */
 export interface Fact extends At {
   readonly mirror: string;
   readonly base: string;
-  /** The service's value as a run last recorded it, with the user's version. */
+  /** The service's value as a run last recorded it. */
   readonly shown: string;
-  readonly version: number;
   /** A push of it has no outcome yet. */
   readonly isOpen: boolean;
   /** Why it is held, over what, and the name under which this edit waits; empty: it does not. */
@@ -34,13 +33,11 @@ export interface Edit extends At {
   readonly authors: readonly string[];
   isStopped?: boolean;
   isRejected?: boolean;
-  /** The service changed the user after it, and shows what was there before. */
-  isLate?: boolean;
-  /** It may be under way, so that a later version may be our own; or void, and the service as it was again. */
+  /** It may be under way; or void, and the service as it was again. */
   isUnsure?: boolean;
   /** Somebody else agreed at some time; and over what. */
   wasAgreed?: boolean;
-  agreed?: { readonly value: string; readonly version: number };
+  agreed?: string;
 }
 
 export const keyOf = ({ user, field }: At): Key => `${user} ${field}`;
@@ -51,25 +48,19 @@ const spelled = (name: string): string =>
 const isOwn = ({ authors }: Edit, { names, mayEdit }: Somebody) =>
   names.some((name) => authors.includes(spelled(name))) || (mayEdit && authors.includes(''));
 
-/** @param isReviewed every edit is seen first @param isTelling a later version of the service means a change */
-export function createAgreement(isReviewed: boolean, isTelling: boolean) {
-  const settings = { isTelling };
+/** @param isReviewed every edit is seen first */
+export function createAgreement(isReviewed: boolean) {
   let edits = new Map<Key, Edit>();
   let facts = new Map<Key, Fact>();
-  /** By user: what the service showed last, and the version that our own update left. */
+  /** By user: what the service showed last. */
   let seen = new Map<number, Seen>();
-  let own = new Map<number, number>();
   /** What a name of a batch stood for when it was first shown. */
   const batches = new Map<string, ReadonlyMap<Key, number | undefined>>();
   let number = 0;
   const editsOf = (id: number) => [...edits.values()].filter(({ user }) => user === id);
-  const isAgreed = ({ user, field, agreed }: Edit) => {
-    const now = seen.get(user);
-    if (now === undefined || agreed?.value !== now.values[field]) return false;
-    return !settings.isTelling || now.version <= agreed.version;
-  };
+  const isAgreed = ({ user, field, agreed }: Edit) =>
+    agreed !== undefined && agreed === seen.get(user)?.[field];
   return {
-    settings,
     edits: () => edits,
     /** What SQL shows now. @returns what cannot be */
     look(now: readonly Fact[]): readonly string[] {
@@ -98,22 +89,12 @@ export function createAgreement(isReviewed: boolean, isTelling: boolean) {
       edits.set(key, { user, field, id: ++number, value, by: names[0] ?? '', authors });
     },
     /** The service has shown this user to a run. */
-    answered(user: number, { values, version }: Seen): void {
-      const known = [...facts.values()].filter((fact) => fact.user === user);
-      const isMoved = known.some(({ field, shown }) => shown !== values[field]);
-      const isLater = version > Math.max(Math.min(...known.map((fact) => fact.version)), own.get(user) ?? 0);
-      if (settings.isTelling && isLater) for (const edit of editsOf(user)) edit.isLate = !isMoved;
-      seen.set(user, { values, version });
+    answered(user: number, values: Seen): void {
+      seen.set(user, values);
     },
-    /** Our update has had its effect: its version is no change of somebody else's. */
-    pushed(user: number, version: number, isAnswered: boolean): void {
-      const before = seen.get(user)?.version ?? 0;
-      for (const edit of editsOf(user)) {
-        if (edit.agreed !== undefined && edit.agreed.version >= before)
-          edit.agreed = { ...edit.agreed, version };
-        if (!isAnswered) edit.isUnsure = true;
-      }
-      own.set(user, version);
+    /** Our update has had its effect, and its answer was lost. */
+    lost(user: number): void {
+      for (const edit of editsOf(user)) edit.isUnsure = true;
     },
     /** @param batch the name under which it was shown; alone otherwise @returns whether they may agree to this edit */
     agreed(who: Somebody, key: Key, batch?: string): boolean {
@@ -121,7 +102,7 @@ export function createAgreement(isReviewed: boolean, isTelling: boolean) {
       if (edit === undefined || fact === undefined || isOwn(edit, who)) return false;
       if (batch !== undefined && batches.get(batch)?.get(key) !== edit.id) return false;
       edit.wasAgreed = true;
-      edit.agreed = { value: batch === undefined ? fact.shown : fact.over, version: fact.version };
+      edit.agreed = batch === undefined ? fact.shown : fact.over;
       if (batch === undefined) Object.assign(edit, { isRejected: false, isUnsure: false });
       return true;
     },
@@ -133,16 +114,16 @@ export function createAgreement(isReviewed: boolean, isTelling: boolean) {
       if (isAgreed(edit)) return undefined;
       if (isReviewed) return `nobody else agreed to ${key} ${value} over what is seen`;
       if (edit.isStopped === true && edit.wasAgreed !== true) return `${key} ${value} was stopped`;
-      if (seen.get(fact.user)?.values[fact.field] !== fact.base) return `${key} ${value} overwrites a change`;
-      return edit.isLate === true ? `${key} ${value} is older than the last change` : undefined;
+      if (seen.get(fact.user)?.[fact.field] !== fact.base) return `${key} ${value} overwrites a change`;
+      return undefined;
     },
     /** Whether it needs nothing more to be sent. */
     mayGo: (edit: Edit) => isAgreed(edit) && edit.isRejected !== true && edit.isUnsure !== true,
     /** What a copy of the mirror knows. @returns puts it back */
     copy(): () => void {
-      const kept = structuredClone({ edits, facts, seen, own });
+      const kept = structuredClone({ edits, facts, seen });
       return () => {
-        ({ edits, facts, seen, own } = structuredClone(kept));
+        ({ edits, facts, seen } = structuredClone(kept));
       };
     },
   };

@@ -86,14 +86,6 @@ describe('a batch', () => {
     ],
     ['withdrawn', async (id: number) => team.bob.edit(id, `phone = '${team.emulator.team.user(id).phone}'`)],
     ['edited again', async (id: number) => team.bob.edit(id, `phone = '15550177'`)],
-    [
-      'changed on the service and back',
-      (id: number) => {
-        const { phone } = team.emulator.team.user(id);
-        for (const one of ['15550123', phone]) team.emulator.team.editUser(id, { phone: one });
-        return Promise.resolve();
-      },
-    ],
   ])('of which a value is refused does not send the part that was %s meanwhile', async (_, act) => {
     const [late, batch, ids] = await openRefused();
     const before = team.emulator.team.user(late).phone;

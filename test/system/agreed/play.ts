@@ -65,7 +65,6 @@ interface Row extends Fact {
 /** What SQL shows of each field of each user: asked before and after each request, so that it is planned once. */
 const facts = `create function first.facts() returns setof text[] language plpgsql as $$ begin return query
   select array[u.id::text, f.field, f.mirror, f.base, case when h.field is null then f.joined else h.shown_value #>> '{}' end,
-    (extract(epoch from greatest(u.updated_at, u.user_updated_at, h.seen_version)) * 1000)::bigint::text,
     sync.is_under_way(u.team_id, u.id, f.field)::text, sync.held_because(h.reason, h.decision, h.until), h.service_value #>> '{}',
     case when h.decision is distinct from 'rejected' then h.batch end, h.edit_id::text, nullif(h.decision, 'rejected'),
     case when exists (select from sync.edits e
@@ -116,10 +115,10 @@ export async function createPlay() {
   const [[owner = ''] = []] = await sql('select session_user');
 
   /** Plays one sequence. @throws an Error in words where something is sent, or left, that may not be */
-  async function play({ isReviewed, isTelling, isSpawned }: Settings, steps: readonly Step[]): Promise<void> {
+  async function play({ isReviewed, isSpawned }: Settings, steps: readonly Step[]): Promise<void> {
     for (const record of initial) emulator.team.showUser(record.id, record);
     await first.putBack(true);
-    const model = createAgreement(isReviewed, isTelling);
+    const model = createAgreement(isReviewed);
     const wrong: string[] = [];
     /** What happened, for whoever reads of a failure. */
     const story: string[] = [];
@@ -143,8 +142,8 @@ export async function createPlay() {
     const readRows = async (): Promise<readonly Row[]> =>
       (await runSqlText(db, 'select first.facts()')).rows.map(([texts]) => {
         const row = (texts as readonly (string | null)[]).map((text) => text ?? '');
-        const [id, field, mirror = '', base = '', shown = '', version, open, reason = '', over = ''] = row;
-        const [hash = '', edit = '', decision = '', batch = ''] = row.slice(9);
+        const [id, field, mirror = '', base = '', shown = '', open, reason = '', over = ''] = row;
+        const [hash = '', edit = '', decision = '', batch = ''] = row.slice(8);
         const inWords = (value: string) => (field === 'name' ? value.replace(' ', '|') : value);
         return {
           user: asNumber(id),
@@ -152,7 +151,6 @@ export async function createPlay() {
           mirror,
           base,
           shown: inWords(shown),
-          version: asNumber(version),
           isOpen: open === 'true',
           reason,
           over: inWords(over),
@@ -315,10 +313,6 @@ export async function createPlay() {
       };
       emulator.team.editUser(userAt(place), change[field] as Partial<UserRecord>);
     };
-    const moveAlone = (place: number) => {
-      movedAlone.add(userAt(place));
-      if (movedAlone.size >= 3) model.settings.isTelling = false;
-    };
     const onService = (user: number, field: Field) => {
       const { first, last, email, phone, roleId } = emulator.team.user(user);
       return { name: `${first}|${last}`, email: email ?? '', phone: phone ?? '', role_id: String(roleId) }[
@@ -386,12 +380,10 @@ export async function createPlay() {
           changeService(step.at, step.field, valueAt(step.field, step.at, 3));
           if (step.isLookedAt) await run({ kind: 'run', fault: 'none', number: 0, aims: [] });
           changeService(step.at, step.field, before);
-          moveAlone(step.at);
           return;
         }
         case 'login':
           emulator.team.editUser(userAt(step.at), {});
-          moveAlone(step.at);
           return;
         case 'run':
           return await run(step);
@@ -452,7 +444,7 @@ export async function createPlay() {
       if (path === update)
         for (const { id } of (body as { users: readonly { id: number }[] }).users) {
           const now = versionOf(id);
-          if (versions.get(id) !== now) model.pushed(id, now, fault === 'none');
+          if (versions.get(id) !== now && fault !== 'none') model.lost(id);
         }
       const answer = JSON.parse(text) as { readonly memberships?: readonly Shown[] };
       for (const shown of answer.memberships ?? []) {
@@ -464,12 +456,11 @@ export async function createPlay() {
           phone: text(shown.phone),
           role_id: text(shown.role_id),
         };
-        const times = [shown.updated_at, shown.user_updated_at].map((time) => Date.parse(text(time)));
         const user = Number(shown.id);
-        model.answered(user, { values, version: Math.max(...times) });
+        model.answered(user, values);
         // A run that has seen another value holds it, also once the service has the one before again.
         const isAsAgreed = ({ field, agreed, value }: Edit) =>
-          agreed === undefined || [agreed.value, value].includes(values[field]);
+          agreed === undefined || [agreed, value].includes(values[field]);
         for (const edit of model.edits().values())
           if (edit.user === user && !isAsAgreed(edit)) edit.isUnsure = true;
         // It was sent under what somebody agreed to, and answered to no effect: nobody agreed to another sending.
@@ -597,10 +588,6 @@ export async function createPlay() {
     for (const path of ['/v1/users/get', update])
       unhook.push(emulator.rewrite({ path, times: 'always' }, answered));
     try {
-      if (!isTelling) {
-        for (const id of ids) emulator.team.editUser(id, {});
-        await runReconcile(db, config, 'reconcile', { log: silent });
-      }
       for (const step of steps) {
         await act(step);
         fail(wrong);

@@ -14,7 +14,7 @@ const asked = process.env['AGREED_SEQUENCES'];
 /** Ms after which thousands have hung. */
 const manyHungAfterMs = 24 * 60 * 60_000;
 
-const reviewed: Settings = { isReviewed: true, isTelling: true, isSpawned: false };
+const reviewed: Settings = { isReviewed: true, isSpawned: false };
 const calm = { kind: 'run', fault: 'none', number: 0, aims: [] } as const;
 const agree = {
   kind: 'decide',
@@ -94,7 +94,7 @@ const known: readonly (readonly [string, Settings, readonly Step[]])[] = [
   ],
   [
     'what was agreed to is void, and the service has the value from before again',
-    { ...reviewed, isTelling: false },
+    reviewed,
     [
       email,
       calm,

@@ -5,8 +5,6 @@ import type { Field } from './agreement-model.ts';
 export interface Settings {
   /** Every edit is seen first; otherwise the guard stops those of more than two users. */
   readonly isReviewed: boolean;
-  /** A later version of a user means that somebody changed it. */
-  readonly isTelling: boolean;
   /** Runs are processes. */
   readonly isSpawned: boolean;
 }
@@ -251,7 +249,6 @@ export const sequences = (isSpawned: boolean, maxLength: number) =>
   fc.tuple(
     fc.record<Settings>({
       isReviewed: fc.constantFrom(true, true, false),
-      isTelling: fc.constantFrom(true, true, true, false),
       isSpawned: fc.constant(isSpawned),
     }),
     fc

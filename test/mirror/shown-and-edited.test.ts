@@ -1,0 +1,116 @@
+import { CompiledQuery } from 'kysely';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { writeHolds } from '../../src/mirror/users/holds.ts';
+import { readDifferingUsers } from '../../src/mirror/users/users-compare.ts';
+import { applyUsers } from '../../src/mirror/users/users-write.ts';
+import type { Hold, UserPlan } from '../../src/model/user-plan.ts';
+import type { ServiceValue } from '../../src/model/user.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { decisions } from '../support/decisions.ts';
+
+const database = await createTestDatabase();
+const { db } = database;
+afterAll(() => database.close());
+const teamId = 41n;
+const sql = async (text: string) =>
+  (await db.kysely.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text))).rows;
+const as = (text: string) =>
+  db.transaction(async (tx) => {
+    await tx.executeQuery(CompiledQuery.raw(`select set_config('musterd.writing', 'on', true)`));
+    await tx.executeQuery(CompiledQuery.raw(text));
+  });
+let runId = 0n;
+const run = () => ({ teamId, runId });
+
+beforeEach(async () => {
+  for (const table of [
+    'mirror.users',
+    'sync.user_base',
+    'sync.held_fields',
+    'sync.changes',
+    'sync.edits',
+    'sync.learned',
+    'sync.teams',
+  ])
+    await as(`delete from ${table}`);
+  await sql(`insert into sync.teams (team, team_id) values ('north', ${teamId}), ('south', 42)`);
+  await as(`insert into mirror.users (team_id, id, name, first_name, last_name, resolved, updated_at, user_updated_at)
+    values (${teamId}, 1, 'Anne', 'Anne', '', true, '2026-03-01T09:00:00Z', '2026-03-01T09:00:00Z')`);
+  await sql(
+    `insert into sync.user_base (team_id, id, name, first_name, last_name) values (${teamId}, 1, 'Anne', 'Anne', '')`,
+  );
+  const [row] = await sql(
+    `insert into sync.runs (team, command) values ('north', 'reconcile') returning run_id`,
+  );
+  runId = row?.['run_id'] as bigint;
+});
+
+const readUser = async () => {
+  const user = { id: 1n, name: 'Anne', email: null, phone: null, roleId: 9n, raw: {} };
+  return (await readDifferingUsers(db, teamId, [user], new Map()))[0];
+};
+
+describe('the edits of a user', () => {
+  const readEdits = async () => Object.keys((await readUser())?.edits ?? {});
+  beforeEach(async () => {
+    await sql(`update mirror.users set phone = '15550100', email = 'new@example.com' where id = 1`);
+  });
+
+  it('are those of which the mirror has the value: not one that was replaced past the triggers', async () => {
+    expect(await readEdits()).toEqual(['email', 'phone']);
+    await as(`update mirror.users set phone = '15550199'`);
+    expect(await readEdits()).toEqual(['email']);
+  });
+
+  it('are those that have not ended', async () => {
+    await sql(`update mirror.users set phone = null`);
+    expect(await readEdits()).toEqual(['email']);
+  });
+});
+
+describe('what a held field shows', () => {
+  const hold: Hold = {
+    field: 'phone',
+    reason: 'conflict',
+    base: null,
+    mirror: null,
+    service: '1',
+    detail: '',
+  };
+  const plan = (shown: ServiceValue): UserPlan => ({
+    id: 1n,
+    case: 'merge',
+    fields: decisions({ phone: { kind: 'held', shown } }),
+    write: null,
+  });
+  const rows = () =>
+    sql(
+      'select field, service_value, shown_value, xmin::text as written from sync.held_fields order by field',
+    );
+  const apply = (shown?: ServiceValue) => db.transaction((tx) => applyUsers(tx, run(), [plan(shown)]));
+
+  it('is kept beside what it showed when it was held, and written when it is another', async () => {
+    const two = [hold, { ...hold, field: 'email' as const, service: 'a@example.com' }];
+    await db.transaction((tx) =>
+      writeHolds(
+        tx,
+        run(),
+        two.map((one) => ({ id: 1n, hold: one })),
+      ),
+    );
+    const [, before] = await rows();
+    expect(before).toMatchObject({ field: 'phone', service_value: '1', shown_value: '1' });
+    await apply();
+    await apply('1');
+    expect((await rows())[1]).toEqual(before);
+    await apply('2');
+    expect(await rows()).toMatchObject([
+      { field: 'email', service_value: 'a@example.com', shown_value: 'a@example.com' },
+      { field: 'phone', service_value: '1', shown_value: '2' },
+    ]);
+    await apply(null);
+    expect((await rows())[1]).toMatchObject({ shown_value: null });
+    await db.transaction((tx) => writeHolds(tx, run(), [{ id: 1n, hold: { ...hold, service: '3' } }]));
+    expect((await rows())[1]).toMatchObject({ service_value: '3', shown_value: '3' });
+  });
+});
