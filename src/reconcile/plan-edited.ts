@@ -7,7 +7,7 @@ import { canonicalEmail, canonicalPhone } from '../model/canonical.ts';
 import type { Id } from '../model/id.ts';
 import type { EditedUser, PresentUser, Addresses } from '../model/plan.ts';
 import type { Team } from '../model/team.ts';
-import { isPush, pushOf, type UserPlan } from '../model/user-plan.ts';
+import { pushOf, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import type { ReviewedPushes } from './only-reviewed.ts';
 import { guard } from './guard/guard.ts';
@@ -16,7 +16,6 @@ import type { Policy } from './merge/merge-field.ts';
 import { planUser } from './merge/plan-user.ts';
 import { concernsOthers, type RunContext, readKnown, type UsersPlan } from './plan-users.ts';
 import type { MirrorPort } from './ports.ts';
-import { readLessons } from './push/batches.ts';
 import type { FreshRead } from './push/record.ts';
 import { createUserLookup, type UserLookup } from './read/lookup.ts';
 import { type Members, membersOf, rolesOf } from './read/members.ts';
@@ -128,7 +127,7 @@ export async function planEdited(
   await lookup.find(ids, allOf(edited));
   const foundUsers = ids.flatMap((id) => lookup.users.get(id) ?? []);
   const members = membersOf(team);
-  const { states, plans, known, lessons } = await mirror.inSnapshot(async (snapshot) => {
+  const { states, plans, known } = await mirror.inSnapshot(async (snapshot) => {
     const found = await snapshot.readDifferingUsers(foundUsers, rolesOf(members));
     const differing = exact === undefined ? found : found.map(exact.approved);
     const planned = differing.map((state) => {
@@ -141,10 +140,6 @@ export async function planEdited(
       states: differing,
       plans: planned,
       known: { population, history, ...(await readKnown(snapshot, planned, settings.guard)) },
-      lessons: await readLessons(
-        snapshot,
-        planned.filter(isPush).map((plan) => ({ id: plan.id, patch: pushOf(plan) })),
-      ),
     };
   });
   const stale = states.filter((state) => state.stale === true).map(({ id }) => id);
@@ -175,7 +170,7 @@ export async function planEdited(
     plans: verdict.plans,
     stale,
     verdict,
-    fresh: { readAtMs, lessons },
+    fresh: { readAtMs },
     states,
     population: known.population,
   };

@@ -41,14 +41,14 @@ export interface PushCost {
 async function costOf(
   mirror: RunContext['mirror'],
   { plans, verdict, roster }: WholePlan,
-  { batchSize, updatesAtOnce }: ReconcileSettings['push'],
+  { batchSize }: ReconcileSettings['push'],
 ): Promise<PushCost> {
   const pushes = new Map(plans.filter(isPush).map((plan) => [plan.id, { id: plan.id, patch: pushOf(plan) }]));
   for (const { userId: id, hold } of verdict.waiting)
     pushes.set(id, { id, patch: { ...pushes.get(id)?.patch, [hold.field]: hold.mirror } });
   const all = [...pushes.values()];
   const batches = arrangeBatches(all, batchSize, await readLessons(mirror, all));
-  return { users: all.length, requests: countRequests(batches, roster.users, updatesAtOnce) };
+  return { users: all.length, requests: countRequests(batches, roster.users) };
 }
 
 export interface RunPlan {

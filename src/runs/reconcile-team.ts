@@ -18,8 +18,6 @@ import { type Watch, withReading, withRun } from './with-run.ts';
 
 /** Ms within which a prepared update must leave, not counting the wait for the pace. */
 const sendDeadlineMs = 5_000;
-/** This many parallel requests use the limit even if the service takes a second to answer. */
-const mostUpdatesAtOnce = 12;
 /** A field that was pushed this many times in a row without effect is held. */
 const maxTries = 3;
 
@@ -38,10 +36,6 @@ export function reconcileSettings(config: Config): ReconcileSettings {
       ...push,
       maxTries,
       sendDeadlineMs: sendDeadlineMs + 60_000 / (rate.perMinute * rate.share),
-      updatesAtOnce: Math.max(
-        1,
-        Math.min(mostUpdatesAtOnce, Math.floor(sendDeadlineMs / 2 / paceOf(rate).periodMs)),
-      ),
     },
     pageSize: pages.size,
     absence,

@@ -5,7 +5,7 @@ import { type Decision, type Hold, holdField } from '../../src/model/user-plan.t
 import { holdAll, base as agreed, id, makeState, member, row, shown } from './states.ts';
 import { nameToCarry } from '../../src/reconcile/merge/name-to-carry.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { isNameHeld, isNameless, isOtherName, nameAlong } from '../../src/reconcile/push/carry-name.ts';
+import { isNameHeld, isNameless, nameAlong } from '../../src/reconcile/push/carry-name.ts';
 import { isYes, rowsOf, type YesNo } from './truth.ts';
 
 const names = {
@@ -77,7 +77,7 @@ describe('the name that goes along', () => {
       expect(nameToCarry(base, mirror, service, policy)).toEqual(expected);
       // Whoever holds the email for it and who keeps that hold decide alike.
       const planned = planUser(state, member, policy);
-      const [held] = nameAlong([planned], new Map([[id, state]]), policy, () => false, 'clears').plans;
+      const [held] = nameAlong([planned], new Map([[id, state]]), policy, 'clears').plans;
       expect(held?.fields.email.kind).toBe(along === 'nobody knows' ? 'hold' : 'push');
       if (held?.fields.email.kind !== 'hold') return;
       const again = { ...state, held: [held.fields.email.hold] };
@@ -93,7 +93,6 @@ describe('the name that goes along', () => {
         [planUser(stateOf(before, 'known'), member, policy)],
         new Map([[id, stateOf(before, 'known')]]),
         policy,
-        () => false,
         'clears',
       ).plans;
       const { email } = first?.fields ?? {};
@@ -105,13 +104,7 @@ describe('the name that goes along', () => {
       const held: Hold = { ...email.hold, decision: 'approved', ...more };
       const decided = { ...state, held: [held] };
       const planned = planUser(decided, member, policy);
-      const { plans, along: sent } = nameAlong(
-        [planned],
-        new Map([[id, decided]]),
-        policy,
-        () => false,
-        'clears',
-      );
+      const { plans, along: sent } = nameAlong([planned], new Map([[id, decided]]), policy, 'clears');
       return [plans[0]?.fields.email.kind, sent.get(id)];
     };
     const halves = { first: 'Anne Marie', last: 'Berg' };
@@ -148,13 +141,7 @@ describe('a name that an update may clear', () => {
 
   const carried = (state: UserState, approvesSplits: boolean) => {
     const policy = { ...holdAll, approvesSplits };
-    return nameAlong(
-      [planUser(state, member, policy)],
-      new Map([[id, state]]),
-      policy,
-      () => false,
-      'clears',
-    );
+    return nameAlong([planUser(state, member, policy)], new Map([[id, state]]), policy, 'clears');
   };
   const wordsOf = (state: UserState, approvesSplits: boolean) => {
     const decision = carried(state, approvesSplits).plans[0]?.fields.email;
@@ -208,16 +195,6 @@ describe('a name that an update may clear', () => {
   ])('waits for a person: %j', (name, waits) => {
     const { fields } = planUser(makeState(), member, holdAll);
     expect(isNameHeld({ fields: { ...fields, name } })).toBe(waits);
-  });
-
-  it.each([
-    ['the same', agreed.name, shown, false],
-    ['another', agreed.name, { ...shown, name: 'Eva Dahl' }, true],
-    ['unreadable', agreed.name, { ...shown, name: { unreadable: '[1]' } }, true],
-    ['not shown', agreed.name, nameless, false],
-    ['any, where none goes along', undefined, { ...shown, name: 'Eva Dahl' }, false],
-  ] as const)('is another than the one that goes along: %s', (_what, along, user, isOther) => {
-    expect(isOtherName(along, user)).toBe(isOther);
   });
 
   it.each([

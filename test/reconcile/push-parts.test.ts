@@ -6,7 +6,6 @@ import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { takePlanned } from '../../src/reconcile/push/prepare.ts';
 import { createPushContext, record } from '../../src/reconcile/push/record.ts';
 import { guardSend } from '../../src/reconcile/push/send-guard.ts';
-import { sendIntents } from '../../src/reconcile/push/send.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { makeIntent } from './apply-plan.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
@@ -100,9 +99,8 @@ describe('the read of a plan', () => {
     const states = await mirror.readDifferingUsers([...service.held.values()], new Map());
     const plans = states.map((state) => planUser(state, undefined, holdAll));
     const users = new Map([...service.held].filter(([id]) => !missing.includes(id)));
-    const fresh = { readAtMs: -readAgoMs, lessons: { safety: 'keeps' as const, troubled: new Set<Id>() } };
-    const batch = { plans, isProbe: false, isTroubled: false, keepsNames };
-    const taken = await takePlanned({ ...places, users, fresh }, [batch]);
+    mirror.readNameSafety = () => Promise.resolve(keepsNames ? 'keeps' : 'clears');
+    const taken = await takePlanned({ ...places, users, fresh: { readAtMs: -readAgoMs } }, plans);
     expect([...mirror.intents.keys()]).toEqual(taken === undefined ? [] : ids);
     return taken?.readAtMs;
   };
@@ -114,29 +112,5 @@ describe('the read of a plan', () => {
   it('is not where a name has to go along, or where a user is not in it', async () => {
     expect(await planned(0, false, [])).toBeUndefined();
     for (const missing of [[1n], [2n], [1n, 2n]]) expect(await planned(0, true, missing)).toBeUndefined();
-  });
-});
-
-describe('who was refused alone', () => {
-  it.each([
-    ['nobody, where all were taken', [], []],
-    ['nobody, where the answer was an error and all were taken', [1n, 2n, 3n], []],
-    ['nobody, where the answer was an error and some were taken', [1n, 3n], []],
-    ['those who are bad', [], [2n]],
-    ['all of them', [], [1n, 2n, 3n]],
-  ] as const)('is %s', async (_, applied, bad) => {
-    const { service, intents, places } = createParts(3);
-    service.fault = (patches, request) => {
-      if (request === 1 && applied.length > 0) return { kind: 'status', status: 400, applied };
-      return bad.some((id) => patches.has(id)) ? { kind: 'status', status: 400 } : { kind: 'nothing' };
-    };
-    const refused = await sendIntents(places, settings, intents);
-    expect(refused.map(({ userId }) => userId)).toEqual(bad);
-  });
-
-  it('is nobody where no answer came', async () => {
-    const { service, intents, places } = createParts(2);
-    service.fault = () => ({ kind: 'lost', applied: false });
-    expect(await sendIntents(places, settings, intents)).toEqual([]);
   });
 });

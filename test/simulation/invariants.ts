@@ -249,6 +249,7 @@ export function createInvariants(
       require('what is sent was written down', written === value, () =>
         `${column} of ${user}: ${value}, and the intent has ${written}`);
       mayLeave(user, column, value);
+      notForEver(user, column, value);
       if (plan.approve !== 'always') continue;
       const approval = people.approvals.get(keyOf(user, column));
       const last = people.edits.get(keyOf(user, column))?.at(-1);
@@ -260,6 +261,23 @@ export function createInvariants(
           `${column} of ${user} by ${last.by}`);
       unanswered.set(keyOf(user, column), value);
     }
+  }
+
+  /** The same value leaves three times at most without having been seen to arrive or to change, unless somebody decides. */
+  function notForEver(user: number, column: Column, value: string) {
+    const [[tries] = []] = postgres.ask(`
+      select count(*)::text from sync.changes o join sync.changes c using (team_id, user_id)
+      where o.${own} and o.user_id = ${user} and o.state = 'open' and c.change_id < o.change_id and c.kind = 'push'
+        and c.sent_at is not null and c.new -> '${column}' = o.new -> '${column}'
+        and c.outcome ->> '${column}' in ('ineffective', 'missing', 'unanswered', 'unsent', 'refused')
+        and not exists (
+          select from sync.changes k
+          where k.team_id = o.team_id and k.user_id = o.user_id and k.change_id > c.change_id and k.change_id < o.change_id
+            and (k.kind in ('approve', 'reject', 'resolve', 'undo')
+              or k.kind in ('pull', 'settle', 'adopt', 'return') and k.new ? '${column}'
+              or k.kind = 'push' and k.outcome ->> '${column}' in ('confirmed', 'changed')))`);
+    require('nothing is sent for ever', Number(tries) < 3, () =>
+      `${column} of ${user}: ${value} was sent ${tries} times before`);
   }
 
   /** Only the mirror's own process sends, to its own team. */

@@ -103,6 +103,12 @@ function route(
 
 export function createService(world: World, team: PlayedTeam, variants: Variants): Service {
   const random = world.random('service');
+  // One service in three refuses each new phone number of some users, for ever.
+  const stubborn = world.random('stubborn');
+  const refusedOf = stubborn.between(0, 2) === 0 ? stubborn.between(0, 3) : undefined;
+  const isRefused = ({ isWrite, body }: Sent) =>
+    isWrite &&
+    (body.users ?? []).some(({ id, phone }) => phone !== undefined && Number(id) % 4 === refusedOf);
   const history = new Map<number, Version[]>();
   const gone = new Map<number, UserRecord>();
   const clock = { now: () => Math.floor(world.now()), advance: () => {}, skewMs: () => 0 };
@@ -302,7 +308,7 @@ export function createService(world: World, team: PlayedTeam, variants: Variants
         () => {
           if (fault === '429') return reply({ status: 429, body: 'too many requests' }, undefined);
           if (fault === '500 without effect') return reply({ status: 500, body: 'error' }, undefined);
-          if (fault === '400') return reply({ status: 400, body: 'error' }, undefined);
+          if (fault === '400' || isRefused(sent)) return reply({ status: 400, body: 'error' }, undefined);
           const answer = perform(sent, method, fault);
           if (fault === 'hang after') return;
           if (fault === 'lost after') return fail('ECONNRESET');

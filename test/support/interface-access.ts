@@ -213,7 +213,7 @@ const errors: readonly Row[] = [
     ],
   }),
   rule('Errors', '2. what else is a 400 (not shown)', {
-    client: ['reconcile/push/send.ts', 'bisect', 'looks for the one bad value, and holds it alone'],
+    client: ['reconcile/push/push.ts', 'pushBatch', 'looks for the one bad value, and holds it alone'],
     emulator: ['emulator/user-endpoints.ts', 'checkUpdate'],
     tests: [
       [

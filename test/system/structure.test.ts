@@ -87,7 +87,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   kysely: ['mirror', 'page'],
   undici: ['service'],
   jose: ['service'],
-  'p-limit': ['service'],
+  'p-limit': ['service', 'reconcile'],
   'node-cron': ['daemon'],
   'pg-boss': ['daemon'],
   'prom-client': ['daemon'],

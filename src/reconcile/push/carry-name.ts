@@ -7,7 +7,7 @@ import type { NameSafety } from '../../model/intent.ts';
 import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import { canonicalName, joinName, type NamePair, samePair, splitName } from '../../model/name.ts';
-import { readable, type ServiceUser, readingOf, isReadAs, type UserPatch } from '../../model/user.ts';
+import { readable, type UserPatch } from '../../model/user.ts';
 import type { RunNote } from '../run-notes.ts';
 import { type Policy, unreadOf } from '../merge/merge-field.ts';
 import { nameToCarry } from '../merge/name-to-carry.ts';
@@ -19,12 +19,6 @@ export const isNameless = (patch: UserPatch): boolean =>
 /** A name that waits for a person is not put back by the next run. */
 export const isNameHeld = ({ fields }: Pick<UserPlan, 'fields'>): boolean =>
   fields.name.kind === 'hold' || fields.name.kind === 'held';
-
-/** Whether the service's name differs from the name to carry, or is unreadable. */
-export function isOtherName(along: NamePair | undefined, user: ServiceUser): boolean {
-  const reading = readingOf('name', user);
-  return along !== undefined && reading !== 'left out' && !isReadAs(reading, joinName(along));
-}
 
 /** The decision about an update without a name, if such updates are known to clear the name. */
 type CarriedName =
@@ -69,46 +63,30 @@ interface NamedPlans {
 }
 
 /**
- * Adds the name to the plans without one, or holds them, if the name would be cleared. If that is unknown, only probes
- * go without a name.
+ * Adds the name to the plans without one if an update without it would clear it, or holds them if nobody knows its halves.
  * @param policy says whether a split of a name needs an approval
- * @param mayLack whether this plan may serve as a probe: it was scheduled as one, and its name is not edited
  */
 export function nameAlong(
   plans: readonly UserPlan[],
   states: ReadonlyMap<Id, UserState>,
   policy: Policy,
-  mayLack: (id: Id) => boolean,
   safety: NameSafety,
 ): NamedPlans {
   const along = new Map<Id, NamePair>();
-  let waiting = 0;
   let unseen = 0;
   const named = plans.map((plan): UserPlan => {
     const state = states.get(plan.id);
-    if (state === undefined || !isNameless(pushOf(plan)) || safety === 'keeps') return plan;
-    const isCleared = safety === 'clears';
-    if (!isCleared && mayLack(plan.id)) return plan;
+    if (state === undefined || !isNameless(pushOf(plan)) || safety !== 'clears') return plan;
     const carried = carryName(plan, state, policy);
-    if (carried !== 'unread' && 'along' in carried) {
-      if (carried.along !== undefined) along.set(plan.id, carried.along);
-      return plan;
+    if (carried === 'unread') {
+      unseen += 1;
+      return mapPushes(plan, () => ({ kind: 'wait' }));
     }
-    if (isCleared && carried !== 'unread')
+    if ('held' in carried)
       return mapPushes(plan, (field, { values }) => holdField(field, 'unsupported', carried.held, values));
-    if (isCleared) unseen += 1;
-    else waiting += 1;
-    return mapPushes(plan, () => ({ kind: 'wait' }));
+    if (carried.along !== undefined) along.set(plan.id, carried.along);
+    return plan;
   });
-  const remarks = [
-    {
-      users: waiting,
-      text: `${waiting} users wait for the next run: it is not known yet what an update without a name does to the name`,
-    },
-    {
-      users: unseen,
-      text: `${unseen} users wait: an update without the name may clear it, and the service does not show it now`,
-    },
-  ].flatMap(({ users, text }) => (users === 0 ? [] : [{ kind: 'partial', text } as const]));
-  return { plans: named, along, remarks };
+  const text = `${unseen} users wait: an update without the name may clear it, and the service does not show it now`;
+  return { plans: named, along, remarks: unseen === 0 ? [] : [{ kind: 'partial', text }] };
 }

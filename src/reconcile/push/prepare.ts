@@ -7,7 +7,6 @@ import { noteDeferred, tell, warnOfStale } from '../run-notes.ts';
 import { planUser } from '../merge/plan-user.ts';
 import { isApproved, holdOn } from '../merge/held-field.ts';
 import { onlyGuarded, pushedValues } from '../guard/planned-push.ts';
-import type { Batch } from './batches.ts';
 import { isNameless, nameAlong } from './carry-name.ts';
 import type { PushContext, PushSettings } from './record.ts';
 import { readUsers } from '../read/ask.ts';
@@ -44,7 +43,7 @@ const leaveAll = (plan: UserPlan): UserPlan => ({
 /**
  * Reads the users again, merges again, and writes down what is still to be sent: only what the guard
  * has let pass.
- * @param ofNamed whether the batch is a part of an update with a name
+ * @param ofNamed whether the batch is a part of an update with a name, so that a name goes along unless it is known to be kept
  */
 export async function prepare(
   places: PushContext,
@@ -86,12 +85,12 @@ export async function prepare(
   const isLeft = (plan: UserPlan) =>
     patchedFields(sentOf(plan.id)).some((field) => plan.fields[field].kind === 'wait');
   notes.count('postponed', again.filter(isLeft).length);
+  const known = again.some((plan) => isNameless(pushOf(plan))) ? await mirror.readNameSafety() : 'keeps';
   const { plans, along, remarks } = nameAlong(
     again,
     new Map(states.map((state) => [state.id, state])),
     settings.policy,
-    (id) => !ofNamed && sentOf(id).name === undefined,
-    again.some((plan) => isNameless(pushOf(plan))) ? await mirror.readNameSafety() : 'keeps',
+    known === 'unknown' && ofNamed ? 'clears' : known,
   );
   tell(notes, remarks);
   const locked = new Set(await mirror.applyUsers(plans));
@@ -131,12 +130,12 @@ const youngMs = 1_000;
  */
 export async function takePlanned(
   places: PushContext,
-  batches: readonly Batch<UserPlan>[],
+  batch: readonly UserPlan[],
 ): Promise<Prepared | undefined> {
-  const { fresh, users, monotonicMs } = places;
+  const { fresh, users, monotonicMs, mirror } = places;
   if (fresh === null || monotonicMs() - fresh.readAtMs > youngMs) return undefined;
-  if (!batches.every(({ keepsNames }) => keepsNames)) return undefined;
-  const plans = batches.flatMap((batch) => batch.plans);
-  if (plans.some(({ id }) => !users.has(id))) return undefined;
-  return { intents: await writeDown(places, plans), users, readAtMs: fresh.readAtMs };
+  if (batch.some(({ id }) => !users.has(id))) return undefined;
+  const isNamed = batch.every((plan) => !isNameless(pushOf(plan)));
+  if (!isNamed && (await mirror.readNameSafety()) === 'clears') return undefined;
+  return { intents: await writeDown(places, batch), users, readAtMs: fresh.readAtMs };
 }

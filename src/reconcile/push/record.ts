@@ -11,7 +11,6 @@ import { readable, type ServiceUser } from '../../model/user.ts';
 import type { Policy } from '../merge/merge-field.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from '../ports.ts';
 import { membersOf } from '../read/members.ts';
-import type { PushLessons } from './batches.ts';
 import { readUsers } from '../read/ask.ts';
 import type { RunNotes } from '../run-notes.ts';
 import { type AnsweredIntent, resultOf } from './result.ts';
@@ -20,8 +19,6 @@ import { type AnsweredIntent, resultOf } from './result.ts';
 export interface FreshRead {
   /** The time at which the users were asked for, by `monotonicMs`. */
   readonly readAtMs: number;
-  /** The lessons of earlier pushes. */
-  readonly lessons: PushLessons;
 }
 
 export interface PushContext {
@@ -44,11 +41,9 @@ export interface PushContext {
   /** Opened when an update has harmed a name: nothing more is pushed in this run. */
   readonly breaker: {
     open: boolean;
-    /** Number of requests without an answer in this run. */
+    /** Number of requests in this run that got no answer, or could not leave. */
     unanswered: number;
   };
-  /** The request id of the last answered update of a group. */
-  readonly answered: { requestId: string | null };
 }
 
 /** The state before anything is read, approved or prepared. */
@@ -75,7 +70,6 @@ export function createPushContext(
     approved: new Map(),
     sendByMs: Number.NEGATIVE_INFINITY,
     breaker: { open: false, unanswered: 0 },
-    answered: { requestId: null },
   };
 }
 
@@ -85,8 +79,6 @@ export interface PushSettings {
   readonly quietPeriodMs: number;
   /** Ms after its preparation within which an update must leave. */
   readonly sendDeadlineMs: number;
-  /** Number of updates that may be in flight in parallel: few enough to leave well before that. */
-  readonly updatesAtOnce: number;
   readonly policy: Policy;
   /** A field that was pushed this many times in a row without effect is held. */
   readonly maxTries: number;

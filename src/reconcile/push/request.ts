@@ -1,10 +1,10 @@
-/** One update as a request: its deadline and its answer. */
+/** One update as a request, and its answer. */
 import { isRefusal, MusterdError, ServiceError } from '../../errors.ts';
 import type { UserValues } from '../../model/fields.ts';
 import type { FieldOutcomes, Intent } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
 import type { ServiceUser, UserPatch } from '../../model/user.ts';
-import type { PushContext, PushSettings } from './record.ts';
+import type { PushContext } from './record.ts';
 import type { AnsweredIntent } from './result.ts';
 import { guardSend } from './send-guard.ts';
 import { judge, judgeLate, patchedFields } from './outcome.ts';
@@ -38,11 +38,6 @@ export async function sendRequest(
     const turnedAway = error.phase === 'not-sent' || [401, 429].includes(error.status ?? 0);
     return turnedAway ? { kind: 'unsent', error } : { kind: 'unknown', error };
   }
-}
-
-/** Starts the deadline again, because the users were just read and merged again. */
-export function withNewDeadline(places: PushContext, { sendDeadlineMs }: PushSettings): PushContext {
-  return { ...places, sendByMs: places.monotonicMs() + sendDeadlineMs };
 }
 
 /** Reports that a request got no answer. */

@@ -51,7 +51,7 @@ export function guardSend(
   };
 }
 
-/** Whether nothing was applied for a temporary reason: the same edits may be prepared and sent again. */
-export function isPassing(error: unknown): boolean {
+/** Whether nothing was applied for a temporary reason: the next run prepares and sends the same edits again. */
+export function isPassing(error: unknown): error is ServiceError {
   return error instanceof LateError || (error instanceof ServiceError && error.status === 429);
 }

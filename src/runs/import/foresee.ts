@@ -90,7 +90,7 @@ export function foresee(
     ]),
   );
   const batches = arrangeBatches(pushes, push.batchSize, lessons);
-  const requests = countRequests(batches, serviceUsers, push.updatesAtOnce);
+  const requests = countRequests(batches, serviceUsers);
   const { periodMs } = paceOf(config.rate);
   return {
     refused: massChange(
