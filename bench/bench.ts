@@ -32,7 +32,6 @@ export const unlimited: Environment = {
 export const unguarded: Environment = {
   MUSTERD__guard__maxRows: '1000000',
   MUSTERD__guard__maxShare: '1',
-  MUSTERD__guard__maxSharePerDay: '1',
 };
 
 export const inWords = (count: number, what: string) => `${count.toLocaleString('en')} ${what}`;

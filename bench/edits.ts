@@ -112,7 +112,6 @@ async function measureEdits(
       MUSTERD__schedule__users: '0 0 1 1 *',
       MUSTERD__schedule__listings: '0 0 1 1 *',
       MUSTERD__schedule__counts: '0 0 1 1 *',
-      MUSTERD__guard__maxSharePerDay: '1',
     };
     const daemon = startMeasured(bench.musterd, ['daemon'], env);
     const editor = await createEditor(team, until);

@@ -66,7 +66,6 @@ const daemonSettings = {
   MUSTERD__schedule__counts: '*/15 * * * * *',
   MUSTERD__push__quietPeriodMs: '30000',
   MUSTERD__http__totalDeadlineMs: '10000',
-  MUSTERD__guard__maxSharePerDay: '1',
   MUSTERD__log__level: 'error',
 };
 

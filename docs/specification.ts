@@ -121,10 +121,8 @@ export type Push = { readonly user: bigint; readonly field: Field } & Readonly<
 /** The guard looks at all pushes of a run together: what is sent, held in a batch, or held alone. */
 export function guardFate(all: readonly Push[], people: number, today: Set<bigint>, set: GuardSettings) {
   const users = new Set(all.filter(({ fresh }) => fresh).map(({ user }) => user));
-  const isTeam = people >= 20;
-  const most = isTeam ? Math.max(set.maxRows, Math.floor(people * set.maxShare)) : set.maxRows;
-  const isDay = isTeam && users.size > 0 && users.union(today).size > people * set.maxSharePerDay;
-  const isTooMuch = users.size > most || (people >= 3 && users.size >= people) || isDay;
+  const most = Math.max(set.maxRows, Math.floor(people * set.maxShare));
+  const isTooMuch = users.size > 0 && users.union(today).size > most;
   const roles = all.filter(({ field, resolved }) => field === 'roleId' && !resolved).length;
   return ({ field, approved, resolved, again, isShared }: Push): 'push' | 'batch' | 'alone' => {
     if (!resolved && (field === 'roleId' ? roles > set.maxRoleChanges : isShared)) return 'alone';

@@ -7,3 +7,19 @@ comment on column sync.held_fields.user_id is 'The user.';
 -- An approval is about values: if the service's value went there and back, it still holds.
 alter table sync.held_fields drop column seen_version;
 delete from sync.learned where topic = 'a version moves though no value does';
+
+-- What a row is.
+comment on table sync.absences is 'A row that complete passes no longer show, until it is proven gone or comes back.';
+comment on table sync.changes is 'One thing that happened to a user: a pull, a push, a hold or a decision, with who and why. A push is written before it is sent.';
+comment on table sync.due is 'When a group of a team is to be done next, by the database''s clock, and how its last runs went.';
+comment on table sync.edits is 'One edit of a field of a user, from the statement that made it until both sides agree again.';
+comment on table sync.held_fields is 'A field of a user that is left alone on both sides until one of the two values changes or somebody decides.';
+comment on table sync.learned is 'One thing that was learned of a team''s deployment, or where this mirror is at home.';
+comment on table sync.leases is 'Who runs the team now.';
+comment on table sync.listing_changes is 'One change of a row of a listing, of a role or of the team itself.';
+comment on table sync.rate_limits is 'The pace of a team, for all processes on this database together.';
+comment on table sync.rejected_rows is 'A row of the service''s last answers that could not be taken.';
+comment on table sync.runs is 'One run of a team, or one step that a person took.';
+comment on table sync.stale_rows is 'A user whom the service shows with other values and an older version than before, who is left alone until a newer row shows or this one has shown in three passes over half an hour.';
+comment on table sync.teams is 'Which team of the service a configured team turned out to be at its first run.';
+comment on table sync.user_base is 'What mirror and service last agreed on of a user.';

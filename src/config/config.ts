@@ -145,10 +145,9 @@ export const configSchema = z.strictObject({
     maxRows: milliseconds
       .default(25)
       .describe(
-        'One run pushes to at most this many users, or to maxShare of them if that is more. If there are more, the edits wait for a person.',
+        'Within a day at most this many users are pushed to without an approval, or maxShare of them if that is more. What is more waits for a person.',
       ),
-    maxShare: share.default(0.2).describe('The same as a share of the users present.'),
-    maxSharePerDay: share.default(0.5).describe('Share of the users that all runs of a day may push to.'),
+    maxShare: share.default(0.2).describe('The same as a share of the rows present.'),
     maxRoleChanges: milliseconds
       .default(3)
       .describe('If one run would change more roles than this, they are held.'),

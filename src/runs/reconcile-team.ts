@@ -10,7 +10,6 @@ import { programVersion } from './program-version.ts';
 import { type RunPlan, type PushCost, plan, reconcile } from '../reconcile/reconcile.ts';
 import type { ReconcileSettings } from '../reconcile/reconcile-settings.ts';
 import { countHeld } from '../reconcile/guard/left-waiting.ts';
-import { usualLimits } from '../reconcile/guard/limits.ts';
 import type { Policy } from '../reconcile/merge/merge-field.ts';
 import type { RunNotes } from '../reconcile/run-notes.ts';
 import type { RunReport } from './run-record.ts';
@@ -43,7 +42,6 @@ export function reconcileSettings(config: Config): ReconcileSettings {
     policy: policyOf(config),
     segments,
     guard: {
-      ...usualLimits,
       ...config.guard,
       adminRoleIds: roles.admin.map(BigInt),
       isReviewed: push.approve === 'always',

@@ -54,7 +54,7 @@ export async function playRows(
     service: { baseUrl, secretId, secretKey },
     rate: { perMinute: 1_000_000 },
     push: { quietPeriodMs: 0 },
-    guard: { maxSharePerDay: 1 },
+    guard: { maxRows: 100_000 },
   });
   const played: Played = { answers: 0, outcomes: new Map(), broken: [], heapMb: [] };
   /** Every value that a row or an editor gave, as `id column value`. */

@@ -65,8 +65,6 @@ const change: Readonly<Record<Event, (state: UserState) => UserState>> = {
 const settings: GuardSettings = {
   maxRows: 25,
   maxShare: 0.2,
-  maxSharePerDay: 0.5,
-  minPopulation: 20,
   maxRoleChanges: 3,
   adminRoleIds: [],
   isReviewed: false,

@@ -44,8 +44,6 @@ const teamOf = (members: Team['members']): Team => ({
 const guard: GuardSettings = {
   maxRows: 5,
   maxShare: 0.2,
-  maxSharePerDay: 0.5,
-  minPopulation: 20,
   maxRoleChanges: 3,
   adminRoleIds: [1n],
   isReviewed: false,

@@ -33,8 +33,6 @@ const settings: ReconcileSettings = {
   guard: {
     maxRows: 5,
     maxShare: 0.5,
-    maxSharePerDay: 1,
-    minPopulation: 5,
     maxRoleChanges: 5,
     adminRoleIds: [],
     isReviewed: false,

@@ -166,14 +166,13 @@ function pushesOf(states: readonly UserState[], plans: readonly UserPlan[], poli
   });
 }
 
-const otherLimits = { minPopulation: 20, adminRoleIds: [] };
+const otherLimits = { adminRoleIds: [] };
 
 function compareGuard(states: readonly UserState[], policy: Policy, random: ReturnType<typeof createRandom>) {
   const settings: GuardSettings = {
     ...otherLimits,
     maxRows: random.between(0, 8),
     maxShare: random.pick([0.1, 0.3]),
-    maxSharePerDay: random.pick([0.2, 0.5]),
     maxRoleChanges: random.between(0, 3),
     isReviewed: random.between(0, 5) === 0,
   };

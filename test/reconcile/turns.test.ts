@@ -15,8 +15,6 @@ import { createServiceStandIn } from './service-stand-in.ts';
 const lenient: GuardSettings = {
   maxRows: 1_000_000,
   maxShare: 1,
-  maxSharePerDay: 1,
-  minPopulation: 50,
   maxRoleChanges: 1_000_000,
   adminRoleIds: [1n],
   isReviewed: false,

@@ -4,7 +4,6 @@ import type { Id } from '../../src/model/id.ts';
 import { hasUnreadable, type ServiceUser } from '../../src/model/user.ts';
 import { decideEach, type UserPlan, type UserWrite } from '../../src/model/user-plan.ts';
 import { applyPulls, takeNew, type WritingContext } from '../../src/reconcile/apply-users.ts';
-import { usualLimits } from '../../src/reconcile/guard/limits.ts';
 import { holdAll, anyService, makeState, member, shown } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { planUnknown, planUsers, type WholePlan, unknownUser } from '../../src/reconcile/plan-users.ts';
@@ -45,10 +44,8 @@ it('An address that somebody has of whom nothing is known here is given to nobod
   const team = { id: 1n, name: null, listSize: null, members, rejected: [], raw: {} };
   const places = { service, mirror, notes: createRunNotes(), monotonicMs: () => 0 };
   const guard = {
-    ...usualLimits,
     maxRows: 25,
     maxShare: 1,
-    maxSharePerDay: 1,
     maxRoleChanges: 3,
     adminRoleIds: [],
     isReviewed: false,

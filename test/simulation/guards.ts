@@ -143,19 +143,12 @@ export const guards: readonly Guard[] = [
   ),
 
   // What no run does without a person.
-  guard('a run pushes to few', limits, 'count > limit', 'false', byRuns(1)),
-  guard(
-    'a run does not push to everybody',
-    limits,
-    'population >= wholeTeam && count >= population',
-    'false',
-    byRuns(100),
-  ),
+  guard('a run pushes to few', limits, 'today <= limit', 'true', byRuns(1)),
   guard(
     'a day pushes to few',
     limits,
-    'count > 0 && today > population * maxSharePerDay',
-    'false',
+    'new Set([...history.pushedToday, ...pushed]).size',
+    'pushed.length',
     byRuns(10),
   ),
   guard(

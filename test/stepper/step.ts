@@ -153,7 +153,7 @@ async function createStory(server: Server, { url, template }: Ground, world: Wor
     database: { url: 'postgres://elsewhere.example.net/', migrate: false },
     policy: plan.policy,
     push: { batchSize: plan.batchSize, approve: plan.approve, fourEyes: plan.fourEyes },
-    guard: { maxRows: plan.maxRows, maxSharePerDay: 1 },
+    guard: { maxRows: plan.maxRows },
     rate: { perMinute: 60_000 },
   });
   const replicas = await createReplicas(world, connections, fail);

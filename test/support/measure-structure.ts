@@ -71,8 +71,8 @@ interface Section {
 
 const ports = [
   ['ServicePort', 5],
-  ['MirrorPort', 20],
-  ['MirrorWriter', 19],
+  ['MirrorPort', 19],
+  ['MirrorWriter', 17],
 ] as const;
 const methodsOf = (nodes: readonly Node[], port: string) =>
   nodes
@@ -106,25 +106,25 @@ export function measureStructure(root = here): readonly Figure[] {
   const onOneLevel = files.filter(({ path }) => /^mirror\/[^/]+$/.test(path));
   const figure = (what: string, value: number, limit: number | null): Figure => ({ what, value, limit });
   return [
-    figure('src: files', files.length, 566),
-    figure('src: lines', countLines(src), 56_900),
+    figure('src: files', files.length, 560),
+    figure('src: lines', countLines(src), 56_000),
     figure('tests: lines', countLines(tests), null),
     figure('of them support', countLines(textsIn(root, 'test/support', '.ts')), null),
     figure('migrations: files', migrations.length, 15),
-    figure('migrations: lines', countLines(migrations), 3_560),
+    figure('migrations: lines', countLines(migrations), 3_540),
     figure(
       'functions and views stated again by a later migration',
       repeated(migrations.flatMap(statedIn)).length,
       0,
     ),
-    figure('closure of plan-user.ts: files', merge.length, 17),
-    figure('closure of plan-user.ts: lines', countLines(merge.map(({ text }) => text)), 1_500),
+    figure('closure of plan-user.ts: files', merge.length, 16),
+    figure('closure of plan-user.ts: lines', countLines(merge.map(({ text }) => text)), 1_410),
     ...ports.map(([port, limit]) => figure(`methods of ${port}`, methodsOf(nodes, port), limit)),
-    figure('optional members of types', nodes.filter(isOptional).length, 475),
-    figure('spreads of an object or nothing', nodes.filter(isSpreadOrNothing).length, 45),
+    figure('optional members of types', nodes.filter(isOptional).length, 470),
+    figure('spreads of an object or nothing', nodes.filter(isSpreadOrNothing).length, 42),
     figure('branches of one function, most', most, 15),
     figure('files on one level of mirror/', onOneLevel.length, 2),
-    figure('settings', settingsOf(root), 63),
+    figure('settings', settingsOf(root), 62),
     figure('rooms', arrows.size, 20),
     figure('floors', countFloors(arrows), 7),
     figure(
@@ -145,9 +145,10 @@ export function measureWalks(walks: readonly Walk[]): readonly Figure[] {
   return walks.flatMap((walk) => {
     const { functions, files, returns } = measureWalk(walk);
     const title = walk.title.replace('A user', 'a user');
+    const [mostFunctions, mostFiles] = walk.title.includes('pulled') ? [735, 153] : [835, 163];
     return [
-      { what: `${title}: named functions that run`, value: functions, limit: 849 },
-      { what: `${title}: files`, value: files, limit: 166 },
+      { what: `${title}: named functions that run`, value: functions, limit: mostFunctions },
+      { what: `${title}: files`, value: files, limit: mostFiles },
       { what: `${title}: returns to a file left before`, value: returns, limit: null },
     ];
   });

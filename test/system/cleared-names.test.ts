@@ -147,7 +147,7 @@ describe('at most one name is ever cleared', () => {
     const rounds = Number(process.env['CLEARED_NAMES'] ?? 5);
     stage = await createStage({
       emulator: { users: 6, variants: { 'email-update': 'clears-name' } },
-      config: { guard: { maxRows: 100, maxShare: 1, maxSharePerDay: 1, maxRoleChanges: 100 } },
+      config: { guard: { maxRows: 100, maxShare: 1, maxRoleChanges: 100 } },
     });
     const users = stage.emulator.team.users();
     for (const [at, { id }] of users.entries())

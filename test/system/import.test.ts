@@ -407,7 +407,7 @@ describe('importing', () => {
         code: 0,
         approved: 0,
         refused: expect.arrayContaining([
-          expect.stringMatching(/of 30 users would be pushed, more than the limit of \d/),
+          expect.stringMatching(/of 30 users would be pushed within a day, more than the limit of \d/),
         ]),
       });
       expect(await stage.run()).toMatchObject({ outcome: 'refused' });

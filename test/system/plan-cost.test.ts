@@ -13,7 +13,7 @@ describe('the cost of a plan', () => {
   const open = async ({ config = {}, ...options }: StageOptions = {}) => {
     stage = await stages.open({
       ...options,
-      config: { guard: { maxRows: 1_000, maxShare: 1, maxSharePerDay: 1 }, ...config },
+      config: { guard: { maxRows: 1_000, maxShare: 1 }, ...config },
     });
     const { requests } = await stage.run();
     return requests;

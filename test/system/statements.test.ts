@@ -154,7 +154,7 @@ describe('what a run asks of Postgres', () => {
 
   it('is counted where many users are edited, by batch', async () => {
     const emailOf = (turn: number) => `'turn${turn}.' || id || '@example.com'`;
-    const guard = { ...stage.config.guard, maxRows: 500, maxShare: 1, maxSharePerDay: 1 };
+    const guard = { ...stage.config.guard, maxRows: 500, maxShare: 1 };
     const run = () => runReconcile(db, { ...stage.config, guard }, 'reconcile', { log, groups: ['users'] });
     const push = async (turn: number, users: number) => {
       // Until nobody is to be looked at but those who are edited.

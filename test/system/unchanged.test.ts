@@ -5,7 +5,7 @@ import { createStage, type Stage } from './stage.ts';
 
 const log = createLog({ level: 'silent' });
 
-const noLimits = { guard: { maxRows: 1_000, maxShare: 1, maxSharePerDay: 1 } };
+const noLimits = { guard: { maxRows: 1_000, maxShare: 1 } };
 
 describe('musterd', () => {
   let stage: Stage;

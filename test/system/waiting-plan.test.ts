@@ -280,7 +280,7 @@ describe('a refusal', () => {
   });
 
   it('counts a push for the day of which a part was confirmed and a part never left', async () => {
-    await open({ emulator: { users: 20, tags: 1, fields: 1 } });
+    await open({ emulator: { users: 20, tags: 1, fields: 1 }, config: { guard: { maxRows: 10 } } });
     const ids = idsOf(11);
     const [[run = ''] = []] = await stage.sql('select max(run_id) from sync.runs');
     for (const id of ids.slice(0, 10))

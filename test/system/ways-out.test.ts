@@ -2,7 +2,6 @@ import type { RunReport } from '../../src/runs/run-record.ts';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { absenceDoubts } from '../../src/reconcile/missing-rows.ts';
 import { limitWords } from '../../src/reconcile/guard/field-limits.ts';
-import { massLimits } from '../../src/reconcile/guard/limits.ts';
 import { runMusterd } from './run-musterd.ts';
 import { createStage, createStages, type Stage, type StageOptions } from './stage.ts';
 
@@ -10,10 +9,7 @@ const stages = createStages();
 afterAll(() => stages.close());
 
 /** Everything that stops something until a person decides: a reason that is added does not compile without its play. */
-type Stop =
-  | `limit ${keyof typeof massLimits}`
-  | `brake ${keyof typeof limitWords}`
-  | `absence ${keyof typeof absenceDoubts | 'left'}`;
+type Stop = 'limit' | `brake ${keyof typeof limitWords}` | `absence ${keyof typeof absenceDoubts | 'left'}`;
 
 type Command = readonly string[];
 
@@ -99,19 +95,7 @@ const missingTags = (count: number, settings: object, says: string): Play => ({
 });
 
 const plays: Readonly<Record<Stop, Play>> = {
-  'limit rows': pushes(100, 26, 'more than the limit of 25'),
-  'limit everybody': pushes(3, 3, 'every one of the 3 users would be pushed'),
-  'limit day': {
-    ...pushes(100, 1, 'would have been pushed within a day'),
-    cause: async (stage) => {
-      for (const from of [0, 25]) {
-        await edit(stage, 25, from);
-        await stage.run();
-      }
-      await edit(stage, 1, 50);
-    },
-    becomes: 51,
-  },
+  limit: pushes(100, 26, 'more than the limit of 25'),
   'brake email': shared('email'),
   'brake phone': shared('phone'),
   'brake roles': {
@@ -193,7 +177,7 @@ describe('whatever stops something until a person decides has a way out', () => 
   it('is played for every reason that there is', async () => {
     stage = await createStage({ emulator: { users: 1, tags: 0, fields: 0 } });
     expect(Object.keys(plays)).toEqual([
-      ...Object.keys(massLimits).map((name) => `limit ${name}`),
+      'limit',
       ...Object.keys(limitWords).map((name) => `brake ${name}`),
       ...Object.keys(absenceDoubts).map((name) => `absence ${name}`),
       'absence left',

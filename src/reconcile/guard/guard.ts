@@ -4,8 +4,7 @@
  * | what                                                        | what happens              |
  * |-------------------------------------------------------------|---------------------------|
  * | pushes to more than max(`maxRows`, `maxShare`) of the users | all pushes are held       |
- * | pushes to more than `maxSharePerDay` in a day, over all runs| all pushes are held       |
- * | pushes to every user of `wholeTeam` or more                 | all pushes are held       |
+ * | within a day, over all runs                                 |                           |
  * | a field that was in a batch, without a decision             | it is held again          |
  * | a limit on single fields (`field-limits.ts`)                | that field is held        |
  * | a demotion that depends on a promotion of this run          | it waits for the next run |
@@ -14,7 +13,7 @@
  *
  * With `isReviewed` the limits on the number of pushes do not apply.
  *
- * Shares apply from `minPopulation` users on. Only pushes count, not adoptions, pulls or settled fields. Fields that
+ * Only pushes count, not adoptions, pulls or settled fields. Fields that
  * are held together are a batch. For each field that would be pushed:
  *
  * | beyond a field limit | resolved | approved | refused or in a batch before | the field             |
@@ -37,7 +36,7 @@
  * | waited before | refused now                                  | told | the run           |
  * |---------------|----------------------------------------------|------|-------------------|
  * | nothing       | yes                                          | yes  | ends (†)          |
- * | a batch       | more users than one run may push to, or all  | yes  | goes on           |
+ * | a batch       | more users than one run may push to          | yes  | goes on           |
  * | a batch       | no, or fewer                                 | no   | goes on           |
  * | a batch       | ·, but it has waited for a day               | yes  | goes on           |
  *
@@ -69,7 +68,7 @@ import {
   tooManyRoles,
   type AwaitedRun,
 } from './field-limits.ts';
-import { type GuardSettings, isWholeTeam, massChange, massLimit } from './limits.ts';
+import { type GuardSettings, massChange, massLimit } from './limits.ts';
 import { stayingOf } from './left-waiting.ts';
 import { pushedEdit, pushedValues, putsBackName } from './planned-push.ts';
 import { sayLeft, sayLimited, sayReviewed } from './refusal-words.ts';
@@ -254,7 +253,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const added = counted.filter((push) =>
     waitsOf.get(push.plan.id)?.some(({ hold }) => isFresh(push, hold.field)),
   ).length;
-  const isMass = added > massLimit(population, settings) || isWholeTeam(added, population);
+  const isMass = added > massLimit(population, settings);
   const isNews = refused.length > 0 && (history.isOld || stopped || (isRefused && isMass));
   // Without a batch, something else has to record that people were told.
   const heldAlone =
