@@ -144,7 +144,7 @@ export async function planEdited(
   });
   const stale = states.filter((state) => state.stale === true).map(({ id }) => id);
   warnOfStale(notes, stale.length);
-  noteUnread(notes, states, foundUsers.length);
+  noteUnread(notes, states, known.population);
   await lookAround(lookup, mirror, { plans, present: known.present }, settings.guard.adminRoleIds);
   noteLookup(lookup, edited, notes);
   const { users } = lookup;
@@ -156,7 +156,6 @@ export async function planEdited(
     states: [...states, ...around],
     plans,
     users,
-    shown: users.size,
     differing: users.keys(),
     isWhole: false,
     members,

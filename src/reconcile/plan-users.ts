@@ -112,7 +112,7 @@ async function planRoster(
     readonly differing: readonly UserState[];
   }
 > {
-  const { users, shown, members, unresolved } = roster;
+  const { users, members, unresolved } = roster;
   const { differing, unknown, unseen } = await mirror.compareShownUsers({
     users,
     roles,
@@ -131,7 +131,7 @@ async function planRoster(
     .filter(({ id }) => missing.has(id))
     .map(({ id, missingForMs }) => ({ id, missingForMs }));
   const news = [...states.map(({ id }) => id), ...unknown];
-  const view = { states, plans, users, shown, differing: news, isWhole: true, members, population };
+  const view = { states, plans, users, differing: news, isWhole: true, members, population };
   const verdict = await reviewPlans(mirror, view, settings.guard);
   return { plans: verdict.plans, unknown, absent, stale, verdict, remarks, differing };
 }

@@ -43,7 +43,6 @@ function stage(
   const listed = all.filter(({ person }) => person.listed !== false);
   const population: Population = {
     users: new Map(read),
-    shown: read.length,
     differing: all.map(({ id }) => id),
     isWhole: true,
     members: new Map(

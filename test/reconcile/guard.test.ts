@@ -78,7 +78,6 @@ function viewOf({ edits = {}, shows = {}, held = {}, history = {}, open = [], ..
     states,
     plans: states.map((state) => planUser(state, { ...member, id: state.id }, policy)),
     users: new Map(states.flatMap(({ id, service }) => (service === undefined ? [] : [[id, service]]))),
-    shown: states.filter(({ service }) => service !== undefined).length,
     differing: ids,
     edits: [],
     isWhole,

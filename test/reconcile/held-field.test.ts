@@ -77,7 +77,6 @@ function decisionOn(state: UserState, maxRows: number, policy: ConflictPolicy) {
       states: [state],
       plans: [planUser(state, member, { ...holdAll, email: policy })],
       users: new Map(state.service === undefined ? [] : [[id, state.service]]),
-      shown: state.service === undefined ? 0 : 1,
       differing: [id],
       isWhole: true,
       members: new Map([[id, member]]),

@@ -134,6 +134,17 @@ it('is partial where the service no longer shows a user of a plan that a person 
   expect(notes.reasons).toEqual(['no lookup returns 1 edited users any more: their edits wait']);
 });
 
+it('stays complete where the one edited user of many has a field that cannot be read', async () => {
+  const mirror = createMirrorStandIn([stateOf(3n, { email: 'new@example.com' })]);
+  const notes = createRunNotes();
+  const odd = { ...shownAs(3n), phone: { unreadable: '[]' } };
+  const places = { service: createServiceStandIn([odd]), mirror, notes, monotonicMs: () => 0 };
+  const team = teamOf([{ ...member, id: 3n }]);
+  await planEdited({ ...places, recalled: { population: 7 } }, team, { policy: holdAll, guard });
+  expect(notes.reasons).toEqual([]);
+  expect(notes.warnings).toEqual([expect.stringContaining('the phone of 1 users cannot be read')]);
+});
+
 it('does not count the users again where that was done with the team', async () => {
   const mirror = Object.assign(createMirrorStandIn([stateOf(3n, { phone: '15550999' })]), {
     countPresentUsers: () => Promise.reject(new Error('asked')),

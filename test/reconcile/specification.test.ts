@@ -187,7 +187,6 @@ function compareGuard(states: readonly UserState[], policy: Policy, random: Retu
       plans,
       users,
       population,
-      shown: population,
       isWhole: true,
       members: new Map(),
       open: [],

@@ -25,8 +25,6 @@ import { type Hold, holdField, pushOf, type UserPlan } from '../../model/user-pl
 export interface Population {
   /** The users that were read. For all others the service counts as unchanged since both sides agreed. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** The number of users that the service shows. */
-  readonly shown: number;
   /** The users that differ from base; for the others `present` has the same values. */
   readonly differing: Iterable<Id>;
   /** Whether all users were read. */

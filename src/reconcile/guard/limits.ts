@@ -3,14 +3,10 @@
 import type { Id } from '../../model/id.ts';
 import type { GuardHistory } from '../../model/waiting.ts';
 
-/** More than `maxRows` and than `maxShare` of the team within a day waits for a person. */
-export interface MassLimit {
+export interface GuardSettings {
   readonly maxRows: number;
-  /** A share of the rows present, from 0 to 1. */
+  /** A share of the users present, from 0 to 1. */
   readonly maxShare: number;
-}
-
-export interface GuardSettings extends MassLimit {
   readonly maxRoleChanges: number;
   /** Role ids of administrators. */
   readonly adminRoleIds: readonly Id[];
@@ -19,7 +15,7 @@ export interface GuardSettings extends MassLimit {
 }
 
 /** The number of users who may be pushed to within a day without a person. */
-export const massLimit = (population: number, { maxRows, maxShare }: MassLimit): number =>
+export const massLimit = (population: number, { maxRows, maxShare }: GuardSettings): number =>
   Math.max(maxRows, Math.floor(population * maxShare));
 
 /** Why the pushes of a plan are refused, with those of the last 24 h; empty if they are not. */
@@ -29,7 +25,7 @@ export function massChange(
     population,
     history,
   }: { readonly population: number; readonly history: Pick<GuardHistory, 'pushedToday'> },
-  settings: MassLimit,
+  settings: GuardSettings,
 ): readonly string[] {
   const limit = massLimit(population, settings);
   const today = new Set([...history.pushedToday, ...pushed]).size;

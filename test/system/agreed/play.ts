@@ -137,7 +137,6 @@ export async function createPlay() {
     /** The numbers that edits of a field had. */
     const numbers = new Map<string, Set<string>>();
     const past = new Set<string>();
-    const movedAlone = new Set<number>();
 
     const readRows = async (): Promise<readonly Row[]> =>
       (await runSqlText(db, 'select first.facts()')).rows.map(([texts]) => {
@@ -571,7 +570,6 @@ export async function createPlay() {
       for (const row of rows)
         if (row.mirror !== row.base || row.reason !== '')
           say(`  ${JSON.stringify(row)} ${JSON.stringify(model.edits().get(keyOf(row)))}`);
-      movedAlone.clear();
       fail(wrong);
     };
     const gone = async () => {
