@@ -147,7 +147,7 @@ export const configSchema = z.strictObject({
       .describe(
         'Within a day at most this many users are pushed to without an approval, or maxShare of them if that is more. What is more waits for a person.',
       ),
-    maxShare: share.default(0.2).describe('The same as a share of the rows present.'),
+    maxShare: share.default(0.2).describe('The same as a share of the users present.'),
     maxRoleChanges: milliseconds
       .default(3)
       .describe('If one run would change more roles than this, they are held.'),

@@ -732,7 +732,7 @@ describe('a batch that waits before it leaves', () => {
       [3n, 4n],
       [5n, 6n],
     ]);
-    expect(notes.reasons).toContain('3 updates were not answered: pushing stopped');
+    expect(notes.reasons).toContain('3 updates did not get through: pushing stopped');
     expect(ids.map((id) => show(id).open)).toEqual(ids.map(() => undefined));
     service.fault = () => ({ kind: 'nothing' });
     service.held.set(1n, makeUser(1n, { email: 'later@example.com' }));
@@ -1653,7 +1653,7 @@ describe('a user for whom nobody ever answers', () => {
     service.fault = () => ({ kind: 'lost', applied: false });
     const { notes } = await run();
     expect(sentIds(service.updates)).toEqual([[1n], [2n], [3n]]);
-    expect(notes.reasons).toContain('3 updates were not answered: pushing stopped');
+    expect(notes.reasons).toContain('3 updates did not get through: pushing stopped');
   });
 
   it('stops nothing where those three were the last', async () => {
@@ -1662,7 +1662,7 @@ describe('a user for whom nobody ever answers', () => {
     service.fault = () => ({ kind: 'lost', applied: false });
     const { notes } = await run();
     expect(service.updates).toHaveLength(3);
-    expect(notes.reasons).not.toContain('3 updates were not answered: pushing stopped');
+    expect(notes.reasons).not.toContain('3 updates did not get through: pushing stopped');
   });
 });
 

@@ -174,5 +174,5 @@ export async function pushEdits(places: PushContext, settings: PushSettings, pla
   await Promise.all(ends);
   if (failures.length > 0) throw gravestOf(failures);
   if (breaker.unanswered >= maxUnanswered && done < plans.length)
-    notes.partial(`${breaker.unanswered} updates were not answered: pushing stopped`);
+    notes.partial(`${breaker.unanswered} updates did not get through: pushing stopped`);
 }
