@@ -51,7 +51,7 @@ async function writePlan(
   setup: Setup,
   path: string,
 ): Promise<void> {
-  const nameOf = (id: Id) => nameIn(report.users.roster, id);
+  const nameOf = (id: Id) => nameIn(report.users.look.roster, id);
   const text = await writePlanFile(setup, report, { madeAt, nameOf });
   await writeWholeFile(path, async (write) => write(text));
   printLine(err, `Written to ${path}: "musterd apply" sends exactly this`);
@@ -63,7 +63,7 @@ export function plannedChangesOf(report: PlanReport): readonly PlannedChange[] {
   const keyOf = ({ userId, hold }: WaitingField) => `${userId} ${hold.field}`;
   const edits = new Map(report.edits.map((edit) => [`${edit.userId} ${edit.field}`, edit]));
   const changes = [
-    ...afterBatch(plans).flatMap((plan) => changesOf(plan, nameIn(report.users.roster, plan.id))),
+    ...afterBatch(plans).flatMap((plan) => changesOf(plan, nameIn(report.users.look.roster, plan.id))),
     ...verdict.waiting.map((waiting) => waitingChange(waiting, edits.get(keyOf(waiting)))),
   ];
   return changes.toSorted((a, b) => (a.user_id < b.user_id ? -1 : a.user_id > b.user_id ? 1 : 0));
@@ -102,7 +102,7 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     complete: notes.reasons.length === 0,
     reasons: notes.reasons,
     warnings: notes.warnings,
-    users: { read: users.roster.shown, unresolved: users.roster.unresolved.length },
+    users: { read: users.look.roster.users.size, unresolved: users.look.roster.unresolved.length },
     refused: report.users.verdict.refused,
     reviewed: users.verdict.reviewed,
     held: report.held,
@@ -123,7 +123,7 @@ export function printPlan(
   const name = team.name === null ? '' : ` "${printable(team.name)}"`;
   printLine(
     context.out,
-    `Team ${team.id}${name}: ${plural(users.roster.shown, 'user')} read, ${plural(changes.length, 'change')}`,
+    `Team ${team.id}${name}: ${plural(users.look.roster.users.size, 'user')} read, ${plural(changes.length, 'change')}`,
   );
   printUserChanges(context, changes);
   if (report.cost.requests > 0) printLine(context.out, costInWords(report));

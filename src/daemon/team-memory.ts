@@ -1,26 +1,19 @@
-/** The members of each team, kept between runs, so that an edit needs no request for them. */
+/** The teams as read within the last minute, so that an edit needs no request for one: 100,000 members take half a second. */
 import type { Config } from '../config/config.ts';
-import type { RecalledTeam, TeamMemory } from '../runs/with-run.ts';
+import type { Team } from '../model/team.ts';
+import type { TeamMemory } from '../runs/with-run.ts';
 
-/** How long a run of the edits may use them. */
+/** How long a run of the edits may use one. */
 const recalledMs = 60_000;
 
 /** Keyed by configuration: other credentials may belong to another team. */
 export function createTeamMemories(monotonicMs: () => number): (config: Config) => TeamMemory {
-  const teams = new WeakMap<Config, RecalledTeam & { readonly keptAtMs: number }>();
+  const teams = new WeakMap<Config, { readonly team: Team; readonly readAtMs: number }>();
   return (config) => ({
     recall: () => {
       const kept = teams.get(config);
-      if (kept !== undefined && monotonicMs() - kept.keptAtMs < recalledMs) return kept;
-      teams.delete(config);
-      return undefined;
+      return kept !== undefined && monotonicMs() - kept.readAtMs < recalledMs ? kept.team : undefined;
     },
-    keep: (team, readAtMs) => {
-      teams.set(config, { team: { ...team, raw: {} }, keptAtMs: readAtMs, population: undefined });
-    },
-    keepPopulation: (population) => {
-      const kept = teams.get(config);
-      if (kept !== undefined) teams.set(config, { ...kept, population });
-    },
+    keep: (team, readAtMs) => void teams.set(config, { team: { ...team, raw: {} }, readAtMs }),
   });
 }

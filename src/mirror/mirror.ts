@@ -1,24 +1,22 @@
 /** The mirror of one team, as declared in `reconcile/ports.ts`. */
 import type { AbsenceDecision, MirroredResource } from '../model/absence.ts';
-import type { Intent, IntentResult, NameSafety } from '../model/intent.ts';
-import type { Concern, RoleNames, ShownUsers } from '../model/plan.ts';
+import type { EarlierThan, IntentResult } from '../model/intent.ts';
+import type { Concern, ShownUsers } from '../model/plan.ts';
 import type { UserPlan, UserWrite } from '../model/user-plan.ts';
 import type { ContactCount } from '../model/contact-count.ts';
 import type { Id } from '../model/id.ts';
 import type { ListedResource } from '../model/listed-resource.ts';
-import type { ListingMemory } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { StoppedPushes } from '../model/waiting.ts';
-import type { Team } from '../model/team.ts';
-import type { ServiceUser } from '../model/user.ts';
+import type { ListingRecord } from '../model/listing.ts';
 import type { UserState } from '../model/user-state.ts';
 import { applyAbsences, isNoNews, readAbsenceGrounds } from './users/absences.ts';
-import { readAddresses, readLookups } from './users/addresses.ts';
+import { readKnownUsers, readLookups } from './users/addresses.ts';
 import type { Database } from './db/database.ts';
 import { applyResults } from './users/apply-results.ts';
 import { markSent, openIntents, readIntents } from './users/intents.ts';
 import { readEditedUsers } from './users/fresh-edits.ts';
-import { isKnown, isSameTeam, type KnownTeam } from './team/known-team.ts';
+import { isKnown, type KnownTeam } from './team/known-team.ts';
 import { readLastEdits } from './users/last-edits.ts';
 import type { Learned } from './team/learned.ts';
 import { fenced, type Lease, type LeasedWork } from './team/lease.ts';
@@ -34,19 +32,18 @@ import {
   writeContactCounts,
   writeRejectedRows,
 } from './listings/listings.ts';
-import { keepsNameProbe, nameSafetyOf, readNameSafety } from './team/name-safety.ts';
+import { readNameSafety } from './team/name-safety.ts';
 import { readGuardHistory, writeStopped } from './users/held-batches.ts';
 import { newShape, takeUsers } from './users/new-users.ts';
 import { recordUsers } from './users/periods.ts';
-import { writeTeam } from './team/pinned-teams.ts';
-import { countPresentUsers, readPresentUsers } from './users/present-users.ts';
-import { countIneffective, readUnanswered } from './runs/push-history.ts';
+import { readPresentUsers } from './users/present-users.ts';
+import { readEarlier } from './runs/push-history.ts';
 import { createSpool, withSpool } from './db/spool.ts';
 import { movesRole, writeRoles } from './users/roles.ts';
 import { noteStale } from './team/stale.ts';
-import { compareShownUsers, readDifferingUsers } from './users/users-compare.ts';
+import { compareSides } from './users/users-compare.ts';
 import { readUnseenUsers } from './users/users-read.ts';
-import { applyUsers, forgetUsers, isNothingToWrite } from './users/users-write.ts';
+import { applyUsers, isNothingToWrite } from './users/users-write.ts';
 
 /** Called with edited users found along with another read. */
 type SeeUsers = (users: readonly UserState[]) => void;
@@ -58,20 +55,21 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
     return users;
   };
   return {
-    readDifferingUsers: async (users: readonly ServiceUser[], roles: RoleNames) =>
-      looked(await readDifferingUsers(db, teamId, users, roles)),
-    compareShownUsers: async (shown: ShownUsers) => {
-      const compared = await compareShownUsers(db, teamId, shown);
+    compareUsers: async (shown: ShownUsers) => {
+      const compared = await compareSides(db, teamId, shown);
       looked(compared.differing);
       looked(compared.unseen);
       return compared;
     },
     readUnseenUsers: async (seen: Iterable<Id>, leftOut: readonly Id[]) =>
       looked(await readUnseenUsers(kysely, teamId, seen, leftOut)),
-    readEditedUsers: () => readEditedUsers(kysely, teamId),
-    readAddresses: (ids: readonly Id[]) => readAddresses(kysely, teamId, ids),
-    readLookups: () => readLookups(kysely, teamId),
-    countPresentUsers: () => countPresentUsers(kysely, teamId),
+    readAddresses: async (whose: 'edited' | readonly Id[]) => ({
+      ofUsers:
+        whose === 'edited'
+          ? await readEditedUsers(kysely, teamId)
+          : await readKnownUsers(kysely, teamId, whose),
+      others: await readLookups(kysely, teamId),
+    }),
     readPresentUsers: (concern: Concern) => readPresentUsers(kysely, teamId, concern),
     readIntents: () => readIntents(kysely, teamId),
     readGuardHistory: () => readGuardHistory(kysely, teamId),
@@ -84,21 +82,13 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
     readListingMemory: async (resource: MirroredResource) =>
       known === undefined ? await readListingMemory(kysely, teamId, resource) : memoryOf(known, resource),
     readNameSafety: () => readNameSafety(kysely, teamId),
-    readUnanswered: (ids: readonly Id[]) => readUnanswered(kysely, teamId, ids),
+    readEarlier: (pushes: readonly EarlierThan[]) => readEarlier(kysely, teamId, pushes),
   };
 }
 
 /** The reading half, which sees committed data. */
 export function createMirrorReader(db: Database, teamId: Id, known?: KnownTeam, look?: SeeUsers) {
-  return {
-    ...createReads(db, teamId, known, look),
-    inSnapshot: <R>(work: (reads: ReturnType<typeof createReads>) => Promise<R>): Promise<R> =>
-      db.transaction(
-        (tx) =>
-          work(createReads({ ...db, kysely: tx, transaction: (part) => part(tx) }, teamId, known, look)),
-        { isolationLevel: 'repeatable read' },
-      ),
-  };
+  return createReads(db, teamId, known, look);
 }
 
 /** Records edits made while the triggers were off, before anything is decided about them. */
@@ -119,20 +109,6 @@ function createRecording(record: (ids: readonly Id[]) => Promise<void>) {
       },
   };
 }
-
-type Reads = ReturnType<typeof createReads>;
-
-const namesAsBegun = (known: KnownTeam | undefined): NameSafety | undefined =>
-  known === undefined ? undefined : nameSafetyOf(known.learned.get(keepsNameProbe));
-
-/** Answers these reads from what was known when the run began, which is unchanged until the run pushes. */
-const readsAsBegun = (reads: Reads, known: KnownTeam | undefined, mayHaveIntents: () => boolean) => ({
-  readIntents: async () => (mayHaveIntents() ? await reads.readIntents() : []),
-  readEditedUsers: async () =>
-    (mayHaveIntents() ? undefined : known?.edited) ?? (await reads.readEditedUsers()),
-  readNameSafety: async () =>
-    (mayHaveIntents() ? undefined : namesAsBegun(known)) ?? (await reads.readNameSafety()),
-});
 
 /** `write` runs one transaction after the other; `beside` runs those that do not depend on each other in parallel. */
 function createWrites(db: Database, lease: Lease, runId: bigint) {
@@ -155,26 +131,12 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
   const { write, beside } = createWrites(db, lease, runId);
   const { look, recording } = createRecording((ids) => write((tx) => recordUsers(tx, teamId, ids)));
   const reader = createMirrorReader(db, teamId, known, look);
-  const mayLack = (resource: MirroredResource) => known?.missing.has(resource) !== false;
   let mayLackRoles = known?.mayLackRoles !== false;
-  let mayHaveIntents = known?.hasIntents !== false;
   const learned = new Map<string, Learned>();
-  const learn = (entry: Learned) => {
-    learned.set(entry.topic, entry);
-    return Promise.resolve();
-  };
-  const asBegun = (reads: Reads) => readsAsBegun(reads, known, () => mayHaveIntents);
   return {
     ...reader,
-    readDifferingUsers: recording(reader.readDifferingUsers),
-    compareShownUsers: recording(reader.compareShownUsers),
+    compareUsers: recording(reader.compareUsers),
     readUnseenUsers: recording(reader.readUnseenUsers),
-    inSnapshot: <R>(work: (reads: Reads) => Promise<R>) =>
-      recording(() => reader.inSnapshot((reads) => work({ ...reads, ...asBegun(reads) })))(),
-    ...asBegun(reader),
-    applyTeam: async (team: Team) => {
-      if (known === undefined || !isSameTeam(known, team)) await write((tx) => writeTeam(tx, team));
-    },
     applyUsers: async (plans: readonly UserPlan[]) => {
       mayLackRoles ||= plans.some(movesRole);
       return known?.hasStale === false && !known.missing.has('users') && plans.every(isNothingToWrite)
@@ -192,32 +154,34 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
         ? []
         : await write((tx) => applyAbsences(tx, run, resource, decision));
     },
-    noteStale: (ids: readonly Id[]) => write((tx) => noteStale(tx, teamId, ids)),
-    forgetUsers: (ids: readonly Id[]) => write((tx) => forgetUsers(tx, run, ids)),
-    openIntents: (plans: readonly UserPlan[], approved: ReadonlySet<Id>) => {
-      mayHaveIntents = true;
-      return write((tx) => openIntents(tx, run, plans, approved));
+    applyOddities: async (rejected: readonly RejectedRow[] | null, stale: readonly Id[]) => {
+      const isNews = rejected !== null && (rejected.length > 0 || known?.rejected.has('users') !== false);
+      if (!isNews && stale.length === 0) return;
+      await write(async (tx) => {
+        if (isNews) await writeRejectedRows(tx, run, 'users', rejected);
+        if (stale.length > 0) await noteStale(tx, teamId, stale);
+      });
     },
+    openIntents: (plans: readonly UserPlan[], approved: ReadonlySet<Id>) =>
+      write((tx) => openIntents(tx, run, plans, approved)),
     applyStopped: (stopped: StoppedPushes) => write((tx) => writeStopped(tx, run, stopped)),
     markSent: (ids: readonly Id[]) => write((tx) => markSent(tx, teamId, ids)),
     requireLease: () => lease.require(),
-    applyResults: (results: readonly IntentResult[]) =>
-      write((tx) => applyResults(tx, run, results, namesAsBegun(known) === 'keeps')),
-    countIneffective: (intents: readonly Intent[]) => countIneffective(db.kysely, teamId, intents),
+    applyResults: (results: readonly IntentResult[]) => write((tx) => applyResults(tx, run, results)),
     /** The things that this run has learned about the service's answers. They are written when the run ends. */
     learned: () => [...learned.values()],
-    applyListing: (rows: ListingSpool) =>
-      write((tx) => publishListing(tx, run, rows, mayLack(rows.shape.name))),
+    applyListing: (rows: ListingSpool, { rejected, memory }: ListingRecord) => {
+      const { name } = rows.shape;
+      const entry = learnedOfListing(name, memory);
+      if (known === undefined || !isKnown(known, entry.topic, entry.value)) learned.set(entry.topic, entry);
+      return write(async (tx) => {
+        if (rejected.length > 0 || known?.rejected.has(name) !== false)
+          await writeRejectedRows(tx, run, name, rejected);
+        return await publishListing(tx, run, rows, known?.missing.has(name) !== false);
+      });
+    },
     applyContactCounts: async (counts: readonly ContactCount[]) => {
       if (counts.length > 0) await write((tx) => writeContactCounts(tx, run, counts));
-    },
-    applyListingMemory: async (resource: MirroredResource, memory: ListingMemory) => {
-      const entry = learnedOfListing(resource, memory);
-      if (known === undefined || !isKnown(known, entry.topic, entry.value)) await learn(entry);
-    },
-    applyRejectedRows: async (resource: string, rows: readonly RejectedRow[]) => {
-      if (rows.length > 0 || known?.rejected.has(resource) !== false)
-        await write((tx) => writeRejectedRows(tx, run, resource, rows));
     },
   };
 }

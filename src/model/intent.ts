@@ -87,3 +87,14 @@ export interface IntentResult {
 
 /** The number of earlier tries without effect, by field. */
 export type PushTries = Readonly<Partial<Record<Field, number>>>;
+
+/** What is pushed, and before which change of the ledger. */
+export type EarlierThan = Pick<Intent, 'userId' | 'sent' | 'changeId'>;
+
+/** What came of the pushes before. */
+export interface EarlierPushes {
+  /** Users whose last push got no answer. */
+  readonly unanswered: ReadonlySet<Id>;
+  /** How often these values were pushed in a row without effect. */
+  readonly tries: ReadonlyMap<Id, PushTries>;
+}

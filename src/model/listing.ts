@@ -63,3 +63,9 @@ export interface IncompleteListing<Row> extends ListingBase<Row> {
 }
 
 export type Listing<Row> = CompleteListing<Row> | IncompleteListing<Row>;
+
+/** What is recorded of a listing besides its rows. */
+export interface ListingRecord {
+  readonly rejected: readonly RejectedRow[];
+  readonly memory: ListingMemory;
+}

@@ -25,22 +25,31 @@ export interface Addresses {
   readonly phones: readonly string[];
 }
 
-/** A user who was edited in the mirror. */
-export interface EditedUser extends Addresses {
+/** A user of the mirror, to be looked up. */
+export interface KnownUser extends Addresses {
   /** Whether the last lookup found the user. */
   readonly resolved: boolean;
+}
+
+/** The addresses of some users, and those that a person has named for users of whom none is known. */
+export interface KnownAddresses {
+  readonly ofUsers: readonly KnownUser[];
+  readonly others: Omit<Addresses, 'id'>;
 }
 
 /** The names of members' roles, as far as they are known. */
 export type RoleNames = Pick<ReadonlyMap<Id, string>, 'get'>;
 
-/** All users that one pass has seen. */
+/** The users that one look has seen. */
 export interface ShownUsers {
   readonly users: ReadonlyMap<Id, ServiceUser>;
   /** The names of their roles. */
   readonly roles: RoleNames;
-  /** The members of the team who are not shown. Of the users that are gone, only these are looked for. */
-  readonly leftOut: readonly Id[];
+  /**
+   * The members of the team who are not shown. Of the users that are gone, only these are looked for. `null`: nobody but those
+   * who are shown is looked for.
+   */
+  readonly leftOut: readonly Id[] | null;
 }
 
 export interface ComparedUsers {

@@ -37,6 +37,8 @@ export const batchInWords = (users: number): string => `pushes to ${plural(users
 
 /** The records of earlier runs and people that matter for the pushes of this run. */
 export interface GuardHistory {
+  /** The number of users present in the mirror. */
+  readonly population: number;
   /** Users pushed to in the last 24 h without an approval. */
   readonly pushedToday: ReadonlySet<Id>;
   /** All fields that wait in batches, the oldest first, without those of users who have left. */

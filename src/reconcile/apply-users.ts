@@ -4,7 +4,6 @@ import { emptyValues } from '../model/fields.ts';
 import { decisionsOf, endedHolds, holdsOf, type UserPlan, type UserWrite } from '../model/user-plan.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
 import type { Id } from '../model/id.ts';
-import type { Team } from '../model/team.ts';
 import {
   type AbsenceSettings,
   judgeAbsences,
@@ -18,20 +17,16 @@ import { observe, takeValues } from './merge/service-values.ts';
 import { chunks } from './chunks.ts';
 import { givenTwice, noteDeferred, type RunNotes } from './run-notes.ts';
 import type { GuardVerdict } from './guard/guard.ts';
-import type { RunContext, WholePlan } from './plan-users.ts';
+import { type Look, staleOf } from './look.ts';
+import type { RunContext, UsersPlan } from './plan-users.ts';
 import type { MirrorPort, MirrorWriter } from './ports.ts';
-import type { Roster } from './read/roster.ts';
 
 export interface WritingContext extends RunContext {
   readonly mirror: MirrorPort & MirrorWriter;
-  /** Called with the team after the comparison with the mirror; the team may be unchanged since an earlier one. */
-  readonly keepTeam?: (team: Team) => void;
   /** The number of users, if the service shows everybody as the mirror has them (`runs/unchanged.ts`). */
   readonly unchanged?: number | undefined;
   /** Called with the number of users if nothing was to be done about anybody. */
   readonly onAgreed?: (shown: number) => void;
-  /** Called with the number of present users. */
-  readonly keepPopulation?: (users: number) => void;
 }
 
 /** Rows per transaction: small enough not to block editors for long, large enough to need few statements. */
@@ -74,7 +69,7 @@ async function overlapping<T>(items: readonly T[], work: (item: T) => Promise<vo
 }
 
 /** Yields one after another, to keep memory low. */
-function* takeEach(ids: readonly Id[], users: Roster['users'], roles: WholePlan['roles']) {
+function* takeEach(ids: readonly Id[], { roster: { users }, roles }: Pick<Look, 'roster' | 'roles'>) {
   for (const id of ids) {
     const user = users.get(id);
     if (user !== undefined) yield takeNew(user, roles.get(id) ?? null);
@@ -88,7 +83,8 @@ function* takeEach(ids: readonly Id[], users: Roster['users'], roles: WholePlan[
  */
 export async function applyPulls(
   { mirror, notes }: WritingContext,
-  { plans, unknown, roster, roles }: Pick<WholePlan, 'plans' | 'unknown' | 'roster' | 'roles'>,
+  seen: Pick<Look, 'unknown' | 'roster' | 'roles'>,
+  plans: readonly UserPlan[],
 ): Promise<ReadonlySet<Id>> {
   const todo = plans.filter(
     (plan) =>
@@ -96,8 +92,10 @@ export async function applyPulls(
       holdsOf(plan).length > 0 ||
       endedHolds(plan).length > 0 ||
       plan.case === 'merge' ||
-      plan.case === 'unresolved',
+      plan.case === 'unresolved' ||
+      plan.case === 'forget',
   );
+  const { unknown } = seen;
   const deferred = new Set<Id>();
   let done = 0;
   const note = (written: Iterable<Id>, count: number) => {
@@ -107,11 +105,9 @@ export async function applyPulls(
   };
   for (const chunk of chunks(todo, usersPerTransaction)) note(await mirror.applyUsers(chunk), chunk.length);
   await overlapping(chunks(inOrder(unknown), usersPerTransaction), async (chunk) =>
-    note(await mirror.takeUsers(takeEach(chunk, roster.users, roles)), chunk.length),
+    note(await mirror.takeUsers(takeEach(chunk, seen)), chunk.length),
   );
   notes.count('adopted', unknown.filter((id) => !deferred.has(id)).length);
-  const forgotten = plans.filter((plan) => plan.case === 'forget').map(({ id }) => id);
-  if (forgotten.length > 0) await mirror.forgetUsers(forgotten);
   noteDeferred(notes, deferred.size);
   countPlans(
     plans.filter(({ id }) => !deferred.has(id)),
@@ -121,13 +117,10 @@ export async function applyPulls(
 }
 
 /** Records rows with oddities: those that could not be taken, that came twice, or that were older than before. */
-export async function applyOddities(
-  { mirror }: WritingContext,
-  { roster: { rejected, repeated }, stale }: WholePlan,
-): Promise<void> {
+export async function applyOddities({ mirror }: WritingContext, seen: Look): Promise<void> {
+  const { rejected, repeated } = seen.roster;
   const twice = [...repeated.keys()].map((id) => givenTwice('users', id));
-  await mirror.applyRejectedRows('users', [...rejected, ...twice]);
-  if (stale.length > 0) await mirror.noteStale(stale);
+  await mirror.applyOddities(seen.isWhole ? [...rejected, ...twice] : null, staleOf(seen));
 }
 
 export function countPlans(plans: readonly UserPlan[], notes: RunNotes): void {
@@ -163,19 +156,19 @@ export function notePostponed(postponed: GuardVerdict['postponed'], notes: RunNo
 /** Users are gone if the team does not list them and no lookup returns them, provided that all lookups were accepted. */
 export async function applyUserAbsences(
   places: WritingContext,
-  plan: WholePlan,
+  { look: { roster }, absent: all }: UsersPlan,
   settings: AbsenceSettings,
   scope: Scope,
 ): Promise<void> {
   const { mirror, notes } = places;
-  if (plan.roster.rejected.length > 0) return;
-  const absent = plan.absent.filter(({ id }) => !plan.roster.unproven.has(id));
-  const population = absent.length === 0 ? 0 : await mirror.countPresentUsers();
+  if (roster.rejected.length > 0) return;
+  const absent = all.filter(({ id }) => !roster.unproven.has(id));
+  const population = absent.length === 0 ? 0 : (await mirror.readGuardHistory()).population;
   const grounds = {
     ...(await readGrounds('users', absent.length, mirror)),
     scopeNow: scopeOf('users', scope),
   };
-  const unproven = plan.absent.length - absent.length;
+  const unproven = all.length - absent.length;
   if (unproven > 0)
     notes.warn(
       `${unproven} users are missing, but not marked as gone: the service does not accept one of their addresses`,

@@ -1,26 +1,24 @@
 /** The needs of reconciling on both sides, which `service/client.ts` and `mirror/mirror.ts` fulfil. */
 import type { AbsenceDecision, AbsenceGrounds, MirroredResource, RefreshResult } from '../model/absence.ts';
-import type { Intent, IntentResult, NameSafety, OpenedIntents, PushTries } from '../model/intent.ts';
+import type {
+  EarlierPushes,
+  EarlierThan,
+  Intent,
+  IntentResult,
+  NameSafety,
+  OpenedIntents,
+} from '../model/intent.ts';
 import type { UserPlan, UserWrite } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
-import type {
-  ComparedUsers,
-  RoleNames,
-  ShownUsers,
-  Concern,
-  EditedUser,
-  PresentUser,
-  Addresses,
-} from '../model/plan.ts';
+import type { ComparedUsers, ShownUsers, Concern, PresentUser, KnownAddresses } from '../model/plan.ts';
 import type { ContactCount, PaginationBody } from '../model/contact-count.ts';
 import type { Id } from '../model/id.ts';
 import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
-import type { GatheredRows, Listing, ListingMemory } from '../model/listing.ts';
+import type { GatheredRows, Listing, ListingMemory, ListingRecord } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { ListingOptions, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
-import type { Team } from '../model/team.ts';
 import type { EditedField, GuardHistory, StoppedPushes } from '../model/waiting.ts';
-import type { ServiceUser, UserPatch } from '../model/user.ts';
+import type { UserPatch } from '../model/user.ts';
 
 /** All methods throw `ServiceError`; its `phase` says whether a write may have had an effect. */
 export interface ServicePort {
@@ -43,18 +41,14 @@ export type GatheredListing = GatheredRows<ListedRow>;
  */
 export interface MirrorPort {
   /** Users whose three versions differ, byte for byte; users that are equal everywhere are left out. */
-  readDifferingUsers(users: readonly ServiceUser[], roles: RoleNames): Promise<readonly UserState[]>;
-  /** Like `readDifferingUsers`, for all users, including those that the service does not show. */
-  compareShownUsers(shown: ShownUsers): Promise<ComparedUsers>;
+  compareUsers(shown: ShownUsers): Promise<ComparedUsers>;
   /** Users in mirror or base that are not gone and not in `seen`; listed members even if they are gone. */
   readUnseenUsers(seen: Iterable<Id>, leftOut: readonly Id[]): Promise<readonly UserState[]>;
-  /** Users, not gone, whose mirror differs from the base, with all addresses to look them up by. */
-  readEditedUsers(): Promise<readonly EditedUser[]>;
-  /** All addresses to look these users up by: those in mirror and base, held and sent ones. */
-  readAddresses(ids: readonly Id[]): Promise<readonly Addresses[]>;
-  /** Reads `mirror.user_lookups`. */
-  readLookups(): Promise<{ readonly emails: readonly string[]; readonly phones: readonly string[] }>;
-  countPresentUsers(): Promise<number>;
+  /**
+   * All addresses to look these users up by: those in mirror and base, held and sent ones; and `mirror.user_lookups`.
+   * @param whose edited: not gone, and other in the mirror than in the base
+   */
+  readAddresses(whose: 'edited' | readonly Id[]): Promise<KnownAddresses>;
   /** The concerned users that are not gone, with their base; may include users that are not concerned. */
   readPresentUsers(concern: Concern): Promise<readonly PresentUser[]>;
   readIntents(): Promise<readonly Intent[]>;
@@ -73,20 +67,17 @@ export interface MirrorPort {
   readLackingRows(rows: GatheredListing, most: number, after: Id): Promise<readonly ListedRow[]>;
   /** Tells what a refresh would do, and writes nothing. */
   compareListing(rows: GatheredListing): Promise<RefreshResult>;
-  /** Tells which of these users got no answer to their last push. */
-  readUnanswered(ids: readonly Id[]): Promise<ReadonlySet<Id>>;
+  readEarlier(pushes: readonly EarlierThan[]): Promise<EarlierPushes>;
   /** Tells whether this deployment keeps or clears the name in an update without one, as far as it is known. */
   readNameSafety(): Promise<NameSafety>;
-  /** Reads in one snapshot. The work may be repeated from the start, so it must only read. */
-  inSnapshot<R>(work: (mirror: SnapshotPort) => Promise<R>): Promise<R>;
 }
-
-export type SnapshotPort = Omit<MirrorPort, 'inSnapshot'>;
 
 /** The writing half. A plan never gets it. */
 export interface MirrorWriter {
-  applyTeam(team: Team): Promise<void>;
-  /** Writes these plans with ledger, holds and ends of holds; returns the users whose row was locked or had changed. */
+  /**
+   * Writes these plans with ledger, holds and ends of holds, and deletes what is known of users that exist nowhere any more.
+   * @returns the users whose row was locked or had changed
+   */
   applyUsers(plans: readonly UserPlan[]): Promise<readonly Id[]>;
   /** Adds users that are new here; returns those that exist by now. */
   takeUsers(writes: Iterable<UserWrite>): Promise<ReadonlySet<Id>>;
@@ -94,10 +85,11 @@ export interface MirrorWriter {
   applyAbsences(resource: MirroredResource, decision: AbsenceDecision): Promise<readonly Id[]>;
   /** Counts the users of each role, if that can have changed. To be called after all pulls and before any push. */
   learnRoles(): Promise<void>;
-  /** Counts one more pass that showed these users with an older version than before. */
-  noteStale(ids: readonly Id[]): Promise<void>;
-  /** Deletes the bookkeeping of users that exist nowhere any more. */
-  forgetUsers(ids: readonly Id[]): Promise<void>;
+  /**
+   * Records rows of users that could not be taken, and counts one more pass that showed these users older than before.
+   * @param rejected `null` if not everybody was read
+   */
+  applyOddities(rejected: readonly RejectedRow[] | null, stale: readonly Id[]): Promise<void>;
   /**
    * Records what is about to be sent, without users that were edited meanwhile, are busy or have an open intent.
    * @param approved users for whom a person approved everything that is sent
@@ -115,10 +107,7 @@ export interface MirrorWriter {
   requireLease(): void;
   /** Returns the users whose row was locked; their intent stays open. */
   applyResults(results: readonly IntentResult[]): Promise<readonly Id[]>;
-  /** How often these values were pushed in a row without effect, by user and field. */
-  countIneffective(intents: readonly Intent[]): Promise<ReadonlyMap<Id, PushTries>>;
-  applyListing(rows: GatheredListing): Promise<RefreshResult>;
+  /** Publishes a listing with its rows that could not be taken, and keeps what its pages have taught. */
+  applyListing(rows: GatheredListing, about: ListingRecord): Promise<RefreshResult>;
   applyContactCounts(counts: readonly ContactCount[]): Promise<void>;
-  applyListingMemory(resource: MirroredResource, memory: ListingMemory): Promise<void>;
-  applyRejectedRows(resource: string, rows: readonly RejectedRow[]): Promise<void>;
 }

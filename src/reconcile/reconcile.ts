@@ -2,95 +2,118 @@
  * The product, in one function:
  *
  * 1. settle pushes with an unknown outcome;
- * 2. read the roster from the service, and the users that differ from the mirror;
- * 3. plan: merge each of them field by field, against the base that both sides last agreed on, and let
- *    the guard check the whole plan before anything is written;
- * 4. apply the service's changes to the mirror, push the mirror's edits to the service;
- * 5. refresh the read-only listings and count the contacts.
- *
- * A plan does steps 2 and 3 and compares the listings. It writes nothing on either side.
+ * 2. look at the users on both sides: everybody, or those who were edited in the mirror;
+ * 3. plan: merge each of them field by field, against the base that both sides last agreed on;
+ * 4. let the guard check the whole plan before anything is written;
+ * 5. apply the service's changes to the mirror, push the mirror's edits to the service;
+ * 6. refresh the read-only listings and count the contacts.
  */
 
 import type { Id } from '../model/id.ts';
 import { listedResources } from '../model/listed-resources.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
-import { isPush, pushOf } from '../model/user-plan.ts';
-import type { EditedField } from '../model/waiting.ts';
-import { countPlans, notePostponed, type WritingContext } from './apply-users.ts';
-import { planUnknown, planUsers, type RunContext, type WholePlan } from './plan-users.ts';
-import { arrangeBatches, countRequests, readLessons } from './push/batches.ts';
+import { isPush } from '../model/user-plan.ts';
+import {
+  applyOddities,
+  applyPulls,
+  applyUserAbsences,
+  notePostponed,
+  type WritingContext,
+} from './apply-users.ts';
+import { afterBatch, countUsers } from './guard/guard.ts';
+import { look } from './look.ts';
+import { noteUnfound, planUsers, type UsersPlan } from './plan-users.ts';
+import { pushEdits } from './push/push.ts';
+import { createPushContext } from './push/record.ts';
+import { settleIntents } from './push/settle-intents.ts';
+import { indexMembers } from './read/members.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
-import { reconcileUsers } from './reconcile-users.ts';
-import { countContacts, planRefresh, refresh, refreshable } from './refresh.ts';
+import { countContacts, refresh, refreshable } from './refresh.ts';
 import { attempt } from './run-notes.ts';
 
-interface ListingsPlan {
-  readonly resource: string;
-  readonly added: number;
-  readonly changed: number;
-  readonly absent: number;
+/** Stores and reports what the guard holds. @returns whether the run ends here */
+async function stopsAtGuard(
+  { mirror, notes, sendBlock }: WritingContext,
+  { plans, verdict }: UsersPlan,
+): Promise<boolean> {
+  const { refused, reviewed, waiting, batches, isNews, writes, postponed } = verdict;
+  // If nothing may be sent, the batches wait like everything else, and there is no reason to stop.
+  const isStopped = verdict.stopped && sendBlock === undefined;
+  if (isNews || writes.holds.length > 0) await mirror.applyStopped(writes);
+  if (refused.length + reviewed.length > 0)
+    notes.refuse({
+      hash: batches.at(-1) ?? null,
+      batches,
+      reasons: [...refused, ...reviewed],
+      isReview: refused.length === 0,
+      users: countUsers(waiting),
+      stopped: isStopped,
+      isNews: isNews && sendBlock === undefined,
+    });
+  notePostponed(postponed, notes);
+  // Pushes that people approved are left to the next run, which nothing stops any more.
+  if (isStopped) notes.count('postponed', plans.filter(isPush).length);
+  return isStopped;
 }
 
-/** The number of requests for pushing, including pushes that wait for an approval. */
-export interface PushCost {
-  readonly users: number;
-  readonly requests: number;
+/** Takes what the service changed. @returns the users who wait, because an editor has locked their row */
+async function pull(
+  places: WritingContext,
+  settings: ReconcileSettings,
+  planned: UsersPlan,
+): Promise<ReadonlySet<Id>> {
+  const seen = planned.look;
+  await applyOddities(places, seen);
+  const deferred = await applyPulls(places, seen, afterBatch(planned.plans));
+  if (!seen.isWhole) return deferred;
+  await attempt(places.notes, 'users who left', () =>
+    applyUserAbsences(places, planned, settings.absence, settings.scope),
+  );
+  await places.mirror.learnRoles();
+  return deferred;
 }
 
-async function costOf(
-  mirror: RunContext['mirror'],
-  { plans, verdict, roster }: WholePlan,
-  { batchSize }: ReconcileSettings['push'],
-): Promise<PushCost> {
-  const pushes = new Map(plans.filter(isPush).map((plan) => [plan.id, { id: plan.id, patch: pushOf(plan) }]));
-  for (const { userId: id, hold } of verdict.waiting)
-    pushes.set(id, { id, patch: { ...pushes.get(id)?.patch, [hold.field]: hold.mirror } });
-  const all = [...pushes.values()];
-  const batches = arrangeBatches(all, batchSize, await readLessons(mirror, all));
-  return { users: all.length, requests: countRequests(batches, roster.users) };
+/** Whether everybody was read, and is the same on both sides. */
+function isNothing({ look: seen, plans, absent }: UsersPlan): boolean {
+  const { rejected, repeated, unresolved, refusedLookups } = seen.roster;
+  const odd = plans.length + seen.unknown.length + absent.length + refusedLookups;
+  return seen.isWhole && odd + rejected.length + repeated.size + unresolved.length === 0;
 }
 
-export interface RunPlan {
-  readonly users: WholePlan;
-  readonly listings: readonly ListingsPlan[];
-  readonly cost: PushCost;
-  /** The edits that wait in batches, with the people who made them. */
-  readonly edits: readonly EditedField[];
-}
-
-/** Plans what a run would do to users and listings. Only reads. */
-export async function plan(places: RunContext, team: Team, settings: ReconcileSettings): Promise<RunPlan> {
-  const { notes, mirror } = places;
-  const planned = await planUsers(places, team, settings);
-  const users = { ...planned, plans: planUnknown(planned, settings.policy), unknown: [] };
-  countPlans(users.plans, notes);
-  notePostponed(users.verdict.postponed, notes);
-  const { service } = places;
-  const listings: ListingsPlan[] = [];
-  const add = (resource: string, { added, changed, absent }: Awaited<ReturnType<typeof planRefresh>>) => {
-    listings.push({ resource, added, changed, absent: absent.length });
-  };
-  for (const resource of listedResources)
-    await attempt(notes, resource.name, async () =>
-      add(
-        resource.name,
-        await planRefresh(refreshable(resource, service), mirror, { ...settings, teamId: team.id }, notes),
-      ),
-    );
-  const waiting = [...new Set(users.verdict.waiting.map(({ userId }) => userId))];
-  const edits = waiting.length === 0 ? [] : await mirror.readLastEdits(waiting);
-  return { users, listings, cost: await costOf(mirror, users, settings.push), edits };
-}
-
-async function refreshListings(
-  { service, mirror, notes }: WritingContext,
-  settings: ReconcileSettings & { readonly teamId: Id },
-): Promise<void> {
-  for (const resource of listedResources)
-    await attempt(notes, resource.name, () =>
-      refresh(refreshable(resource, service), mirror, settings, notes),
-    );
+/** @returns whether the run goes on: if not, something waits for a person first */
+async function reconcileUsers(
+  places: WritingContext,
+  team: Team,
+  settings: ReconcileSettings,
+  group: 'users' | 'edits',
+): Promise<boolean> {
+  const { mirror, notes, unchanged, monotonicMs } = places;
+  if (unchanged !== undefined && group === 'users') {
+    notes.count('users_read', unchanged);
+    return true;
+  }
+  const context = createPushContext(places, team);
+  const pushSettings = { ...settings.push, policy: settings.policy };
+  await indexMembers(team);
+  await settleIntents(context, pushSettings);
+  notes.event({ kind: 'step', step: group });
+  const edited = group === 'edits' ? (await mirror.readAddresses('edited')).ofUsers : [];
+  const askedAtMs = monotonicMs();
+  const seen = await look(places, team, group === 'edits' ? edited : 'everybody');
+  const planned = await planUsers(places, seen, settings);
+  noteUnfound(seen, edited, notes);
+  if (await stopsAtGuard(places, planned)) return false;
+  const deferred = await pull(places, settings, planned);
+  const { roster, isWhole } = seen;
+  const { plans, verdict } = planned;
+  // Nothing was written for deferred users, not even holds.
+  const ready = plans.filter((plan) => isPush(plan) && !deferred.has(plan.id));
+  const fresh = isWhole ? null : { readAtMs: askedAtMs };
+  const pushing = { ...context, users: roster.users, approved: verdict.approved, fresh };
+  await pushEdits(pushing, pushSettings, ready);
+  if (isNothing(planned)) places.onAgreed?.(roster.users.size);
+  return true;
 }
 
 /**
@@ -109,7 +132,11 @@ export async function reconcile(
     return group === undefined || (await reconcileUsers(places, team, settings, group));
   });
   if (goesOn === false) return;
-  if (groups.includes('listings')) await refreshListings(places, { ...settings, teamId: team.id });
+  if (groups.includes('listings'))
+    for (const resource of listedResources)
+      await attempt(notes, resource.name, () =>
+        refresh(refreshable(resource, service), mirror, { ...settings, teamId: team.id }, notes),
+      );
   if (groups.includes('counts'))
     await attempt(notes, 'contact counts', async () =>
       mirror.applyContactCounts(await countContacts(service, settings.segments, notes)),

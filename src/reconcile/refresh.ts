@@ -144,20 +144,18 @@ export async function refresh(
   const memory = await mirror.readListingMemory(resource);
   const work = async ({ listing, rows, differing, others }: Read) => {
     const byRow = await readByRow(list, mirror, rows, memory, notes);
-    const result = await mirror.applyListing(rows);
-    const rejected = [...others, ...differing.map((id) => givenTwice(resource, id))];
-    return { listing, result, byRow, rejected };
+    const rejected = [...listing.rejected, ...others, ...differing.map((id) => givenTwice(resource, id))];
+    const result = await mirror.applyListing(rows, {
+      rejected,
+      memory: { ...listing.memory, ...byRow.memory },
+    });
+    return { listing, result };
   };
-  const { listing, result, byRow, rejected } = await withListing(list, mirror, settings, notes, memory, work);
+  const { listing, result } = await withListing(list, mirror, settings, notes, memory, work);
   countResult(resource, result, notes);
-  await mirror.applyRejectedRows(resource, [...listing.rejected, ...rejected]);
-  if (listing.status === 'incomplete') {
-    await mirror.applyListingMemory(resource, { ...listing.memory, ...byRow.memory });
-    return;
-  }
+  if (listing.status === 'incomplete') return;
   const decision = await judgeMissing(list, result, mirror, settings, notes);
   const { gone } = decision;
-  await mirror.applyListingMemory(resource, { ...listing.memory, ...byRow.memory });
   const locked = await mirror.applyAbsences(resource, decision);
   notes.count(`${resource}_gone`, gone.length - locked.length);
 }

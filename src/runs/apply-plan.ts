@@ -6,8 +6,11 @@ import type { Transaction } from '../mirror/db/database.ts';
 import type { Id } from '../model/id.ts';
 import type { Team } from '../model/team.ts';
 import { isPush, mapPushes } from '../model/user-plan.ts';
+import type { UserState } from '../model/user-state.ts';
 import { onlyReviewed, type LeftRow, leftOf, rowKey } from '../reconcile/only-reviewed.ts';
-import { planEdited } from '../reconcile/plan-edited.ts';
+import { look as lookAt } from '../reconcile/look.ts';
+import { planUser } from '../reconcile/merge/plan-user.ts';
+import { noteUnfound, planUsers } from '../reconcile/plan-users.ts';
 import { pushEdits } from '../reconcile/push/push.ts';
 import { settleIntents } from '../reconcile/push/settle-intents.ts';
 import { createPushContext } from '../reconcile/push/record.ts';
@@ -120,8 +123,16 @@ async function send(
     found === 'approved' ? [] : [{ userId, field, reason: sayAnswer[found] ?? found }],
   );
   const lasting = without(rows, lost);
-  const users = await planEdited(context, team, settings, { exact: onlyReviewed(lasting) });
-  const left = [...lost, ...leftOf(lasting, users.states, users.plans)];
+  const exact = onlyReviewed(lasting);
+  const { ofUsers } = await context.mirror.readAddresses(exact.ids);
+  const askedAtMs = context.monotonicMs();
+  const found = await lookAt(context, team, ofUsers);
+  const seen = { ...found, states: found.states.map(exact.approved) };
+  const planOf = (state: UserState) =>
+    exact.only(planUser(state, seen.roster.members.get(state.id), settings.policy), state);
+  const users = await planUsers(context, seen, settings, planOf);
+  noteUnfound(seen, ofUsers, context.notes);
+  const left = [...lost, ...leftOf(lasting, seen.states, users.plans)];
   if (request.isAllOrNothing && left.length > 0) return { ...nothing, left };
   const fit = without(rows, left);
   const { approved, isUndone } = await approveRows(context, team.id, config, request, fit);
@@ -136,8 +147,8 @@ async function send(
       ),
     )
     .filter(isPush);
-  const { roster, roles, fresh } = users;
-  await pushEdits({ ...push, users: roster.users, roles, approved: passing, fresh }, pushSettings, plans);
+  const fresh = { readAtMs: askedAtMs };
+  await pushEdits({ ...push, users: seen.roster.users, approved: passing, fresh }, pushSettings, plans);
   return { used, left, isRefused: false };
 }
 

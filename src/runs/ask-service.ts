@@ -6,10 +6,10 @@ import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
 import type { Team } from '../model/team.ts';
 import { readable, type ServiceUser } from '../model/user.ts';
+import type { UserState } from '../model/user-state.ts';
 import type { Setup } from './open.ts';
 import { withReading } from './with-run.ts';
-import { readUsers } from '../reconcile/read/ask.ts';
-import { membersOf } from '../reconcile/read/members.ts';
+import { look } from '../reconcile/look.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { theOnly } from './named-user.ts';
 
@@ -22,6 +22,8 @@ export type ServiceAnswer =
       readonly id: Id | undefined;
       readonly service: ServiceUser | undefined;
       readonly member: TeamMember | undefined;
+      /** Beside mirror and base; `undefined` if they are equal, or the service does not show the user. */
+      readonly state: UserState | undefined;
     }
   | { readonly reached: false; readonly error: ServiceError };
 
@@ -40,15 +42,23 @@ export async function askService(
 ): Promise<ServiceAnswer> {
   const { config, log, mirror: opened } = setup;
   try {
-    return await withReading(opened.db, config, { log, signal }, async ({ service, mirror }, team) => {
-      const id = wanted.known ?? (await findOnService(service, team, wanted));
+    return await withReading(opened.db, config, { log, signal }, async (context, team) => {
+      const id = wanted.known ?? (await findOnService(context.service, team, wanted));
       if (id === undefined)
-        return { reached: true, teamId: team.id, id, service: undefined, member: undefined };
-      const members = membersOf(team);
+        return {
+          reached: true,
+          teamId: team.id,
+          id,
+          service: undefined,
+          member: undefined,
+          state: undefined,
+        };
       const { email, phone } = wanted.query;
-      const typed = { emails: [email === null ? null : wanted.typed.trim()], phones: [phone] };
-      const users = await readUsers({ service, mirror, members }, [id], typed);
-      return { reached: true, teamId: team.id, id, service: users.get(id), member: members.get(id) };
+      const emails = email === null ? [] : [wanted.typed.trim()];
+      const seen = await look(context, team, [{ id, emails, phones: phone === null ? [] : [phone] }]);
+      const { users, members } = seen.roster;
+      const [state] = seen.states;
+      return { reached: true, teamId: team.id, id, service: users.get(id), member: members.get(id), state };
     });
   } catch (error) {
     if (error instanceof ServiceError) return { reached: false, error };

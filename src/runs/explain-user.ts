@@ -13,7 +13,6 @@ import { findUsers } from '../mirror/users/find-user.ts';
 import { type LedgerRow, readLedger } from '../mirror/users/ledger.ts';
 import { readPlacing } from '../mirror/team/known-place.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
-import { readDifferingUsers } from '../mirror/users/users-compare.ts';
 import { readUserState } from '../mirror/users/users-read.ts';
 import { showTime } from '../model/field-values.ts';
 import type { Id } from '../model/id.ts';
@@ -26,7 +25,7 @@ import { readUserQuery } from '../mirror/users/user-query.ts';
 import type { UserState } from '../model/user-state.ts';
 import { planUser } from '../reconcile/merge/plan-user.ts';
 import { judgeLate } from '../reconcile/push/outcome.ts';
-import { neverLeft } from '../reconcile/push/request.ts';
+import { neverLeft } from '../reconcile/push/result.ts';
 import { askService, type ServiceAnswer } from './ask-service.ts';
 import { adviceFor, explainFields, type FieldExplanation } from './explain-fields.ts';
 import { requireSchema, type Setup } from './open.ts';
@@ -74,16 +73,12 @@ export async function explainUser(setup: Setup, signal: AbortSignal, userText: s
   return explain(setup, teamId, id, answer);
 }
 
-/** Reads all three versions of one user. Mirror and service rows together show whether the service's version is older. */
+/** Reads all three versions of one user. */
 async function readState({ mirror }: Setup, teamId: Id, id: Id, answer: ServiceAnswer): Promise<UserState> {
   const { kysely } = mirror.db;
   const state = await readUserState(kysely, teamId, id);
   if (!answer.reached || answer.service === undefined) return state;
-  const { service, member } = answer;
-  const role = member?.role ?? null;
-  const roles = new Map(role === null ? [] : [[id, role]]);
-  const [differing] = await readDifferingUsers(mirror.db, teamId, [service], roles);
-  return { ...state, service, stale: differing?.stale === true };
+  return answer.state ?? { ...state, service: answer.service };
 }
 
 /** Predicts what the next run will find out about a push with an unknown outcome. */

@@ -7,7 +7,8 @@ import { paceOf } from '../model/pace.ts';
 import { type RunGroup, scheduledGroups } from '../model/run-group.ts';
 import type { Team } from '../model/team.ts';
 import { programVersion } from './program-version.ts';
-import { type RunPlan, type PushCost, plan, reconcile } from '../reconcile/reconcile.ts';
+import { planRun, type PushCost, type RunPlan } from '../reconcile/plan-run.ts';
+import { reconcile } from '../reconcile/reconcile.ts';
 import type { ReconcileSettings } from '../reconcile/reconcile-settings.ts';
 import { countHeld } from '../reconcile/guard/left-waiting.ts';
 import type { Policy } from '../reconcile/merge/merge-field.ts';
@@ -78,7 +79,7 @@ export interface PlanReport extends RunPlan {
 /** Like `runReconcile`, up to the plan. It writes nothing on either side. */
 export async function runPlan(db: Database, config: Config, watch: Watch): Promise<PlanReport> {
   return withReading(db, config, watch, async (context, team) => {
-    const planned = await plan(context, team, reconcileSettings(config));
+    const planned = await planRun(context, team, reconcileSettings(config));
     const { perMinute, share } = config.rate;
     const { periodMs } = paceOf(config.rate);
     const seconds = Math.ceil((planned.cost.requests * periodMs) / 1_000);

@@ -3,16 +3,15 @@ import type { Config } from '../config/config.ts';
 import type { Database } from '../mirror/db/database.ts';
 import type { Team } from '../model/team.ts';
 import type { UserPlan } from '../model/user-plan.ts';
+import type { UserState } from '../model/user-state.ts';
 import { applyPulls } from '../reconcile/apply-users.ts';
 import { planResyncOf } from '../reconcile/merge/plan-resync.ts';
-import { keepResolved, noteRoster, type RunContext, unknownUser } from '../reconcile/plan-users.ts';
+import { byId, type Look, look, unknownUser } from '../reconcile/look.ts';
+import { noteLook, planEach, type RunContext } from '../reconcile/plan-users.ts';
 import { settleIntents } from '../reconcile/push/settle-intents.ts';
 import { createPushContext } from '../reconcile/push/record.ts';
-import { rolesOf } from '../reconcile/read/members.ts';
-import { readEverybody } from '../reconcile/read/ask.ts';
-import { type Roster, readRoster } from '../reconcile/read/roster.ts';
-import { type RunNotes, tell } from '../reconcile/run-notes.ts';
-import { noteUnread } from '../reconcile/unread.ts';
+import type { Roster } from '../reconcile/read/roster.ts';
+import type { RunNotes } from '../reconcile/run-notes.ts';
 import { requireSchema } from './open.ts';
 import { reconcileSettings } from './reconcile-team.ts';
 import type { RunReport } from './run-record.ts';
@@ -33,25 +32,21 @@ export interface ResyncReport extends ResyncPlan {
 }
 
 async function planTeam(
-  { service, mirror, notes }: RunContext,
+  context: RunContext,
   team: Team,
   config: Config,
-): Promise<ResyncPlan> {
+): Promise<ResyncPlan & { readonly seen: Look }> {
+  const { mirror, notes } = context;
   notes.event({ kind: 'step', step: 'users' });
-  const roster = await readRoster(service, mirror, team, notes, await readEverybody(service));
-  const { users, members, unresolved } = roster;
-  await noteRoster(roster, notes);
-  const roles = rolesOf(members);
-  const compared = await mirror.compareShownUsers({ users, roles, leftOut: unresolved });
-  const { differing, unseen, unknown } = compared;
-  const fresh = unknown.map((id) => unknownUser(id, users.get(id)));
-  const states = [...differing, ...unseen, ...fresh].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  noteUnread(notes, differing, users.size);
-  const planned = states.map((state) => planResyncOf(state, members.get(state.id), config.policy));
-  const { plans, remarks } = keepResolved(planned, states, await mirror.countPresentUsers());
-  tell(notes, remarks);
-  const openPushes = (await mirror.readIntents()).length;
-  return { team, roster, plans, notes, openPushes };
+  const everybody = await look(context, team, 'everybody');
+  await noteLook(everybody, notes);
+  const { roster, states, unknown } = everybody;
+  const fresh = unknown.map((id) => unknownUser(id, roster.users.get(id)));
+  const seen = { ...everybody, states: byId([...states, ...fresh]), unknown: [] };
+  const planOf = (state: UserState) => planResyncOf(state, roster.members.get(state.id), config.policy);
+  const { population } = await mirror.readGuardHistory();
+  const plans = await planEach(seen, planOf, population, notes);
+  return { team, seen, roster, plans, notes, openPushes: (await mirror.readIntents()).length };
 }
 
 /** Plans it, and writes nothing on either side. */
@@ -70,8 +65,7 @@ export async function runResync(db: Database, config: Config, watch: Watch): Pro
     const { mirror } = context;
     await settleIntents(createPushContext(context, team), { ...push, policy });
     const taken = await planTeam(context, team, config);
-    await mirror.applyTeam(team);
-    await applyPulls(context, { ...taken, unknown: [], roles: new Map() });
+    await applyPulls(context, taken.seen, taken.plans);
     await mirror.learnRoles();
     return taken;
   });

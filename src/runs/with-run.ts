@@ -4,13 +4,13 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import { learnedOfCredentials } from '../mirror/team/credentials.ts';
 import type { Database, Transaction } from '../mirror/db/database.ts';
-import { type KnownTeam, newsOf, readKnownTeam } from '../mirror/team/known-team.ts';
+import { isSameTeam, type KnownTeam, newsOf, readKnownTeam } from '../mirror/team/known-team.ts';
 import type { Learned } from '../mirror/team/learned.ts';
 import { notePlace, notHome, placingOf, requireHome } from '../mirror/team/known-place.ts';
 import { fenced, takeLeaseFor } from '../mirror/team/lease.ts';
 import { createMirror, createMirrorReader } from '../mirror/mirror.ts';
 import { agreesWithBase } from '../mirror/users/users-compare.ts';
-import { checkTeam, pinTeam } from '../mirror/team/pinned-teams.ts';
+import { checkTeam, pinTeam, writeTeam } from '../mirror/team/pinned-teams.ts';
 import { beginRun, noteTeam } from '../mirror/runs/runs.ts';
 import { adviceOn, placeInWords, type SendBlock, sendBlockOf } from '../model/place.ts';
 import type { RunGroup } from '../model/run-group.ts';
@@ -45,26 +45,17 @@ export interface Watch {
   readonly onBegun?: () => void;
   /** Called for each request, retry and pause. */
   readonly onServiceEvent?: (event: ServiceEvent) => void;
-  /** Remembers the members for runs of the edits, which need not read them each time. */
+  /** Remembers the team for runs of the edits, which need not read it each time. */
   readonly teamMemory?: TeamMemory;
   /** Connections to the service that other runs use as well. */
   readonly connections?: Connections;
 }
 
-/** The members of the team, as read by an earlier run and compared with the mirror. */
-export interface RecalledTeam {
-  readonly team: Team;
-  /** The number of users present after that, or `undefined` if they were not counted since. */
-  readonly population: number | undefined;
-}
-
 export interface TeamMemory {
-  /** @returns `undefined` if the members were read too long ago */
-  recall(): RecalledTeam | undefined;
+  /** @returns `undefined` if it was read too long ago */
+  recall(): Team | undefined;
   /** @param readAtMs when the service was asked, by the monotonic clock */
   keep(team: Team, readAtMs: number): void;
-  /** Keeps the number of users for as long as the members are kept. */
-  keepPopulation(users: number): void;
 }
 
 /** The team and the kind of run. */
@@ -166,9 +157,7 @@ async function lookAt(
   { groups, settings }: RunKind,
   known: KnownTeam,
   service: ServiceClient,
-  recalled: RecalledTeam | undefined,
 ): Promise<Seen> {
-  if (recalled !== undefined) return { ...onlyTeam, team: recalled.team };
   if (settings === undefined || !groups.includes('users') || known.hasIntents)
     return { ...onlyTeam, team: await service.team() };
   const agreed = await readAgreed(db, known, settings);
@@ -220,28 +209,26 @@ async function runUnderLease<Result>(
     log.info({ groups }, 'run started');
     const recalled = groups.every((group) => group === 'edits') ? watch.teamMemory?.recall() : undefined;
     const readAtMs = systemClock.monotonicMs();
-    seen = await lookAt(db, kind, known, service, recalled);
+    seen = recalled === undefined ? await lookAt(db, kind, known, service) : { ...onlyTeam, team: recalled };
     const { team } = seen;
     const { id } = team;
     if (known.teamId !== id) {
       await pinTeam(db, config.team, id);
       await noteTeam(db, runId, id);
     }
+    if (recalled === undefined && seen.unchanged === undefined) watch.teamMemory?.keep(team, readAtMs);
     await keepSettings(db, kind, known.fourEyes);
+    if (seen.unchanged === undefined && !isSameTeam(known, team))
+      await fenced(db, lease, (tx) => writeTeam(tx, team));
     mirror = createMirror(db, lease, id, runId, known);
     let shownAll: number | undefined;
     const monotonicMs = () => systemClock.monotonicMs();
-    const keepTeam = (compared: Team) => watch.teamMemory?.keep(compared, readAtMs);
-    const keepPopulation = (users: number) => watch.teamMemory?.keepPopulation(users);
     const places = {
       runId,
       service,
       mirror,
       notes,
       monotonicMs,
-      recalled,
-      keepTeam,
-      keepPopulation,
       sendBlock,
       everybody: seen.everybody,
       unchanged: seen.unchanged,

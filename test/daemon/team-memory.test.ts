@@ -20,25 +20,9 @@ describe('who is in a team', () => {
     expect(memoryOf(one).recall()).toBeUndefined();
     memoryOf(one).keep(team, now);
     now += 59_999;
-    expect(memoryOf(one).recall()?.team).toEqual({ ...team, raw: {} });
+    expect(memoryOf(one).recall()).toEqual({ ...team, raw: {} });
     expect(memoryOf(other).recall()).toBeUndefined();
     now += 1;
     expect(memoryOf(one).recall()).toBeUndefined();
-  });
-
-  it('is counted for as long as it is believed, and until it is read again', () => {
-    let now = 1_000;
-    const memory = createTeamMemories(() => now)(one);
-    memory.keepPopulation(7);
-    expect(memory.recall()).toBeUndefined();
-    memory.keep(team, now);
-    expect(memory.recall()?.population).toBeUndefined();
-    memory.keepPopulation(7);
-    expect(memory.recall()).toMatchObject({ team: { id: 41n }, population: 7 });
-    memory.keep(team, now);
-    expect(memory.recall()?.population).toBeUndefined();
-    memory.keepPopulation(8);
-    now += 60_000;
-    expect(memory.recall()).toBeUndefined();
   });
 });

@@ -3,7 +3,7 @@ import { CompiledQuery, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sqlColumnsOf } from '../../src/mirror/db/field-sql.ts';
 import { writeHolds } from '../../src/mirror/users/holds.ts';
-import { readDifferingUsers } from '../../src/mirror/users/users-compare.ts';
+import { readDifferingUsers } from '../support/differing-users.ts';
 import { readUserState } from '../../src/mirror/users/users-read.ts';
 import { applyUsers } from '../../src/mirror/users/users-write.ts';
 import { columnOf, type Field, fields } from '../../src/model/fields.ts';
@@ -88,7 +88,7 @@ describe.each(
   });
   const edit = (row: typeof agreed) => query(`update mirror.users set ${column} = ${inSql(row[column])}`);
   const differing = async (row: typeof agreed) =>
-    (await readDifferingUsers(database.db, teamId, [shown(row)], new Map())).map(({ id }) => id);
+    (await readDifferingUsers(database.db, teamId, [shown(row)])).map(({ id }) => id);
 
   it('is noticed, whichever side it changes on, though the service says nothing of when', async () => {
     expect(await differing(agreed)).toEqual([]);

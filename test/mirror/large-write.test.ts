@@ -1,3 +1,5 @@
+import { nothingLearned } from '../../src/model/listing.ts';
+import type { RejectedRow } from '../../src/model/rejected-row.ts';
 import listed from '../../src/model/listed/tags.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { takeLease } from '../../src/mirror/team/lease.ts';
@@ -5,6 +7,7 @@ import { createMirror } from '../../src/mirror/mirror.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { readDifferingUsers } from '../support/differing-users.ts';
 
 /** D8: one more row than a statement of Postgres can have parameters. */
 const many = 65_536;
@@ -40,17 +43,20 @@ describe('more rows than a statement has parameters', () => {
       updated: null,
       raw: {},
     }));
-    const publish = async (rows: typeof tags) => {
+    const publish = async (rows: typeof tags, rejected: readonly RejectedRow[] = []) => {
       const gathered = mirror.gatherListing(listed);
       gathered.add(rows);
-      return await mirror.applyListing(gathered).finally(() => gathered.close());
+      const about = { rejected, memory: nothingLearned };
+      return await mirror.applyListing(gathered, about).finally(() => gathered.close());
     };
     expect(await publish(tags)).toMatchObject({ added: many, changed: 0, absent: [], population: 0 });
     expect(
       await sql('select count(*), count(distinct xmin::text) as writers, max(id) from mirror.tags'),
     ).toEqual([[BigInt(many), 1n, BigInt(many)]]);
     expect(await publish(tags)).toMatchObject({ added: 0, changed: 0, absent: [] });
-    expect(await publish(tags.slice(1))).toMatchObject({ absent: [{ id: 1n }] });
+    const rejected = tags.map(({ id }) => ({ resource: 'tags', id, reason: 'a NUL', excerpt: '' }));
+    expect(await publish(tags.slice(1), rejected)).toMatchObject({ absent: [{ id: 1n }] });
+    expect(await sql('select count(*) from sync.rejected_rows')).toEqual([[BigInt(many)]]);
   });
 
   it('are compared as users, and looked for by their ids', async () => {
@@ -64,20 +70,9 @@ describe('more rows than a statement has parameters', () => {
         raw: {},
       }),
     );
-    expect(await mirror.readDifferingUsers(users, new Map())).toHaveLength(many);
+    expect(await readDifferingUsers(database.db, 41n, users)).toHaveLength(many);
     const ids = users.map(({ id }) => id);
     expect(await mirror.readUnseenUsers(ids, ids)).toEqual([]);
-    expect(await mirror.readAddresses(ids)).toEqual([]);
-  });
-
-  it('are kept as rejected', async () => {
-    const rows = numbers.map((number) => ({
-      resource: 'tags',
-      id: BigInt(number),
-      reason: 'a NUL',
-      excerpt: '',
-    }));
-    await mirror.applyRejectedRows('tags', rows);
-    expect(await sql('select count(*) from sync.rejected_rows')).toEqual([[BigInt(many)]]);
+    expect((await mirror.readAddresses(ids)).ofUsers).toEqual([]);
   });
 });

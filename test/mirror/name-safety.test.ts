@@ -15,6 +15,7 @@ import { resultOf } from '../../src/reconcile/push/result.ts';
 import { judge } from '../../src/reconcile/push/outcome.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { decisions, moveOf } from '../support/decisions.ts';
+import { readDifferingUsers } from '../support/differing-users.ts';
 
 const team = 'names';
 const teamId = 41n;
@@ -49,7 +50,7 @@ describe('a name that an update of something else harms', () => {
   });
   const sql = async (text: string) => (await runSqlText(database.db, text)).rows;
   const planOf = async (user: ServiceUser): Promise<UserPlan> => {
-    const [state] = await mirror.readDifferingUsers([user], new Map());
+    const [state] = await readDifferingUsers(database.db, teamId, [user]);
     if (state === undefined) throw new Error(`user ${user.id} is equal everywhere`);
     return planInLists(state, undefined, holdAll);
   };

@@ -12,7 +12,7 @@ import { publishListing, tableOf, writeRejectedRows } from '../../src/mirror/lis
 import { withSpool } from '../../src/mirror/db/spool.ts';
 import { hasRun } from '../../src/mirror/users/moved-fields.ts';
 import { checkTeam, pinTeam, readTeamId } from '../../src/mirror/team/pinned-teams.ts';
-import { countPresentUsers } from '../../src/mirror/users/present-users.ts';
+import { readGuardHistory } from '../../src/mirror/users/held-batches.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { finishRun, noteTeam } from '../../src/mirror/runs/runs.ts';
@@ -139,7 +139,7 @@ it('ends a run once, and only that one', async () => {
 it('reads of one user and one team', async () => {
   const { kysely } = database.db;
   expect(await readLookups(kysely, 41n)).toEqual({ emails: ['one@example.com'], phones: [] });
-  expect(await countPresentUsers(kysely, 41n)).toBe(2);
+  expect((await readGuardHistory(kysely, 41n)).population).toBe(2);
   expect(await readName(kysely, 42n, 1n)).toEqual({ first: 'Dora', last: '' });
   expect(await readName(kysely, 42n, 2n)).toBeNull();
   expect(await readLastEdit(kysely, 41n, 1n)).toEqual({ at: new Date('2026-03-01'), by: 'anne' });

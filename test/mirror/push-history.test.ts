@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { noteKeptName, readNameSafety } from '../../src/mirror/team/name-safety.ts';
 import { readGuardHistory } from '../../src/mirror/users/held-batches.ts';
-import { countIneffective, readUnanswered } from '../../src/mirror/runs/push-history.ts';
+import { readEarlier } from '../../src/mirror/runs/push-history.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import type { Intent } from '../../src/model/intent.ts';
 import type { Id } from '../../src/model/id.ts';
@@ -96,7 +96,7 @@ describe('tries to no effect', () => {
     const [now = 0n] = await ledger({ new: { phone: '1' }, state: 'open' });
     // What is opened later, by another run, is of no concern.
     await ledger(phone('ineffective'), phone('confirmed'));
-    const tries = await countIneffective(database.db.kysely, teamId, [intentOf({ phone: '1' }, now)]);
+    const { tries } = await readEarlier(database.db.kysely, teamId, [intentOf({ phone: '1' }, now)]);
     expect(tries.get(1n)?.phone).toBe(count);
   });
 
@@ -107,7 +107,7 @@ describe('tries to no effect', () => {
       { user: 2, new: { phone: '2' }, outcome: { phone: 'unanswered' } },
     );
     const intents = [intentOf({ phone: '1', roleId: 7n }, 99n), intentOf({ phone: '2' }, 100n, 2n)];
-    expect(await countIneffective(database.db.kysely, teamId, intents)).toEqual(
+    expect((await readEarlier(database.db.kysely, teamId, intents)).tries).toEqual(
       new Map([
         [1n, { phone: 2, roleId: 1 }],
         [2n, { phone: 1 }],
@@ -131,7 +131,9 @@ describe('whose last push was not answered for', () => {
     ['followed by that of another', [push('unanswered'), push('confirmed', { user: 2 })], true],
   ])('%s', async (_, rows, found) => {
     await ledger(...rows);
-    expect(await readUnanswered(database.db.kysely, teamId, [1n, 3n])).toEqual(new Set(found ? [1n] : []));
+    const pushes = [1n, 3n].map((id) => intentOf({}, 0n, id));
+    const { unanswered } = await readEarlier(database.db.kysely, teamId, pushes);
+    expect(unanswered).toEqual(new Set(found ? [1n] : []));
   });
 });
 

@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../../src/mirror/db/database.ts';
 import { sql } from 'kysely';
 import { readListingMemory } from '../../src/mirror/listings/listings.ts';
 import { readHeldByReason, readTokensLeft, readUsersInBatches } from '../../src/mirror/runs/metrics-read.ts';
-import { countIneffective, readUnanswered } from '../../src/mirror/runs/push-history.ts';
+import { readEarlier } from '../../src/mirror/runs/push-history.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { readLastRuns, readLatestRuns } from '../../src/mirror/runs/runs.ts';
 import { readHeldDetails, readTeamsNow } from '../../src/mirror/runs/told.ts';
@@ -14,7 +14,7 @@ import { readHolder } from '../../src/mirror/team/lease-holder.ts';
 import { readNameSafety } from '../../src/mirror/team/name-safety.ts';
 import { readFourEyes } from '../../src/mirror/team/pinned-teams.ts';
 import { readAbsenceGrounds, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
-import { readAddresses, readLookups } from '../../src/mirror/users/addresses.ts';
+import { readKnownUsers, readLookups } from '../../src/mirror/users/addresses.ts';
 import { readPlanKey, readUse } from '../../src/mirror/users/applied-plans.ts';
 import { readDecision } from '../../src/mirror/users/decision-read.ts';
 import { readHeldSince, readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
@@ -30,8 +30,8 @@ import { readLastEdits, readOwnEdits } from '../../src/mirror/users/last-edits.t
 import { readLedger } from '../../src/mirror/users/ledger.ts';
 import { ofDecision, ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
 import { readNotAtRest } from '../../src/mirror/users/not-at-rest.ts';
-import { countPresentUsers, readPresentUsers } from '../../src/mirror/users/present-users.ts';
-import { compareShownUsers } from '../../src/mirror/users/users-compare.ts';
+import { readPresentUsers } from '../../src/mirror/users/present-users.ts';
+import { compareSides } from '../../src/mirror/users/users-compare.ts';
 import { readName, readUnseenUsers, readUserState } from '../../src/mirror/users/users-read.ts';
 import { readKnownAddresses, readSnapshot } from '../../src/mirror/users/verify-read.ts';
 import { readShownEdits } from '../../src/mirror/users/waiting-fields.ts';
@@ -66,13 +66,12 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
   const intents = await readIntents(tx, teamId);
   const reads: Record<string, () => Promise<unknown>> = {
     intents: async () => intents,
-    ineffective: () =>
-      countIneffective(
+    earlier: () =>
+      readEarlier(
         tx,
         teamId,
         intents.map((intent) => ({ ...intent, changeId: 2n ** 62n })),
       ),
-    unanswered: () => readUnanswered(tx, teamId, users),
     lastRuns: () => readLastRuns(tx, team),
     latestRuns: () => readLatestRuns(tx, [team]),
     heldInBatches: () => readHeldDetails(tx, team, true),
@@ -91,7 +90,7 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     memory: () => readListingMemory(tx, teamId, 'tags'),
     grounds: () => readAbsenceGrounds(tx, teamId, 'users'),
     missing: () => readWaitingAbsences(tx, teamId),
-    addresses: () => readAddresses(tx, teamId, users),
+    addresses: () => readKnownUsers(tx, teamId, users),
     lookups: () => readLookups(tx, teamId),
     planKey: () => readPlanKey(tx, team),
     use: () => readUse(tx, teamId, { hash: batch, madeAt: new Date(0) }),
@@ -120,14 +119,13 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     movedByRun: () => readMovedFields(tx, teamId, ofRun(runId)),
     movedByDecision: () => readMovedFields(tx, teamId, ofDecision(teamId, decision)),
     notAtRest: () => readNotAtRest(tx, [teamId]),
-    present: () => countPresentUsers(tx, teamId),
     presentUsers: () => readPresentUsers(tx, teamId, { emails: [email], phones: [], roleIds: [3n] }),
     unseen: () => readUnseenUsers(tx, teamId, [id], users),
     state: () => readUserState(tx, teamId, id),
     name: () => readName(tx, teamId, id),
     knownAddresses: () => readKnownAddresses(tx, teamId),
     compared: () =>
-      compareShownUsers(within, teamId, { users: new Map(), roles: new Map(), leftOut: users } as never),
+      compareSides(within, teamId, { users: new Map(), roles: new Map(), leftOut: users } as never),
     status: () => readStatus(within, team),
     teamsNow: () => readTeamsNow(within, [team]),
     snapshot: () => readSnapshot(within, team, teamId),

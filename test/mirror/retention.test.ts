@@ -10,7 +10,7 @@ import { readGuardHistory } from '../../src/mirror/users/held-batches.ts';
 import { readRoles } from '../../src/mirror/users/import-read.ts';
 import { readIntents } from '../../src/mirror/users/intents.ts';
 import { ofRun, readMovedFields } from '../../src/mirror/users/moved-fields.ts';
-import { countIneffective, readUnanswered } from '../../src/mirror/runs/push-history.ts';
+import { readEarlier } from '../../src/mirror/runs/push-history.ts';
 import { notePruneTurn, prune, takePruneTurn } from '../../src/mirror/runs/retention.ts';
 import { readLastRuns } from '../../src/mirror/runs/runs.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
@@ -56,9 +56,8 @@ async function readGrounds(since: number) {
     userId,
     sent: { email, roleId: 1n, phone: '15550100' },
   }));
-  const tries = [];
-  for (const intent of intents)
-    tries.push(await countIneffective(kysely, teamId, [intent as Parameters<typeof countIneffective>[2][0]]));
+  const earlier = [];
+  for (const intent of intents) earlier.push(await readEarlier(kysely, teamId, [intent]));
   const recent = await query(
     `select run_id from sync.runs where team = 'main' and started_at > ${ago(since)} order by run_id`,
   );
@@ -67,11 +66,10 @@ async function readGrounds(since: number) {
   const { nowMs, standings, ...told } = await readTeamsNow(database.db, ['main', 'other']);
   const fresh = await readFreshEdits(kysely, ['main', 'other']);
   return {
-    tries,
+    earlier,
     undone,
     told,
     standings: standings.map(({ team, group, outcome }) => ({ team, group, outcome, isKnown: nowMs > 0 })),
-    unanswered: await readUnanswered(kysely, teamId, [1n, 2n, 3n]),
     intents: (await readIntents(kysely, teamId)).map(({ changeId }) => changeId),
     guard: await readGuardHistory(kysely, teamId),
     roles: await readRoles(kysely, teamId),

@@ -1,7 +1,7 @@
 import { CompiledQuery } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { writeHolds } from '../../src/mirror/users/holds.ts';
-import { readDifferingUsers } from '../../src/mirror/users/users-compare.ts';
+import { readDifferingUsers } from '../support/differing-users.ts';
 import { applyUsers } from '../../src/mirror/users/users-write.ts';
 import type { Hold, UserPlan } from '../../src/model/user-plan.ts';
 import type { ServiceValue } from '../../src/model/user.ts';
@@ -47,7 +47,7 @@ beforeEach(async () => {
 
 const readUser = async () => {
   const user = { id: 1n, name: 'Anne', email: null, phone: null, roleId: 9n, raw: {} };
-  return (await readDifferingUsers(db, teamId, [user], new Map()))[0];
+  return (await readDifferingUsers(db, teamId, [user]))[0];
 };
 
 describe('the edits of a user', () => {

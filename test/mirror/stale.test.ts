@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isOlder, noteStale } from '../../src/mirror/team/stale.ts';
-import { readDifferingUsers } from '../../src/mirror/users/users-compare.ts';
+import { readDifferingUsers } from '../support/differing-users.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -49,7 +49,7 @@ describe('a row', () => {
 describe('a user', () => {
   const read = async (given: Partial<ServiceUser>) => {
     const user = { id: 1n, name: 'Anne', email: 'anne@example.com', phone: null, roleId: null, raw: {} };
-    const [state] = await readDifferingUsers(database.db, teamId, [{ ...user, ...given }], new Map());
+    const [state] = await readDifferingUsers(database.db, teamId, [{ ...user, ...given }]);
     return state?.stale;
   };
   const [before, same, after] = ['2026-03-01T00:00:00Z', '2026-03-02T00:00:00Z', '2026-03-03T00:00:00Z'];

@@ -10,7 +10,7 @@ import { hasUnreadable, type ServiceUser } from '../../src/model/user.ts';
 import { takeNew } from '../../src/reconcile/apply-users.ts';
 import { holdAll, anyService, member, shown } from '../reconcile/states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { unknownUser } from '../../src/reconcile/plan-users.ts';
+import { unknownUser } from '../../src/reconcile/look.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 

@@ -7,6 +7,7 @@ import type { ServiceUser } from '../../src/model/user.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { holdAll } from '../reconcile/states.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { readDifferingUsers } from '../support/differing-users.ts';
 
 let database: TestDatabase;
 let mirror: ReturnType<typeof createMirror>;
@@ -39,12 +40,12 @@ const odd = { unreadable: '[]' };
 
 it('a user with a field that cannot be read is never equal everywhere', async () => {
   const users = [1n, 2n, 3n, 4n, 5n].map(empty);
-  const states = await mirror.readDifferingUsers(users, new Map());
+  const states = await readDifferingUsers(database.db, 41n, users);
   await mirror.applyUsers(states.map((state) => planUser(state, undefined, holdAll)));
-  expect(await mirror.readDifferingUsers(users, new Map())).toEqual([]);
+  expect(await readDifferingUsers(database.db, 41n, users)).toEqual([]);
 
   const hidden = users.map((user, at) => (fields[at] === undefined ? user : { ...user, [fields[at]]: odd }));
-  const differing = await mirror.readDifferingUsers(hidden, new Map());
+  const differing = await readDifferingUsers(database.db, 41n, hidden);
   expect(differing.map(({ id }) => id)).toEqual([1n, 2n, 3n, 4n]);
   expect(differing.map(({ service }) => service)).toEqual(hidden.slice(0, 4));
   expect(differing.map((state) => planUser(state, undefined, holdAll).write)).toEqual([

@@ -3,13 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { editUsers } from '../../src/mirror/users/edits.ts';
 import { noteEdits, readEditedUsers, readFreshEdits } from '../../src/mirror/users/fresh-edits.ts';
-import { takeLease } from '../../src/mirror/team/lease.ts';
 import { createListener } from '../../src/mirror/team/listen.ts';
-import { createMirror } from '../../src/mirror/mirror.ts';
-import { beginRun } from '../../src/mirror/runs/runs.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { everyEdit } from '../../src/model/run-group.ts';
-import type { RunGroup } from '../../src/model/run-group.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { oldestServer } from '../support/servers.ts';
@@ -261,23 +257,6 @@ describe.each([oldestServer()])('edits on $name', (server) => {
       await edit(1);
       await sql(`update mirror.users set email = 'newer@example.com' where team_id = 41 and id = 1`);
       expect(await edited()).toEqual([1n, 2n]);
-    });
-
-    it('are asked for with the beginning of a run of them, and again where a push may be open', async () => {
-      await edit(1);
-      const { db } = database;
-      const begin = (groups: readonly RunGroup[]) =>
-        db.transaction((tx) => beginRun(tx, 'north', 'daemon', groups));
-      expect((await begin(['users'])).known.edited).toBeUndefined();
-      const { runId, known } = await begin(['edits']);
-      await edit(2);
-      const lease = await takeLease(db, 'north', { ttlMs: 60_000 });
-      const idsWhere = async (hasIntents: boolean) =>
-        (await createMirror(db, lease, teamId, runId, { ...known, hasIntents }).readEditedUsers()).map(
-          ({ id }) => id,
-        );
-      expect([await idsWhere(false), await idsWhere(true)]).toEqual([[1n], [1n, 2n]]);
-      await lease.release();
     });
 
     it('bring with a role all whose role was edited, and with anything else nobody', async () => {

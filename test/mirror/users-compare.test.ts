@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
-import { compareShownUsers, readDifferingUsers } from '../../src/mirror/users/users-compare.ts';
+import { compareSides } from '../../src/mirror/users/users-compare.ts';
+import { readDifferingUsers } from '../support/differing-users.ts';
 import { readUnseenUsers } from '../../src/mirror/users/users-read.ts';
 import { toJson } from '../../src/model/json.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
@@ -219,7 +220,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
         const flagged = ids((one) => one.shown !== null && isFlagged(one));
         expect(byKey.differing.map(({ id }) => id)).toEqual(expect.arrayContaining(flagged));
         const compared = async (on: Database, all: readonly ServiceUser[]) => {
-          const { differing, unknown, unseen } = await compareShownUsers(on, teamId, {
+          const { differing, unknown, unseen } = await compareSides(on, teamId, {
             users: new Map(all.map((one) => [one.id, one])),
             roles,
             leftOut: listed.filter((id) => !seen.includes(id)),
@@ -260,7 +261,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
       const both = database.db.transaction(async (tx) => {
         for (const statement of fact.split('; ')) await run(tx, statement);
         const on: Database = { ...database.db, kysely: tx, transaction: (work) => work(tx) };
-        const { differing, unknown } = await compareShownUsers(on, 43n, { users, roles, leftOut: [] });
+        const { differing, unknown } = await compareSides(on, 43n, { users, roles, leftOut: [] });
         expect(unknown, fact).toEqual(fact === 'select 1' ? [1n, 2n] : [2n]);
         expect(new Set(differing.map(({ id }) => id)), fact).toEqual(
           new Set(fact === 'select 1' ? [3n] : [1n, 3n]),
@@ -321,7 +322,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
         );
         if (statement !== '') await run(tx, statement);
         const on: Database = { ...database.db, kysely: tx, transaction: (work) => work(tx) };
-        const { differing, unknown, unseen } = await compareShownUsers(on, 44n, {
+        const { differing, unknown, unseen } = await compareSides(on, 44n, {
           users: new Map([[7n, user]]),
           roles: new Map(role === '' ? [] : [[7n, role]]),
           leftOut: [],
@@ -351,7 +352,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
     const watched = createDatabase({ url: watch.url, applicationName: 'musterd test' });
     try {
       const users = new Map(atRest.map((one) => [one.id, one]));
-      const compared = await compareShownUsers(watched, teamId, { users, roles: new Map(), leftOut: [] });
+      const compared = await compareSides(watched, teamId, { users, roles: new Map(), leftOut: [] });
       expect(compared.differing).toEqual([]);
       expect(
         watch.take().filter(({ steps }) => steps.some(({ relation }) => relation === 'user_base')),
@@ -401,7 +402,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
           ]),
         );
       for (const count of [number, many, 1000]) {
-        const { differing, unseen } = await compareShownUsers(watched, teamId, {
+        const { differing, unseen } = await compareSides(watched, teamId, {
           users: shown(count),
           roles: new Map(),
           leftOut: [...shown(number).keys()].slice(count),

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readDifferingUsers } from '../../src/mirror/users/users-compare.ts';
+import { readDifferingUsers } from '../support/differing-users.ts';
 import { applyUsers } from '../../src/mirror/users/users-write.ts';
 import type { Transaction } from '../../src/mirror/db/database.ts';
 import type { UserPlan } from '../../src/model/user-plan.ts';
@@ -48,9 +48,7 @@ it('many users at once become what a few at a time do, and whoever was edited me
       return work(tx);
     });
   const planned = async (users: readonly ServiceUser[]) =>
-    (await readDifferingUsers(db, teamId, users, new Map())).map((state) =>
-      planUser(state, undefined, policy),
-    );
+    (await readDifferingUsers(db, teamId, users)).map((state) => planUser(state, undefined, policy));
   const known = numbers.filter((id) => id % 3 > 0);
   const first = await planned(known.map((id) => user(id)));
   await write((tx) => applyUsers(tx, { teamId, runId }, first.slice(0, 1500)));

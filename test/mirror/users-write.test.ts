@@ -264,7 +264,7 @@ describe('whoever is shown', () => {
     merge: { missing: false, stale: false },
     unresolved: { missing: false, stale: true },
     missing: { missing: true, stale: true },
-    forget: { missing: true, stale: true },
+    forget: { missing: false, stale: false },
     stranger: { missing: true, stale: true },
     waiting: { missing: true, stale: true },
   };

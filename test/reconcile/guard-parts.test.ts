@@ -83,8 +83,8 @@ describe('a limit', () => {
     ['none, on a day that is full', 40, 0, ids(30), []],
     ['everybody of a small team', 3, 3, [], []],
   ])('is said: %s', (_, population, count, today, reasons) => {
-    const history = { pushedToday: new Set(today) };
-    expect(massChange(ids(count), { population, history }, settings)).toEqual(reasons);
+    const history = { population, pushedToday: new Set(today) };
+    expect(massChange(ids(count), history, settings)).toEqual(reasons);
   });
 });
 

@@ -13,7 +13,7 @@ import { afterBatch, type GuardVerdict, type GuardView, guard } from '../../src/
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { concernOf } from '../../src/reconcile/plan-users.ts';
+import { concernOf } from '../../src/reconcile/guard/concerned.ts';
 import { onlyGuarded } from '../../src/reconcile/guard/planned-push.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
 import { holdAll, makeState, member, shown } from './states.ts';
@@ -29,7 +29,7 @@ const settings: GuardSettings = {
   isReviewed: false,
 };
 
-const nobody: GuardHistory = { pushedToday: new Set(), waiting: [], isOld: false };
+const nobody: GuardHistory = { population: 0, pushedToday: new Set(), waiting: [], isOld: false };
 const mirrorWins: Policy = { ...holdAll, email: 'mirror-wins' };
 
 interface Edits {
@@ -93,8 +93,7 @@ function viewOf({ edits = {}, shows = {}, held = {}, history = {}, open = [], ..
       roleId: id === 1n ? 1n : 4n,
     })),
     open,
-    population: ids.length,
-    history: { ...nobody, waiting, ...history },
+    history: { ...nobody, population: ids.length, waiting, ...history },
   };
 }
 

@@ -83,8 +83,7 @@ function decisionOn(state: UserState, maxRows: number, policy: ConflictPolicy) {
       present: [],
       open: [],
       edits: [],
-      population: 100,
-      history: { pushedToday: new Set(), waiting: [], isOld: false },
+      history: { population: 100, pushedToday: new Set(), waiting: [], isOld: false },
     },
     { ...settings, maxRows },
   );

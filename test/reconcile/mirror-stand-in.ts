@@ -1,7 +1,14 @@
 /** The mirror port over a map of states: the users' half of it, as `src/mirror` does it in SQL. */
 import type { Addresses } from '../../src/model/plan.ts';
 import type { Field, UserValues } from '../../src/model/fields.ts';
-import type { Intent, IntentResult, NameSafety, OpenedIntents, PushTries } from '../../src/model/intent.ts';
+import type {
+  EarlierThan,
+  Intent,
+  IntentResult,
+  NameSafety,
+  OpenedIntents,
+  PushTries,
+} from '../../src/model/intent.ts';
 import { decideEach, decisionsOf, pushOf, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
@@ -26,7 +33,8 @@ export interface MirrorStandIn extends MirrorPort, MirrorWriter {
   /** Whose earlier tries were counted. */
   readonly counted: Id[];
   lookups: { readonly emails: readonly string[]; readonly phones: readonly string[] };
-  /** Whose rows an editor holds when the outcome of a push is written. */
+  /** The number of users present; `null`: those whose states are known. */
+  population: number | null;
   /** Somebody has an open transaction about them. */
   locked: ReadonlySet<Id>;
   /** What is known of updates that leave the name out. */
@@ -38,6 +46,8 @@ export interface MirrorStandIn extends MirrorPort, MirrorWriter {
   /** An editor's statement. */
   edit(id: Id, values: Partial<NonNullable<UserState['mirror']>>): void;
   state(id: Id): UserState;
+  /** These users beside what is known of them. */
+  differing(users: ReadonlyMap<Id, ServiceUser>): Promise<readonly UserState[]>;
   /** The intents of the past grow older. */
   age(ms: number): void;
 }
@@ -149,7 +159,7 @@ function applyResults(mirror: MirrorStandIn, results: readonly IntentResult[]): 
   return results.map(({ intent }) => intent.userId).filter((id) => mirror.locked.has(id));
 }
 
-function countIneffective(mirror: MirrorStandIn, { userId, sent }: Intent): PushTries {
+function countIneffective(mirror: MirrorStandIn, { userId, sent }: EarlierThan): PushTries {
   const tries: Partial<Record<Field, number>> = {};
   const mine = mirror.results.filter(({ intent }) => intent.userId === userId);
   for (const field of patchedFields(sent)) {
@@ -186,10 +196,13 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
     results: [],
     counted: [],
     lookups: { emails: [], phones: [] },
+    population: null,
     locked: new Set(),
     nameSafety: 'keeps',
     beforeIntents: () => undefined,
     state: (id) => stateOf(mirror, id, undefined),
+    differing: async (users) =>
+      (await mirror.compareUsers({ users, roles: new Map(), leftOut: null })).differing,
     edit: (id, values) => {
       const state = mirror.state(id);
       if (state.mirror !== undefined)
@@ -210,24 +223,33 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       }
       return [];
     },
-    readUnanswered: (ids) => {
-      if (ids.length === 0) throw new Error('a statement about nobody');
-      return Promise.resolve(readUnanswered(mirror, ids));
+    readEarlier: (pushes) => {
+      if (pushes.length === 0) throw new Error('a statement about nobody');
+      const inVain = pushes.filter(({ changeId }) => changeId !== 0n);
+      mirror.counted.push(...inVain.map(({ userId }) => userId));
+      return Promise.resolve({
+        unanswered: readUnanswered(
+          mirror,
+          pushes.map(({ userId }) => userId),
+        ),
+        tries: new Map(inVain.map((push) => [push.userId, countIneffective(mirror, push)])),
+      });
     },
     readListingMemory: () => Promise.resolve(nothingLearned),
     gatherListing: createGathered,
     readLackingRows: () => Promise.resolve([]),
     readNameSafety: () => Promise.resolve(mirror.nameSafety),
-    inSnapshot: (work) => work(mirror),
     readGuardHistory: () =>
-      Promise.resolve({ pushedToday: new Set(), waiting: [], isOld: false, lacking: [], accepted: [] }),
+      Promise.resolve({
+        population: mirror.population ?? mirror.states.size,
+        pushedToday: new Set(),
+        waiting: [],
+        isOld: false,
+      }),
     readLastEdits: () => Promise.resolve([]),
     readPresentUsers: () => Promise.resolve([]),
-    readEditedUsers: async () =>
-      (await mirror.readAddresses([...mirror.states.keys()])).map((user) => ({ ...user, resolved: true })),
     readAbsenceGrounds: () => Promise.resolve({ scope: null, decided: new Map() }),
     applyStopped: () => Promise.resolve(),
-    readDifferingUsers: (users) => Promise.resolve(users.map((user) => stateOf(mirror, user.id, user))),
     readUnseenUsers: (seen, leftOut) => {
       const shown = new Set(seen);
       return Promise.resolve(
@@ -237,32 +259,26 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
           .filter((state) => state.mirror?.gone !== true || leftOut.includes(state.id)),
       );
     },
-    compareShownUsers: async ({ users, roles, leftOut }) => ({
-      differing: await mirror.readDifferingUsers(
-        users
-          .values()
-          .filter((user) => !isNew(mirror, user))
-          .toArray(),
-        roles,
-      ),
-      unknown: users
-        .values()
-        .filter((user) => isNew(mirror, user))
-        .map(({ id }) => id)
-        .toArray(),
-      unseen: await mirror.readUnseenUsers(users.keys(), leftOut),
-    }),
-    readAddresses: (ids) =>
-      Promise.resolve(ids.map((id) => addressesOf(mirror.state(id), mirror.intents.get(id)))),
-    readLookups: () => Promise.resolve(mirror.lookups),
-    readIntents: () => Promise.resolve([...mirror.intents.values()]),
-    countIneffective: (intents) => {
-      if (intents.length === 0) throw new Error('a statement about nobody');
-      mirror.counted.push(...intents.map(({ userId }) => userId));
-      return Promise.resolve(
-        new Map(intents.map((intent) => [intent.userId, countIneffective(mirror, intent)])),
-      );
+    compareUsers: async ({ users, leftOut }) => {
+      const all = [...users.values()];
+      const [shown, unknown] = [false, true].map((is) =>
+        all.filter((user) => (leftOut !== null && isNew(mirror, user)) === is),
+      ) as [ServiceUser[], ServiceUser[]];
+      return {
+        differing: shown.map((user) => stateOf(mirror, user.id, user)),
+        unknown: unknown.map(({ id }) => id),
+        unseen: leftOut === null ? [] : await mirror.readUnseenUsers(users.keys(), leftOut),
+      };
     },
+    readAddresses: (whose) => {
+      const ids = whose === 'edited' ? [...mirror.states.keys()] : whose;
+      const known = ids.map((id) => addressesOf(mirror.state(id), mirror.intents.get(id)));
+      return Promise.resolve({
+        ofUsers: known.map((user) => ({ ...user, resolved: true })),
+        others: mirror.lookups,
+      });
+    },
+    readIntents: () => Promise.resolve([...mirror.intents.values()]),
     applyUsers: (plans) => {
       for (const plan of plans) mirror.states.set(plan.id, applyPlan(mirror.state(plan.id), plan));
       return Promise.resolve([]);
@@ -278,17 +294,12 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       if (results.length === 0) throw new Error('a transaction about nobody');
       return Promise.resolve(applyResults(mirror, results));
     },
-    countPresentUsers: notAsked,
     compareListing: notAsked,
-    applyTeam: notAsked,
     applyAbsences: notAsked,
     learnRoles: () => Promise.resolve(),
-    forgetUsers: notAsked,
-    noteStale: notAsked,
+    applyOddities: notAsked,
     applyListing: notAsked,
     applyContactCounts: notAsked,
-    applyListingMemory: notAsked,
-    applyRejectedRows: notAsked,
   };
   return mirror;
 }

@@ -7,9 +7,9 @@ import { holdsOf, pushOf } from '../../src/model/user-plan.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { holdAll, makeState, member } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { onlyReviewed } from '../../src/reconcile/only-reviewed.ts';
-import { concernedBy, planEdited } from '../../src/reconcile/plan-edited.ts';
-import { concernOf } from '../../src/reconcile/plan-users.ts';
+import { concernedBy, concernOf } from '../../src/reconcile/guard/concerned.ts';
+import { look } from '../../src/reconcile/look.ts';
+import { noteUnfound, planUsers, type RunContext } from '../../src/reconcile/plan-users.ts';
 import { createUserLookup } from '../../src/reconcile/read/lookup.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
@@ -49,6 +49,15 @@ const guard: GuardSettings = {
   isReviewed: false,
 };
 
+/** As a run of the edits does. */
+async function planEdited(places: RunContext, team: Team, settings: Parameters<typeof planUsers>[2]) {
+  const { ofUsers: edited } = await places.mirror.readAddresses('edited');
+  const seen = await look(places, team, edited);
+  const planned = await planUsers(places, seen, settings);
+  noteUnfound(seen, edited, places.notes);
+  return planned;
+}
+
 describe('concernedBy', () => {
   const present = ids.map((id) => ({ id, ...agreed(id) }));
   it.each<readonly [string, Id, Partial<MirrorUser>, Partial<ServiceUser>, readonly Id[]]>([
@@ -86,10 +95,10 @@ describe('a look at a few users', () => {
   it('asks for no address twice, for everybody once at most, and sets rows of other teams aside', async () => {
     const service = createServiceStandIn([shownAs(3n), shownAs(4n, { teamId: 2n })]);
     service.unfiltered = 'none';
-    const lookup = createUserLookup(service, 1n);
-    const addresses = { emails: ['user3@example.com', 'nobody@example.com', null], phones: [] };
-    await lookup.find([3n, 9n], addresses);
-    await lookup.find([9n], addresses);
+    const lookup = createUserLookup({ service, mirror: createMirrorStandIn([]) }, teamOf([]));
+    const nobody = { id: 9n, emails: ['nobody@example.com'], phones: [] };
+    await lookup.find([{ id: 3n, emails: ['user3@example.com'], phones: [] }, nobody]);
+    await lookup.find([nobody]);
     await lookup.askAll({
       emails: ['user3@example.com', 'user4@example.com'],
       phones: ['+1 555 0103', null],
@@ -100,36 +109,30 @@ describe('a look at a few users', () => {
       { emails: ['user4@example.com'], phones: [] },
       { emails: [], phones: ['15550103'] },
     ]);
-    expect([...lookup.users.keys()]).toEqual([3n]);
-    expect(lookup.rejected).toMatchObject([{ id: 4n, reason: 'it is of team 2' }]);
+    expect([...lookup.roster.users.keys()]).toEqual([3n]);
+    expect(lookup.roster.rejected).toMatchObject([{ id: 4n, reason: 'it is of team 2' }]);
   });
 
   it('says when the service does not take an address that is to be pushed', async () => {
     const state = stateOf(3n, { phone: '15550999' });
     const service = createServiceStandIn([shownAs(3n)]);
     service.refusesAddress = (address) => address === '15550999';
-    const mirror = Object.assign(createMirrorStandIn([state]), {
-      countPresentUsers: () => Promise.resolve(1),
-    });
+    const mirror = createMirrorStandIn([state]);
     const notes = createRunNotes();
     const team = teamOf([{ ...member, id: 3n }]);
     const places = { service, mirror, notes, monotonicMs: () => 0 };
-    const { plans, population } = await planEdited(places, team, { policy: holdAll, guard });
+    const { plans } = await planEdited(places, team, { policy: holdAll, guard });
     expect(plans.map(pushOf)).toEqual([{ phone: '15550999' }]);
-    expect(population).toBe(1);
     expect(notes.warnings).toEqual(['the service does not take 1 of the addresses to look users up by']);
   });
 });
 
-it('is partial where the service no longer shows a user of a plan that a person has reviewed', async () => {
+it('is partial where the service no longer shows an edited user', async () => {
   const mirror = createMirrorStandIn([stateOf(3n, { phone: '15550999' })]);
   const notes = createRunNotes();
   const service = createServiceStandIn([]);
-  const places = { service, mirror, notes, monotonicMs: () => 0, recalled: { population: 1 } };
-  const values = { base: '15550103', mirror: '15550999', service: '15550103' };
-  const row = { userId: 3n, field: 'phone', edit: undefined, seenMs: undefined, values } as const;
-  const settings = { policy: holdAll, guard };
-  const { plans } = await planEdited(places, teamOf([]), settings, { exact: onlyReviewed([row]) });
+  const places = { service, mirror, notes, monotonicMs: () => 0 };
+  const { plans } = await planEdited(places, teamOf([]), { policy: holdAll, guard });
   expect(plans).toEqual([]);
   expect(notes.reasons).toEqual(['no lookup returns 1 edited users any more: their edits wait']);
 });
@@ -140,23 +143,10 @@ it('stays complete where the one edited user of many has a field that cannot be 
   const odd = { ...shownAs(3n), phone: { unreadable: '[]' } };
   const places = { service: createServiceStandIn([odd]), mirror, notes, monotonicMs: () => 0 };
   const team = teamOf([{ ...member, id: 3n }]);
-  await planEdited({ ...places, recalled: { population: 7 } }, team, { policy: holdAll, guard });
+  mirror.population = 7;
+  await planEdited(places, team, { policy: holdAll, guard });
   expect(notes.reasons).toEqual([]);
   expect(notes.warnings).toEqual([expect.stringContaining('the phone of 1 users cannot be read')]);
-});
-
-it('does not count the users again where that was done with the team', async () => {
-  const mirror = Object.assign(createMirrorStandIn([stateOf(3n, { phone: '15550999' })]), {
-    countPresentUsers: () => Promise.reject(new Error('asked')),
-  });
-  const places = { service: createServiceStandIn([shownAs(3n)]), mirror, notes: createRunNotes() };
-  const recalled = { population: 7 };
-  const team = teamOf([{ ...member, id: 3n }]);
-  const planned = await planEdited({ ...places, monotonicMs: () => 0, recalled }, team, {
-    policy: holdAll,
-    guard,
-  });
-  expect(planned.population).toBe(7);
 });
 
 it.each([
@@ -165,19 +155,18 @@ it.each([
   [20, 5, 0],
   [20, 6, 6],
 ])(
-  'lets through the share of the %d users whom it was told of, and nobody beyond it: of %d edits it holds %d',
+  'lets through the share of the %d users who are present, and nobody beyond it: of %d edits it holds %d',
   async (population, count, held) => {
     const edited = Array.from({ length: count }, (_, at) => BigInt(at + 3));
     const mirror = Object.assign(
       createMirrorStandIn(edited.map((id) => stateOf(id, { name: { first: 'Bea', last: 'Berg' } }))),
-      // Meanwhile half of them have left, by another daemon.
-      { countPresentUsers: () => Promise.resolve(population / 2) },
+      { population },
     );
     const service = createServiceStandIn(edited.map((id) => shownAs(id)));
     const places = { service, mirror, notes: createRunNotes(), monotonicMs: () => 0 };
     const team = teamOf(edited.map((id) => ({ ...member, id })));
     const settings = { policy: holdAll, guard };
-    const { verdict } = await planEdited({ ...places, recalled: { population } }, team, settings);
+    const { verdict } = await planEdited(places, team, settings);
     expect(verdict.waiting).toHaveLength(held);
   },
 );
@@ -186,7 +175,7 @@ describe('edits that a person sees first', () => {
   it('are in a batch for each transaction when they alone are looked at', async () => {
     const names = [3n, 4n].map((id) => stateOf(id, { name: { first: 'Bea', last: `Berg${id}` } }));
     const mirror = Object.assign(createMirrorStandIn(names), {
-      countPresentUsers: () => Promise.resolve(5),
+      population: 5,
       readLastEdits: (of: readonly Id[]) =>
         Promise.resolve(
           of.map((userId) => ({
@@ -227,7 +216,7 @@ describe('a plan of one edit in a large team', () => {
   };
   const plan = async (team: Team, id: Id, edit: Partial<MirrorUser>) => {
     const mirror = Object.assign(createMirrorStandIn([stateOf(id, edit)]), {
-      countPresentUsers: () => Promise.resolve(size),
+      population: size,
     });
     const places = { service: createServiceStandIn([shownAs(id)]), mirror, notes: createRunNotes() };
     const { verdict, plans } = await planEdited({ ...places, monotonicMs: () => 0 }, team, {

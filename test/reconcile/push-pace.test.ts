@@ -76,7 +76,7 @@ async function drain(latencyMs: number, transactionMs: number) {
     members: [],
     rejected: [],
   } as never);
-  const states = await mirror.readDifferingUsers([...service.held.values()], new Map());
+  const states = await mirror.differing(service.held);
   const plans = states.map((state) => planUser(state, undefined, holdAll)).filter(isPush);
   const settings = { batchSize: 25, quietPeriodMs: 600_000, policy: holdAll, maxTries: 3 };
   await clock.run(

@@ -37,7 +37,7 @@ function createParts(users: number) {
   const places = {
     ...createPushContext(
       { service, mirror, notes, monotonicMs: () => 0, sendBlock: undefined },
-      { members: [] },
+      { id: 1n, name: null, listSize: null, members: [], rejected: [], raw: {} },
     ),
     sendByMs: 0,
   };
@@ -96,7 +96,7 @@ describe('the read of a plan', () => {
   const planned = async (readAgoMs: number, keepsNames: boolean, missing: readonly Id[]) => {
     const { ids, service, mirror, places } = createParts(2);
     mirror.intents.clear();
-    const states = await mirror.readDifferingUsers([...service.held.values()], new Map());
+    const states = await mirror.differing(service.held);
     const plans = states.map((state) => planUser(state, undefined, holdAll));
     const users = new Map([...service.held].filter(([id]) => !missing.includes(id)));
     mirror.readNameSafety = () => Promise.resolve(keepsNames ? 'keeps' : 'clears');

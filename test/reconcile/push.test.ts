@@ -67,7 +67,10 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
       return clock.now;
     };
     const places = {
-      ...createPushContext({ service, mirror, notes, monotonicMs, sendBlock }, { members }),
+      ...createPushContext(
+        { service, mirror, notes, monotonicMs, sendBlock },
+        { id: 1n, name: null, listSize: null, members, rejected: [], raw: {} },
+      ),
       users: new Map(service.held),
       approved,
     };
@@ -82,7 +85,7 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
     let error: unknown;
     try {
       await settleIntents({ ...places, users: new Map() }, settings);
-      const states = await mirror.readDifferingUsers([...service.held.values()], places.roles);
+      const states = await mirror.differing(service.held);
       const plans = states.map((state) => planUser(state, undefined, policy));
       await mirror.applyUsers(plans);
       const fresh = readAgoMs === undefined ? null : { readAtMs: clock.now - readAgoMs };

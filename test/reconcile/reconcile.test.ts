@@ -55,9 +55,8 @@ function createStage(given: Partial<MirrorStandIn> = {}, says: Partial<ServicePo
   const mirror = Object.assign(
     createMirrorStandIn(states),
     {
-      countPresentUsers: () => Promise.resolve(ids.length),
-      applyTeam: done,
-      applyRejectedRows: done,
+      population: ids.length,
+      applyOddities: done,
       applyAbsences: () => Promise.resolve([]),
       applyContactCounts: done,
     },
@@ -207,7 +206,6 @@ describe('a part of a run that the service does not answer', () => {
   } as unknown as Partial<ServicePort>;
   const nothing = { added: 0, changed: 0, absent: [], population: 0 };
   const written = {
-    applyListingMemory: () => Promise.resolve(),
     applyListing: () => Promise.resolve(nothing),
   } as unknown as Partial<MirrorStandIn>;
   const groups = ['users', 'listings', 'counts'] as const;

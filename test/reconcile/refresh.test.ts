@@ -4,6 +4,7 @@ import tags from '../../src/model/listed/tags.ts';
 import { describe, expect, it } from 'vitest';
 import type { AbsenceDecision, DecidedAbsence, RefreshResult } from '../../src/model/absence.ts';
 import { type Listing, type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
+import type { MirrorWriter } from '../../src/reconcile/ports.ts';
 import type { ListedResource, ListedRow } from '../../src/model/listed-resource.ts';
 import { scopeOf } from '../../src/reconcile/missing-rows.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
@@ -97,22 +98,16 @@ function createStage({
       return Promise.resolve(order.slice(0, most));
     },
     compareListing: () => Promise.resolve(changed),
-    applyListing: () => {
+    applyListing: (_: unknown, { rejected, memory }: Parameters<MirrorWriter['applyListing']>[1]) => {
       told.published += 1;
+      told.memory.push(memory);
+      told.rejected += rejected.length;
       return Promise.resolve(changed);
     },
     readAbsenceGrounds: () => Promise.resolve({ scope: null, decided }),
-    applyListingMemory: (_: string, kept: ListingMemory) => {
-      told.memory.push(kept);
-      return Promise.resolve();
-    },
     applyAbsences: (_: string, decision: AbsenceDecision) => {
       told.absences.push(decision);
       return Promise.resolve([]);
-    },
-    applyRejectedRows: (_: string, rejected: readonly unknown[]) => {
-      told.rejected += rejected.length;
-      return Promise.resolve();
     },
   });
   const notes = createRunNotes();

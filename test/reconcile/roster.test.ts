@@ -7,7 +7,8 @@ import type { TeamMember } from '../../src/model/team-member.ts';
 import type { UserFilter } from '../../src/model/service-request.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
-import { type AddressesToAsk, readEverybody, readUsers } from '../../src/reconcile/read/ask.ts';
+import { readEverybody } from '../../src/reconcile/read/ask.ts';
+import { readUsers } from '../../src/reconcile/read/lookup.ts';
 import { readRoster } from '../../src/reconcile/read/roster.ts';
 import { turnsAtEachLook } from '../support/turns.ts';
 import { createMirrorStandIn, type MirrorStandIn } from './mirror-stand-in.ts';
@@ -49,7 +50,7 @@ const known = (id: Id, given: { email?: string | null; phone?: string | null } =
 
 async function read(service: ServiceStandIn, mirror: MirrorStandIn = createMirrorStandIn([]), of = team) {
   const notes = createRunNotes();
-  const roster = await readRoster(service, mirror, of, notes, await readEverybody(service));
+  const roster = await readRoster(service, mirror, of, await readEverybody(service));
   return { roster, notes, found: [...roster.users.keys()].toSorted((a, b) => Number(a - b)) };
 }
 
@@ -275,8 +276,6 @@ describe('an address that the service refuses', () => {
     const mirror = createMirrorStandIn(many.map(({ id }) => known(id)));
     const { roster, notes } = await read(service, mirror, teamOf(many.map(({ id }) => id)));
     expect(roster.unresolved).toEqual([11n]);
-    // The address itself is nobody's business in a log.
-    expect(notes.warnings).toEqual(['the service does not take 2 of the addresses to look users up by']);
     expect(roster.refusedLookups).toBe(2);
     expect(notes.reasons).toEqual([]);
     // No filter, then 16 addresses of either kind: one of each is found in 1 + 2 * 4 requests.
@@ -358,18 +357,19 @@ describe('readUsers', () => {
   const find = async (
     service: ServiceStandIn,
     wanted: readonly Id[],
-    addresses: AddressesToAsk,
+    addresses: { readonly emails: readonly string[]; readonly phones: readonly string[] },
     member?: TeamMember,
   ) => {
     const mirror = createMirrorStandIn([known(3n)]);
     mirror.lookups = { emails: ['user2@example.com'], phones: [] };
-    const members = new Map(member === undefined ? [] : [[member.id, member]]);
-    return [...(await readUsers({ service, mirror, members }, wanted, addresses)).keys()];
+    const of = { ...team, members: member === undefined ? [] : [member] };
+    const asked = wanted.map((id) => ({ id, ...addresses }));
+    return [...(await readUsers({ service, mirror }, of, asked)).keys()];
   };
 
   it('finds a user by the old or the new address, and stops when everybody is there', async () => {
     const service = createServiceStandIn(users);
-    const addresses = { emails: ['gone@example.com', 'user1@example.com', null], phones: ['15550102', null] };
+    const addresses = { emails: ['gone@example.com', 'user1@example.com'], phones: ['15550102'] };
     expect(await find(service, [1n], addresses)).toEqual([1n]);
     expect(service.filters).toEqual([{ emails: ['gone@example.com', 'user1@example.com'], phones: [] }]);
     service.filters.length = 0;
@@ -399,7 +399,7 @@ describe('readUsers', () => {
 
   it('asks for nothing when nobody is wanted', async () => {
     const service = createServiceStandIn(users);
-    await find(service, [], { emails: ['user1@example.com'], phones: [] });
+    await find(service, [], { emails: [], phones: [] });
     expect(service.filters).toEqual([]);
   });
 });

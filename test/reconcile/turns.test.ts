@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import { indexAddresses } from '../../src/reconcile/guard/field-limits.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { holdAll, makeState } from './states.ts';
-import { noteRoster, planUsers } from '../../src/reconcile/plan-users.ts';
+import { type Look, look } from '../../src/reconcile/look.ts';
+import { noteLook, planUsers } from '../../src/reconcile/plan-users.ts';
 import { indexMembers, membersOf } from '../../src/reconcile/read/members.ts';
-import type { Roster } from '../../src/reconcile/read/roster.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { countTurns, turnsAtEachLook, turnsDuring } from '../support/turns.ts';
 import type { TeamMember } from '../../src/model/team-member.ts';
@@ -43,11 +43,12 @@ it('the index of the members, of their addresses, and the count of those whom no
     rejected: [],
     repeated: new Map(),
     unresolved: [],
-  } as unknown as Roster;
+    refusedLookups: 0,
+  };
   expect(
     await turnsAtEachLook(() =>
-      noteRoster(
-        roster,
+      noteLook(
+        { isWhole: true, roster } as unknown as Look,
         createRunNotes(() => undefined),
       ),
     ),
@@ -62,19 +63,22 @@ it('the plans of many users', async () => {
   const mirror = createMirrorStandIn([]);
   const turns = countTurns();
   const seen: number[] = [];
-  mirror.compareShownUsers = () => {
+  mirror.compareUsers = () => {
     seen.push(turns.soFar());
     return Promise.resolve({ differing: states, unknown: [], unseen: [] });
   };
   // Asked for right after the last user is planned.
-  mirror.countPresentUsers = () => {
+  mirror.readPresentUsers = () => {
     seen.push(turns.soFar());
-    return Promise.resolve(states.length);
+    return Promise.resolve([]);
   };
   const places = { service: createServiceStandIn([]), mirror, notes: createRunNotes(), monotonicMs: () => 0 };
   const team = { id: 1n, name: null, listSize: null, members: [], rejected: [], raw: {} };
   await turnsAtEachLook(async () => {
-    const { plans } = await planUsers(places, team, { policy: holdAll, guard: lenient });
+    const { plans } = await planUsers(places, await look(places, team, 'everybody'), {
+      policy: holdAll,
+      guard: lenient,
+    });
     expect(plans).toHaveLength(states.length);
   });
   turns.end();

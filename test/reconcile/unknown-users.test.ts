@@ -6,7 +6,8 @@ import { decideEach, type UserPlan, type UserWrite } from '../../src/model/user-
 import { applyPulls, takeNew, type WritingContext } from '../../src/reconcile/apply-users.ts';
 import { holdAll, anyService, makeState, member, shown } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { planUnknown, planUsers, type WholePlan, unknownUser } from '../../src/reconcile/plan-users.ts';
+import { look, unknownUser } from '../../src/reconcile/look.ts';
+import { planUnknown, planUsers, type UsersPlan } from '../../src/reconcile/plan-users.ts';
 import { createRunNotes, type RunEvent } from '../../src/reconcile/run-notes.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
@@ -39,7 +40,6 @@ it('An address that somebody has of whom nothing is known here is given to nobod
   service.users = () =>
     Promise.resolve({ users: [edited, fresh].flatMap((user) => user ?? []), rejected: [], requestId: null });
   const mirror = createMirrorStandIn([makeState({ mirror: { phone: '15550999' } })]);
-  mirror.countPresentUsers = () => Promise.resolve(1);
   const members = [member, { ...member, id: 8n }];
   const team = { id: 1n, name: null, listSize: null, members, rejected: [], raw: {} };
   const places = { service, mirror, notes: createRunNotes(), monotonicMs: () => 0 };
@@ -50,7 +50,9 @@ it('An address that somebody has of whom nothing is known here is given to nobod
     adminRoleIds: [],
     isReviewed: false,
   };
-  const { plans, unknown, roles } = await planUsers(places, team, { policy: holdAll, guard });
+  const seen = await look(places, team, 'everybody');
+  const { unknown, roles } = seen;
+  const { plans } = await planUsers(places, seen, { policy: holdAll, guard });
   expect(unknown).toEqual([8n]);
   expect([8n, 9n].map((of) => roles.get(of))).toEqual(['agent', undefined]);
   expect(plans.map(({ fields: { phone } }) => phone)).toMatchObject([
@@ -63,7 +65,7 @@ const idsFrom = (first: number, many: number): readonly Id[] =>
   Array.from({ length: many }, (_, index) => BigInt(first + index));
 
 /** A plan of a few pulls, and of many users of whom nothing is known. */
-function planOf(pulled: number, unknown: number): WholePlan {
+function planOf(pulled: number, unknown: number): UsersPlan {
   const ids = [...idsFrom(1, pulled), ...idsFrom(pulled + 1, unknown)];
   const users = new Map(ids.map((id): [Id, ServiceUser] => [id, { id, name: `Robin Reed${id}`, raw: {} }]));
   const members = new Map(ids.map((id) => [id, { ...member, id }]));
@@ -72,29 +74,30 @@ function planOf(pulled: number, unknown: number): WholePlan {
     return planUser({ ...state, id }, { ...member, id }, holdAll);
   });
   return {
-    roster: {
-      users,
-      shown: users.size,
-      members,
-      rejected: [],
-      repeated: new Map(),
-      unresolved: [],
-      refusedLookups: 0,
-      unproven: new Set(),
+    look: {
+      isWhole: true,
+      roster: {
+        users,
+        members,
+        rejected: [],
+        repeated: new Map(),
+        unresolved: [],
+        refusedLookups: 0,
+        unproven: new Set(),
+      },
+      roles: new Map(ids.map((id) => [id, 'agent'])),
+      states: [],
+      unknown: idsFrom(pulled + 1, unknown),
+      readAtMs: 0,
     },
-    kind: 'all',
-    fresh: null,
-    roles: new Map(ids.map((id) => [id, 'agent'])),
     plans,
-    unknown: idsFrom(pulled + 1, unknown),
     absent: [],
-    stale: [],
-    verdict: {} as WholePlan['verdict'],
+    verdict: {} as UsersPlan['verdict'],
   };
 }
 
 /** What the mirror is told to write, and what the run says of itself. */
-async function apply(plan: WholePlan, there: ReadonlySet<Id>) {
+async function apply(plan: UsersPlan, there: ReadonlySet<Id>) {
   const written: UserWrite[] = [];
   const events: RunEvent[] = [];
   const notes = createRunNotes((event) => events.push(event));
@@ -109,7 +112,7 @@ async function apply(plan: WholePlan, there: ReadonlySet<Id>) {
     return Promise.resolve(new Set(all.map(({ id }) => id).filter((id) => there.has(id))));
   };
   const places: WritingContext = { service: createServiceStandIn([]), mirror, notes, monotonicMs: () => 0 };
-  const deferred = await applyPulls(places, plan);
+  const deferred = await applyPulls(places, plan.look, plan.plans);
   written.sort((a, b) => (a.id < b.id ? -1 : 1));
   return { written, events, counts: notes.counts, reasons: notes.reasons, deferred };
 }
@@ -126,7 +129,7 @@ describe('users of whom nothing is known here', () => {
     };
     const notes = createRunNotes();
     const places: WritingContext = { service: createServiceStandIn([]), mirror, notes, monotonicMs: () => 0 };
-    return { ends, notes, applied: applyPulls(places, planOf(0, count)) };
+    return { ends, notes, applied: applyPulls(places, planOf(0, count).look, []) };
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -152,19 +155,19 @@ describe('users of whom nothing is known here', () => {
       parts.push(Array.from(writes, ({ id }) => id));
       return Promise.resolve(new Set());
     };
-    const plan = planOf(0, count);
+    const { look: seen } = planOf(0, count);
     const places = {
       service: createServiceStandIn([]),
       mirror,
       notes: createRunNotes(),
       monotonicMs: () => 0,
     };
-    const mixed = plan.unknown.toSorted(
+    const mixed = seen.unknown.toSorted(
       (a, b) => Number((a * 7919n) % 12_007n) - Number((b * 7919n) % 12_007n),
     );
-    expect(mixed).not.toEqual(plan.unknown);
-    await applyPulls(places, { ...plan, unknown: mixed });
-    expect(parts.flat()).toEqual(plan.unknown);
+    expect(mixed).not.toEqual(seen.unknown);
+    await applyPulls(places, { ...seen, unknown: mixed }, []);
+    expect(parts.flat()).toEqual(seen.unknown);
   });
 
   it('are not begun with where those before them fail', async () => {
@@ -196,7 +199,7 @@ describe('users of whom nothing is known here', () => {
     ['of whom some are there by now', 5000, [3n, 5001n, 9999n]],
   ])('are written, counted and told of as if each had been decided about: %s', async (_, pulled, there) => {
     const plan = planOf(pulled, count);
-    const decided = { ...plan, plans: planUnknown(plan, holdAll), unknown: [] };
+    const decided = { ...plan, plans: planUnknown(plan, holdAll), look: { ...plan.look, unknown: [] } };
     expect(await apply(plan, new Set(there))).toEqual(await apply(decided, new Set(there)));
   });
 });

@@ -5,7 +5,7 @@ import type { Team } from '../../src/model/team.ts';
 import { readEverybody } from '../../src/reconcile/read/ask.ts';
 import { applyUserAbsences } from '../../src/reconcile/apply-users.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
-import type { WholePlan } from '../../src/reconcile/plan-users.ts';
+import type { UsersPlan } from '../../src/reconcile/plan-users.ts';
 import { readRoster } from '../../src/reconcile/read/roster.ts';
 import { createMirrorStandIn } from './mirror-stand-in.ts';
 import { createServiceStandIn } from './service-stand-in.ts';
@@ -25,22 +25,22 @@ async function judge(refused: readonly string[]) {
   service.refusesAddress = (address) => refused.includes(address);
   const decisions: AbsenceDecision[] = [];
   const mirror = Object.assign(createMirrorStandIn(known), {
-    countPresentUsers: () => Promise.resolve(ids.length),
+    population: ids.length,
     applyAbsences: (_: string, decision: AbsenceDecision) => {
       decisions.push(decision);
       return Promise.resolve([]);
     },
   });
   const notes = createRunNotes();
-  const roster = await readRoster(service, mirror, team, notes, await readEverybody(service));
+  const roster = await readRoster(service, mirror, team, await readEverybody(service));
   const absent = [1n, 2n].map((id) => ({ id, missingForMs: 3_600_000 }));
   await applyUserAbsences(
     { service, mirror, notes, monotonicMs: () => 0 },
-    { roster, absent } as unknown as WholePlan,
+    { look: { roster }, absent } as unknown as UsersPlan,
     { confirmAfterMs: 600_000 },
     { baseUrl: 'https://service.example', filters: {} },
   );
-  return { gone: decisions.flatMap(({ gone }) => gone), roster, warnings: notes.warnings.slice(1) };
+  return { gone: decisions.flatMap(({ gone }) => gone), roster, warnings: notes.warnings };
 }
 
 describe('a user who is missing', () => {

@@ -147,7 +147,7 @@ export const guards: readonly Guard[] = [
   guard(
     'a day pushes to few',
     limits,
-    'new Set([...history.pushedToday, ...pushed]).size',
+    'new Set([...pushedToday, ...pushed]).size',
     'pushed.length',
     byRuns(10),
   ),
@@ -217,8 +217,8 @@ export const guards: readonly Guard[] = [
   guard(
     'an address that is refused proves nobody gone',
     'src/reconcile/apply-users.ts',
-    'plan.absent.filter(({ id }) => !plan.roster.unproven.has(id))',
-    'plan.absent',
+    'all.filter(({ id }) => !roster.unproven.has(id))',
+    'all',
     byTest('reconcile/user-absences', 'is gone when the service refuses an address of somebody else'),
   ),
 
@@ -306,7 +306,7 @@ export const guards: readonly Guard[] = [
   guard(
     'old and new addresses are asked for',
     'src/reconcile/push/record.ts',
-    'sent[field] ?? null,',
+    'sent[field],',
     '',
     byTest('reconcile/push', 'and that is seen by a lookup of the new address is confirmed at once'),
   ),

@@ -4,7 +4,7 @@ import { createLog } from '../../src/log.ts';
 import { createDatabase, type Database } from '../../src/mirror/db/database.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { exportable, readPages } from '../../src/mirror/tools/export-read.ts';
-import { readAddresses } from '../../src/mirror/users/addresses.ts';
+import { readKnownUsers } from '../../src/mirror/users/addresses.ts';
 import { readUnseenUsers } from '../../src/mirror/users/users-read.ts';
 import { readKnownAddresses, readSnapshot } from '../../src/mirror/users/verify-read.ts';
 import { readPageFrame } from '../../src/page/read/page-reader.ts';
@@ -96,7 +96,7 @@ describe.each(
     const teamId = BigInt(stage.emulator.team.id);
     await readKnownAddresses(db.kysely, teamId);
     const ids = stage.emulator.team.users().map(({ id }) => BigInt(id));
-    expect(await readAddresses(db.kysely, teamId, ids)).toHaveLength(ids.length);
+    expect(await readKnownUsers(db.kysely, teamId, ids)).toHaveLength(ids.length);
     expect(await readUnseenUsers(db.kysely, teamId, [], ids)).toHaveLength(rowsOfEach);
     await readSnapshot(db, stage.config.team, teamId);
     await readStatus(db, stage.config.team);

@@ -5,7 +5,6 @@ import type { RunGroup, RunOutcome } from '../../model/run-group.ts';
 import { type Database, databaseTime, type Queryable, type Row, type Transaction } from '../db/database.ts';
 import { noteBegin, noteEnd } from '../team/due.ts';
 import { endWithdrawn } from '../users/edits.ts';
-import { readEditedUsers } from '../users/fresh-edits.ts';
 import { type Waiting, waitingOf } from '../users/holds.ts';
 import { type KnownRow, type KnownTeam, toKnown } from '../team/known-team.ts';
 
@@ -59,13 +58,9 @@ export async function beginRun(
     ),
     due as (${noteBegin(team, groups)})
     select run_id, sync.known_team(${team}) as known, mirror.known_place() as place from begun`;
-  const isOfEdits = groups.every((group) => group === 'edits');
   const [row] = (await begun.execute(tx)).rows;
   if (row === undefined) throw new Error('insert of one row returned none');
-  const known = toKnown(row);
-  // A run of the edits begins by reading them. Doing that here saves it a transaction.
-  const edits = isOfEdits && known.teamId !== null ? { edited: await readEditedUsers(tx, known.teamId) } : {};
-  return { runId: row.run_id, known: { ...known, ...edits } };
+  return { runId: row.run_id, known: toKnown(row) };
 }
 
 /** Records the team's id, unless the run began with it. */

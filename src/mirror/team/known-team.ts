@@ -2,7 +2,6 @@
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
-import type { EditedUser } from '../../model/plan.ts';
 import type { Team } from '../../model/team.ts';
 import type { Queryable } from '../db/database.ts';
 import type { KnownPlaceRow } from './known-place.ts';
@@ -38,8 +37,6 @@ export interface KnownTeam {
   readonly fourEyes: boolean;
   /** The place of the whole database. */
   readonly place: KnownPlaceRow;
-  /** The edited users, if they were asked for. */
-  readonly edited: readonly EditedUser[] | undefined;
 }
 
 /** The raw row, in two columns. */
@@ -86,7 +83,6 @@ export function toKnown({ known, place }: KnownRow): KnownTeam {
     mayLackRoles,
     fourEyes,
     place,
-    edited: undefined,
   };
 }
 

@@ -42,18 +42,15 @@ export async function noteKeptName(tx: Transaction, teamId: Id, changeIds: reado
  * | *clears*     | ·                | ·                                 |
  *
  * Only `musterd check --write-probe` ends *clears*.
- *
- * @param wereKept whether it was *keeps* when the run began, so that there is nothing to learn until a name is harmed
  */
 export async function noteNames(
   tx: Transaction,
   teamId: Id,
   results: readonly IntentResult[],
-  wereKept: boolean,
 ): Promise<void> {
   if (results.some(({ harmed }) => harmed))
     return await writeLearned(tx, teamId, [{ topic: keepsNameProbe, value: { keeps_name: false } }]);
-  const kept = wereKept ? [] : results.filter(showsKeptName);
+  const kept = results.filter(showsKeptName);
   if (kept.length === 0) return;
   await noteKeptName(
     tx,

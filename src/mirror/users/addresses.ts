@@ -1,6 +1,6 @@
 /** The addresses to look users up by on the service. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Addresses } from '../../model/plan.ts';
+import type { Addresses, KnownAddresses, KnownUser } from '../../model/plan.ts';
 import type { Id } from '../../model/id.ts';
 import { byKey, idArray } from '../db/by-key.ts';
 import type { Database, Queryable, Row } from '../db/database.ts';
@@ -25,20 +25,20 @@ export const addressesOf = (teamId: Id, wanted: RawBuilder<unknown>): RawBuilder
            coalesce(array_agg(distinct phone) filter (where phone <> ''), '{}') as phones
     from known group by id`;
 
-export async function readAddresses(
+export async function readKnownUsers(
   db: Queryable,
   teamId: Id,
   ids: readonly Id[],
-): Promise<readonly Addresses[]> {
+): Promise<readonly KnownUser[]> {
   const wanted = sql`select id from unnest(${idArray(ids)}) as w (id)`;
-  return (await addressesOf(teamId, wanted).execute(db)).rows;
+  const { rows } = await sql<KnownUser>`
+    select a.*, coalesce(u.resolved, false) as resolved from (${addressesOf(teamId, wanted)}) a
+    left join lateral ${byKey('mirror.users', teamId, sql`a.id`)} u on true`.execute(db);
+  return rows;
 }
 
 /** The addresses in mirror.user_lookups for this team. */
-export async function readLookups(
-  db: Queryable,
-  teamId: Id,
-): Promise<{ readonly emails: readonly string[]; readonly phones: readonly string[] }> {
+export async function readLookups(db: Queryable, teamId: Id): Promise<KnownAddresses['others']> {
   const rows = await db
     .selectFrom('mirror.user_lookups')
     .select(['email', 'phone'])

@@ -137,7 +137,6 @@ export async function applyResults(
   tx: Transaction,
   run: RunOf,
   results: readonly IntentResult[],
-  wereNamesKept = false,
 ): Promise<readonly Id[]> {
   const { teamId } = run;
   const ids = results.map(({ intent }) => intent.userId);
@@ -198,6 +197,6 @@ export async function applyResults(
     'push',
   );
   await endWithdrawn(tx, teamId, applied);
-  await noteNames(tx, teamId, applied, wereNamesKept);
+  await noteNames(tx, teamId, applied);
   return lockedIds;
 }

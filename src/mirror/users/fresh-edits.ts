@@ -5,7 +5,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { FreshEdits } from '../../model/run-group.ts';
 import type { Id } from '../../model/id.ts';
-import type { EditedUser } from '../../model/plan.ts';
+import type { KnownUser } from '../../model/plan.ts';
 import { addressesOf } from './addresses.ts';
 import { valuesOf } from '../db/field-sql.ts';
 import type { Database, Queryable, Row } from '../db/database.ts';
@@ -50,12 +50,12 @@ const isDirty = sql`
  * edited role, all users with an edited role are included, because one administrator must remain. Each with
  * the addresses to look it up by.
  */
-export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readonly EditedUser[]> {
+export async function readEditedUsers(db: Queryable, teamId: Id): Promise<readonly KnownUser[]> {
   // The next two conditions are evaluated once, not for each user.
   const differingUsers = sql`
     select u.id, u.resolved from mirror.users u join sync.user_base b on b.team_id = u.team_id and b.id = u.id
     where u.team_id = ${teamId} and ${isDirty}`;
-  const { rows } = await sql<EditedUser>`
+  const { rows } = await sql<KnownUser>`
     with marked as materialized (
       select d.mark from sync.due d join sync.teams t on t.team = d.team
       where t.team_id = ${teamId} and d.run_group = 'edits' and not ${looksAtAll}

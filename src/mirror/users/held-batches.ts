@@ -27,6 +27,7 @@ const pushedToday = (teamId: Id) => sql`
 /** All fields that wait in batches, of users that are not gone. */
 export async function readGuardHistory(db: Queryable, teamId: Id): Promise<GuardHistory> {
   const { rows: all } = await sql<{
+    population: number;
     pushed: readonly Id[];
     held: readonly (HoldRow & { user_id: Id | number; name: string })[];
     is_old: boolean;
@@ -38,12 +39,14 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
       left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
       where h.team_id = ${teamId} and u.gone_at is null and ${isInBatch}
     )
-    select array(${pushedToday(teamId)}) as pushed, ${isToldLongAgo(teamId)} as is_old,
+    select (select count(*)::int from mirror.users where team_id = ${teamId} and gone_at is null) as population,
+      array(${pushedToday(teamId)}) as pushed, ${isToldLongAgo(teamId)} as is_old,
       (select coalesce(jsonb_agg(to_jsonb(held) order by since, user_id, field), '[]') from held) as held`.execute(
     db,
   );
-  const { pushed = [], held: rows = [], is_old: isOld = false } = all[0] ?? {};
+  const { population = 0, pushed = [], held: rows = [], is_old: isOld = false } = all[0] ?? {};
   return {
+    population,
     pushedToday: new Set(pushed),
     waiting: rows.map((row) => ({ userId: BigInt(row.user_id), name: row.name, hold: toHold(row) })),
     isOld: isOld && rows.some(({ reason }) => reason !== 'review'),

@@ -5,16 +5,6 @@ import type { Concern, PresentUser } from '../../model/plan.ts';
 import { byKey } from '../db/by-key.ts';
 import type { Queryable, Row } from '../db/database.ts';
 
-export async function countPresentUsers(db: Queryable, teamId: Id): Promise<number> {
-  const { count } = await db
-    .selectFrom('mirror.users')
-    .select(({ fn }) => fn.countAll<bigint>().as('count'))
-    .where('team_id', '=', teamId)
-    .where('gone_at', 'is', null)
-    .executeTakeFirstOrThrow();
-  return Number(count);
-}
-
 /** Up to this many addresses are searched one by one in each text, which takes half the time. */
 const few = 3;
 

@@ -3,7 +3,6 @@ import { type RawBuilder, sql } from 'kysely';
 import { singleNames } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { hasUnreadable, readable, type ServiceUser } from '../../model/user.ts';
-import type { UserState } from '../../model/user-state.ts';
 import type { ComparedUsers, RoleNames, ShownUsers } from '../../model/plan.ts';
 import { singlesIn, stagedSingles, valuesOf } from '../db/field-sql.ts';
 import { byKey, idArray } from '../db/by-key.ts';
@@ -118,23 +117,10 @@ export async function agreesWithBase(db: Queryable, teamId: Id): Promise<string 
   return rows[0]?.agreed ?? null;
 }
 
-/** Reads those of these users who differ, whatever other users there are. */
-export async function readDifferingUsers(
-  db: Database,
-  teamId: Id,
-  users: readonly ServiceUser[],
-  roles: RoleNames,
-): Promise<readonly UserState[]> {
-  const byId = new Map(users.map((user) => [user.id, user]));
-  const rows = await readRows(db, teamId, { users: byId, roles, leftOut: null });
-  return rows.map((row) => toState(row, byId.get(row.id)));
-}
-
-/** Reads the users who differ. Those who are not shown are read, too, unless `leftOut` is `null`. */
 async function readRows(
   db: Database,
   teamId: Id,
-  { users, roles, leftOut }: Omit<ShownUsers, 'leftOut'> & { readonly leftOut: readonly Id[] | null },
+  { users, roles, leftOut }: ShownUsers,
 ): Promise<readonly ComparedRow[]> {
   return await withSpool(shapeWith(roles), users.values(), (spool) =>
     withStaged(db, spool, async (tx, staged) => {
@@ -146,8 +132,8 @@ async function readRows(
   );
 }
 
-/** Reads everybody who differs, and those who are known and not shown. */
-export async function compareShownUsers(db: Database, teamId: Id, shown: ShownUsers): Promise<ComparedUsers> {
+/** Reads everybody who differs and, unless only some are looked at, those who are known and not shown. */
+export async function compareSides(db: Database, teamId: Id, shown: ShownUsers): Promise<ComparedUsers> {
   const rows = await readRows(db, teamId, shown);
   const unknown = new Set(rows.filter((row) => row.is_unknown).map(({ id }) => id));
   const rowsThat = (is: (row: ComparedRow) => boolean) => rows.filter(is);

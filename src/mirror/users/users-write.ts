@@ -160,6 +160,7 @@ export async function applyDecisions(
 /** Whether the plan can be skipped for a user that was neither missing nor stale before. */
 export function isNothingToWrite(plan: UserPlan): boolean {
   return (
+    plan.case !== 'forget' &&
     plan.write === null &&
     holdsOf(plan).length + endedHolds(plan).length + decisionsOf(plan, 'held').length === 0
   );
@@ -170,7 +171,8 @@ const writesHolds = (plan: UserPlan): boolean =>
   decisionsOf(plan, 'held').some(([, { shown }]) => shown !== undefined);
 
 /**
- * Like `applyDecisions`, for users that a run has looked at: it also ends the absences and stale marks of seen users.
+ * Like `applyDecisions`, for users that a run has looked at: it also ends the absences and stale marks of seen users, and
+ * deletes what is known of users that exist nowhere any more.
  * @returns also the users about whose fields an open transaction decides
  */
 export async function applyUsers(
@@ -187,6 +189,8 @@ export async function applyUsers(
     applied.filter((plan) => cases.includes(plan.case)).map(({ id }) => id);
   await endAbsences(tx, run, idsOf('adopt', 'return', 'merge', 'unresolved'));
   await endStale(tx, run.teamId, idsOf('adopt', 'return', 'merge'));
+  const forgotten = idsOf('forget');
+  if (forgotten.length > 0) await forgetUsers(tx, run, forgotten);
   return plans.flatMap(({ id }) => (busy.has(id) || deferred.has(id) ? [id] : []));
 }
 

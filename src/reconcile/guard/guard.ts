@@ -77,8 +77,6 @@ export interface GuardView extends Population {
   readonly states: readonly UserState[];
   /** All plans of the run, with or without pushes. */
   readonly plans: readonly UserPlan[];
-  /** Users present in the mirror. */
-  readonly population: number;
   readonly history: GuardHistory;
   /** The edits that would be pushed, with who made them; needed if a person reviews each push first. */
   readonly edits: readonly EditedField[];
@@ -220,7 +218,7 @@ function holdBack(
 }
 
 export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
-  const { history, population } = view;
+  const { history } = view;
   const pushes = reviewPushes(view);
   const isPutBack: PushTest = ({ plan }, field) => field === 'name' && putsBackName(plan);
   const isFresh: PushTest = (push, field) =>
@@ -228,7 +226,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const counted = pushes.filter((push) => push.pushed.some(([field]) => isFresh(push, field)));
   const { isReviewed } = settings;
   const changed = isReviewed ? [] : counted.map(({ plan }) => plan.id);
-  const tooMuch = massChange(changed, view, settings);
+  const tooMuch = massChange(changed, history, settings);
   const isRefused = tooMuch.length > 0;
   const waits: PushTest = (push, field) =>
     !push.approved.includes(field) &&
@@ -253,7 +251,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const added = counted.filter((push) =>
     waitsOf.get(push.plan.id)?.some(({ hold }) => isFresh(push, hold.field)),
   ).length;
-  const isMass = added > massLimit(population, settings);
+  const isMass = added > massLimit(history.population, settings);
   const isNews = refused.length > 0 && (history.isOld || stopped || (isRefused && isMass));
   // Without a batch, something else has to record that people were told.
   const heldAlone =

@@ -21,14 +21,11 @@ export const massLimit = (population: number, { maxRows, maxShare }: GuardSettin
 /** Why the pushes of a plan are refused, with those of the last 24 h; empty if they are not. */
 export function massChange(
   pushed: readonly Id[],
-  {
-    population,
-    history,
-  }: { readonly population: number; readonly history: Pick<GuardHistory, 'pushedToday'> },
+  { population, pushedToday }: Pick<GuardHistory, 'population' | 'pushedToday'>,
   settings: GuardSettings,
 ): readonly string[] {
   const limit = massLimit(population, settings);
-  const today = new Set([...history.pushedToday, ...pushed]).size;
+  const today = new Set([...pushedToday, ...pushed]).size;
   if (pushed.length === 0 || today <= limit) return [];
   return [`${today} of ${population} users would be pushed within a day, more than the limit of ${limit}`];
 }

@@ -4,7 +4,7 @@ import type { Id } from '../../model/id.ts';
 import type { NameSafety } from '../../model/intent.ts';
 import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
-import type { SnapshotPort } from '../ports.ts';
+import type { MirrorPort } from '../ports.ts';
 import { countLookups } from '../read/ask.ts';
 import { isNameless } from './carry-name.ts';
 
@@ -21,11 +21,12 @@ export interface PushLessons {
   readonly troubled: ReadonlySet<Id>;
 }
 
-export async function readLessons(mirror: SnapshotPort, plans: readonly Pushable[]): Promise<PushLessons> {
+export async function readLessons(mirror: MirrorPort, plans: readonly Pushable[]): Promise<PushLessons> {
   if (plans.length === 0) return { safety: 'keeps', troubled: new Set() };
+  const pushes = plans.map(({ id, patch }) => ({ userId: id, sent: patch, changeId: 0n }));
   return {
     safety: plans.some(({ patch }) => isNameless(patch)) ? await mirror.readNameSafety() : 'keeps',
-    troubled: await mirror.readUnanswered(plans.map(({ id }) => id)),
+    troubled: (await mirror.readEarlier(pushes)).unanswered,
   };
 }
 

@@ -122,3 +122,17 @@ export function judgeLate(
     patchedFields(sent).map((field) => [field, late(field, outcomes[field] ?? 'missing')]),
   );
 }
+
+/** An answer to the update itself is final, except for users that it leaves out: these can only be confirmed by a lookup. */
+export function judgeAnswer(
+  sent: UserPatch,
+  before: UserValues,
+  seen: ServiceUser | null,
+  direct: boolean,
+): FieldOutcomes {
+  if (!direct) return judgeLate(sent, before, seen, false);
+  const outcomes = Object.entries(judge(sent, before, seen));
+  return Object.fromEntries(
+    outcomes.map(([field, outcome]) => [field, outcome === 'missing' ? 'unknown' : outcome]),
+  );
+}

@@ -2,21 +2,21 @@ import { decideEach, decisionsOf, holdsOf, isPush, pushOf, type UserPlan } from 
 import type { UserState } from '../../model/user-state.ts';
 import type { Id } from '../../model/id.ts';
 import type { Intent } from '../../model/intent.ts';
-import { readable, type UserPatch } from '../../model/user.ts';
+import { readable, type ServiceUser, type UserPatch } from '../../model/user.ts';
 import { noteDeferred, tell, warnOfStale } from '../run-notes.ts';
 import { planUser } from '../merge/plan-user.ts';
 import { isApproved, holdOn } from '../merge/held-field.ts';
 import { onlyGuarded, pushedValues } from '../guard/planned-push.ts';
 import { isNameless, nameAlong } from './carry-name.ts';
+import { look, staleOf } from '../look.ts';
 import type { PushContext, PushSettings } from './record.ts';
-import { readUsers } from '../read/ask.ts';
 import { isUnread } from '../unread.ts';
 import { patchedFields } from './outcome.ts';
 
 /** The intents of the next updates, and the data they are based on. */
 export interface Prepared extends Pick<PushContext, 'users'> {
   readonly intents: readonly Intent[];
-  /** The time from which the deadline counts. */
+  /** The time from which the deadline counts. Waiting for the database counts too: the read values get older. */
   readonly readAtMs: number;
 }
 
@@ -32,6 +32,12 @@ function isVoid(plan: UserPlan, state: UserState, { approved }: Pick<PushContext
     return wasApproved && !isApproved(hold, pushedValues(plan, field, values), state);
   });
 }
+
+/** The address, if the service shows one. */
+const addressIn = (shown: ServiceUser['email']): readonly string[] => {
+  const address = readable(shown) ?? null;
+  return address === null ? [] : [address];
+};
 
 /** The values that were seen are not written either, because the next run finds them, and what follows from them. */
 const leaveAll = (plan: UserPlan): UserPlan => ({
@@ -51,21 +57,16 @@ export async function prepare(
   batch: readonly UserPlan[],
   ofNamed: boolean,
 ): Promise<Prepared> {
-  const { mirror, notes, monotonicMs } = places;
-  const ids = batch.map(({ id }) => id);
-  const usersNow = batch.map(({ id }) => places.users.get(id));
-  const addresses = {
-    emails: usersNow.map((user) => readable(user?.email) ?? null),
-    phones: usersNow.map((user) => readable(user?.phone) ?? null),
-  };
-  const seen = await readUsers(places, ids, addresses);
-  // Waiting for the database counts too: the read values get older.
-  const readAtMs = monotonicMs();
-  const users = ids.flatMap((id) => seen.get(id) ?? []);
-  if (users.length < ids.length)
-    notes.partial(`${ids.length - users.length} users could not be read again before a push`);
-  const states = await mirror.readDifferingUsers(users, places.roles);
-  warnOfStale(notes, states.filter(({ stale }) => stale === true).length);
+  const { mirror, notes, team } = places;
+  const wanted = batch.map(({ id }) => {
+    const { email, phone } = places.users.get(id) ?? {};
+    return { id, emails: addressIn(email), phones: addressIn(phone) };
+  });
+  const seen = await look(places, team, wanted);
+  const { states, roster } = seen;
+  const unseen = wanted.filter(({ id }) => !roster.users.has(id)).length;
+  if (unseen > 0) notes.partial(`${unseen} users could not be read again before a push`);
+  warnOfStale(notes, staleOf(seen).length);
   const guarded = new Map(batch.map((plan) => [plan.id, plan]));
   const sentOf = (id: Id): UserPatch => {
     const plan = guarded.get(id);
@@ -79,7 +80,7 @@ export async function prepare(
   const again = states.flatMap((state): readonly UserPlan[] => {
     const seenByGuard = guarded.get(state.id);
     if (seenByGuard === undefined) return [];
-    const plan = planUser(state, places.members.get(state.id), settings.policy);
+    const plan = planUser(state, roster.members.get(state.id), settings.policy);
     return [isVoid(plan, state, places) ? leaveAll(plan) : onlyGuarded(plan, seenByGuard)];
   });
   const isLeft = (plan: UserPlan) =>
@@ -104,7 +105,7 @@ export async function prepare(
     const name = along.get(intent.userId);
     return name === undefined ? intent : { ...intent, along: name };
   });
-  return { intents, users: seen, readAtMs };
+  return { intents, users: roster.users, readAtMs: seen.readAtMs };
 }
 
 async function writeDown(

@@ -37,7 +37,7 @@ async function arrange(
   plans: Batch,
 ): Promise<readonly Batch[]> {
   const pushes = plans.map((plan) => ({ id: plan.id, patch: pushOf(plan), plan }));
-  const lessons = await mirror.inSnapshot((snapshot) => readLessons(snapshot, pushes));
+  const lessons = await readLessons(mirror, pushes);
   // Of a name of two words both halves are known: it can be put back.
   const batches = arrangeBatches(
     pushes,

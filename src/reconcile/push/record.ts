@@ -1,9 +1,7 @@
 /** The context of pushing, and how the outcome of a push is read back and recorded. */
 
-import type { TeamMember } from '../../model/team-member.ts';
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import type { RoleNames } from '../../model/plan.ts';
 import type { Intent, PushTries } from '../../model/intent.ts';
 import type { SendBlock } from '../../model/place.ts';
 import type { Team } from '../../model/team.ts';
@@ -11,7 +9,7 @@ import { readable, type ServiceUser } from '../../model/user.ts';
 import type { Policy } from '../merge/merge-field.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from '../ports.ts';
 import { membersOf } from '../read/members.ts';
-import { readUsers } from '../read/ask.ts';
+import { readUsers } from '../read/lookup.ts';
 import type { RunNotes } from '../run-notes.ts';
 import { type AnsweredIntent, resultOf } from './result.ts';
 
@@ -25,8 +23,7 @@ export interface PushContext {
   readonly service: ServicePort;
   readonly mirror: MirrorPort & MirrorWriter;
   readonly notes: RunNotes;
-  readonly members: ReadonlyMap<Id, TeamMember>;
-  readonly roles: RoleNames;
+  readonly team: Team;
   /** The users as the service showed them just before anything is sent. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
   /** The values that the plan has read a moment ago; `null` if the users must be read again in any case. */
@@ -55,7 +52,7 @@ export function createPushContext(
     monotonicMs,
     sendBlock,
   }: Pick<PushContext, 'service' | 'mirror' | 'notes' | 'monotonicMs' | 'sendBlock'>,
-  team: Pick<Team, 'members'>,
+  team: Team,
 ): PushContext {
   return {
     service,
@@ -63,8 +60,7 @@ export function createPushContext(
     notes,
     monotonicMs,
     sendBlock,
-    members: membersOf(team),
-    roles: new Map(),
+    team,
     users: new Map(),
     fresh: null,
     approved: new Map(),
@@ -85,27 +81,29 @@ export interface PushSettings {
 }
 
 /**
- * The addresses that found these users before the push, and the ones that were sent, by which alone they may be found
- * now. If the mirror won a conflict, or somebody has changed it on the service since, the address there may be a third one.
+ * Reads the users of these pushes: by the addresses that found them before the push, and by the ones that were sent, by which
+ * alone they may be found now. If the mirror won a conflict, or somebody has changed it on the service since, the address
+ * there may be a third one.
  */
-function addressesOf(intents: readonly Intent[], { users, members }: PushContext) {
-  const of = (field: 'email' | 'phone') =>
-    intents.flatMap(({ userId, base, before, sent }) => [
-      readable(users.get(userId)?.[field]) ?? null,
-      base[field],
-      before[field],
-      sent[field] ?? null,
-      members.get(userId)?.[field] ?? null,
-    ]);
-  return { emails: of('email'), phones: of('phone') };
-}
-
 export async function readBackIntents(
-  places: PushContext,
+  { users, team, ...sources }: PushContext,
   intents: readonly Intent[],
 ): Promise<ReadonlyMap<Id, ServiceUser>> {
-  const ids = intents.map(({ userId }) => userId);
-  return await readUsers(places, ids, addressesOf(intents, places));
+  const members = membersOf(team);
+  const addressesOf = (field: 'email' | 'phone', { userId, base, before, sent }: Intent) =>
+    [
+      readable(users.get(userId)?.[field]),
+      base[field],
+      before[field],
+      sent[field],
+      members.get(userId)?.[field],
+    ].flatMap((address) => address ?? []);
+  const wanted = intents.map((intent) => ({
+    id: intent.userId,
+    emails: addressesOf('email', intent),
+    phones: addressesOf('phone', intent),
+  }));
+  return await readUsers(sources, team, wanted);
 }
 
 /** Stops all pushes of this run, because a name that was not sent has changed. The next run puts the name back. */
@@ -129,7 +127,7 @@ export async function record(
       (outcome) => outcome !== 'confirmed' && (outcome !== 'unsent' || refusal !== undefined),
     );
   const inVain = answered.filter(isInVain).map(({ intent }) => intent);
-  const tries = inVain.length === 0 ? new Map<Id, PushTries>() : await mirror.countIneffective(inVain);
+  const tries = inVain.length === 0 ? new Map<Id, PushTries>() : (await mirror.readEarlier(inVain)).tries;
   const results = answered.map((answer) =>
     resultOf({ ...answer, before: places.users.get(answer.intent.userId) }, tries, settings.maxTries),
   );

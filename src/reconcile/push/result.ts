@@ -153,3 +153,9 @@ export function resultOf(
     requestId,
   };
 }
+
+/** The result of an intent that was not sent in the end, or was turned away before anybody looked at it. */
+export function neverLeft(intent: Intent): AnsweredIntent {
+  const outcomes = Object.fromEntries(patchedFields(intent.sent).map((field) => [field, 'unsent' as const]));
+  return { intent, seen: null, outcomes, requestId: null };
+}

@@ -1,11 +1,11 @@
 /** Sends intents in one request, and finds out and records the outcome of each, by user and field. */
-import { isPassing } from './send-guard.ts';
+import { isRefusal, MusterdError, ServiceError } from '../../errors.ts';
 import type { Intent } from '../../model/intent.ts';
-import type { ServiceUser } from '../../model/user.ts';
+import type { UsersAnswer } from '../../model/service-request.ts';
+import { judgeAnswer, judgeLate, patchedFields, patchOf } from './outcome.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
-import { judgeAnswer, neverLeft, noteUnanswered, refusedTogether, sendRequest } from './request.ts';
-import type { AnsweredIntent } from './result.ts';
-import { judgeLate, patchedFields, patchOf } from './outcome.ts';
+import { type AnsweredIntent, neverLeft } from './result.ts';
+import { guardSend, isPassing } from './send-guard.ts';
 
 /**
  * What became of a request. `refused`: nothing of it is known to be applied, and its parts are read, merged and sent again
@@ -17,62 +17,90 @@ export type SendResult =
   | { readonly kind: 'refused' }
   | { readonly kind: 'late'; readonly why: string };
 
+/** Records the outcome by the answer to the update itself. For users that it leaves out, a lookup shows it. */
+async function recordAnswer(
+  places: PushContext,
+  settings: PushSettings,
+  intents: readonly Intent[],
+  { users, requestId }: UsersAnswer,
+): Promise<void> {
+  places.notes.requestId(requestId);
+  const byId = new Map(users.map((user) => [user.id, user]));
+  const answered = (of: readonly Intent[], seenUsers: PushContext['users'], isDirect: boolean) =>
+    of.map((intent): AnsweredIntent => {
+      const seen = seenUsers.get(intent.userId) ?? null;
+      const outcomes = judgeAnswer(intent.sent, intent.before, seen, isDirect);
+      return { intent, seen, outcomes, isDirect, requestId };
+    });
+  const [present, missing] = [true, false].map((is) =>
+    intents.filter(({ userId }) => byId.has(userId) === is),
+  ) as [Intent[], Intent[]];
+  // The answer is recorded before anything else can go wrong.
+  await record(places, settings, answered(present, byId, true));
+  await record(places, settings, answered(missing, await readBackIntents(places, missing), false));
+}
+
+/** Records a refusal. A single refused field is held. Of several nobody knows which is the bad one. */
+async function recordRefusal(
+  places: PushContext,
+  settings: PushSettings,
+  intents: readonly Intent[],
+  refusal: ServiceError,
+): Promise<void> {
+  const isAlone = (intent: Intent) => intents.length === 1 && patchedFields(intent.sent).length === 1;
+  const refused = intents.map((intent): AnsweredIntent => {
+    const together = { ...neverLeft(intent), requestId: refusal.requestId ?? null, refusal };
+    if (!isAlone(intent)) return together;
+    const outcomes = patchedFields(intent.sent).map((field) => [field, 'refused' as const]);
+    return { ...together, outcomes: Object.fromEntries(outcomes) };
+  });
+  await record(places, settings, refused);
+}
+
+/** Records what is seen of a push that got no answer. */
+async function recordUnanswered(
+  places: PushContext,
+  settings: PushSettings,
+  intents: readonly Intent[],
+  error: ServiceError,
+): Promise<void> {
+  places.notes.partial(`a push was not answered: ${error.message}`);
+  places.breaker.unanswered += 1;
+  const seen = await readBackIntents(places, intents);
+  const answers = intents.map((intent): AnsweredIntent => {
+    const user = seen.get(intent.userId) ?? null;
+    const outcomes = judgeLate(intent.sent, intent.before, user, false);
+    return { intent, seen: user, outcomes, requestId: null };
+  });
+  await record(places, settings, answers);
+}
+
 /** @throws what ends the push */
 export async function sendIntents(
   places: PushContext,
   settings: PushSettings,
   intents: readonly Intent[],
 ): Promise<SendResult> {
-  const sent = await sendRequest(places, new Map(intents.map((intent) => [intent.userId, patchOf(intent)])));
-  switch (sent.kind) {
-    case 'answered': {
-      const { requestId, users } = sent;
-      places.notes.requestId(requestId);
-      const answered = (intent: Intent, seen: ServiceUser | null, isDirect: boolean): AnsweredIntent => {
-        const outcomes = judgeAnswer(intent.sent, intent.before, seen, isDirect);
-        return { intent, seen, outcomes, isDirect, requestId };
-      };
-      const missing = intents.filter(({ userId }) => !users.has(userId));
-      // The answer is recorded before anything else can go wrong.
-      const present = intents.flatMap((intent) => {
-        const user = users.get(intent.userId);
-        return user === undefined ? [] : [answered(intent, user, true)];
-      });
-      await record(places, settings, present);
-      const seen = await readBackIntents(places, missing);
-      const found = missing.map((intent) => answered(intent, seen.get(intent.userId) ?? null, false));
-      await record(places, settings, found);
-      return { kind: 'answered', requestId };
-    }
-    case 'refused': {
-      // A single refused field is held. Of several nobody knows which is the bad one.
-      const isAlone = (intent: Intent) => intents.length === 1 && patchedFields(intent.sent).length === 1;
-      const refused = intents.map((intent): AnsweredIntent => {
-        const together = refusedTogether(intent, sent.error);
-        if (!isAlone(intent)) return together;
-        const outcomes = patchedFields(intent.sent).map((field) => [field, 'refused' as const]);
-        return { ...together, outcomes: Object.fromEntries(outcomes) };
-      });
-      await record(places, settings, refused);
+  const patches = new Map(intents.map((intent) => [intent.userId, patchOf(intent)]));
+  let answer: UsersAnswer;
+  try {
+    answer = await places.service.updateUsers(patches, guardSend(places, [...patches.keys()]));
+  } catch (error) {
+    const isOfService = error instanceof ServiceError;
+    if (isRefusal(error) || (isOfService && error.status === 403)) {
+      await recordRefusal(places, settings, intents, error);
       return { kind: 'refused' };
     }
-    case 'unsent': {
-      await record(places, settings, intents.map(neverLeft));
-      if (!isPassing(sent.error)) throw sent.error;
-      return { kind: 'late', why: sent.error.message };
-    }
-    case 'unknown': {
-      noteUnanswered(places, sent.error);
-      const seen = await readBackIntents(places, intents);
-      const answers = intents.map((intent): AnsweredIntent => {
-        const user = seen.get(intent.userId) ?? null;
-        const outcomes = judgeLate(intent.sent, intent.before, user, false);
-        return { intent, seen: user, outcomes, requestId: null };
-      });
-      await record(places, settings, answers);
+    const isStopped = error instanceof MusterdError && error.code === 'stopped';
+    if (!isOfService && !isStopped) throw error;
+    if (isOfService && error.phase !== 'not-sent' && ![401, 429].includes(error.status ?? 0)) {
+      await recordUnanswered(places, settings, intents, error);
       return { kind: 'unanswered' };
     }
-    default:
-      return sent satisfies never;
+    await record(places, settings, intents.map(neverLeft));
+    if (!isPassing(error)) throw error;
+    return { kind: 'late', why: error.message };
   }
+  await recordAnswer(places, settings, intents, answer);
+  return { kind: 'answered', requestId: answer.requestId };
 }

@@ -4,8 +4,7 @@ import type { ServiceUser } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
 import { judgeLate, patchedFields } from './outcome.ts';
 import { type PushContext, type PushSettings, readBackIntents, record } from './record.ts';
-import { neverLeft } from './request.ts';
-import type { AnsweredIntent } from './result.ts';
+import { type AnsweredIntent, neverLeft } from './result.ts';
 
 const isConfirmed = ({ outcomes }: AnsweredIntent): boolean =>
   Object.values(outcomes).every((outcome) => outcome === 'confirmed');

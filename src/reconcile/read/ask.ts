@@ -3,10 +3,8 @@ import { isRefusal } from '../../errors.ts';
 import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import type { UserFilter, UsersAnswer } from '../../model/service-request.ts';
-import type { TeamMember } from '../../model/team-member.ts';
-import type { ServiceUser } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
-import type { MirrorPort, ServicePort } from '../ports.ts';
+import type { ServicePort } from '../ports.ts';
 
 /** Addresses in one request. The largest body that the service takes is not documented. */
 export const addressesPerRequest = 100;
@@ -134,62 +132,4 @@ export async function readEverybody(service: ServicePort): Promise<UsersAnswer |
     if (isRefusal(error)) return null;
     throw error;
   }
-}
-
-/** The service, and what knows by which addresses it may find a user. */
-export interface UserSources {
-  readonly service: ServicePort;
-  readonly mirror: Pick<MirrorPort, 'readAddresses' | 'readLookups'>;
-  readonly members: ReadonlyMap<Id, TeamMember>;
-}
-
-/** Every address of these users that mirror, base, holds, pushes and the team know, and those of `mirror.user_lookups`. */
-async function knownAddresses(
-  { mirror, members }: UserSources,
-  ids: readonly Id[],
-  asked: AddressesToAsk,
-): Promise<AddressesToAsk> {
-  const known = await mirror.readAddresses(ids);
-  const lookups = await mirror.readLookups();
-  const listed = ids.map((id) => members.get(id));
-  const trim = (email: string) => email.trim();
-  const isNew = (addresses: readonly (string | null)[], canonical: (address: string) => string) => {
-    const forms = new Set(addresses.map((address) => canonical(address ?? '')));
-    return (address: string | null) => !forms.has(canonical(address ?? ''));
-  };
-  return {
-    emails: [
-      ...known.flatMap(({ emails }) => emails),
-      ...listed.map((member) => member?.email ?? null),
-      ...lookups.emails,
-    ].filter(isNew(asked.emails, trim)),
-    phones: [
-      ...known.flatMap(({ phones }) => phones),
-      ...listed.map((member) => member?.phone ?? null),
-      ...lookups.phones,
-    ].filter(isNew(asked.phones, canonicalPhone)),
-  };
-}
-
-/**
- * Reads these users: by the addresses that should find them, then by every other one that may, and at last by asking for
- * everybody.
- */
-export async function readUsers(
-  sources: UserSources,
-  wanted: readonly Id[],
-  addresses: AddressesToAsk,
-): Promise<ReadonlyMap<Id, ServiceUser>> {
-  const users = new Map<Id, ServiceUser>();
-  const { service } = sources;
-  const take = (answer: UsersAnswer) => {
-    for (const user of answer.users) users.set(user.id, user);
-  };
-  const someWanted = someMissing(wanted, users);
-  await lookUp(service, someWanted, addresses, take, () => {});
-  if (!someWanted()) return users;
-  const missing = wanted.filter((id) => !users.has(id));
-  await lookUp(service, someWanted, await knownAddresses(sources, missing, addresses), take, () => {});
-  if (someWanted()) take((await readEverybody(service)) ?? noUsers);
-  return users;
 }

@@ -1,28 +1,33 @@
-/** Users looked up in several steps, for a run that does not read the whole roster. */
+/** Users looked up in several steps, where not everybody is read. */
 import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
-import type { RejectedRow } from '../../model/rejected-row.ts';
+import type { Addresses } from '../../model/plan.ts';
+import type { Team } from '../../model/team.ts';
 import type { ServiceUser } from '../../model/user.ts';
-import type { ServicePort } from '../ports.ts';
+import type { MirrorPort, ServicePort } from '../ports.ts';
 import { type AddressesToAsk, type Lookup, lookUp, noUsers, readEverybody, someMissing } from './ask.ts';
-import { createUserCollector } from './roster.ts';
+import { membersOf } from './members.ts';
+import { createUserCollector, type Roster } from './roster.ts';
 
 export interface UserLookup {
-  /** All users in the answers so far, including those who were not asked for. */
-  readonly users: ReadonlyMap<Id, ServiceUser>;
-  readonly rejected: readonly RejectedRow[];
-  readonly repeated: ReadonlyMap<Id, boolean>;
-  /** The number of addresses that the service refused to look up. */
-  readonly refusedLookups: number;
-  /** Asks by these addresses until these users are found. */
-  find(wanted: readonly Id[], addresses: AddressesToAsk): Promise<void>;
+  /** What was found so far, including users who were not asked for. It grows. */
+  readonly roster: Roster;
+  /** Asks for these users by these addresses, then by every other one that may find them, and at last for everybody. */
+  find(wanted: readonly Addresses[]): Promise<void>;
   /** Asks by all of these addresses, and so finds everybody who has one. */
   askAll(addresses: AddressesToAsk): Promise<void>;
 }
 
+/** The service, and what knows by which addresses it may find a user. */
+export interface UserSources {
+  readonly service: ServicePort;
+  readonly mirror: Pick<MirrorPort, 'readAddresses'>;
+}
+
 /** No address is asked for twice, unless a request was refused and is cut in two. */
-export function createUserLookup(service: ServicePort, teamId: Id): UserLookup {
-  const { users, rejected, repeated, take } = createUserCollector(teamId, []);
+export function createUserLookup({ service, mirror }: UserSources, team: Team): UserLookup {
+  const { users, rejected, repeated, take } = createUserCollector(team.id, []);
+  const members = membersOf(team);
   const askedFor = new Set<string>();
   let hasAskedForAll = false;
   let refusedLookups = 0;
@@ -42,20 +47,61 @@ export function createUserLookup(service: ServicePort, teamId: Id): UserLookup {
     };
     await lookUp(noting, wanted, unasked, take, onRefused);
   };
-  return {
+  /** Every address of these users that mirror, base, holds, pushes and the team know, and those of `mirror.user_lookups`. */
+  const knownAddresses = async (ids: readonly Id[]): Promise<AddressesToAsk> => {
+    const { ofUsers, others } = await mirror.readAddresses(ids);
+    const listed = ids.map((id) => members.get(id));
+    return {
+      emails: [
+        ...ofUsers.flatMap(({ emails }) => emails),
+        ...listed.map((member) => member?.email ?? null),
+        ...others.emails,
+      ],
+      phones: [
+        ...ofUsers.flatMap(({ phones }) => phones),
+        ...listed.map((member) => member?.phone ?? null),
+        ...others.phones,
+      ],
+    };
+  };
+  const roster: Roster = {
     users,
+    members,
     rejected,
     repeated,
     get refusedLookups() {
       return refusedLookups;
     },
-    find: async (wanted, addresses) => {
-      const someWanted = someMissing(wanted, users);
-      await lookUpNew(addresses, someWanted);
+    unresolved: [],
+    unproven: new Set(),
+  };
+  return {
+    roster,
+    find: async (wanted) => {
+      const ids = wanted.map(({ id }) => id);
+      const someWanted = someMissing(ids, users);
+      const first = {
+        emails: wanted.flatMap(({ emails }) => emails),
+        phones: wanted.flatMap(({ phones }) => phones),
+      };
+      await lookUpNew(first, someWanted);
+      if (!someWanted()) return;
+      await lookUpNew(await knownAddresses(ids.filter((id) => !users.has(id))), someWanted);
       if (!someWanted() || hasAskedForAll) return;
       hasAskedForAll = true;
       take((await readEverybody(service)) ?? noUsers);
     },
     askAll: (addresses) => lookUpNew(addresses, () => true),
   };
+}
+
+/** Reads these users, who are asked for by these addresses first. */
+export async function readUsers(
+  sources: UserSources,
+  team: Team,
+  wanted: readonly Addresses[],
+): Promise<ReadonlyMap<Id, ServiceUser>> {
+  const lookup = createUserLookup(sources, team);
+  await lookup.find(wanted);
+  return lookup.roster.users;
 }

@@ -16,7 +16,6 @@ import type { Team } from '../../model/team.ts';
 import { readable, type ServiceUser } from '../../model/user.ts';
 import { chunks } from '../chunks.ts';
 import type { MirrorPort, ServicePort } from '../ports.ts';
-import type { RunNotes } from '../run-notes.ts';
 import {
   type AddressesToAsk,
   addressesPerRequest,
@@ -32,8 +31,6 @@ import { indexMembers, membersOf } from './members.ts';
 export interface Roster {
   /** The users who were read. */
   readonly users: ReadonlyMap<Id, ServiceUser>;
-  /** The number of users that are shown. */
-  readonly shown: number;
   readonly members: ReadonlyMap<Id, TeamMember>;
   readonly rejected: readonly RejectedRow[];
   /** The users who came twice, and whether with different values. Lookups by address may return the same row again. */
@@ -75,11 +72,6 @@ export function createUserCollector(teamId: Id, before: readonly RejectedRow[]) 
     }
   };
   return { users, rejected, repeated, take };
-}
-
-export function noteRefused(addresses: number, notes: RunNotes): void {
-  if (addresses > 0)
-    notes.warn(`the service does not take ${addresses} of the addresses to look users up by`);
 }
 
 /** Whether the user has one of these addresses, each of which is a filter of its own. */
@@ -127,7 +119,6 @@ export async function readRoster(
   service: ServicePort,
   mirror: MirrorPort,
   team: Team,
-  notes: RunNotes,
   everybody: UsersAnswer | null,
 ): Promise<Roster> {
   await indexMembers(team);
@@ -138,6 +129,7 @@ export async function readRoster(
     refused.push(address);
   };
   let askedAddresses: readonly Addresses[] = [];
+  let lookups: AddressesToAsk = { emails: [], phones: [] };
   const tried: AddressesToAsk[] = [];
   if (everybody !== null) await takeInTurns(everybody, take);
   const inOneAnswer = new Set(repeated.keys());
@@ -150,7 +142,7 @@ export async function readRoster(
   const wanted = new Set([...unseen.map(({ id }) => id), ...leftOut]);
   const someWanted = someMissing([...wanted], users);
   if (someWanted()) {
-    askedAddresses = await mirror.readAddresses([...wanted]);
+    ({ ofUsers: askedAddresses, others: lookups } = await mirror.readAddresses([...wanted]));
     const extras = team.members.filter(({ id }) => wanted.has(id));
     const emails = [
       ...askedAddresses.flatMap((addresses) => addresses.emails),
@@ -166,19 +158,17 @@ export async function readRoster(
   const someMembersWanted = someMissing(leftOut, users);
   if (someMembersWanted()) {
     const found = new Set(users.values().map(({ email }) => canonicalEmail(readable(email) ?? null)));
-    const { emails, phones } = await mirror.readLookups();
+    const { emails, phones } = lookups;
     const open = emails.filter((email) => !found.has(canonicalEmail(email)));
     tried.push({ emails: open, phones });
     await lookUp(service, someMembersWanted, { emails: open, phones }, take, onRefused);
   }
   await findLeftOut(service, tried, { users, wanted: someMissing([...wanted], users), take, refused });
-  noteRefused(refused.length, notes);
   const unproven = askedAddresses
     .filter((user) => !users.has(user.id) && hasOneOf(user, refused))
     .map(({ id }) => id);
   return {
     users,
-    shown: users.size,
     members,
     rejected,
     repeated: new Map([...repeated].filter(([id, differs]) => differs || inOneAnswer.has(id))),

@@ -2,7 +2,7 @@
 import type { SendOptions } from '../../model/service-request.ts';
 import type { Config } from '../../config/config.ts';
 import { MusterdError } from '../../errors.ts';
-import { readAddresses } from '../../mirror/users/addresses.ts';
+import { readKnownUsers } from '../../mirror/users/addresses.ts';
 import type { Database } from '../../mirror/db/database.ts';
 import { takeLease } from '../../mirror/team/lease.ts';
 import { keepsNameProbe } from '../../mirror/team/name-safety.ts';
@@ -83,7 +83,7 @@ async function findUser(
   const digits = userText.replace(/^\+/, '');
   if (!/^\d+$/.test(digits)) return undefined;
   const id: Id = BigInt(digits);
-  const [knownAddresses] = db === undefined ? [] : await readAddresses(db.kysely, team.id, [id]);
+  const [knownAddresses] = db === undefined ? [] : await readKnownUsers(db.kysely, team.id, [id]);
   const byId = async (emails: readonly string[], phones: readonly string[]) =>
     (await service.users({ emails, phones })).users.findLast((user) => user.id === id);
   if (knownAddresses !== undefined) return byId(knownAddresses.emails, knownAddresses.phones);

@@ -82,7 +82,6 @@ export function foresee(
 ): ImportForecast {
   const { guard, push } = reconcileSettings(config);
   const pushes = pushesOf(changes);
-  const view = { population: users.length, history: { pushedToday } };
   const serviceUsers = new Map<Id, ServiceUser>(
     users.map(({ id, base }) => [
       id,
@@ -95,7 +94,7 @@ export function foresee(
   return {
     refused: massChange(
       pushes.map(({ id }) => id),
-      view,
+      { population: users.length, pushedToday },
       guard,
     ),
     limited: limitedFields(users, changes, guard),

@@ -1,0 +1,83 @@
+/** What the limits on single fields have to know of users who are not planned, and how it is read. */
+import { canonicalEmail, canonicalPhone } from '../../model/canonical.ts';
+import type { Id } from '../../model/id.ts';
+import type { Concern, PresentUser } from '../../model/plan.ts';
+import { decisionsOf, isPush, pushOf, type UserPlan } from '../../model/user-plan.ts';
+import type { MirrorPort } from '../ports.ts';
+import type { UserLookup } from '../read/lookup.ts';
+import type { GuardView } from './guard.ts';
+import type { GuardSettings } from './limits.ts';
+
+/** Whether a limit on single fields needs to know of other users, which it does not for a name. */
+export const concernsOthers = (plan: UserPlan): boolean =>
+  decisionsOf(plan, 'push').some(([field]) => field !== 'name');
+
+/** The others whom a push concerns: those with an address that is pushed and, if a role is pushed, the administrators. */
+export function concernOf(plans: readonly UserPlan[], adminRoleIds: readonly Id[]): Concern {
+  const patches = plans.filter(isPush).map(pushOf);
+  const known = (forms: readonly string[]) => [...new Set(forms)].filter((form) => form !== '');
+  return {
+    emails: known(patches.map(({ email }) => canonicalEmail(email ?? null))),
+    phones: known(patches.map(({ phone }) => canonicalPhone(phone ?? null))),
+    roleIds: patches.some(({ roleId }) => roleId !== undefined) ? adminRoleIds : [],
+  };
+}
+
+/**
+ * Reads what the guard needs to know about users who do not differ, and who edited the others. It is read only if
+ * something would be pushed, and the editors only if a person sees each push first.
+ */
+export async function readKnown(
+  mirror: MirrorPort,
+  plans: readonly UserPlan[],
+  { adminRoleIds, isReviewed }: GuardSettings,
+): Promise<Pick<GuardView, 'present' | 'open' | 'edits'>> {
+  const pushed = isReviewed ? plans.filter(isPush).map(({ id }) => id) : [];
+  const edits = pushed.length === 0 ? [] : await mirror.readLastEdits(pushed);
+  if (!plans.some(concernsOthers)) return { present: [], open: [], edits };
+  return {
+    edits,
+    present: await mirror.readPresentUsers(concernOf(plans, adminRoleIds)),
+    open: await mirror.readIntents(),
+  };
+}
+
+/**
+ * Users that a field limit depends on, by base. They have to be looked up: the owner of an address that is pushed may no
+ * longer have it, and the other administrators may have been demoted.
+ */
+export function concernedBy(
+  plans: readonly UserPlan[],
+  present: readonly PresentUser[],
+  adminRoleIds: readonly Id[],
+): readonly Id[] {
+  const isAdmin = (roleId: unknown) => adminRoleIds.some((admin) => admin === roleId);
+  const demotes = ({ fields: { roleId } }: UserPlan) =>
+    roleId.kind === 'push' &&
+    !isAdmin(roleId.values.mirror) &&
+    isAdmin(roleId.values.service === undefined ? roleId.values.base : roleId.values.service);
+  const demotesAny = plans.some(demotes);
+  const concern = concernOf(plans, adminRoleIds);
+  const [emails, phones] = [new Set(concern.emails), new Set(concern.phones)];
+  return present.flatMap(({ id, email, phone, roleId }) => {
+    const had = emails.has(canonicalEmail(email)) || phones.has(canonicalPhone(phone));
+    return had || (demotesAny && isAdmin(roleId)) ? [id] : [];
+  });
+}
+
+/** Looks up all others that a field limit depends on: owners of addresses that are pushed, and administrators. */
+export async function lookAround(
+  lookup: UserLookup,
+  plans: readonly UserPlan[],
+  present: readonly PresentUser[],
+  adminRoleIds: readonly Id[],
+): Promise<void> {
+  const pushes = plans.filter(concernsOthers);
+  if (pushes.length === 0) return;
+  await lookup.askAll({
+    emails: pushes.map((plan) => pushOf(plan).email ?? null),
+    phones: pushes.map((plan) => pushOf(plan).phone ?? null),
+  });
+  const concerned = concernedBy(pushes, present, adminRoleIds).filter((id) => !lookup.roster.users.has(id));
+  await lookup.find(concerned.map((id) => ({ id, emails: [], phones: [] })));
+}

@@ -1,0 +1,104 @@
+/**
+ * What the service shows of users, beside mirror and base. Whatever is decided about users begins with one look: a run
+ * and a resync look at everybody; a run of the edits, the read before a push and `musterd why` at some.
+ */
+import type { Addresses, RoleNames } from '../model/plan.ts';
+import type { Id } from '../model/id.ts';
+import type { UsersAnswer } from '../model/service-request.ts';
+import type { Team } from '../model/team.ts';
+import type { ServiceUser } from '../model/user.ts';
+import type { UserState } from '../model/user-state.ts';
+import type { MirrorPort, ServicePort } from './ports.ts';
+import { readEverybody } from './read/ask.ts';
+import { createUserLookup, type UserLookup } from './read/lookup.ts';
+import { membersOf, rolesOf } from './read/members.ts';
+import { type Roster, readRoster } from './read/roster.ts';
+
+interface Seen {
+  readonly roster: Roster;
+  readonly roles: RoleNames;
+  /** Users who are not the same on both sides, by id. If the look is whole, also those who are not shown. */
+  readonly states: readonly UserState[];
+  /** Users who are new here. */
+  readonly unknown: readonly Id[];
+  /** The time at which the service had answered, by `monotonicMs`. */
+  readonly readAtMs: number;
+}
+
+interface WholeLook extends Seen {
+  readonly isWhole: true;
+}
+
+interface PartialLook extends Seen {
+  readonly isWhole: false;
+  /** Finds more users. */
+  readonly lookup: UserLookup;
+}
+
+/** A look is whole if everybody was asked for: only then a user who is not shown is missing. */
+export type Look = WholeLook | PartialLook;
+
+/** Users who are shown with an older version than before. */
+export const staleOf = ({ states }: Pick<Look, 'states'>): readonly Id[] =>
+  states.filter(({ stale }) => stale === true).map(({ id }) => id);
+
+export interface LookContext {
+  readonly service: ServicePort;
+  readonly mirror: MirrorPort;
+  readonly monotonicMs: () => number;
+  /** Reads everybody, if not by a request of its own. */
+  readonly everybody?: (() => Promise<UsersAnswer | null>) | undefined;
+}
+
+/** The state of a user who is new here. */
+export const unknownUser = (id: Id, service?: ServiceUser): UserState => ({
+  id,
+  service,
+  base: undefined,
+  mirror: undefined,
+  held: [],
+  edits: {},
+  hasOpenIntent: false,
+  missingForMs: undefined,
+  observedDiffers: true,
+});
+
+export const byId = (states: readonly UserState[]) => states.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+
+async function lookAtAll(
+  { service, mirror, monotonicMs, everybody }: LookContext,
+  team: Team,
+): Promise<WholeLook> {
+  const roster = await readRoster(service, mirror, team, await (everybody?.() ?? readEverybody(service)));
+  const readAtMs = monotonicMs();
+  const { users, members, unresolved: leftOut } = roster;
+  const roles = rolesOf(members);
+  const { differing, unknown, unseen } = await mirror.compareUsers({ users, roles, leftOut });
+  const known = new Set(unseen.map(({ id }) => id));
+  const strangers = leftOut.filter((id) => !known.has(id)).map((id) => unknownUser(id));
+  const states = byId([...differing, ...unseen, ...strangers]);
+  return { isWhole: true, roster, roles, states, unknown, readAtMs };
+}
+
+/** Looks at everybody, or at these users, who are asked for by these addresses first. Writes nothing. */
+export async function look(
+  places: LookContext,
+  team: Team,
+  whom: 'everybody' | readonly Addresses[],
+): Promise<Look> {
+  if (whom === 'everybody') return await lookAtAll(places, team);
+  const { mirror, monotonicMs } = places;
+  const lookup = createUserLookup(places, team);
+  await lookup.find(whom);
+  const readAtMs = monotonicMs();
+  const { roster } = lookup;
+  const roles = rolesOf(membersOf(team));
+  const users = new Map(
+    whom.flatMap(({ id }) => {
+      const user = roster.users.get(id);
+      return user === undefined ? [] : [[id, user] as const];
+    }),
+  );
+  const { differing } = await mirror.compareUsers({ users, roles, leftOut: null });
+  return { isWhole: false, lookup, roster, roles, states: byId(differing), unknown: [], readAtMs };
+}
