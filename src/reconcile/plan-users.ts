@@ -9,6 +9,7 @@ import type { UserState } from '../model/user-state.ts';
 import { concernOf, lookAround, readKnown } from './guard/concerned.ts';
 import { indexAddresses } from './guard/field-limits.ts';
 import { type GuardVerdict, guard } from './guard/guard.ts';
+import { offerLimited } from './guard/lifted.ts';
 import type { GuardSettings } from './guard/limits.ts';
 import { type Look, type LookContext, staleOf, unknownUser } from './look.ts';
 import type { Policy } from './merge/merge-field.ts';
@@ -120,14 +121,16 @@ export async function planUsers(
   const history = await mirror.readGuardHistory();
   const planOf: PlanOf = (state) => planUser(state, members.get(state.id), settings.policy);
   const plans = await planEach(seen, exact ?? planOf, history.population, notes);
-  const known = await readKnown(mirror, plans, settings.guard);
+  // Only a look at everybody shows whether a limit has gone.
+  const offers = isWhole ? offerLimited(plans, states) : [];
+  const known = await readKnown(mirror, [...plans, ...offers], settings.guard);
   if (!isWhole) await lookAround(seen.lookup, plans, known.present, settings.guard.adminRoleIds);
   await noteLook(seen, notes);
   warnOfStale(notes, staleOf(seen).length);
-  const { emails, phones } = concernOf(plans, []);
+  const { emails, phones } = concernOf([...plans, ...offers], []);
   if (emails.length + phones.length > 0) await indexAddresses(members);
   const differing = isWhole ? [...states.map(({ id }) => id), ...unknown] : users.keys();
-  const view = { states, plans, users, differing, isWhole, members, history, ...known };
+  const view = { states, plans, users, differing, isWhole, members, history, offers, ...known };
   const verdict = guard(view, settings.guard);
   const missing = new Set(plans.filter((plan) => plan.case === 'missing').map(({ id }) => id));
   const absent = states

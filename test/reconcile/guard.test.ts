@@ -10,6 +10,7 @@ import type { EditedField, GuardHistory } from '../../src/model/waiting.ts';
 import { type MirrorUser, readable, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
 import { hashOf } from '../../src/reconcile/guard/batch-hash.ts';
 import { afterBatch, type GuardVerdict, type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
+import { offerLimited } from '../../src/reconcile/guard/lifted.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
@@ -93,6 +94,7 @@ function viewOf({ edits = {}, shows = {}, held = {}, history = {}, open = [], ..
       roleId: id === 1n ? 1n : 4n,
     })),
     open,
+    offers: [],
     history: { ...nobody, population: ids.length, waiting, ...history },
   };
 }
@@ -861,5 +863,76 @@ describe('a plan that is made again before it is sent', () => {
     expect(kept.moves.map(({ field }) => field)).toEqual(Object.keys(sent));
     // What is not sent keeps its hold.
     expect(kept.releases.includes('email')).toBe('email' in sent);
+  });
+});
+
+describe('A hold by a limit on one field', () => {
+  const look = (given: Edits, more: Partial<GuardSettings> = {}) => {
+    const view = viewOf(given);
+    const verdict = guard(
+      { ...view, offers: offerLimited(view.plans, view.states) },
+      { ...settings, ...more },
+    );
+    const of = (kind: 'push' | 'held' | 'hold') =>
+      verdict.plans
+        .filter(({ fields }) => Object.values(fields).some((field) => field.kind === kind))
+        .map(({ id }) => Number(id));
+    return { verdict, sent: of('push'), stays: of('held'), renewed: of('hold') };
+  };
+
+  const alone = (id: Id, mirror: FieldValue, detail: string, field: Hold['field'] = 'email'): Hold => {
+    const { batch: _, ...hold } = holdOf(id, mirror, { field, detail });
+    return hold;
+  };
+  const email = 'held@example.com';
+  it.each<readonly [string, Partial<Hold>, boolean]>([
+    ['ends where nothing limits it any more', {}, true],
+    ['stays in a batch', { batch: 'abc' }, false],
+    ['stays where it was rejected', { reason: 'rejected' }, false],
+  ])('%s', (_, more, ends) => {
+    const held = { 11: [{ ...alone(11n, email, ''), ...more }] };
+    const { sent, verdict } = look({ edits: { 11: { email } }, held });
+    expect(sent).toEqual(ends ? [11] : []);
+    expect(verdict).toMatchObject({ stopped: false, approved: new Map() });
+  });
+
+  it.each<readonly [string, number, Partial<GuardSettings>]>([
+    ['a person reviews each push', 0, { isReviewed: true }],
+    ['as many as a day may have were pushed to', 8, {}],
+  ])('stays where %s', (_, today, more) => {
+    const history = { pushedToday: new Set(Array.from({ length: today }, (__, at) => BigInt(at + 101))) };
+    const held = { 11: [alone(11n, email, '')] };
+    expect(look({ edits: { 11: { email } }, held, history }, more).stays).toEqual([11]);
+  });
+
+  it('ends once nobody else has the address, and says who has it now', () => {
+    const email = emailOf(12n);
+    const given = (detail: string, shows: NonNullable<Edits['shows']>) =>
+      look({ edits: { 11: { email } }, held: { 11: [alone(11n, email, detail)] }, shows });
+    const has = (id: number) => `user ${id} has or is to get the same email`;
+    expect(given(has(12), {})).toMatchObject({ sent: [], stays: [11], renewed: [] });
+    expect(given(has(13), {})).toMatchObject({ sent: [], stays: [], renewed: [11] });
+    expect(given(has(12), { 12: { email: 'moved@example.com' } }).sent).toEqual([11]);
+  });
+
+  it('ends once few enough roles are left to change', () => {
+    const change = (count: number) => {
+      const ids = Array.from({ length: count }, (_, at) => at + 11);
+      const words = `${count} roles would change in one run, more than 3`;
+      return look({
+        edits: Object.fromEntries(ids.map((id) => [id, { roleId: 5n }])),
+        held: Object.fromEntries(ids.map((id) => [id, [alone(BigInt(id), 5n, words, 'roleId')]])),
+      });
+    };
+    expect(change(4)).toMatchObject({ sent: [], stays: [11, 12, 13, 14] });
+    expect(change(3)).toMatchObject({ sent: [11, 12, 13], stays: [] });
+  });
+
+  it('ends once the service shows another administrator', () => {
+    const words = 'no administrator would be left';
+    const demote = (shows: NonNullable<Edits['shows']>) =>
+      look({ edits: { 1: { roleId: 4n } }, held: { 1: [alone(1n, 4n, words, 'roleId')] }, shows });
+    expect(demote({})).toMatchObject({ sent: [], stays: [1] });
+    expect(demote({ 2: { roleId: 1n } }).sent).toEqual([1]);
   });
 });

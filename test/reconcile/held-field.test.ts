@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { MirrorRow } from '../../src/model/user.ts';
 import type { Hold, HoldReason, Values } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
-import { guard } from '../../src/reconcile/guard/guard.ts';
+import { type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
+import { offerLimited } from '../../src/reconcile/guard/lifted.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { voidDetail, waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
@@ -70,28 +71,48 @@ const settings: GuardSettings = {
   isReviewed: false,
 };
 
+/** Somebody else has the address that is held. */
+const other = { id: 99n, email: 'new@example.com', phone: null, roleId: null };
+
 /** What a run decides about the email: the merge first, then the guard. */
-function decisionOn(state: UserState, maxRows: number, policy: ConflictPolicy) {
+function decisionOn(
+  state: UserState,
+  maxRows: number,
+  policy: ConflictPolicy,
+  present: GuardView['present'] = [],
+) {
+  const plan = planUser(state, member, { ...holdAll, email: policy });
   const { plans } = guard(
     {
       states: [state],
-      plans: [planUser(state, member, { ...holdAll, email: policy })],
+      plans: [plan],
       users: new Map(state.service === undefined ? [] : [[id, state.service]]),
       differing: [id],
       isWhole: true,
       members: new Map([[id, member]]),
-      present: [],
+      present,
       open: [],
       edits: [],
-      history: { population: 100, pushedToday: new Set(), waiting: [], isOld: false },
+      offers: offerLimited([plan], [state]),
+      history: {
+        population: 100,
+        pushedToday: new Set(),
+        waiting: [],
+        isOld: false,
+      },
     },
     { ...settings, maxRows },
   );
   return plans[0]?.fields.email;
 }
 
-function fateOf(state: UserState, maxRows: number, policy: ConflictPolicy = 'hold'): Fate | undefined {
-  const decision = decisionOn(state, maxRows, policy);
+function fateOf(
+  state: UserState,
+  maxRows: number,
+  policy: ConflictPolicy = 'hold',
+  present: GuardView['present'] = [],
+): Fate | undefined {
+  const decision = decisionOn(state, maxRows, policy, present);
   if (decision?.kind === 'held') return 'stays';
   if (decision?.kind === 'push') return 'sent';
   if (decision?.kind === 'pull') return decision.ends ? 'pulled' : undefined;
@@ -99,6 +120,7 @@ function fateOf(state: UserState, maxRows: number, policy: ConflictPolicy = 'hol
   if (decision?.kind !== 'hold') return undefined;
   const { hold } = decision;
   if (hold.reason !== 'limit') return hold.batch === undefined ? (hold.reason as Fate) : undefined;
+  if (hold.batch === undefined) return 'stays';
   return hold.batch !== undefined && hold.batch !== batch ? 'new batch' : undefined;
 }
 
@@ -124,7 +146,7 @@ const byMirror = { ...alone, 'service moved': 'stays' } as const;
 const table: Readonly<Record<Kind, Readonly<Partial<Record<Event, Fate>>>>> = {
   'limit in a batch': inBatch,
   'review in a batch': inBatch,
-  'limit alone': alone,
+  'limit alone': { ...alone, 'limit lifted': 'sent' },
   conflict: { ...alone, 'edited again': 'conflict', 'edit withdrawn': 'pulled' },
   refused: alone,
   ineffective: alone,
@@ -147,7 +169,8 @@ describe('a held field', () => {
   );
   it.each(cases)('%s, %s: %s', (kind, event, fate) => {
     const maxRows = event === 'limit lifted' ? 1_000 : settings.maxRows;
-    expect(fateOf(change[event](stateOf(kind)), maxRows)).toBe(fate);
+    const present = kind === 'limit alone' && event !== 'limit lifted' ? [other] : [];
+    expect(fateOf(change[event](stateOf(kind)), maxRows, 'hold', present)).toBe(fate);
   });
 
   describe('that somebody decided about', () => {

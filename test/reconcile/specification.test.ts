@@ -192,6 +192,7 @@ function compareGuard(states: readonly UserState[], policy: Policy, random: Retu
       differing: [...users.keys()],
       present: [],
       edits: [],
+      offers: [],
       history: { population, pushedToday, waiting: [], isOld: false },
     },
     settings,

@@ -62,6 +62,20 @@ describe('a braked field', () => {
     expect(stage.emulator.team.user(admin)).toMatchObject({ roleId: 1, email: 'x@example.com' });
   });
 
+  it('is sent by the next run once nothing limits it any more, and not while something does', async () => {
+    await open();
+    const [one, other] = people();
+    const [id, its] = [one?.id ?? 0, other?.id ?? 0];
+    const phoneOf = (user: number) => stage.emulator.team.user(user).phone;
+    const [before, wanted] = [phoneOf(id), phoneOf(its)];
+    await stage.sql(`update mirror.users set phone = '${wanted}' where id = ${id}`);
+    for (const _ of [1, 2]) expect(await stage.run()).toMatchObject({ waiting: 1, counts: {} });
+    expect([phoneOf(id), await held()]).toEqual([before, [[String(id), 'phone', 'limit', wanted]]]);
+    stage.emulator.team.editUser(its, { phone: '15550999' });
+    expect(await stage.run()).toMatchObject({ waiting: 0, counts: { pulled: 1, pushed: 1 } });
+    expect([phoneOf(id), await held()]).toEqual([wanted, []]);
+  });
+
   it('is held where a hold that somebody asked for has just ended', async () => {
     await open();
     const [admin = 0] = await keepAdmins(1);
@@ -200,7 +214,6 @@ describe('brakes see what is on its way', () => {
     await stage.sql(`update mirror.users set email = '${three?.email}' where id = ${one?.id}`);
     await stage.run();
     stage.emulator.team.editUser(three?.id ?? 0, { email: 'left@example.com' });
-    await stage.run();
     const seen = ['--if', three?.email ?? ''];
     await musterd('resolve', String(one?.id), 'email', '--take', 'mirror', ...seen, '--reason', 'hers now');
     await stage.sql(`update mirror.users set email = '${three?.email}' where id = ${two?.id}`);

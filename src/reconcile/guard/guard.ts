@@ -70,6 +70,7 @@ import {
 } from './field-limits.ts';
 import { type GuardSettings, massChange, massLimit } from './limits.ts';
 import { stayingOf } from './left-waiting.ts';
+import { withLifted } from './lifted.ts';
 import { pushedEdit, pushedValues, putsBackName } from './planned-push.ts';
 import { sayLeft, sayLimited, sayReviewed } from './refusal-words.ts';
 
@@ -78,6 +79,8 @@ export interface GuardView extends Population {
   /** All plans of the run, with or without pushes. */
   readonly plans: readonly UserPlan[];
   readonly history: GuardHistory;
+  /** What limits on single fields hold, as it would be pushed without them (`lifted.ts`). */
+  readonly offers: readonly UserPlan[];
   /** The edits that would be pushed, with who made them; needed if a person reviews each push first. */
   readonly edits: readonly EditedField[];
 }
@@ -217,6 +220,33 @@ function holdBack(
   return { hashes: [...batches.values()], waiting, plans: mapped };
 }
 
+/**
+ * What becomes of the offered fields: they are sent, or held in other words; fields for which nothing changes wait.
+ * @param sent the users to whom this run pushes without a person
+ */
+function lift(
+  view: GuardView,
+  plans: readonly UserPlan[],
+  sent: readonly Id[],
+  settings: GuardSettings,
+): readonly UserPlan[] {
+  const { offers, states, history } = view;
+  const all = [...sent, ...offers.map(({ id }) => id)];
+  if (offers.length === 0 || massChange(all, history, settings).length > 0) return [];
+  const pushes = reviewPushes({ ...view, plans: [...plans, ...offers] });
+  const { fieldLimits, postponed } = limitsOn(pushes, () => false, view, settings);
+  const heldOf = new Map(states.map(({ id, held }) => [id, held]));
+  return offers.map((plan) =>
+    mapPushes(plan, (field, push) => {
+      if (field === 'roleId' && postponed.has(plan.id)) return { kind: 'wait' };
+      const limit = fieldLimits.get(plan.id)?.find((hold) => hold.field === field);
+      if (limit === undefined) return push;
+      const before = heldOf.get(plan.id)?.find((hold) => hold.field === field);
+      return before?.detail === limit.detail ? { kind: 'wait' } : { kind: 'hold', hold: limit };
+    }),
+  );
+}
+
 export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const { history } = view;
   const pushes = reviewPushes(view);
@@ -233,8 +263,21 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     (isReviewed || ((isRefused || push.again.includes(field)) && !isPutBack(push, field)));
   const limits = limitsOn(pushes, waits, view, settings);
   const batching = batchingOf(view.edits, tooMuch, isReviewed);
-  const { hashes, waiting, plans } = holdBack(view, pushes, limits, waits, batching);
-  const left = stayingOf(view.plans, history.waiting, ({ userId, hold: { field } }) => ({ userId, field }));
+  const { hashes, waiting, plans: decided } = holdBack(view, pushes, limits, waits, batching);
+  const going = new Set(decided.filter(isPush).map(({ id }) => id));
+  const lifted = isReviewed
+    ? []
+    : lift(
+        view,
+        decided,
+        changed.filter((id) => going.has(id)),
+        settings,
+      );
+  const plans = withLifted(decided, lifted);
+  const left = stayingOf(view.plans, history.waiting, ({ userId, hold: { field } }) => ({
+    userId,
+    field,
+  }));
   const waitedFor = new Set(history.waiting.map(waitingKey));
   const isOld = (field: WaitingField) => waitedFor.has(waitingKey(field));
   const refused = [
