@@ -68,11 +68,15 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
         whose === 'edited'
           ? await readEditedUsers(kysely, teamId)
           : await readKnownUsers(kysely, teamId, whose),
-      others: await readLookups(kysely, teamId),
+      others: () => readLookups(kysely, teamId),
     }),
     readPresentUsers: (concern: Concern) => readPresentUsers(kysely, teamId, concern),
     readIntents: () => readIntents(kysely, teamId),
-    readGuardHistory: () => readGuardHistory(kysely, teamId),
+    readGuardHistory: () =>
+      db.transaction(async (tx) => ({
+        ...(await readGuardHistory(tx, teamId)),
+        open: await readIntents(tx, teamId),
+      })),
     readLastEdits: (ids: readonly Id[]) => readLastEdits(kysely, teamId, ids),
     readAbsenceGrounds: (resource: MirroredResource) => readAbsenceGrounds(kysely, teamId, resource),
     gatherListing: (resource: ListedResource) => createSpool(tableOf(resource)),

@@ -34,7 +34,8 @@ export interface KnownUser extends Addresses {
 /** The addresses of some users, and those that a person has named for users of whom none is known. */
 export interface KnownAddresses {
   readonly ofUsers: readonly KnownUser[];
-  readonly others: Omit<Addresses, 'id'>;
+  /** Read only when nothing else has found somebody. */
+  readonly others: () => Promise<Omit<Addresses, 'id'>>;
 }
 
 /** The names of members' roles, as far as they are known. */

@@ -118,7 +118,7 @@ export async function planUsers(
 ): Promise<UsersPlan> {
   const { states, unknown, isWhole, roster } = seen;
   const { users, members } = roster;
-  const history = await mirror.readGuardHistory();
+  const { open, ...history } = await mirror.readGuardHistory();
   const planOf: PlanOf = (state) => planUser(state, members.get(state.id), settings.policy);
   const plans = await planEach(seen, exact ?? planOf, history.population, notes);
   // Only a look at everybody shows whether a limit has gone.
@@ -130,7 +130,7 @@ export async function planUsers(
   const { emails, phones } = concernOf([...plans, ...offers], []);
   if (emails.length + phones.length > 0) await indexAddresses(members);
   const differing = isWhole ? [...states.map(({ id }) => id), ...unknown] : users.keys();
-  const view = { states, plans, users, differing, isWhole, members, history, offers, ...known };
+  const view = { states, plans, users, differing, isWhole, members, open, history, offers, ...known };
   const verdict = guard(view, settings.guard);
   const missing = new Set(plans.filter((plan) => plan.case === 'missing').map(({ id }) => id));
   const absent = states

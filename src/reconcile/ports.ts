@@ -52,7 +52,8 @@ export interface MirrorPort {
   /** The concerned users that are not gone, with their base; may include users that are not concerned. */
   readPresentUsers(concern: Concern): Promise<readonly PresentUser[]>;
   readIntents(): Promise<readonly Intent[]>;
-  readGuardHistory(): Promise<GuardHistory>;
+  /** With the open pushes. */
+  readGuardHistory(): Promise<GuardHistory & { readonly open: readonly Intent[] }>;
   /** Reads who last edited the fields of these users. */
   readLastEdits(ids: readonly Id[]): Promise<readonly EditedField[]>;
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;

@@ -44,9 +44,9 @@ async function planTeam(
   const fresh = unknown.map((id) => unknownUser(id, roster.users.get(id)));
   const seen = { ...everybody, states: byId([...states, ...fresh]), unknown: [] };
   const planOf = (state: UserState) => planResyncOf(state, roster.members.get(state.id), config.policy);
-  const { population } = await mirror.readGuardHistory();
+  const { population, open } = await mirror.readGuardHistory();
   const plans = await planEach(seen, planOf, population, notes);
-  return { team, seen, roster, plans, notes, openPushes: (await mirror.readIntents()).length };
+  return { team, seen, roster, plans, notes, openPushes: open.length };
 }
 
 /** Plans it, and writes nothing on either side. */

@@ -245,6 +245,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
         pushedToday: new Set(),
         waiting: [],
         isOld: false,
+        open: [...mirror.intents.values()],
       }),
     readLastEdits: () => Promise.resolve([]),
     readPresentUsers: () => Promise.resolve([]),
@@ -275,7 +276,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
       const known = ids.map((id) => addressesOf(mirror.state(id), mirror.intents.get(id)));
       return Promise.resolve({
         ofUsers: known.map((user) => ({ ...user, resolved: true })),
-        others: mirror.lookups,
+        others: () => Promise.resolve(mirror.lookups),
       });
     },
     readIntents: () => Promise.resolve([...mirror.intents.values()]),

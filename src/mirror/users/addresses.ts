@@ -1,6 +1,6 @@
 /** The addresses to look users up by on the service. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Addresses, KnownAddresses, KnownUser } from '../../model/plan.ts';
+import type { Addresses, KnownUser } from '../../model/plan.ts';
 import type { Id } from '../../model/id.ts';
 import { byKey, idArray } from '../db/by-key.ts';
 import type { Database, Queryable, Row } from '../db/database.ts';
@@ -38,7 +38,7 @@ export async function readKnownUsers(
 }
 
 /** The addresses in mirror.user_lookups for this team. */
-export async function readLookups(db: Queryable, teamId: Id): Promise<KnownAddresses['others']> {
+export async function readLookups(db: Queryable, teamId: Id): Promise<Omit<Addresses, 'id'>> {
   const rows = await db
     .selectFrom('mirror.user_lookups')
     .select(['email', 'phone'])

@@ -31,15 +31,11 @@ export async function readKnown(
   mirror: MirrorPort,
   plans: readonly UserPlan[],
   { adminRoleIds, isReviewed }: GuardSettings,
-): Promise<Pick<GuardView, 'present' | 'open' | 'edits'>> {
+): Promise<Pick<GuardView, 'present' | 'edits'>> {
   const pushed = isReviewed ? plans.filter(isPush).map(({ id }) => id) : [];
   const edits = pushed.length === 0 ? [] : await mirror.readLastEdits(pushed);
-  if (!plans.some(concernsOthers)) return { present: [], open: [], edits };
-  return {
-    edits,
-    present: await mirror.readPresentUsers(concernOf(plans, adminRoleIds)),
-    open: await mirror.readIntents(),
-  };
+  if (!plans.some(concernsOthers)) return { present: [], edits };
+  return { edits, present: await mirror.readPresentUsers(concernOf(plans, adminRoleIds)) };
 }
 
 /**

@@ -47,22 +47,16 @@ export function createUserLookup({ service, mirror }: UserSources, team: Team): 
     };
     await lookUp(noting, wanted, unasked, take, onRefused);
   };
-  /** Every address of these users that mirror, base, holds, pushes and the team know, and those of `mirror.user_lookups`. */
-  const knownAddresses = async (ids: readonly Id[]): Promise<AddressesToAsk> => {
+  /** Asks by every address that mirror, base, holds, pushes and the team know, then by those of `mirror.user_lookups`. */
+  const lookUpKnown = async (ids: readonly Id[], wanted: () => boolean) => {
     const { ofUsers, others } = await mirror.readAddresses(ids);
     const listed = ids.map((id) => members.get(id));
-    return {
-      emails: [
-        ...ofUsers.flatMap(({ emails }) => emails),
-        ...listed.map((member) => member?.email ?? null),
-        ...others.emails,
-      ],
-      phones: [
-        ...ofUsers.flatMap(({ phones }) => phones),
-        ...listed.map((member) => member?.phone ?? null),
-        ...others.phones,
-      ],
+    const known = {
+      emails: [...ofUsers.flatMap(({ emails }) => emails), ...listed.map((member) => member?.email ?? null)],
+      phones: [...ofUsers.flatMap(({ phones }) => phones), ...listed.map((member) => member?.phone ?? null)],
     };
+    await lookUpNew(known, wanted);
+    if (wanted()) await lookUpNew(await others(), wanted);
   };
   const roster: Roster = {
     users,
@@ -86,7 +80,10 @@ export function createUserLookup({ service, mirror }: UserSources, team: Team): 
       };
       await lookUpNew(first, someWanted);
       if (!someWanted()) return;
-      await lookUpNew(await knownAddresses(ids.filter((id) => !users.has(id))), someWanted);
+      await lookUpKnown(
+        ids.filter((id) => !users.has(id)),
+        someWanted,
+      );
       if (!someWanted() || hasAskedForAll) return;
       hasAskedForAll = true;
       take((await readEverybody(service)) ?? noUsers);

@@ -129,7 +129,7 @@ export async function readRoster(
     refused.push(address);
   };
   let askedAddresses: readonly Addresses[] = [];
-  let lookups: AddressesToAsk = { emails: [], phones: [] };
+  let readLookups = (): Promise<AddressesToAsk> => Promise.resolve({ emails: [], phones: [] });
   const tried: AddressesToAsk[] = [];
   if (everybody !== null) await takeInTurns(everybody, take);
   const inOneAnswer = new Set(repeated.keys());
@@ -142,7 +142,7 @@ export async function readRoster(
   const wanted = new Set([...unseen.map(({ id }) => id), ...leftOut]);
   const someWanted = someMissing([...wanted], users);
   if (someWanted()) {
-    ({ ofUsers: askedAddresses, others: lookups } = await mirror.readAddresses([...wanted]));
+    ({ ofUsers: askedAddresses, others: readLookups } = await mirror.readAddresses([...wanted]));
     const extras = team.members.filter(({ id }) => wanted.has(id));
     const emails = [
       ...askedAddresses.flatMap((addresses) => addresses.emails),
@@ -158,7 +158,7 @@ export async function readRoster(
   const someMembersWanted = someMissing(leftOut, users);
   if (someMembersWanted()) {
     const found = new Set(users.values().map(({ email }) => canonicalEmail(readable(email) ?? null)));
-    const { emails, phones } = lookups;
+    const { emails, phones } = await readLookups();
     const open = emails.filter((email) => !found.has(canonicalEmail(email)));
     tried.push({ emails: open, phones });
     await lookUp(service, someMembersWanted, { emails: open, phones }, take, onRefused);
