@@ -1,11 +1,10 @@
 /** Turns status, headers and bytes into an outcome. Pure. */
-import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { blotOut } from '../secret.ts';
 import type { Body } from './body.ts';
 import { isObject } from './json-object.ts';
 import { findExcess } from './json-bounds.ts';
-import { type ParsedJson, readJson } from './parse-json.ts';
+import { type ParsedJson, readJson, readLongJson } from './parse-json.ts';
 import type { Answer, Failure, FailureReason, Headers, Refusal } from './call-outcome.ts';
 import { toPrintable } from './printable.ts';
 
@@ -44,12 +43,6 @@ function failure(head: AnswerHead, reason: FailureReason, message: string, cause
 function hasLength(head: AnswerHead): boolean {
   const chunked = /(?:^|,)\s*chunked\s*$/i.test(header(head, 'transfer-encoding') ?? '');
   return chunked || header(head, 'content-length') !== null;
-}
-
-/** The `Content-Length` in bytes; `null` if it is absent or invalid. */
-export function lengthOf(head: AnswerHead): number | null {
-  const length = header(head, 'content-length');
-  return length !== null && /^\d{1,15}$/.test(length) ? Number(length) : null;
 }
 
 function isEncoded(head: AnswerHead): boolean {
@@ -105,30 +98,33 @@ const unread: ParsedJson = { value: undefined, spelling: null, suspicious: false
  */
 export function readAnswer(
   head: AnswerHead,
-  body: Pick<Body, 'take'>,
+  body: Omit<Body, 'add'>,
   known?: string,
 ): Answer | Refusal | Failure | Promise<Answer | Failure> {
   if (head.status >= 400) {
     const retryAfter = header(head, 'retry-after');
     return { kind: 'refusal', ...readRefusal(head, body), retryAfter, ...common(head) };
   }
-  const bytes = body.take();
-  const digest = known === undefined ? null : hash('sha256', bytes, 'base64url');
+  const digest = known === undefined ? null : body.digest();
   if (digest !== null && digest === known) return answerOf(head, unread, digest);
-  return bytes.length > shortBytes
-    ? readLong(head, bytes, digest)
-    : answerOf(head, readJson({ take: () => bytes }), digest);
+  return body.size() > shortBytes ? readLong(head, body, digest) : answerOf(head, readJson(body), digest);
 }
 
 /** Up to here an answer takes little memory, whatever is in it. */
 const shortBytes = 4_194_304;
 
 /** Reads a long answer in turns with other work, unless it would take too much memory. */
-async function readLong(head: AnswerHead, bytes: Buffer, digest: string | null): Promise<Answer | Failure> {
+async function readLong(
+  head: AnswerHead,
+  body: Omit<Body, 'add'>,
+  digest: string | null,
+): Promise<Answer | Failure> {
+  const bytes = body.take();
+  await setImmediate();
   const excess = findExcess(bytes);
   if (excess !== null) return failure(head, 'too-large', `the answer is not taken: ${excess}`);
   await setImmediate();
-  return answerOf(head, readJson({ take: () => bytes }), digest);
+  return answerOf(head, await readLongJson(bytes), digest);
 }
 
 function answerOf(head: AnswerHead, read: ParsedJson | null, digest: string | null): Answer | Failure {

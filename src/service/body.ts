@@ -1,41 +1,71 @@
-/** Collects the bytes of an answer in one buffer. */
+/** Collects the bytes of an answer as they come in, so that nothing is copied that is not read. */
+import { createHash } from 'node:crypto';
+
 export interface Body {
   /** @returns whether the length is still allowed; if not, the bytes are released */
   add(chunk: Uint8Array): boolean;
   /** Number of bytes so far. */
   size(): number;
+  /** The digest of all bytes. */
+  digest(): string;
   /** Returns all bytes and releases them. */
   take(): Buffer;
 }
 
-const firstBytes = 65_536;
+/** Shorter chunks are gathered in blocks, because each would keep more memory than its bytes. */
+const [shortBytes, blockBytes] = [32_768, 65_536];
 
-/** @param expectedBytes the announced length; `null` if it is unknown */
-export function createBody(maxBytes: number, expectedBytes: number | null): Body {
-  let held = Buffer.allocUnsafeSlow(Math.min(maxBytes, expectedBytes ?? firstBytes));
+export function createBody(maxBytes: number): Body {
+  let parts: Uint8Array[] = [];
+  let block = Buffer.alloc(0);
+  let used = 0;
   let size = 0;
-  const none = Buffer.alloc(0);
+  const endBlock = () => {
+    if (used > 0) parts.push(block.subarray(0, used));
+    block = block.subarray(used);
+    used = 0;
+  };
+  const release = () => {
+    parts = [];
+    used = 0;
+    size = 0;
+  };
   return {
     add: (chunk) => {
-      const needed = size + chunk.length;
-      if (needed > maxBytes) {
-        held = none;
-        size = 0;
+      size += chunk.length;
+      if (size > maxBytes) {
+        release();
         return false;
       }
-      if (needed > held.length) {
-        const longer = Buffer.allocUnsafeSlow(Math.min(maxBytes, Math.max(needed, 2 * held.length)));
-        longer.set(held.subarray(0, size));
-        held = longer;
+      if (chunk.length >= shortBytes) {
+        endBlock();
+        parts.push(chunk);
+        return true;
       }
-      held.set(chunk, size);
-      size = needed;
+      if (used + chunk.length > block.length) {
+        endBlock();
+        block = Buffer.allocUnsafeSlow(blockBytes);
+      }
+      block.set(chunk, used);
+      used += chunk.length;
       return true;
     },
     size: () => size,
+    digest: () => {
+      endBlock();
+      const hash = createHash('sha256');
+      for (const part of parts) hash.update(part);
+      return hash.digest('base64url');
+    },
     take: () => {
-      const bytes = held.subarray(0, size);
-      held = none;
+      endBlock();
+      const bytes = Buffer.allocUnsafeSlow(size);
+      let at = 0;
+      for (const part of parts) {
+        bytes.set(part, at);
+        at += part.length;
+      }
+      release();
       return bytes;
     },
   };

@@ -1,6 +1,6 @@
 import type { Dispatcher, Pool } from 'undici';
 import { ServiceError } from '../errors.ts';
-import { failAfterHead, type AnswerHead, judgeHead, lengthOf, readAnswer } from './answer.ts';
+import { failAfterHead, type AnswerHead, judgeHead, readAnswer } from './answer.ts';
 import type { BaseUrl } from './base-url.ts';
 import { type Connections, type ConnectionSettings, createConnections } from './connections.ts';
 import { type Body, createBody } from './body.ts';
@@ -229,7 +229,7 @@ function transfer(
         const objection = judgeHead(head, settings.anyContentType === true);
         if (objection !== null) stop(objection);
         maxBytes = status >= 400 ? maxErrorBytes : maxAnswerBytes;
-        body = createBody(maxBytes, lengthOf(head));
+        body = createBody(maxBytes);
       },
       onResponseData: (_controller, chunk) => {
         if (body === undefined || over || body.add(chunk)) return;

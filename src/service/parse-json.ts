@@ -1,4 +1,5 @@
 /** Parses the service's JSON, and collects facts about it before it is decoded. */
+import { setImmediate } from 'node:timers/promises';
 import { fromJson } from '../model/json.ts';
 import type { Body } from './body.ts';
 import { isSuspicious } from './row-flaws.ts';
@@ -32,10 +33,12 @@ function letGo(bytes: Uint8Array): void {
 /** The byte order mark of UTF-8. */
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 
-/** The bytes of an answer without the byte order mark, which some programs put before them. */
-function takeBytes(body: Pick<Body, 'take'>): Buffer {
-  const bytes = body.take();
-  return byteOrderMark.every((byte, at) => bytes[at] === byte) ? bytes.subarray(byteOrderMark.length) : bytes;
+/** The text of an answer without the byte order mark, which some programs put before it. The bytes are released. */
+function takeText(bytes: Buffer): Decoded {
+  const isMarked = byteOrderMark.every((byte, at) => bytes[at] === byte);
+  const decoded = decodeUtf8(isMarked ? bytes.subarray(byteOrderMark.length) : bytes);
+  letGo(bytes);
+  return decoded;
 }
 
 /**
@@ -45,9 +48,17 @@ function takeBytes(body: Pick<Body, 'take'>): Buffer {
  */
 export function readJson(body: Pick<Body, 'take'>): ParsedJson | null {
   try {
-    const bytes = takeBytes(body);
-    const decoded = decodeUtf8(bytes);
-    letGo(bytes);
+    return parseText(takeText(body.take()));
+  } catch {
+    return null;
+  }
+}
+
+/** The same of a long answer, in turns with other work. */
+export async function readLongJson(bytes: Buffer): Promise<ParsedJson | null> {
+  try {
+    const decoded = takeText(bytes);
+    await setImmediate();
     return parseText(decoded);
   } catch {
     return null;

@@ -1,3 +1,4 @@
+import { createBody } from '../../src/service/body.ts';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -131,7 +132,9 @@ describe('no error repeats', () => {
     for (const text of answers) {
       const bytes = Buffer.alloc(1_000, JSON.stringify({ message: `bad header ${text}` }).padEnd(1_000));
       const headers = { 'content-length': String(bytes.length), 'x-request-id': text };
-      const refusal = readAnswer({ status: 400, headers, token }, { take: () => bytes });
+      const body = createBody(bytes.length);
+      body.add(bytes);
+      const refusal = readAnswer({ status: 400, headers, token }, body);
       expect(refusal).toMatchObject({ label: 'bad header [secret]', requestId: '[secret]' });
       expect(JSON.stringify(refusal)).not.toContain(text.slice(0, 8));
     }
