@@ -17,6 +17,13 @@ export interface AnswerDigests {
   readonly users: string;
 }
 
+/** Answers that an earlier run has seen. */
+export interface KnownAnswers {
+  readonly digests: AnswerDigests;
+  /** Whether the same answers mean the same now. */
+  readonly stillCount: Promise<boolean>;
+}
+
 /** The team, and everybody when somebody asks. */
 export interface WholeAnswer {
   readonly team: Team;

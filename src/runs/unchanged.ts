@@ -10,7 +10,7 @@ import type { KnownTeam } from '../mirror/team/known-team.ts';
 import type { Learned } from '../mirror/team/learned.ts';
 import { agreesWithBase } from '../mirror/users/users-compare.ts';
 import { toJson } from '../model/json.ts';
-import type { AnswerDigests } from '../model/service-request.ts';
+import type { AnswerDigests, KnownAnswers } from '../model/service-request.ts';
 import { programVersion } from './program-version.ts';
 
 const topic = 'answers that agree';
@@ -32,17 +32,21 @@ const setupOf = (settings: unknown) =>
     .update(toJson([programVersion(), settings]))
     .digest('base64url');
 
-/** @returns the record, if the same answers would again mean that nothing is to be done */
-export async function readAgreed(
+/** @returns the record, and whether the same answers would again mean that nothing is to be done */
+export function readAgreed(
   db: Database,
   known: KnownTeam,
   settings: unknown,
-): Promise<Agreed | undefined> {
+): { readonly shown: number; readonly answers: KnownAnswers } | undefined {
+  const { teamId } = known;
   const record = known.learned.get(topic);
-  if (record === undefined || known.teamId === null || record.ageMs >= longestMs) return undefined;
-  const agreed = record.value as Agreed;
-  const isOver = agreed.setup !== setupOf(settings) || known.mayLackRoles;
-  return isOver || (await agreesWithBase(db.kysely, known.teamId)) !== agreed.base ? undefined : agreed;
+  if (record === undefined || teamId === null || record.ageMs >= longestMs) return undefined;
+  const { setup, base, shown, ...digests } = record.value as Agreed;
+  if (setup !== setupOf(settings) || known.mayLackRoles) return undefined;
+  // Found while the service is asked. A failure is that of the run, once it waits for it.
+  const stillCount = agreesWithBase(db.kysely, teamId).then((agreed) => agreed === base);
+  stillCount.catch(() => undefined);
+  return { shown, answers: { digests, stillCount } };
 }
 
 /** The record of a complete run that found nothing to do. */

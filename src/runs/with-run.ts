@@ -160,8 +160,8 @@ async function lookAt(
 ): Promise<Seen> {
   if (settings === undefined || !groups.includes('users') || known.hasIntents)
     return { ...onlyTeam, team: await service.team() };
-  const agreed = await readAgreed(db, known, settings);
-  const answer = await service.whole(agreed ?? null);
+  const agreed = readAgreed(db, known, settings);
+  const answer = await service.whole(agreed?.answers ?? null);
   if (answer !== null) return { ...onlyTeam, ...answer };
   const { name = null, listSize = null } = known.team ?? {};
   const team = { id: known.teamId ?? 0n, name, listSize, members: [], rejected: [], raw: {} };

@@ -89,24 +89,27 @@ function readRefusal(head: AnswerHead, body: Pick<Body, 'take'>): Pick<Refusal, 
   };
 }
 
+/** Whether a body with this digest need not be parsed. */
+export type IsKnown = (digest: string) => Promise<boolean>;
+
 /** What stands for a body that was not parsed. */
 const unread: ParsedJson = { value: undefined, spelling: null, suspicious: false };
 
 /**
  * Reads a whole body after {@link judgeHead} found no failure. Releases the bytes before parsing.
- * @param known the digest of a body that need not be parsed; if it is given, the answer has its own digest
+ * @param isKnown if it is given, the answer has its digest
  */
-export function readAnswer(
+export async function readAnswer(
   head: AnswerHead,
   body: Omit<Body, 'add'>,
-  known?: string,
-): Answer | Refusal | Failure | Promise<Answer | Failure> {
+  isKnown?: IsKnown,
+): Promise<Answer | Refusal | Failure> {
   if (head.status >= 400) {
     const retryAfter = header(head, 'retry-after');
     return { kind: 'refusal', ...readRefusal(head, body), retryAfter, ...common(head) };
   }
-  const digest = known === undefined ? null : body.digest();
-  if (digest !== null && digest === known) return answerOf(head, unread, digest);
+  const digest = isKnown === undefined ? null : body.digest();
+  if (digest !== null && (await isKnown?.(digest)) === true) return answerOf(head, unread, digest);
   return body.size() > shortBytes ? readLong(head, body, digest) : answerOf(head, readJson(body), digest);
 }
 

@@ -1,3 +1,4 @@
+import type { IsKnown } from './answer.ts';
 import pLimit from 'p-limit';
 import type { Clock } from '../clock.ts';
 import { ServiceError } from '../errors.ts';
@@ -19,8 +20,8 @@ export interface Call {
   readonly path?: string;
   /** The value to send as JSON; `undefined` sends no body. */
   readonly body?: unknown;
-  /** The digest of an answer that is not to be parsed again. If it is given, the reply has the digest of its own. */
-  readonly known?: string | undefined;
+  /** If it is given, the reply has its digest. */
+  readonly isKnown?: IsKnown | undefined;
   /** Uses this credential and no other, whatever the answer is. */
   readonly credential?: CredentialName;
   /** Awaited right before each attempt, after all other waiting; an error ends the call. */
@@ -85,7 +86,7 @@ async function attempt(parts: CallParts, call: Call, number: number, onFlight: (
     body: call.body === undefined ? undefined : toJson(call.body),
     authorization: authorization.header,
     atStart: call.atStart,
-    known: call.known,
+    isKnown: call.isKnown,
     signal: call.signal,
   });
   onEvent({

@@ -1,6 +1,6 @@
 import type { Dispatcher, Pool } from 'undici';
 import { ServiceError } from '../errors.ts';
-import { failAfterHead, type AnswerHead, judgeHead, readAnswer } from './answer.ts';
+import { failAfterHead, type AnswerHead, type IsKnown, judgeHead, readAnswer } from './answer.ts';
 import type { BaseUrl } from './base-url.ts';
 import { type Connections, type ConnectionSettings, createConnections } from './connections.ts';
 import { type Body, createBody } from './body.ts';
@@ -35,8 +35,7 @@ interface HttpRequest {
   readonly authorization: string;
   /** Called when the connection is open, right before the first byte. If it throws, nothing is sent. */
   readonly atStart?: (() => void) | undefined;
-  /** See `readAnswer`. */
-  readonly known?: string | undefined;
+  readonly isKnown?: IsKnown | undefined;
   /** When aborted, gives the request up. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -114,13 +113,13 @@ export function createHttp(
         // Without this the connection is closed after every GET that has a body.
         ...(operation.method === 'GET' ? { reset: false } : {}),
       };
-      const { atStart, known, signal } = request;
+      const { atStart, isKnown, signal } = request;
       const onLength = (bytes: number) => noteLength(operation, bytes);
       let giveUp: GiveUp = () => {};
       const onDispatch = (how: GiveUp) => {
         giveUp = how;
       };
-      const parts = { token, atStart, known, signal, maxAnswerBytes, onLength, onDispatch };
+      const parts = { token, atStart, isKnown, signal, maxAnswerBytes, onLength, onDispatch };
       const outcome = transfer(pool, settings, parts, options);
       underWay.set(outcome, giveUp);
       return await outcome.finally(() => underWay.delete(outcome));
@@ -158,7 +157,7 @@ function failWithoutHead(sent: boolean, reason: FailureReason, message: string, 
 }
 
 /** The context of a request. */
-interface Transfer extends Pick<HttpRequest, 'atStart' | 'known' | 'signal'> {
+interface Transfer extends Pick<HttpRequest, 'atStart' | 'isKnown' | 'signal'> {
   readonly token: string;
   readonly maxAnswerBytes: number;
   /** Called with each complete answer. */
@@ -174,7 +173,7 @@ const givenUp = 'given up: this client is closed';
 function transfer(
   pool: Pool,
   settings: HttpSettings,
-  { token, atStart, known, signal, maxAnswerBytes, onLength, onDispatch }: Transfer,
+  { token, atStart, isKnown, signal, maxAnswerBytes, onLength, onDispatch }: Transfer,
   options: Dispatcher.DispatchOptions,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
@@ -239,7 +238,7 @@ function transfer(
       onResponseEnd: () => {
         if (head === undefined || body === undefined) return end(fail('broken', 'the answer has no head'));
         onLength(body.size());
-        end(readAnswer(head, body, known));
+        end(readAnswer(head, body, isKnown));
       },
       onResponseError: (_controller, error) => {
         const { reason, message } = classify(error, controller !== undefined);

@@ -1,7 +1,7 @@
 /** The endpoints for team and users. */
 import { isRefusal } from '../errors.ts';
 import type {
-  AnswerDigests,
+  KnownAnswers,
   SendOptions,
   UserFilter,
   UsersAnswer,
@@ -12,6 +12,7 @@ import type { Id } from '../model/id.ts';
 import type { Team } from '../model/team.ts';
 import type { UserPatch } from '../model/user.ts';
 import type { MakeCall, Reply } from './call.ts';
+import type { IsKnown } from './answer.ts';
 import { operations } from './operation.ts';
 import { decodeTeam } from './wire-team.ts';
 import { decodeMemberships, encodeUserFilter, encodeUserPatch } from './wire-user.ts';
@@ -24,7 +25,7 @@ export interface RosterEndpoints {
    * @param known of answers that need not be parsed
    * @returns `null` if both are known
    */
-  whole(known: AnswerDigests | null): Promise<WholeAnswer | null>;
+  whole(known: KnownAnswers | null): Promise<WholeAnswer | null>;
   /**
    * `GET /v1/users/get` with a JSON body (interface.md, Endpoints, note 1): "returns the team's users
    * matching the given phones or emails". The answer to an empty filter is not documented; some deployments answer with everybody.
@@ -44,9 +45,9 @@ const maxPatches = 25;
 const nobody: UsersAnswer = { users: [], rejected: [], requestId: null };
 
 /** @returns `null` if the deployment refuses to answer for all at once */
-async function askEverybody(call: MakeCall, known = ''): Promise<Reply | null> {
+async function askEverybody(call: MakeCall, isKnown: IsKnown): Promise<Reply | null> {
   try {
-    return await call({ operation: operations.users, body: {}, known });
+    return await call({ operation: operations.users, body: {}, isKnown });
   } catch (error) {
     if (isRefusal(error)) return null;
     throw error;
@@ -57,17 +58,20 @@ export function createRosterEndpoints(call: MakeCall): RosterEndpoints {
   return {
     team: async () => await decodeTeam(await call({ operation: operations.team })),
     whole: async (known) => {
-      const askTeam = async (of: string) => await call({ operation: operations.team, known: of });
-      const first = await askTeam(known?.team ?? '');
-      const isKnown = first.digest === known?.team;
-      let users = isKnown ? await askEverybody(call, known?.users) : undefined;
-      if (isKnown && users?.digest === known?.users) return null;
+      const isNew = () => Promise.resolve(false);
+      const isOf = (what: 'team' | 'users') => async (digest: string | null | undefined) =>
+        digest === known?.digests[what] && (await known?.stillCount) === true;
+      const askTeam = async (isKnown: IsKnown) => await call({ operation: operations.team, isKnown });
+      const first = await askTeam(isOf('team'));
+      const isKnown = await isOf('team')(first.digest);
+      let users = isKnown ? await askEverybody(call, isOf('users')) : undefined;
+      if (isKnown && (await isOf('users')(users?.digest))) return null;
       // Bytes that were known were not kept: they are asked for again.
-      const team = isKnown ? await askTeam('') : first;
+      const team = isKnown ? await askTeam(isNew) : first;
       return {
         team: await decodeTeam(team),
         everybody: async () => {
-          users ??= await askEverybody(call);
+          users ??= await askEverybody(call, isNew);
           return users === null ? null : await decodeMemberships(users);
         },
         digests: () => {

@@ -126,7 +126,7 @@ describe('no error repeats', () => {
     expect(said).toContain('musterd.yaml:');
   });
 
-  it('a piece of the token that an answer repeats, or that it takes apart', () => {
+  it('a piece of the token that an answer repeats, or that it takes apart', async () => {
     const token = 'eyJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJ4In0.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg';
     const answers = [token, token.slice(0, 30), token.slice(-20), token.replaceAll(/(?<=.)(?=.)/g, '\u200b')];
     for (const text of answers) {
@@ -134,7 +134,7 @@ describe('no error repeats', () => {
       const headers = { 'content-length': String(bytes.length), 'x-request-id': text };
       const body = createBody(bytes.length);
       body.add(bytes);
-      const refusal = readAnswer({ status: 400, headers, token }, body);
+      const refusal = await readAnswer({ status: 400, headers, token }, body);
       expect(refusal).toMatchObject({ label: 'bad header [secret]', requestId: '[secret]' });
       expect(JSON.stringify(refusal)).not.toContain(text.slice(0, 8));
     }

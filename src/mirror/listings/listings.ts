@@ -36,7 +36,7 @@ const typeOf = (kind: ColumnKind | undefined) =>
 export function tableOf(resource: ListedResource): ListedTable {
   const columns = columnNamesOf(resource).map((name) => [name, typeOf(resource.columns[name])] as const);
   const toField = (type: ReturnType<typeof typeOf>, value: unknown) =>
-    type === 'jsonb' && value !== null ? toJsonField(value) : (value as string | bigint | boolean | null);
+    type === 'jsonb' && value !== null ? toJson(value) : (value as string | bigint | boolean | null);
   return {
     name: resource.name,
     columns: [['id', 'bigint'], ...columns, ['raw', 'text']],
