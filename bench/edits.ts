@@ -190,7 +190,7 @@ export async function countEdit(bench: Bench): Promise<RowResult> {
       row: 13,
       size: inWords(500, 'users'),
       measures: [
-        measure({ what: 'statements', unit: '', product: [statements], goal: 30 }),
+        measure({ what: 'statements', unit: '', product: [statements], goal: 60 }),
         measure({ what: 'requests', unit: '', product: [requests], goal: 3 }),
       ],
     };
@@ -205,7 +205,7 @@ export const edits: Group = {
     if (bench.isWanted(10))
       results.push(latencies(10, 500, await measureEdits(bench, 500, many), [150, 600]));
     if (bench.isWanted(11))
-      results.push(latencies(11, bench.size, await measureEdits(bench, bench.size, few), [250]));
+      results.push(latencies(11, bench.size, await measureEdits(bench, bench.size, few), [300]));
     if (bench.isWanted(12))
       results.push(latencies(12, 500, await measureEdits(bench, 500, few, { pauseMs: 1500 }), [700]));
     if (bench.isWanted(13)) results.push(await countEdit(bench));
