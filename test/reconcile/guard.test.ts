@@ -10,7 +10,7 @@ import type { EditedField, GuardHistory } from '../../src/model/waiting.ts';
 import { type MirrorUser, readable, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
 import { hashOf } from '../../src/reconcile/guard/batch-hash.ts';
 import { afterBatch, type GuardVerdict, type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
-import { offerLimited } from '../../src/reconcile/guard/lifted.ts';
+import { offerLimited } from '../../src/reconcile/guard/field-limits.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';

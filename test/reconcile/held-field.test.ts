@@ -3,7 +3,7 @@ import type { MirrorRow } from '../../src/model/user.ts';
 import type { Hold, HoldReason, Values } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
-import { offerLimited } from '../../src/reconcile/guard/lifted.ts';
+import { offerLimited } from '../../src/reconcile/guard/field-limits.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { voidDetail, waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';

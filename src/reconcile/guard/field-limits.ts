@@ -11,16 +11,23 @@
  *
  * A field that a person decided with `musterd resolve` passes, but its value still counts when others are checked. So
  * does the value of an open push, which may or may not have arrived.
+ *
+ * What such a limit says is true at each look at everybody: the field is sent once it would not be held any more, because
+ * somebody has given another user another address or role, or has taken back what else was to change (`offerLimited`). A
+ * batch waits for a person, whatever is left of it.
  */
 
 import type { TeamMember } from '../../model/team-member.ts';
-import type { Field } from '../../model/fields.ts';
+import { type Field, fields } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import type { Intent } from '../../model/intent.ts';
 import type { PresentUser } from '../../model/plan.ts';
 import { canonicalShown, canonicalValue, readable, type ServiceUser } from '../../model/user.ts';
-import { type Hold, holdField, pushOf, type UserPlan } from '../../model/user-plan.ts';
+import { decideEach, type Hold, holdField, pushOf, type UserPlan } from '../../model/user-plan.ts';
+import type { UserState } from '../../model/user-state.ts';
+import { holdOn, isAsSeen } from '../merge/held-field.ts';
+import { versionsOf } from '../merge/plan-field.ts';
 
 export interface Population {
   /** The users that were read. For all others the service counts as unchanged since both sides agreed. */
@@ -219,4 +226,38 @@ export function lastAdministrators(
   const waiting = demoted.filter(({ plan, resolved }) => isSent(plan) && !resolved.includes('roleId'));
   const until = promotes ? 'next' : 'whole';
   return { fieldLimits: new Map(), postponed: new Map(waiting.map(({ plan }) => [plan.id, until])) };
+}
+
+/** What limits on single fields hold, as it would be pushed without them. Other fields of these users are left out. */
+export function offerLimited(plans: readonly UserPlan[], states: readonly UserState[]): readonly UserPlan[] {
+  const stateOf = new Map(states.map((state) => [state.id, state]));
+  return plans.flatMap((plan) => {
+    const state = stateOf.get(plan.id);
+    const { mirror, service } = state ?? {};
+    if (state === undefined || mirror === undefined || service === undefined) return [];
+    const both = { ...state, mirror, service };
+    const isLimited = (field: Field) => {
+      const hold = holdOn(field, state);
+      const isAlone = hold?.reason === 'limit' && hold.batch === undefined && hold.decision === undefined;
+      return isAlone && plan.fields[field].kind === 'held' && isAsSeen(hold, versionsOf(field, both), state);
+    };
+    if (!fields.some(isLimited)) return [];
+    const offered = decideEach((field) =>
+      isLimited(field)
+        ? { kind: 'push', values: versionsOf(field, both), edit: state.edits[field]?.id, ends: true }
+        : { kind: 'wait' },
+    );
+    return [{ ...plan, fields: offered, write: null }];
+  });
+}
+
+/** The plans with the decisions of others about the same users, as far as these decide anything. */
+export function withLifted(plans: readonly UserPlan[], lifted: readonly UserPlan[]): readonly UserPlan[] {
+  const of = new Map(
+    lifted.map(({ id, fields: decisions }) => [
+      id,
+      Object.fromEntries(Object.entries(decisions).filter(([, { kind }]) => kind !== 'wait')),
+    ]),
+  );
+  return plans.map((plan) => ({ ...plan, fields: { ...plan.fields, ...of.get(plan.id) } }));
 }

@@ -67,10 +67,10 @@ import {
   sharedAddresses,
   tooManyRoles,
   type AwaitedRun,
+  withLifted,
 } from './field-limits.ts';
 import { type GuardSettings, massChange, massLimit } from './limits.ts';
 import { stayingOf } from './left-waiting.ts';
-import { withLifted } from './lifted.ts';
 import { pushedEdit, pushedValues, putsBackName } from './planned-push.ts';
 import { sayLeft, sayLimited, sayReviewed } from './refusal-words.ts';
 
@@ -79,7 +79,7 @@ export interface GuardView extends Population {
   /** All plans of the run, with or without pushes. */
   readonly plans: readonly UserPlan[];
   readonly history: GuardHistory;
-  /** What limits on single fields hold, as it would be pushed without them (`lifted.ts`). */
+  /** What limits on single fields hold, as it would be pushed without them (`offerLimited`). */
   readonly offers: readonly UserPlan[];
   /** The edits that would be pushed, with who made them; needed if a person reviews each push first. */
   readonly edits: readonly EditedField[];

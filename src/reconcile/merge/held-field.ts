@@ -1,19 +1,19 @@
 /**
  * What happens to a held field, by its reason:
  *
- * | reason                               | edited again | edit withdrawn | service moved    | approved    | rejected | limit lifted  | user leaves |
- * |--------------------------------------|--------------|----------------|------------------|-------------|----------|---------------|-------------|
- * | limit, review, in a batch            | new batch    | ends           | stays (†)        | passes      | rejected | stays         | gone        |
- * | limit on one field                   | merged again | ends           | merged again     | –           | –        | ends, is sent | gone        |
- * | conflict                             | merged again | ends, pulled   | merged again     | –           | –        | stays         | gone        |
- * | refused, ineffective, unsupported    | merged again | ends           | merged again     | –           | –        | stays         | gone        |
- * | rejected                             | merged again | ends           | stays            | –           | –        | stays         | rejected    |
- * | gone                                 | merged again | ends           | stays            | –           | –        | stays         | gone        |
- * | asked                                | stays        | stays          | stays            | –           | –        | stays         | asked       |
+ * | reason                               | edited again | edit withdrawn | service moved    | approved    | rejected | limit lifted | user leaves |
+ * |--------------------------------------|--------------|----------------|------------------|-------------|----------|--------------|-------------|
+ * | limit, review, in a batch            | new batch    | ends           | stays (†)        | passes      | rejected | stays        | gone        |
+ * | limit on one field                   | merged again | ends           | merged again     | –           | –        | is sent      | gone        |
+ * | conflict                             | merged again | ends, pulled   | merged again     | –           | –        | stays        | gone        |
+ * | refused, ineffective, unsupported    | merged again | ends           | merged again     | –           | –        | stays        | gone        |
+ * | rejected                             | merged again | ends           | stays            | –           | –        | stays        | rejected    |
+ * | gone                                 | merged again | ends           | stays            | –           | –        | stays        | gone        |
+ * | asked                                | stays        | stays          | stays            | –           | –        | stays        | asked       |
  *
  * *Merged again*: it is pushed, pulled or held like any other field, and counted by the guard. –: only `musterd resolve`
  * decides; it also ends any other hold. *Limit lifted*: a look at everybody shows that nothing limits it any more
- * (`guard/lifted.ts`). *Edited again* is also what was taken back and set to the same value later: that is
+ * (`guard/field-limits.ts`). *Edited again* is also what was taken back and set to the same value later: that is
  * another edit.
  *
  * A decision is about one edit and what was seen of the service for it. What becomes of it:
