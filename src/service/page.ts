@@ -1,5 +1,4 @@
 import { ServiceError } from '../errors.ts';
-import type { Id } from '../model/id.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 
 /** The rows to ask for. `page` and `date` are those of the shared pagination body. */
@@ -43,18 +42,4 @@ export async function fetchOrRefused<Row>(
 /** Number of rows of a page, including rejected ones. */
 export function countRows<Row>(page: Page<Row>): number {
   return page.rows.length + page.rejected.length;
-}
-
-/** The key of a row; for a rejected one without an id, its excerpt. */
-export function rowKeys<Row extends { readonly id: Id }>(page: Page<Row>): string[] {
-  return [
-    ...page.rows.map((row) => String(row.id)),
-    ...page.rejected.map((row) => (row.id === null ? `rejected ${row.excerpt}` : String(row.id))),
-  ];
-}
-
-/** Whether both pages have the same rows in the same order. Otherwise it may be another page that drifted. */
-export function samePage<Row extends { readonly id: Id }>(a: Page<Row>, b: Page<Row>): boolean {
-  const [left, right] = [rowKeys(a), rowKeys(b)];
-  return left.length === right.length && left.every((key, index) => key === right[index]);
 }

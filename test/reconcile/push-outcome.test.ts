@@ -3,13 +3,7 @@ import { ServiceError } from '../../src/errors.ts';
 import { type Field, fields } from '../../src/model/fields.ts';
 import type { Intent, PushOutcome } from '../../src/model/intent.ts';
 import type { ServiceUser, UserPatch } from '../../src/model/user.ts';
-import {
-  judge,
-  judgeLate,
-  judgeUnsent,
-  nameWasTouched,
-  patchedFields,
-} from '../../src/reconcile/push/outcome.ts';
+import { judge, judgeLate, nameWasTouched, patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { type AnsweredIntent, resultOf } from '../../src/reconcile/push/result.ts';
 import { refusal } from './service-stand-in.ts';
 import { base, shown, without } from './states.ts';
@@ -207,14 +201,12 @@ describe('a value that differs in case or spaces alone', () => {
     const before = beforeOf(patch);
     for (const quiet of [false, true])
       expect(judgeLate(patch, before, { ...shown, ...same }, quiet)).toEqual({ [field]: 'confirmed' });
-    expect(judgeUnsent(patch, before, { ...shown, ...same })).toEqual({ [field]: 'confirmed' });
     for (const user of [
       { ...shown, ...other },
       { ...shown, name: 'José Berg', ...other },
     ]) {
       expect(judgeLate(patch, before, user, false)).toEqual({ [field]: 'unknown' });
       expect(judgeLate(patch, before, user, true)).toEqual({ [field]: 'unanswered' });
-      expect(judgeUnsent(patch, before, user)).toEqual({ [field]: 'ineffective' });
     }
     expect(judgeLate(patch, before, null, false)).toEqual({ [field]: 'unknown' });
   });
@@ -230,49 +222,7 @@ describe('a value that differs in case or spaces alone', () => {
       const name = [first, last].filter(Boolean).join(' ');
       const patch = { name: { first, last } };
       expect(judgeLate(patch, before, { ...shown, name }, false)).toEqual({ name: 'unknown' });
-      expect(judgeUnsent(patch, before, { ...shown, name })).toEqual({ name: 'ineffective' });
     }
-  });
-});
-
-describe('judgeUnsent', () => {
-  type Before = 'a value' | 'nothing';
-  const table: Record<'left out' | 'unreadable', Record<Before, PushOutcome>> = {
-    'left out': { 'a value': 'unsent', nothing: 'missing' },
-    unreadable: { 'a value': 'unsent', nothing: 'unsent' },
-  };
-  const cases = rowsOf(table).flatMap(([seen, byBefore]) =>
-    rowsOf(byBefore).map(([before, outcome]) => ({ seen, before, outcome })),
-  );
-
-  it.each(cases)('$before was shown before, and now it is $seen: $outcome', ({ seen, before, outcome }) => {
-    for (const field of fields) {
-      const empty = { [field]: field === 'name' ? { first: '', last: '' } : null };
-      const was = before === 'nothing' ? { ...base, ...empty } : base;
-      const user = seenAs(field, seen === 'left out' ? 'the field left out' : 'what cannot be read');
-      expect(judgeUnsent(sent[field], was, user)).toEqual({ [field]: outcome });
-    }
-  });
-
-  it('sees that an email arrived in these bytes, whatever went with it', () => {
-    const both: UserPatch = { email: 'ANNE@example.com', name: { first: 'Anne Berg', last: '' } };
-    const seen = { ...shown, email: 'ANNE@example.com' };
-    expect(judgeUnsent(both, base, seen)).toEqual({ email: 'confirmed', name: 'ineffective' });
-  });
-
-  it('tells a third value, and a missing one, where what was sent differs in bytes alone', () => {
-    const patch = { email: 'ANNE@example.com' };
-    expect(judgeUnsent(patch, base, { ...shown, email: 'b@example.com' })).toEqual({ email: 'changed' });
-    expect(judgeUnsent(patch, base, null)).toEqual({ email: 'missing' });
-  });
-
-  it('takes a field that is left out for one that was cleared', () => {
-    expect(judgeUnsent({ phone: null }, base, without('phone'))).toEqual({ phone: 'confirmed' });
-  });
-
-  it('sends again what is shown as before, though its bytes differ', () => {
-    expect(judgeUnsent({ email: 'ANNE@example.com' }, base, shown)).toEqual({ email: 'ineffective' });
-    expect(judgeUnsent(sent.email, base, null)).toEqual({ email: 'missing' });
   });
 });
 

@@ -56,11 +56,6 @@ export function judge(sent: UserPatch, before: UserValues, seen: ServiceUser | n
   );
 }
 
-/** Whether a missing field had a value, or has one that cannot be read: nothing is sent over an unknown value. */
-function isOutOfSight(field: Field, before: UserValues, seen: ServiceUser): boolean {
-  return readingOf(field, seen) === 'unreadable' || canonicalValue(field, before) !== '';
-}
-
 /**
  * Whether showing the sent value proves that the push arrived. If old and new value have the same canonical form, only
  * an answer that is byte for byte the sent value proves it: then nothing is left
@@ -73,17 +68,6 @@ function isProof(field: Field, sent: UserPatch, before: UserValues, seen: Servic
   // The whole name is the same: where one half is, so is the other.
   const sameHalves = canonicalName(name.first) === canonicalName(before.name.first);
   return sameHalves && seen?.name === [name.first, name.last].filter((half) => half !== '').join(' ');
-}
-
-/** Like `judge`, for pushes that were refused or not sent. Without proof the push is still to be sent. */
-export function judgeUnsent(sent: UserPatch, before: UserValues, seen: ServiceUser | null): FieldOutcomes {
-  const outcomes = judge(sent, before, seen);
-  const again = (field: Field): PushOutcome => {
-    const outcome = outcomes[field] ?? 'missing';
-    if (outcome === 'confirmed' && !isProof(field, sent, before, seen)) return 'ineffective';
-    return outcome === 'missing' && seen !== null && isOutOfSight(field, before, seen) ? 'unsent' : outcome;
-  };
-  return Object.fromEntries(patchedFields(sent).map((field) => [field, again(field)]));
 }
 
 /**
