@@ -12,6 +12,8 @@ import type { Sent, Service } from './service.ts';
 import type { Process, World } from './world.ts';
 
 /** How long after the read a push may leave: `sendDeadlineMs`, a place in the pace, and the way to the first byte. */
+/** How long an edit may have been there before the first byte of a push that was marked before it. */
+const lateMs = 50;
 const freshMs = 5_000 + 60_000 / 500 + 50;
 
 export class Violation extends Error {
@@ -251,7 +253,10 @@ export function createInvariants(
       mayLeave(user, column, value);
       notForEver(user, column, value);
       if (plan.approve !== 'always') continue;
-      const approval = people.approvals.get(keyOf(user, column));
+      // An edit that had to wait for the row while the push was marked comes before the first byte, and too late.
+      const late = people.replaced.get(keyOf(user, column));
+      const isLate = late !== undefined && world.now() - late.atMs <= lateMs;
+      const approval = people.approvals.get(keyOf(user, column)) ?? (isLate ? late : undefined);
       const last = people.edits.get(keyOf(user, column))?.at(-1);
       const wasSentBefore = unanswered.get(keyOf(user, column)) === value;
       require('nothing goes without approval', approval?.value === value || wasSentBefore, () =>

@@ -39,6 +39,8 @@ export interface People {
   readonly edits: ReadonlyMap<string, readonly Edit[]>;
   /** Approvals that stand for the edit that there is now. */
   readonly approvals: ReadonlyMap<string, Approval>;
+  /** The last approvals that an edit has ended, and when. */
+  readonly replaced: ReadonlyMap<string, Approval>;
   /** When a person decided anything about this field. */
   readonly decidedMs: Map<string, number>;
   /**
@@ -104,6 +106,7 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
   const random: Random = world.random('people');
   const edits = new Map<string, Edit[]>();
   const approvals = new Map<string, Approval>();
+  const replaced = new Map<string, Approval>();
   const decidedMs = new Map<string, number>();
   const takenBack = new Map<string, { readonly value: string; readonly over: string }>();
   const lostRows = new Set<number>();
@@ -217,6 +220,8 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
       const value = canonicalOf(column, text);
       const edit = { atMs: world.now(), user: Number(user), column, by, value, isWithdrawn: isBase };
       edits.set(key, [...(edits.get(key) ?? []), edit]);
+      const approval = approvals.get(key);
+      if (approval !== undefined) replaced.set(key, { ...approval, atMs: world.now() });
       approvals.delete(key);
       takenBack.delete(key);
       world.trace(`${by} sets ${column} of ${user} to ${text}${isBase ? ', as it was' : ''}`);
@@ -352,6 +357,7 @@ export function createPeople(world: World, postgres: Postgres, service: Service,
   return {
     edits,
     approvals,
+    replaced,
     decidedMs,
     takenBack,
     lostRows,
