@@ -934,5 +934,10 @@ describe('A hold by a limit on one field', () => {
       look({ edits: { 1: { roleId: 4n } }, held: { 1: [alone(1n, 4n, words, 'roleId')] }, shows });
     expect(demote({})).toMatchObject({ sent: [], stays: [1] });
     expect(demote({ 2: { roleId: 1n } }).sent).toEqual([1]);
+    const held = { 1: [alone(1n, 4n, words, 'roleId')] };
+    expect(look({ edits: { 1: { roleId: 4n }, 2: { roleId: 1n } }, held })).toMatchObject({
+      sent: [2],
+      stays: [1],
+    });
   });
 });

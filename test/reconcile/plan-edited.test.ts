@@ -171,6 +171,32 @@ it.each([
   },
 );
 
+it.each(['everybody', 'edited'] as const)(
+  'ends a hold whose limit has gone only in a whole look: %s',
+  async (whom) => {
+    const state = stateOf(3n, { phone: '15550999' });
+    const held = {
+      field: 'phone',
+      reason: 'limit',
+      detail: '',
+      base: '15550103',
+      mirror: '15550999',
+      service: '15550103',
+    } as const;
+    const mirror = createMirrorStandIn([{ ...state, held: [held] }]);
+    const places = {
+      service: createServiceStandIn([shownAs(3n)]),
+      mirror,
+      notes: createRunNotes(),
+      monotonicMs: () => 0,
+    };
+    const { ofUsers } = await mirror.readAddresses('edited');
+    const seen = await look(places, teamOf([{ ...member, id: 3n }]), whom === 'edited' ? ofUsers : whom);
+    const { plans } = await planUsers(places, seen, { policy: holdAll, guard });
+    expect(plans.map(({ fields: { phone } }) => phone.kind)).toEqual([seen.isWhole ? 'push' : 'held']);
+  },
+);
+
 describe('edits that a person sees first', () => {
   it('are in a batch for each transaction when they alone are looked at', async () => {
     const names = [3n, 4n].map((id) => stateOf(id, { name: { first: 'Bea', last: `Berg${id}` } }));
