@@ -11,7 +11,7 @@ import type { UserState } from '../model/user-state.ts';
 import type { MirrorPort, ServicePort } from './ports.ts';
 import { readEverybody } from './read/ask.ts';
 import { createUserLookup, type UserLookup } from './read/lookup.ts';
-import { membersOf, rolesOf } from './read/members.ts';
+import { rolesOf } from './read/members.ts';
 import { type Roster, readRoster } from './read/roster.ts';
 
 interface Seen {
@@ -92,7 +92,7 @@ export async function look(
   await lookup.find(whom);
   const readAtMs = monotonicMs();
   const { roster } = lookup;
-  const roles = rolesOf(membersOf(team));
+  const roles = rolesOf(roster.members);
   const users = new Map(
     whom.flatMap(({ id }) => {
       const user = roster.users.get(id);

@@ -128,10 +128,17 @@ function stayHeld(held: readonly Field[], { state }: ExplainedFacts): readonly s
   const byMirror = held.filter((field) =>
     state.held.some((hold) => hold.field === field && standsByMirror(hold)),
   );
-  const others = held.filter((field) => !byMirror.includes(field));
+  const limited = held.filter((field) =>
+    state.held.some((hold) => hold.field === field && hold.reason === 'limit'),
+  );
+  const others = held.filter((field) => !byMirror.includes(field) && !limited.includes(field));
   const say = (of: readonly Field[], until: string) =>
     of.length === 0 ? [] : [`${list(of.map(columnOf))} stays held until ${until} or somebody decides`];
-  return [...say(others, 'one of the two values changes'), ...say(byMirror, "the mirror's value changes")];
+  return [
+    ...say(others, 'one of the two values changes'),
+    ...say(byMirror, "the mirror's value changes"),
+    ...say(limited, 'nothing limits it any more, one of the two values changes,'),
+  ];
 }
 
 function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {

@@ -216,10 +216,11 @@ async function runUnderLease<Result>(
       await pinTeam(db, config.team, id);
       await noteTeam(db, runId, id);
     }
-    if (recalled === undefined && seen.unchanged === undefined) watch.teamMemory?.keep(team, readAtMs);
     await keepSettings(db, kind, known.fourEyes);
-    if (seen.unchanged === undefined && !isSameTeam(known, team))
-      await fenced(db, lease, (tx) => writeTeam(tx, team));
+    if (recalled === undefined && seen.unchanged === undefined) {
+      watch.teamMemory?.keep(team, readAtMs);
+      if (!isSameTeam(known, team)) await fenced(db, lease, (tx) => writeTeam(tx, team));
+    }
     mirror = createMirror(db, lease, id, runId, known);
     let shownAll: number | undefined;
     const monotonicMs = () => systemClock.monotonicMs();

@@ -22,6 +22,7 @@ import {
   sameBytes,
   type UserPatch,
 } from '../../src/model/user.ts';
+import { unknownUser } from '../../src/reconcile/look.ts';
 import type { MirrorPort, MirrorWriter } from '../../src/reconcile/ports.ts';
 import { patchedFields } from '../../src/reconcile/push/outcome.ts';
 import { applyPlan, applyResult } from './apply-plan.ts';
@@ -58,17 +59,7 @@ function stateOf(mirror: MirrorStandIn, id: Id, service: ServiceUser | undefined
   const known = mirror.states.get(id);
   const hasOpenIntent = mirror.intents.has(id);
   if (known !== undefined) return { ...known, service, hasOpenIntent };
-  return {
-    id,
-    service,
-    base: undefined,
-    mirror: undefined,
-    held: [],
-    edits: {},
-    hasOpenIntent,
-    missingForMs: undefined,
-    observedDiffers: true,
-  };
+  return { ...unknownUser(id, service), hasOpenIntent };
 }
 
 const isNew = (mirror: MirrorStandIn, user: ServiceUser) =>

@@ -178,6 +178,22 @@ describe('what a run asks of Postgres', () => {
       8 * 5,
     ]);
   });
+
+  it('leaves the team alone in a run of the edits that recalls it as another run has read it before', async () => {
+    const nameOf = () => stage.sql('select name, raw::text from mirror.teams');
+    const before = await nameOf();
+    const team = {
+      id: BigInt(stage.emulator.team.id),
+      name: 'An earlier name',
+      listSize: null,
+      members: [],
+      rejected: [],
+      raw: {},
+    };
+    const teamMemory = { recall: () => team, keep: () => undefined };
+    await runReconcile(db, stage.config, 'daemon', { log, groups: ['edits'], teamMemory });
+    expect(await nameOf()).toEqual(before);
+  });
 });
 
 /** What the program sends to Postgres where people work with a team of which nothing is as in another. */

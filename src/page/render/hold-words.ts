@@ -97,7 +97,8 @@ export const meaning: Readonly<Record<PageField['reason'], string>> = {
   unsupported:
     'The service has no way to take it. It stays held until the value changes or somebody decides.',
   gone: 'There is nobody to send it to.',
-  limit: 'It was not sent. It stays held until one of the two values changes or somebody decides.',
+  limit:
+    'It was not sent. It stays held until one of the two values changes, somebody decides or, outside of a batch, nothing limits it any more.',
   review: 'It was not sent. It waits until somebody approves or rejects it.',
   asked: 'It is left alone on both sides until then.',
   rejected: 'It stays in the mirror, and is not sent before somebody edits it again.',
@@ -113,7 +114,8 @@ export const meaningOfMany: Readonly<Record<PageField['reason'], string>> = {
   unsupported:
     'The service has no way to take them. They stay held until the value changes or somebody decides.',
   gone: 'There is nobody to send them to.',
-  limit: 'None of them was sent. They stay held until one of the two values changes or somebody decides.',
+  limit:
+    'None of them was sent. They stay held until one of the two values changes, somebody decides or, outside of a batch, nothing limits them any more.',
   review: 'None of them was sent. They wait until somebody approves or rejects them.',
   asked: 'They are left alone on both sides until then.',
   rejected: 'They stay in the mirror, and are not sent before somebody edits them again.',
