@@ -197,6 +197,23 @@ it.each(['everybody', 'edited'] as const)(
   },
 );
 
+it.each([
+  [3, false],
+  [4, true],
+])('changes nothing where no lookup answers any more for %d users at once: %s', async (count, leaves) => {
+  const lost = Array.from({ length: count }, (_, at) => BigInt(at + 1));
+  const mirror = createMirrorStandIn(lost.map((id) => stateOf(id)));
+  const notes = createRunNotes();
+  const places = { service: createServiceStandIn([]), mirror, notes, monotonicMs: () => 0 };
+  const seen = await look(places, teamOf(lost.map((id) => ({ ...member, id }))), 'everybody');
+  const { plans } = await planUsers(places, seen, { policy: holdAll, guard });
+  expect(plans.map((plan) => plan.case)).toEqual(lost.map(() => 'unresolved'));
+  expect(plans.every(({ write }) => write === null)).toBe(leaves);
+  expect(notes.reasons.filter((reason) => reason.includes('no lookup answers any more'))).toHaveLength(
+    leaves ? 1 : 0,
+  );
+});
+
 describe('edits that a person sees first', () => {
   it('are in a batch for each transaction when they alone are looked at', async () => {
     const names = [3n, 4n].map((id) => stateOf(id, { name: { first: 'Bea', last: `Berg${id}` } }));
