@@ -22,9 +22,9 @@ import type { Learned } from './team/learned.ts';
 import { fenced, type Lease, type LeasedWork } from './team/lease.ts';
 import {
   compareListing,
+  digestRows,
   type ListingSpool,
   learnedOfListing,
-  memoryOf,
   publishListing,
   readLackingRows,
   readListingMemory,
@@ -83,8 +83,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
     readLackingRows: (rows: ListingSpool, most: number, after: Id) =>
       readLackingRows(db, teamId, rows, most, after),
     compareListing: (rows: ListingSpool) => compareListing(db, teamId, rows),
-    readListingMemory: async (resource: MirroredResource) =>
-      known === undefined ? await readListingMemory(kysely, teamId, resource) : memoryOf(known, resource),
+    readListingMemory: (resource: MirroredResource) => readListingMemory(kysely, teamId, resource, known),
     readNameSafety: () => readNameSafety(kysely, teamId),
     readEarlier: (pushes: readonly EarlierThan[]) => readEarlier(kysely, teamId, pushes),
   };
@@ -174,15 +173,22 @@ export function createMirror(db: Database, lease: Lease, teamId: Id, runId: bigi
     applyResults: (results: readonly IntentResult[]) => write((tx) => applyResults(tx, run, results)),
     /** The things that this run has learned about the service's answers. They are written when the run ends. */
     learned: () => [...learned.values()],
-    applyListing: (rows: ListingSpool, { rejected, memory }: ListingRecord) => {
+    applyListing: async (rows: ListingSpool, { rejected, memory, answers }: ListingRecord) => {
       const { name } = rows.shape;
-      const entry = learnedOfListing(name, memory);
-      if (known === undefined || !isKnown(known, entry.topic, entry.value)) learned.set(entry.topic, entry);
-      return write(async (tx) => {
+      const { result, agreed } = await write(async (tx) => {
         if (rejected.length > 0 || known?.rejected.has(name) !== false)
           await writeRejectedRows(tx, run, name, rejected);
-        return await publishListing(tx, run, rows, known?.missing.has(name) !== false);
+        const published = await publishListing(tx, run, rows, known?.missing.has(name) !== false);
+        const { added, changed, absent } = published;
+        const isSame = answers !== null && added + changed + absent.length + rejected.length === 0;
+        return {
+          result: published,
+          agreed: isSame ? { ...answers, rows: await digestRows(tx, teamId, name) } : undefined,
+        };
       });
+      const entry = learnedOfListing(name, { ...memory, agreed });
+      if (known === undefined || !isKnown(known, entry.topic, entry.value)) learned.set(entry.topic, entry);
+      return result;
     },
     applyContactCounts: async (counts: readonly ContactCount[]) => {
       if (counts.length > 0) await write((tx) => writeContactCounts(tx, run, counts));

@@ -9,6 +9,24 @@ export interface ListingMemory {
   readonly isLargest?: boolean;
   /** The id of the row that was read last by itself, if the listing leaves something out: others are read before it. */
   readonly lastRow?: string | undefined;
+  readonly agreed?: AgreedListing | undefined;
+}
+
+/** Answers that left nothing to do, and mean the same for a day as long as the mirror has the same rows. */
+export interface ListingAnswers {
+  /** Their digests, page by page from page 0. */
+  readonly digests: readonly string[];
+  /** The number of rows. */
+  readonly count: number;
+  /** Which program read them, with which settings. */
+  readonly setup: string;
+  /** In ms since 1970. */
+  readonly atMs: number;
+}
+
+export interface AgreedListing extends ListingAnswers {
+  /** Digest of the mirror's rows. */
+  readonly rows: string;
 }
 
 export const nothingLearned: ListingMemory = { limit: null };
@@ -47,6 +65,8 @@ interface ListingBase<Row> {
   readonly rejected: readonly RejectedRow[];
   readonly memory: ListingMemory;
   readonly requests: number;
+  /** The digests of its answers; `null` unless each page was asked for once, from page 0 to the last. */
+  readonly digests: readonly string[] | null;
 }
 
 /** Every page up to the empty one was read and every row was taken. Only this can prove an absence. */
@@ -54,6 +74,8 @@ export interface CompleteListing<Row> extends ListingBase<Row> {
   readonly status: 'complete';
   /** Whether the service has this listing at all: one that is answered with 404 counts as empty. */
   readonly isOffered: boolean;
+  /** Whether it has the answers of `memory.agreed`, whose rows are not given again. */
+  readonly isKnown: boolean;
 }
 
 /** Rows may be missing. They may be published, but nothing may be concluded from an absence. */
@@ -68,4 +90,6 @@ export type Listing<Row> = CompleteListing<Row> | IncompleteListing<Row>;
 export interface ListingRecord {
   readonly rejected: readonly RejectedRow[];
   readonly memory: ListingMemory;
+  /** Kept if publishing the rows changes nothing; `null` if they may leave something to do all the same. */
+  readonly answers: ListingAnswers | null;
 }

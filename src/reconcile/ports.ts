@@ -57,6 +57,7 @@ export interface MirrorPort {
   /** Reads who last edited the fields of these users. */
   readLastEdits(ids: readonly Id[]): Promise<readonly EditedField[]>;
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
+  /** Without the answers that left nothing to do, if the mirror has other rows now. */
   readListingMemory(resource: MirroredResource): Promise<ListingMemory>;
   /** Collects the rows of a listing, to be compared or applied. */
   gatherListing(resource: ListedResource): GatheredListing;

@@ -9,14 +9,8 @@ import type { Id } from '../model/id.ts';
 import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
 import type { Listing, ListingMemory, ListingSink } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
-import {
-  type AbsenceSettings,
-  judgeAbsences,
-  readGrounds,
-  type Scope,
-  sayWithheld,
-  scopeOf,
-} from './missing-rows.ts';
+import { answersOf, type ListingSettings, whileFresh } from './listing-answers.ts';
+import { type AbsenceSettings, judgeAbsences, readGrounds, sayWithheld, scopeOf } from './missing-rows.ts';
 import { attempt, type CountKind, givenTwice, type RunNotes, warnOfTwice } from './run-notes.ts';
 import type { GatheredListing, MirrorPort, MirrorWriter, ServicePort } from './ports.ts';
 
@@ -34,11 +28,9 @@ export const refreshable = (resource: ListedResource, service: ServicePort): Ref
   row: resource.row === undefined ? undefined : (id) => service.row(resource, id),
 });
 
-interface RefreshSettings {
+interface RefreshSettings extends ListingSettings {
   readonly teamId: Id;
-  readonly pageSize: number | undefined;
   readonly absence: AbsenceSettings;
-  readonly scope: Scope;
 }
 
 /** A listing, and its rows if any were read. */
@@ -126,7 +118,7 @@ export async function planRefresh(
   notes: RunNotes,
 ): Promise<RefreshResult> {
   const { name } = list.resource;
-  const memory = await mirror.readListingMemory(name);
+  const { agreed: _, ...memory } = await mirror.readListingMemory(name);
   const work = ({ rows }: Read) => mirror.compareListing(rows);
   const result = await withListing(list, mirror, settings, notes, memory, work);
   countResult(name, result, notes);
@@ -141,17 +133,21 @@ export async function refresh(
   notes: RunNotes,
 ): Promise<void> {
   const resource = list.resource.name;
-  const memory = await mirror.readListingMemory(resource);
+  const memory = whileFresh(await mirror.readListingMemory(resource), resource, settings);
   const work = async ({ listing, rows, differing, others }: Read) => {
+    if (listing.status === 'complete' && listing.isKnown) return null;
     const byRow = await readByRow(list, mirror, rows, memory, notes);
     const rejected = [...listing.rejected, ...others, ...differing.map((id) => givenTwice(resource, id))];
     const result = await mirror.applyListing(rows, {
       rejected,
       memory: { ...listing.memory, ...byRow.memory },
+      answers: byRow.lacking === 0 ? answersOf(resource, listing, settings) : null,
     });
     return { listing, result };
   };
-  const { listing, result } = await withListing(list, mirror, settings, notes, memory, work);
+  const published = await withListing(list, mirror, settings, notes, memory, work);
+  if (published === null) return;
+  const { listing, result } = published;
   countResult(resource, result, notes);
   if (listing.status === 'incomplete') return;
   const decision = await judgeMissing(list, result, mirror, settings, notes);

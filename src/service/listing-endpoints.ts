@@ -1,15 +1,15 @@
 /** Listed resources, whole and row by row; and counts. */
 
-import { ServiceError } from '../errors.ts';
+import { isRefusal, ServiceError } from '../errors.ts';
 import type { PaginationBody } from '../model/contact-count.ts';
 import type { Id } from '../model/id.ts';
 import { inPlural, type ListedResource, type ListedRow } from '../model/listed-resource.ts';
-import type { CompleteListing, Listing, ListingMemory } from '../model/listing.ts';
+import type { AgreedListing, CompleteListing, Listing, ListingMemory } from '../model/listing.ts';
 import type { ListingOptions } from '../model/service-request.ts';
 import { type MakeCall, nullIfMissing } from './call.ts';
 import { listOperation, operations, rowOperation } from './operation.ts';
 import type { PageQuery } from './page.ts';
-import { readListing } from './pages.ts';
+import { firstLimit, readListing } from './pages.ts';
 import { readWhole } from './read-whole.ts';
 import { decodeCount, decodeListed, decodeOne, decodePage } from './wire-lists.ts';
 
@@ -40,7 +40,45 @@ const noneListed = (memory: ListingMemory): CompleteListing<ListedRow> => ({
   rejected: [],
   memory,
   requests: 1,
+  digests: null,
   isOffered: false,
+  isKnown: false,
+});
+
+const isNew = () => Promise.resolve(false);
+
+/** Whether the same requests are answered as before. Unless all are, nothing of them counts. */
+async function isAnsweredSo(
+  call: MakeCall,
+  resource: ListedResource,
+  options: ListingOptions<ListedRow>,
+  digests: readonly string[],
+): Promise<boolean> {
+  const operation = listOperation(resource);
+  const limit = firstLimit(options);
+  for (const [page, digest] of digests.entries()) {
+    const body = resource.list.isPaged ? { ...options.filter, limit, page } : undefined;
+    const isKnown = (now: string) => Promise.resolve(now === digest);
+    try {
+      if ((await call({ operation, body, isKnown })).digest !== digest) return false;
+    } catch (error) {
+      if (isRefusal(error)) return false;
+      throw error;
+    }
+  }
+  return true;
+}
+
+const knownListing = (
+  memory: ListingMemory,
+  { digests, count }: AgreedListing,
+): CompleteListing<ListedRow> => ({
+  ...noneListed(memory),
+  count,
+  digests,
+  requests: digests.length,
+  isOffered: true,
+  isKnown: true,
 });
 
 /** Lists a resource. @throws ServiceError also with the status 404 */
@@ -50,14 +88,25 @@ export async function listResource(
   resource: ListedResource,
   options: ListingOptions<ListedRow>,
 ): Promise<Listing<ListedRow>> {
+  const { memory } = options;
+  if (memory.agreed !== undefined && (await isAnsweredSo(call, resource, options, memory.agreed.digests)))
+    return knownListing(memory, memory.agreed);
   const operation = listOperation(resource);
   const words = inPlural(resource);
   const decode = decodeListed(resource);
-  const ask = async (body: object | undefined) =>
-    await decodePage(await call({ operation, body }), words, decode);
-  const fetchPage = (page: PageQuery) => ask({ ...options.filter, ...page });
-  if (!resource.list.isPaged) return await readWhole({ ...options, fetchAll: () => ask(undefined) });
-  return await readListing({ ...options, ...pages, fetchPage });
+  let digests: string[] | null = [];
+  const ask = async (body: object | undefined, page: number) => {
+    const reply = await call({ operation, body, isKnown: isNew });
+    if (page === 0) digests = [];
+    if (page !== digests?.length || reply.digest === null) digests = null;
+    else digests.push(reply.digest);
+    return await decodePage(reply, words, decode);
+  };
+  const fetchPage = (query: PageQuery) => ask({ ...options.filter, ...query }, query.page ?? 0);
+  const listing = resource.list.isPaged
+    ? await readListing({ ...options, ...pages, fetchPage })
+    : await readWhole({ ...options, fetchAll: () => ask(undefined, 0) });
+  return { ...listing, digests };
 }
 
 export function createListingEndpoints(call: MakeCall, pages: PagesSettings): ListingEndpoints {

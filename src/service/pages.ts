@@ -16,6 +16,7 @@
 import type { ServiceError } from '../errors.ts';
 import type { Id } from '../model/id.ts';
 import type { Listing, ListingMemory, ListingSink } from '../model/listing.ts';
+import type { ListingOptions } from '../model/service-request.ts';
 import { type Collector, createCollector, createRowMap } from './collector.ts';
 import { countRows, type FetchPage, fetchOrRefused, type Page } from './page.ts';
 
@@ -32,6 +33,10 @@ interface ReadListingOptions<Row> {
   /** Called after each page with the rows so far. */
   readonly onPage?: ((rows: number) => void) | undefined;
 }
+
+/** The first `limit` that is asked for. */
+export const firstLimit = ({ memory, size = largestSize }: Pick<ListingOptions, 'memory' | 'size'>): number =>
+  Math.min(size, memory.limit ?? size);
 
 const leastLimit = 10;
 const usualLimit = 100;
@@ -132,7 +137,7 @@ async function readPages<Row extends { readonly id: Id }>(
 export async function readListing<Row extends { readonly id: Id }>(
   options: ReadListingOptions<Row>,
 ): Promise<Listing<Row>> {
-  const { memory, size = largestSize } = options;
+  const { memory } = options;
   const kept = createRowMap<Row>();
   let requests = 0;
   let isLargest = memory.isLargest === true;
@@ -143,7 +148,7 @@ export async function readListing<Row extends { readonly id: Id }>(
       return options.fetchPage(query);
     },
   };
-  for (let limit = Math.min(size, memory.limit ?? size); ; ) {
+  for (let limit = firstLimit(options); ; ) {
     const reading = await readPages(counted, options.sink ?? kept.sink, limit);
     if ('limit' in reading) {
       if (reading.error !== undefined && limit <= leastLimit) throw reading.error;
@@ -165,9 +170,10 @@ export async function readListing<Row extends { readonly id: Id }>(
       rejected,
       requests,
       memory: learned,
+      digests: null,
     };
     return flaws.length > 0
       ? { status: 'incomplete', because: flaws.join('; '), ...base }
-      : { status: 'complete', ...base, isOffered: true };
+      : { status: 'complete', ...base, isOffered: true, isKnown: false };
   }
 }

@@ -22,8 +22,8 @@ export async function readWhole<Row extends { readonly id: Id }>({
   collector.add(page);
   onPage?.(collector.count);
   const { count, rejected, rejectedCount } = collector;
-  const base = { rows: [...kept.rows.values()], count, rejected, memory, requests: 1 };
+  const base = { rows: [...kept.rows.values()], count, rejected, memory, requests: 1, digests: null };
   return rejectedCount > 0
     ? { status: 'incomplete', because: `${rejectedCount} rows could not be taken`, ...base }
-    : { status: 'complete', ...base, isOffered: true };
+    : { status: 'complete', ...base, isOffered: true, isKnown: false };
 }

@@ -46,7 +46,7 @@ describe('more rows than a statement has parameters', () => {
     const publish = async (rows: typeof tags, rejected: readonly RejectedRow[] = []) => {
       const gathered = mirror.gatherListing(listed);
       gathered.add(rows);
-      const about = { rejected, memory: nothingLearned };
+      const about = { rejected, memory: nothingLearned, answers: null };
       return await mirror.applyListing(gathered, about).finally(() => gathered.close());
     };
     expect(await publish(tags)).toMatchObject({ added: many, changed: 0, absent: [], population: 0 });

@@ -3,7 +3,14 @@ import surveys from '../../src/model/listed/surveys.ts';
 import tags from '../../src/model/listed/tags.ts';
 import { describe, expect, it } from 'vitest';
 import type { AbsenceDecision, DecidedAbsence, RefreshResult } from '../../src/model/absence.ts';
-import { type Listing, type ListingMemory, nothingLearned } from '../../src/model/listing.ts';
+import { toJson } from '../../src/model/json.ts';
+import {
+  type AgreedListing,
+  type Listing,
+  type ListingAnswers,
+  type ListingMemory,
+  nothingLearned,
+} from '../../src/model/listing.ts';
 import type { MirrorWriter } from '../../src/reconcile/ports.ts';
 import type { ListedResource, ListedRow } from '../../src/model/listed-resource.ts';
 import { scopeOf } from '../../src/reconcile/missing-rows.ts';
@@ -15,6 +22,7 @@ import { createServiceStandIn, refusal } from './service-stand-in.ts';
 const memory: ListingMemory = { limit: 50 };
 const learned: ListingMemory = { limit: null };
 const settings = {
+  program: '1',
   teamId: 41n,
   pageSize: 100,
   absence: { confirmAfterMs: 600_000 },
@@ -36,6 +44,10 @@ interface StageOptions {
   readonly lacking?: readonly ListedRow[];
   /** The one that the run before asked for last. */
   readonly lastRow?: string;
+  /** Of an earlier reading. */
+  readonly agreed?: AgreedListing | undefined;
+  readonly digests?: readonly string[] | null;
+  readonly isKnown?: boolean;
 }
 
 /** A listing of three rows, published into a mirror that writes down what it is told. */
@@ -48,10 +60,14 @@ function createStage({
   resource = tags,
   lacking = [],
   lastRow,
+  agreed,
+  digests = null,
+  isKnown = false,
 }: StageOptions) {
   const told: {
     published: number;
     memory: ListingMemory[];
+    answers: (ListingAnswers | null)[];
     absences: AbsenceDecision[];
     rejected: number;
     asked: unknown[];
@@ -59,6 +75,7 @@ function createStage({
   } = {
     published: 0,
     memory: [],
+    answers: [],
     absences: [],
     rejected: 0,
     asked: [],
@@ -72,6 +89,7 @@ function createStage({
     rejected: listing?.rejected ?? [],
     memory: learned,
     requests: 4,
+    digests,
   };
   const of: Refreshable = {
     resource,
@@ -80,14 +98,14 @@ function createStage({
       options.onPage?.(3);
       return Promise.resolve<Listing<ListedRow>>(
         listing?.because === undefined
-          ? { status: 'complete', ...common, isOffered: listing?.isOffered ?? true }
+          ? { status: 'complete', ...common, isOffered: listing?.isOffered ?? true, isKnown }
           : { status: 'incomplete', because: listing.because, ...common },
       );
     },
     row,
   };
   const mirror = Object.assign(createMirrorStandIn([]), {
-    readListingMemory: () => Promise.resolve({ ...memory, lastRow }),
+    readListingMemory: () => Promise.resolve({ ...memory, lastRow, agreed }),
     gatherListing: () => ({
       ...createGathered(),
       differing: () => differing,
@@ -98,9 +116,13 @@ function createStage({
       return Promise.resolve(order.slice(0, most));
     },
     compareListing: () => Promise.resolve(changed),
-    applyListing: (_: unknown, { rejected, memory }: Parameters<MirrorWriter['applyListing']>[1]) => {
+    applyListing: (
+      _: unknown,
+      { rejected, memory, answers }: Parameters<MirrorWriter['applyListing']>[1],
+    ) => {
       told.published += 1;
       told.memory.push(memory);
+      told.answers.push(answers);
       told.rejected += rejected.length;
       return Promise.resolve(changed);
     },
@@ -128,6 +150,52 @@ describe('refresh', () => {
       memory: [learned],
       absences: [{ missing: [], gone: [] }],
     });
+  });
+
+  const hour = 3_600_000;
+  const agreedOn = (ageMs: number, setup = toJson(['1', 100, scopeOf('tags', settings.scope)])) => ({
+    digests: ['one', 'two'],
+    count: 20,
+    setup,
+    atMs: Date.now() - ageMs,
+    rows: '3',
+  });
+
+  it('publishes nothing while the answers are those that left nothing to do', async () => {
+    const agreed = agreedOn(23 * hour);
+    const { run, told, notes } = createStage({ agreed, isKnown: true });
+    await run();
+    expect(told).toMatchObject({ published: 0, absences: [], asked: [{ ...memory, agreed }, 100] });
+    expect(notes).toMatchObject({ counts: { tags_read: 3 }, reasons: [] });
+  });
+
+  it.each([
+    ['they are a day old', agreedOn(24 * hour)],
+    ['they are of a time to come', agreedOn(-hour)],
+    ['another program read them', agreedOn(hour, toJson(['2', 100, scopeOf('tags', settings.scope)]))],
+    ['pages have another size', agreedOn(hour, toJson(['1', 50, scopeOf('tags', settings.scope)]))],
+    ['the scope is another', agreedOn(hour, toJson(['1', 100, 'another']))],
+  ])('asks for no known answers when %s', async (_, agreed) => {
+    const { run, told } = createStage({ agreed });
+    await run();
+    expect([told.published, ...told.asked]).toEqual([1, memory, 100]);
+  });
+
+  it('plans nothing by known answers', async () => {
+    const { of, mirror, told } = createStage({ agreed: agreedOn(hour) });
+    await planRefresh(of, mirror, settings, createRunNotes());
+    expect(told.asked).toEqual([memory, 100]);
+  });
+
+  it.each([
+    ['a complete listing', {}, [expect.objectContaining({ digests: ['one'], count: 3 })]],
+    ['one that is incomplete', { listing: { because: 'a page is missing' } }, [null]],
+    ['one whose pages were asked for in another order', { digests: null }, [null]],
+    ['one with a row that lacks something', { resource: surveys, lacking: [{ id: 1n, raw: {} }] }, [null]],
+  ])('keeps the answers of %s, or none', async (_, options, answers) => {
+    const { run, told } = createStage({ digests: ['one'], row: () => Promise.resolve(null), ...options });
+    await run();
+    expect(told.answers).toEqual(answers);
   });
 
   it('says that the service has no such listing, and plans it so', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import inboxes from '../../src/model/listed/inboxes.ts';
+import tags from '../../src/model/listed/tags.ts';
 import surveys from '../../src/model/listed/surveys.ts';
 import { nothingLearned } from '../../src/model/listing.ts';
 import { closeAfterEach, openPair } from './client-fixture.ts';
@@ -37,6 +38,80 @@ describe('a listing without pages', () => {
       retry: { attempts: 1 },
     });
     await expect(client.list(inboxes, asked)).rejects.toMatchObject({ status });
+  });
+});
+
+describe('the digests of a listing', () => {
+  const rows = (body: string) => {
+    const { page = 0 } = body === '' ? {} : (JSON.parse(body) as { page?: number });
+    return page === 0 ? [{ id: 1 }, { id: 2 }] : [];
+  };
+
+  const knowing = (digests: readonly string[] | null, limit: number | null = null) => {
+    const agreed = { digests: digests ?? [], count: 7, setup: '', atMs: 0, rows: '' };
+    return { memory: { limit, agreed } };
+  };
+
+  test.each([
+    [inboxes, 1],
+    [tags, 3],
+  ])('of $name tell whether the same requests get the same answers', async (listed, pages) => {
+    let name = 'one';
+    const { client, server } = await openPair((socket, { body }) =>
+      socket.write(
+        json(
+          200,
+          rows(body).map((row) => ({ ...row, name })),
+        ),
+      ),
+    );
+    const options = { ...asked, size: 2, filter: listed === tags ? { archived: true } : {} };
+    const { digests } = await client.list(listed, options);
+    expect(digests).toHaveLength(pages);
+    const made = () => server.requests.map(({ path, body }) => [path, body]);
+    const before = made();
+    const known = { ...options, ...knowing(digests) };
+    expect(await client.list(listed, known)).toMatchObject({ isKnown: true, count: 7, rows: [], digests });
+    expect(made()).toEqual([...before, ...before]);
+    name = 'other';
+    expect(await client.list(listed, known)).toMatchObject({ isKnown: false });
+  });
+
+  test('are those of the pages with the size that the service gives', async () => {
+    const { client } = await openPair((socket, { body }) => socket.write(json(200, rows(body))));
+    const { digests, memory, requests } = await client.list(tags, asked);
+    expect([requests, digests?.length]).toEqual([4, 3]);
+    expect(await client.list(tags, knowing(digests, memory.limit))).toMatchObject({ isKnown: true });
+  });
+
+  test('are none where pages begin at 1, so that page 0 is empty', async () => {
+    const { client } = await openPair((socket, { body }) =>
+      socket.write(
+        json(200, (JSON.parse(body) as { page: number }).page === 1 ? [{ id: 1 }, { id: 2 }] : []),
+      ),
+    );
+    expect(await client.list(tags, { ...asked, size: 2 })).toMatchObject({
+      status: 'complete',
+      digests: null,
+    });
+  });
+
+  test('count for nothing once a page is refused', async () => {
+    const { client } = await openPair((socket, { body }) => {
+      const { page } = JSON.parse(body) as { page: number };
+      socket.write(page === 0 ? json(400, 'no page 0') : json(200, page === 1 ? [{ id: 1 }] : []));
+    });
+    expect(await client.list(tags, { ...knowing(['x']), size: 1 })).toMatchObject({
+      count: 1,
+      isKnown: false,
+    });
+  });
+
+  test('are not asked for further when a page fails', async () => {
+    const { client } = await openPair((socket) => socket.write(json(500, 'error')), {
+      retry: { attempts: 1 },
+    });
+    await expect(client.list(tags, knowing(['x']))).rejects.toMatchObject({ status: 500 });
   });
 });
 

@@ -78,7 +78,7 @@ const earlier: Readonly<Record<string, readonly [at7bb7ffd: number, at2cb639b: n
   'tables in sync, besides the two of the migrator': [17, 15],
   'lines of README.md': [520, 200],
   'a user is pulled: named functions that run': [452, 747],
-  'a user is pulled: files': [96, 153],
+  'a user is pulled: files': [96, 152],
   'a user is pulled: returns to a file left before': [175, 309],
   'a user is pushed: named functions that run': [520, 828],
   'a user is pushed: files': [104, 167],

@@ -14,9 +14,9 @@ const team: Team = {
   raw: {},
 };
 const none = {
-  digests: undefined,
-  isAsKnown: false,
+  digests: null,
   isOffered: true,
+  isKnown: false,
   status: 'complete' as const,
   rows: [],
   count: 0,

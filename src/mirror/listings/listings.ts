@@ -206,17 +206,26 @@ async function endShown(
 
 const memoryTopic = (resource: MirroredResource): string => `listing ${resource}`;
 
-export function memoryOf({ learned }: Pick<KnownTeam, 'learned'>, resource: MirroredResource): ListingMemory {
-  return (learned.get(memoryTopic(resource))?.value as ListingMemory | undefined) ?? nothingLearned;
+/** A digest of all rows of a listing, which tells whether anybody has changed one. */
+export async function digestRows(db: Queryable, teamId: Id, resource: MirroredResource): Promise<string> {
+  const { rows } = await sql<{ digest: string }>`
+    select concat_ws(' ', count(*), sum(hashtextextended(t::text, 0)::numeric)) as digest
+    from ${sql.table(`mirror.${resource}`)} t where team_id = ${teamId}`.execute(db);
+  return rows[0]?.digest ?? '';
 }
 
+/** @param known what was read already */
 export async function readListingMemory(
   db: Queryable,
   teamId: Id,
   resource: MirroredResource,
+  known?: Pick<KnownTeam, 'learned'>,
 ): Promise<ListingMemory> {
-  const learned = await readLearned(db, teamId, memoryTopic(resource));
-  return (learned?.value as ListingMemory | undefined) ?? nothingLearned;
+  const topic = memoryTopic(resource);
+  const learned = known === undefined ? await readLearned(db, teamId, topic) : known.learned.get(topic);
+  const { agreed, ...memory } = (learned?.value as ListingMemory | undefined) ?? nothingLearned;
+  const isAgreed = agreed !== undefined && agreed.rows === (await digestRows(db, teamId, resource));
+  return isAgreed ? { ...memory, agreed } : memory;
 }
 
 /** The memory of a listing, to be recorded when the run ends. */
