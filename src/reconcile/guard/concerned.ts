@@ -9,7 +9,7 @@ import type { GuardView } from './guard.ts';
 import type { GuardSettings } from './limits.ts';
 
 /** Whether a limit on single fields needs to know of other users, which it does not for a name. */
-export const concernsOthers = (plan: UserPlan): boolean =>
+const concernsOthers = (plan: UserPlan): boolean =>
   decisionsOf(plan, 'push').some(([field]) => field !== 'name');
 
 /** The others whom a push concerns: those with an address that is pushed and, if a role is pushed, the administrators. */
@@ -49,9 +49,7 @@ export function concernedBy(
 ): readonly Id[] {
   const isAdmin = (roleId: unknown) => adminRoleIds.some((admin) => admin === roleId);
   const demotes = ({ fields: { roleId } }: UserPlan) =>
-    roleId.kind === 'push' &&
-    !isAdmin(roleId.values.mirror) &&
-    isAdmin(roleId.values.service === undefined ? roleId.values.base : roleId.values.service);
+    roleId.kind === 'push' && !isAdmin(roleId.values.mirror) && isAdmin(roleId.values.service);
   const demotesAny = plans.some(demotes);
   const concern = concernOf(plans, adminRoleIds);
   const [emails, phones] = [new Set(concern.emails), new Set(concern.phones)];
@@ -68,12 +66,11 @@ export async function lookAround(
   present: readonly PresentUser[],
   adminRoleIds: readonly Id[],
 ): Promise<void> {
-  const pushes = plans.filter(concernsOthers);
-  if (pushes.length === 0) return;
+  const patches = plans.map(pushOf);
   await lookup.askAll({
-    emails: pushes.map((plan) => pushOf(plan).email ?? null),
-    phones: pushes.map((plan) => pushOf(plan).phone ?? null),
+    emails: patches.map(({ email }) => email ?? null),
+    phones: patches.map(({ phone }) => phone ?? null),
   });
-  const concerned = concernedBy(pushes, present, adminRoleIds).filter((id) => !lookup.roster.users.has(id));
+  const concerned = concernedBy(plans, present, adminRoleIds);
   await lookup.find(concerned.map((id) => ({ id, emails: [], phones: [] })));
 }

@@ -23,11 +23,23 @@ import type { Id } from '../../model/id.ts';
 import { inTurns } from '../../model/in-turns.ts';
 import type { Intent } from '../../model/intent.ts';
 import type { PresentUser } from '../../model/plan.ts';
-import { canonicalShown, canonicalValue, readable, type ServiceUser } from '../../model/user.ts';
-import { decideEach, type Hold, holdField, pushOf, type UserPlan } from '../../model/user-plan.ts';
+import {
+  canonicalShown,
+  canonicalValue,
+  readable,
+  type ServiceUser,
+  serviceValue,
+} from '../../model/user.ts';
+import {
+  decideEach,
+  type Hold,
+  holdField,
+  pushOf,
+  type UserPlan,
+  type Values,
+} from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 import { holdOn, isAsSeen } from '../merge/held-field.ts';
-import { versionsOf } from '../merge/plan-field.ts';
 
 export interface Population {
   /** The users that were read. For all others the service counts as unchanged since both sides agreed. */
@@ -233,18 +245,22 @@ export function offerLimited(plans: readonly UserPlan[], states: readonly UserSt
   const stateOf = new Map(states.map((state) => [state.id, state]));
   return plans.flatMap((plan) => {
     const state = stateOf.get(plan.id);
-    const { mirror, service } = state ?? {};
-    if (state === undefined || mirror === undefined || service === undefined) return [];
-    const both = { ...state, mirror, service };
+    if (state === undefined) return [];
+    const { base, mirror, service, edits } = state;
+    const valuesOf = (field: Field): Values => ({
+      base: base?.[field],
+      mirror: mirror?.[field],
+      service: service && serviceValue(service, field),
+    });
     const isLimited = (field: Field) => {
       const hold = holdOn(field, state);
       const isAlone = hold?.reason === 'limit' && hold.batch === undefined && hold.decision === undefined;
-      return isAlone && plan.fields[field].kind === 'held' && isAsSeen(hold, versionsOf(field, both), state);
+      return isAlone && plan.fields[field].kind === 'held' && isAsSeen(hold, valuesOf(field), state);
     };
     if (!fields.some(isLimited)) return [];
     const offered = decideEach((field) =>
       isLimited(field)
-        ? { kind: 'push', values: versionsOf(field, both), edit: state.edits[field]?.id, ends: true }
+        ? { kind: 'push', values: valuesOf(field), edit: edits[field]?.id, ends: true }
         : { kind: 'wait' },
     );
     return [{ ...plan, fields: offered, write: null }];

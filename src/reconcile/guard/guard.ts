@@ -157,13 +157,13 @@ type PushTest = (push: ReviewedPush, field: Field) => boolean;
 /** The limits on single fields, and the demotions that have to wait for another run. */
 function limitsOn(
   pushes: readonly ReviewedPush[],
-  waits: PushTest,
+  sendsRole: (push: ReviewedPush) => boolean,
   view: GuardView,
   settings: GuardSettings,
 ): LastAdministrators {
   const early = joinLimits([sharedAddresses(pushes, view), tooManyRoles(pushes, settings.maxRoleChanges)]);
   const changing = pushes.filter(({ plan }) => !fieldsOf(early.get(plan.id)).includes('roleId'));
-  const sent = new Set(changing.filter((push) => !waits(push, 'roleId')).map(({ plan }) => plan.id));
+  const sent = new Set(changing.filter(sendsRole).map(({ plan }) => plan.id));
   const admins = lastAdministrators(changing, view, settings.adminRoleIds, ({ id }) => sent.has(id));
   return { ...admins, fieldLimits: joinLimits([early, admins.fieldLimits]) };
 }
@@ -171,7 +171,8 @@ function limitsOn(
 /** Whether the guard refused it; the others only wait for a review. */
 const isRefusedField = ({ hold }: WaitingField): boolean => hold.reason !== 'review';
 
-const waitingKey = ({ userId, hold }: WaitingField): string => `${userId} ${hold.field}`;
+const waitingKey = ({ userId, hold }: Pick<WaitingField, 'userId' | 'hold'>): string =>
+  `${userId} ${hold.field}`;
 
 /** The number of users of these fields. */
 export const countUsers = (waiting: readonly WaitingField[]): number =>
@@ -234,15 +235,19 @@ function lift(
   const all = [...sent, ...offers.map(({ id }) => id)];
   if (offers.length === 0 || massChange(all, history, settings).length > 0) return [];
   const pushes = reviewPushes({ ...view, plans: [...plans, ...offers] });
-  const { fieldLimits, postponed } = limitsOn(pushes, () => false, view, settings);
-  const heldOf = new Map(states.map(({ id, held }) => [id, held]));
+  const { fieldLimits, postponed } = limitsOn(pushes, () => true, view, settings);
+  const said = new Map(
+    states.flatMap(({ id: userId, held }) =>
+      held.map((hold) => [waitingKey({ userId, hold }), hold.detail] as const),
+    ),
+  );
   return offers.map((plan) =>
     mapPushes(plan, (field, push) => {
       if (field === 'roleId' && postponed.has(plan.id)) return { kind: 'wait' };
       const limit = fieldLimits.get(plan.id)?.find((hold) => hold.field === field);
       if (limit === undefined) return push;
-      const before = heldOf.get(plan.id)?.find((hold) => hold.field === field);
-      return before?.detail === limit.detail ? { kind: 'wait' } : { kind: 'hold', hold: limit };
+      const isSaid = said.get(waitingKey({ userId: plan.id, hold: limit })) === limit.detail;
+      return isSaid ? { kind: 'wait' } : { kind: 'hold', hold: limit };
     }),
   );
 }
@@ -261,7 +266,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   const waits: PushTest = (push, field) =>
     !push.approved.includes(field) &&
     (isReviewed || ((isRefused || push.again.includes(field)) && !isPutBack(push, field)));
-  const limits = limitsOn(pushes, waits, view, settings);
+  const limits = limitsOn(pushes, (push) => !waits(push, 'roleId'), view, settings);
   const batching = batchingOf(view.edits, tooMuch, isReviewed);
   const { hashes, waiting, plans: decided } = holdBack(view, pushes, limits, waits, batching);
   const going = new Set(decided.filter(isPush).map(({ id }) => id));
