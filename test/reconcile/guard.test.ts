@@ -113,7 +113,8 @@ const sharing = (count: number) =>
 /** A field of user 2 or another as it is held in a batch. */
 const holdOf = (id: Id, mirror: FieldValue, more: Partial<Hold> = {}): Hold => {
   const field = more.field ?? 'email';
-  const agreed = field === 'email' ? emailOf(id) : id === 1n ? 1n : 4n;
+  const own = { email: emailOf(id), phone: phoneOf(id), roleId: id === 1n ? 1n : 4n };
+  const agreed = field === 'name' ? undefined : own[field];
   return { field, reason: 'limit', base: agreed, mirror, service: agreed, detail: '', batch: 'abc', ...more };
 };
 const approved = { decision: 'approved' } as const;
@@ -885,31 +886,65 @@ describe('A hold by a limit on one field', () => {
     return hold;
   };
   const email = 'held@example.com';
-  it.each<readonly [string, Partial<Hold>, boolean]>([
-    ['ends where nothing limits it any more', {}, true],
-    ['stays in a batch', { batch: 'abc' }, false],
-    ['stays where it was rejected', { reason: 'rejected' }, false],
-  ])('%s', (_, more, ends) => {
+  const phone = '15550999';
+  it.each<readonly [string, Partial<Hold>, Partial<ServiceUser>, boolean]>([
+    ['ends where nothing limits it any more', {}, {}, true],
+    ['stays in a batch', { batch: 'abc' }, {}, false],
+    ['stays where it was rejected', { reason: 'rejected' }, {}, false],
+    ['stays where both sides had agreed on another value', { base: 'other@example.com' }, {}, false],
+    [
+      'stays where it was resolved and the service leaves it out',
+      resolved,
+      { email: undefined as never },
+      false,
+    ],
+  ])('%s, and another field of the user is sent', (_, more, says, ends) => {
     const held = { 11: [{ ...alone(11n, email, ''), ...more }] };
-    const { sent, verdict } = look({ edits: { 11: { email } }, held });
-    expect(sent).toEqual(ends ? [11] : []);
-    expect(verdict).toMatchObject({ stopped: false, approved: new Map() });
+    const { verdict } = look({ edits: { 11: { email, phone } }, held, shows: { 11: says } });
+    expect(verdict).toMatchObject({ stopped: false, approved: new Map([[11n, []]]) });
+    expect(planOf(verdict.plans.map(inLists), 11n)).toMatchObject({
+      patch: ends ? { email, phone } : { phone },
+      releases: ends ? ['email'] : [],
+    });
   });
 
-  it.each<readonly [string, number, Partial<GuardSettings>]>([
-    ['a person reviews each push', 0, { isReviewed: true }],
-    ['as many as a day may have were pushed to', 8, {}],
-  ])('stays where %s', (_, today, more) => {
-    const history = { pushedToday: new Set(Array.from({ length: today }, (__, at) => BigInt(at + 101))) };
-    const held = { 11: [alone(11n, email, '')] };
-    expect(look({ edits: { 11: { email } }, held, history }, more).stays).toEqual([11]);
+  const today = (count: number) => new Set(Array.from({ length: count }, (_, at) => BigInt(at + 101)));
+  it.each<readonly [string, number, Edits, Partial<GuardSettings>, boolean]>([
+    ['stays where a person reviews each push', 1, {}, { isReviewed: true }, false],
+    [
+      'stays where as many as a day may have were pushed to',
+      1,
+      { history: { pushedToday: today(8) } },
+      {},
+      false,
+    ],
+    ['stays where as many are pushed to now', 1, { edits: many(8) }, {}, false],
+    ['ends where one fewer is pushed to', 1, { edits: many(7) }, {}, true],
+    ['stays, like another one, where there is place for one', 2, { edits: many(7) }, {}, false],
+    ['ends where what would be pushed is held', 1, { edits: sharing(8) }, {}, true],
+  ])('%s', (_, count, given, more, ends) => {
+    const ids = Array.from({ length: count }, (__, at) => at + 31);
+    const mine = Object.fromEntries(ids.map((id) => [id, { email: `held${id}@example.com` }]));
+    const held = Object.fromEntries(ids.map((id) => [id, [alone(BigInt(id), `held${id}@example.com`, '')]]));
+    const { stays } = look({ ...given, edits: { ...given.edits, ...mine }, held }, more);
+    expect(stays).toEqual(ends ? [] : ids);
+  });
+
+  const has = (id: number) => `user ${id} has or is to get the same email`;
+  it.each<readonly [string, Id, 'email' | 'roleId', FieldValue, string]>([
+    ['an address that another user has', 11n, 'email', emailOf(12n), has(12)],
+    ['a demotion that waits for a promotion', 1n, 'roleId', 4n, ''],
+  ])('ends beside %s, which stays held', (_, id, field, value, detail) => {
+    const edits = { [Number(id)]: { [field]: value, phone }, 2: { roleId: 1n } };
+    const held = { [Number(id)]: [alone(id, value, detail, field), alone(id, phone, '', 'phone')] };
+    const plan = planOf(look({ edits, held }).verdict.plans.map(inLists), id);
+    expect(plan).toMatchObject({ patch: { phone }, held: [field] });
   });
 
   it('ends once nobody else has the address, and says who has it now', () => {
     const email = emailOf(12n);
     const given = (detail: string, shows: NonNullable<Edits['shows']>) =>
       look({ edits: { 11: { email } }, held: { 11: [alone(11n, email, detail)] }, shows });
-    const has = (id: number) => `user ${id} has or is to get the same email`;
     expect(given(has(12), {})).toMatchObject({ sent: [], stays: [11], renewed: [] });
     expect(given(has(13), {})).toMatchObject({ sent: [], stays: [], renewed: [11] });
     expect(given(has(12), { 12: { email: 'moved@example.com' } }).sent).toEqual([11]);
@@ -934,10 +969,5 @@ describe('A hold by a limit on one field', () => {
       look({ edits: { 1: { roleId: 4n } }, held: { 1: [alone(1n, 4n, words, 'roleId')] }, shows });
     expect(demote({})).toMatchObject({ sent: [], stays: [1] });
     expect(demote({ 2: { roleId: 1n } }).sent).toEqual([1]);
-    const held = { 1: [alone(1n, 4n, words, 'roleId')] };
-    expect(look({ edits: { 1: { roleId: 4n }, 2: { roleId: 1n } }, held })).toMatchObject({
-      sent: [2],
-      stays: [1],
-    });
   });
 });
