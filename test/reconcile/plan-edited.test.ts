@@ -7,7 +7,7 @@ import { holdsOf, pushOf } from '../../src/model/user-plan.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import { holdAll, makeState, member } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
-import { concernedBy, concernOf } from '../../src/reconcile/guard/concerned.ts';
+import { concernedBy, concernOf, lookAround, readKnown } from '../../src/reconcile/guard/concerned.ts';
 import { look } from '../../src/reconcile/look.ts';
 import { noteUnfound, planUsers, type RunContext } from '../../src/reconcile/plan-users.ts';
 import { createUserLookup } from '../../src/reconcile/read/lookup.ts';
@@ -58,10 +58,16 @@ async function planEdited(places: RunContext, team: Team, settings: Parameters<t
   return planned;
 }
 
-describe('concernedBy', () => {
+describe('a limit on one field', () => {
   const present = ids.map((id) => ({ id, ...agreed(id) }));
+  const admins = [1n, 6n];
+  const renamed = { name: { first: 'Bea', last: 'Berg' } };
+  const planOf = (id: Id, edit: Partial<MirrorUser>, says: Partial<ServiceUser> = {}) =>
+    planUser(stateOf(id, edit, says), { ...member, id }, holdAll);
+  /** Beside a plan, the others of a run, which concern nobody. */
+  const others = [planOf(4n, {}), planOf(5n, renamed)];
   it.each<readonly [string, Id, Partial<MirrorUser>, Partial<ServiceUser>, readonly Id[]]>([
-    ['a name', 3n, { name: { first: 'Bea', last: 'Berg' } }, {}, []],
+    ['a name', 3n, renamed, {}, []],
     ['an email that nobody had', 3n, { email: 'new@example.com' }, {}, []],
     ['the email of another, in another case', 3n, { email: 'USER4@example.com' }, {}, [4n]],
     ['the phone of another, written otherwise', 3n, { phone: '+1 (555) 0104' }, {}, [4n]],
@@ -76,18 +82,77 @@ describe('concernedBy', () => {
       { roleId: undefined as never },
       [],
     ],
-  ])('of %s', (_, id, edit, says, concerned) => {
-    const plan = planUser(stateOf(id, edit, says), { ...member, id }, holdAll);
-    expect(concernedBy([plan], present, [1n])).toEqual(concerned);
-    const { emails, phones, roleIds } = concernOf([plan], [1n]);
+  ])('concerns others, or nobody, for %s', (_, id, edit, says, concerned) => {
+    const plans = [planOf(id, edit, says), ...others];
+    expect(concernedBy(plans, present, admins)).toEqual(concerned);
+    const { emails, phones, roleIds } = concernOf(plans, admins);
+    expect(roleIds).toEqual(plans.some((plan) => 'roleId' in pushOf(plan)) ? admins : []);
     const read = present.filter(
       ({ email, phone, roleId }) =>
         emails.includes(canonicalEmail(email)) ||
         phones.includes(canonicalPhone(phone)) ||
         roleIds.includes(roleId),
     );
-    expect(concernedBy([plan], read, [1n])).toEqual(concerned);
+    expect(concernedBy(plans, read, admins)).toEqual(concerned);
     expect(read.length).toBeLessThan(present.length);
+  });
+
+  const phones = { emails: [], phones: ['15550199'], roleIds: [] };
+  it.each<readonly [string, Partial<MirrorUser>, boolean, readonly unknown[]]>([
+    ['nothing for a name', renamed, false, []],
+    ['who edited a name, and nobody else, where a person sees it first', renamed, true, [[3n]]],
+    ['nothing where nobody edited anything, though a person sees it first', {}, true, []],
+    ['who has an address that is pushed beside a name', { ...renamed, phone: '15550199' }, false, [phones]],
+  ])('has the mirror read %s', async (_, edit, isReviewed, asked) => {
+    const told: unknown[] = [];
+    const answer = (about: unknown) => {
+      told.push(about);
+      return Promise.resolve([]);
+    };
+    const mirror = Object.assign(createMirrorStandIn([]), {
+      readLastEdits: answer,
+      readPresentUsers: answer,
+    });
+    const plans = [planOf(3n, edit), planOf(4n, {})];
+    const known = await readKnown(mirror, plans, { ...guard, isReviewed });
+    expect([told, known]).toEqual([asked, { present: [], edits: [] }]);
+  });
+
+  const asking = (emails: readonly string[], byPhone: readonly string[] = []) => ({
+    emails,
+    phones: byPhone,
+  });
+  it.each<readonly [string, Id, Partial<MirrorUser>, readonly unknown[], readonly Id[]]>([
+    ['nobody for a name', 3n, renamed, [], []],
+    [
+      'who has an email that is pushed',
+      3n,
+      { email: 'user5@example.com' },
+      [asking(['user5@example.com'])],
+      [5n],
+    ],
+    [
+      'who had a phone that is pushed, and has another by now',
+      3n,
+      { phone: '15550104' },
+      [asking([], ['15550104']), asking(['user4@example.com'])],
+      [4n],
+    ],
+    [
+      'the administrators beside one who is demoted',
+      1n,
+      { roleId: 4n },
+      [asking(['user1@example.com', 'user2@example.com'])],
+      [1n, 2n],
+    ],
+  ])('has the service asked for %s', async (_, id, edit, filters, found) => {
+    const service = createServiceStandIn(
+      ids.map((one) => shownAs(one, one === 4n ? { phone: '15550188' } : {})),
+    );
+    const mirror = createMirrorStandIn(ids.map((one) => stateOf(one)));
+    const lookup = createUserLookup({ service, mirror }, teamOf([]));
+    await lookAround(lookup, [planOf(id, edit), ...others], present, admins);
+    expect([service.filters, [...lookup.roster.users.keys()]]).toEqual([filters, found]);
   });
 });
 
