@@ -40,11 +40,12 @@ export function arrangeBatches<P extends Pushable>(
   plans: readonly P[],
   batchSize: number,
   { safety, troubled }: PushLessons,
-  prefer: (plan: P) => boolean = () => true,
+  prefer?: (plan: P) => boolean,
 ): readonly (readonly P[])[] {
   const calm = plans.filter(({ id }) => !troubled.has(id));
   const nameless = safety === 'unknown' ? calm.filter(({ patch }) => isNameless(patch)) : [];
-  const first = nameless.find(prefer) ?? nameless[0];
+  const preferred = prefer === undefined ? undefined : nameless.find(prefer);
+  const first = preferred ?? nameless[0];
   return [
     ...(first === undefined ? [] : [[first]]),
     ...chunks(

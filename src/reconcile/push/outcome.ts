@@ -63,8 +63,8 @@ export function judge(sent: UserPatch, before: UserValues, seen: ServiceUser | n
  */
 function isProof(field: Field, sent: UserPatch, before: UserValues, seen: ServiceUser | null): boolean {
   if (canonicalValue(field, sent as UserValues) !== canonicalValue(field, before)) return true;
-  const { name } = sent;
-  if (field !== 'name' || name === undefined) return seen?.[field] === sent[field];
+  if (field !== 'name') return seen?.[field] === sent[field];
+  const { name = before.name } = sent;
   // The whole name is the same: where one half is, so is the other.
   const sameHalves = canonicalName(name.first) === canonicalName(before.name.first);
   return sameHalves && seen?.name === [name.first, name.last].filter((half) => half !== '').join(' ');

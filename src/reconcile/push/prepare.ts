@@ -34,10 +34,8 @@ function isVoid(plan: UserPlan, state: UserState, { approved }: Pick<PushContext
 }
 
 /** The address, if the service shows one. */
-const addressIn = (shown: ServiceUser['email']): readonly string[] => {
-  const address = readable(shown) ?? null;
-  return address === null ? [] : [address];
-};
+const addressIn = (shown: ServiceUser['email']): readonly string[] =>
+  [readable(shown)].flatMap((address) => address ?? []);
 
 /** The values that were seen are not written either, because the next run finds them, and what follows from them. */
 const leaveAll = (plan: UserPlan): UserPlan => ({

@@ -50,22 +50,26 @@ async function arrange(
 
 /** What one request came to, and the plans of it that it carried. */
 interface Sent {
-  readonly result: SendResult | { readonly kind: 'nothing' };
+  readonly kind: SendResult['kind'];
   readonly plans: Batch;
 }
 
-/** Prepares a batch and sends it in one request. @param ofNamed whether it is a part of an update with a name */
+/**
+ * Prepares a batch and sends it in one request.
+ * @param ofNamed whether it is a part of an update with a name
+ * @returns `undefined` if nothing of it was left to send
+ */
 async function sendBatch(
   places: PushContext,
   settings: PushSettings,
   batch: Batch,
   ofNamed = false,
-): Promise<Sent> {
+): Promise<Sent | undefined> {
   const { notes, monotonicMs, breaker } = places;
   const startedMs = monotonicMs();
   const prepared = (await takePlanned(places, batch)) ?? (await prepare(places, settings, batch, ofNamed));
   const { intents, users, readAtMs } = prepared;
-  if (intents.length === 0) return { result: { kind: 'nothing' }, plans: [] };
+  if (intents.length === 0) return undefined;
   const sending = { ...places, users, sendByMs: readAtMs + settings.sendDeadlineMs };
   const result = await sendIntents(sending, settings, intents);
   const ids = new Set(intents.map(({ userId }) => userId));
@@ -78,7 +82,7 @@ async function sendBatch(
     const requestId = result.kind === 'answered' ? result.requestId : null;
     notes.event({ kind: 'push', users: [...ids], requestId, windowMs });
   }
-  return { result, plans: batch.filter(({ id }) => ids.has(id)) };
+  return { kind: result.kind, plans: batch.filter(({ id }) => ids.has(id)) };
 }
 
 /** Whether no more requests leave in this run. */
@@ -99,35 +103,34 @@ async function pushFields(places: PushContext, settings: PushSettings, plan: Use
   for (const field of order.filter((name) => fields.includes(name))) {
     if (isOver(places)) break;
     const part = mapPushes(plan, (other, push) => (other === field ? push : { kind: 'wait' }));
-    const { result } = await sendBatch(places, settings, [part], fields.includes('name'));
-    isTaken ||= result.kind === 'answered';
+    const sent = await sendBatch(places, settings, [part], fields.includes('name'));
+    isTaken ||= sent?.kind === 'answered';
   }
   return isTaken;
 }
 
-/** Pushes a batch. @returns whether the service took anything of it, or refused every user of it one by one */
+/** Pushes a batch. @returns whether the service took anything of it, or refused all of several users one by one */
 async function pushBatch(
   places: PushContext,
   settings: PushSettings,
   batch: Batch,
-): Promise<'taken' | 'refused' | 'nothing'> {
-  const { result, plans } = await sendBatch(places, settings, batch);
-  if (result.kind === 'answered') return 'taken';
-  const [only] = plans;
-  if (result.kind !== 'refused' || only === undefined) return 'nothing';
+): Promise<'taken' | 'refused' | undefined> {
+  const sent = await sendBatch(places, settings, batch);
+  if (sent?.kind === 'answered') return 'taken';
+  if (sent?.kind !== 'refused') return undefined;
   const again = { ...places, fresh: null };
-  if (plans.length === 1) return (await pushFields(again, settings, only)) ? 'taken' : 'nothing';
+  const isOne = sent.plans.length === 1;
   let isTaken = false;
-  let isRefused = true;
-  for (const plan of plans) {
-    if (isOver(places)) return 'nothing';
-    const alone = await sendBatch(again, settings, [plan]);
-    if (alone.result.kind !== 'refused') isRefused = false;
+  let isRefused = !isOne;
+  for (const plan of sent.plans) {
+    if (isOver(places)) return undefined;
+    const alone = isOne ? sent : await sendBatch(again, settings, [plan]);
+    if (alone?.kind !== 'refused') isRefused = false;
     else if (await pushFields(again, settings, plan)) isTaken = true;
-    if (alone.result.kind === 'answered') isTaken = true;
+    if (alone?.kind === 'answered') isTaken = true;
   }
   if (isTaken) return 'taken';
-  return isRefused ? 'refused' : 'nothing';
+  return isRefused ? 'refused' : undefined;
 }
 
 /** An error that ends the run counts more than one that makes it partial. */
@@ -149,7 +152,6 @@ export async function pushEdits(places: PushContext, settings: PushSettings, pla
   const failures: unknown[] = [];
   const isEnd = () => isHalted || isOver(places) || failures.length > 0;
   const push = async (batch: Batch): Promise<boolean> => {
-    if (isEnd()) return false;
     const result = await pushBatch(places, settings, batch);
     if (result === 'refused' && !isHalted) {
       isHalted = true;
@@ -169,7 +171,7 @@ export async function pushEdits(places: PushContext, settings: PushSettings, pla
   }
   const limit = pLimit(requestsAtOnce);
   const ends = batches.map((batch) =>
-    limit(() => push(batch)).catch((error: unknown) => void failures.push(error)),
+    limit(async () => isEnd() || (await push(batch))).catch((error: unknown) => void failures.push(error)),
   );
   await Promise.all(ends);
   if (failures.length > 0) throw gravestOf(failures);

@@ -148,8 +148,7 @@ export function resultOf(
     holds,
     closed: !Object.values(outcomes).includes('unknown'),
     isDirect: answered.isDirect === true,
-    hasLeft:
-      answered.refusal !== undefined || Object.values(outcomes).some((outcome) => outcome !== 'unsent'),
+    hasLeft: answered.refusal !== undefined || !Object.values(outcomes).includes('unsent'),
     requestId,
   };
 }
