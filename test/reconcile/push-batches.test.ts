@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Id } from '../../src/model/id.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
-import { arrangeBatches, countRequests, type PushLessons } from '../../src/reconcile/push/batches.ts';
+import {
+  arrangeBatches,
+  countRequests,
+  type PushLessons,
+  readLessons,
+} from '../../src/reconcile/push/batches.ts';
+import { createMirrorStandIn } from './mirror-stand-in.ts';
 
 const push = (id: number, patch: object = { email: 'x@example.com' }) => ({ id: BigInt(id), patch });
 const named = { name: { first: 'A', last: 'B' } };
@@ -61,6 +67,10 @@ it('goes first who is preferred, or else the first one without a name', () => {
   const all = [push(1, named), push(2), push(3)];
   expect(shape(arrangeBatches(all, 3, lessons, ({ id }) => id === 3n))).toEqual(['3', '1 2']);
   expect(shape(arrangeBatches(all, 3, lessons, () => false))).toEqual(['2', '1 3']);
+});
+
+it('asks the mirror for no lessons where nobody is pushed to', async () => {
+  expect(await readLessons(createMirrorStandIn([]), [])).toEqual(calm);
 });
 
 describe('the requests of pushes', () => {

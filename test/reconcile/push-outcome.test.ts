@@ -271,15 +271,15 @@ const phoneSent = (decided: readonly Field[]): Intent => ({
 });
 
 describe('what is held by the outcome of a push', () => {
-  const reasonOf = (outcome: PushOutcome, decided: readonly Field[], tries: number) => {
+  const resultIn = (outcome: PushOutcome, decided: readonly Field[], tries: number) => {
     const answered = {
       intent: phoneSent(decided),
       seen: shown,
       outcomes: { phone: outcome },
       requestId: null,
     };
-    const { holds } = resultOf(answered, new Map([[1n, { phone: tries }]]), 3);
-    return holds.map(({ field, reason }) => `${field} ${reason}`).join();
+    const { holds, outcomes } = resultOf(answered, new Map([[1n, { phone: tries }]]), 3);
+    return { outcomes, held: holds.map(({ field, reason }) => `${field} ${reason}`).join() };
   };
   /** The table of `result.ts`: where no decision was needed, and under one. */
   const table: Readonly<Record<PushOutcome, readonly [string, string]>> = {
@@ -302,28 +302,15 @@ describe('what is held by the outcome of a push', () => {
     ),
   );
   it.each(cases)('%s, under a decision: %s, tried before: %i: %s', (outcome, isDecided, tries, reason) => {
-    expect(reasonOf(outcome, isDecided ? ['phone'] : ['email', 'name', 'roleId'], tries)).toBe(
-      reason === '' ? '' : `phone ${reason}`,
-    );
+    expect(resultIn(outcome, isDecided ? ['phone'] : ['email', 'name', 'roleId'], tries)).toEqual({
+      outcomes: { phone: outcome },
+      held: reason === '' ? '' : `phone ${reason}`,
+    });
   });
 
   it('says of what had no effect that it was agreed to once', () => {
-    const intent = {
-      changeId: 1n,
-      userId: 1n,
-      sent: sent.phone,
-      base,
-      before: base,
-      hasLeft: true,
-      ageMs: 0,
-    };
     const outcomes = { phone: 'ineffective' } as const;
-    const answered = {
-      intent: { ...intent, decided: ['phone' as const] },
-      seen: shown,
-      outcomes,
-      requestId: null,
-    };
+    const answered = { intent: phoneSent(['phone']), seen: shown, outcomes, requestId: null };
     expect(resultOf(answered, new Map(), 3).holds).toMatchObject([
       {
         detail: expect.stringMatching(
@@ -340,9 +327,9 @@ describe('the words of a hold', () => {
     sent: values,
     ...(along === undefined ? {} : { along }),
   });
-  const detailOf = (answered: Omit<AnsweredIntent, 'requestId'>, tries = 0) =>
-    resultOf({ ...answered, requestId: null }, new Map([[1n, { phone: tries, name: tries }]]), 3).holds[0]
-      ?.detail;
+  const holdOf = (answered: Omit<AnsweredIntent, 'requestId'>, tries = 0) =>
+    resultOf({ ...answered, requestId: null }, new Map([[1n, { phone: tries, name: tries }]]), 3).holds[0];
+  const detailOf = (...given: Parameters<typeof holdOf>) => holdOf(...given)?.detail;
 
   it('say what became of the push', () => {
     const intent = intentOf(sent.phone);
@@ -373,6 +360,13 @@ describe('the words of a hold', () => {
     expect(detailOf(error === undefined ? answered : { ...answered, refusal: error })).toBe(words);
   });
 
+  it('say how often a request was refused that carried others, too', () => {
+    const refused = { outcomes: { phone: 'unsent' }, refusal: refusal(422) } as const;
+    expect(detailOf({ intent: intentOf(sent.phone), seen: null, ...refused }, 2)).toBe(
+      'the service answered 422, "error", 3 times together with others',
+    );
+  });
+
   it.each([
     ['+1 555 0177', '15550100', ': sent "15550177", shown "15550100", different from character 7 on'],
     ['+1 555 0177', '25550177', ': sent "15550177", shown "25550177", different from character 1 on'],
@@ -391,9 +385,12 @@ describe('the words of a hold', () => {
     ['no user', null],
     ['no such field', without('phone')],
     ['nothing readable', { ...shown, phone: { unreadable: '[]' } }],
-  ] as const)('say nothing of a difference where the service shows %s', (_, seen) => {
+  ] as const)('say nothing of a difference where the service shows %s, which has not moved', (_, seen) => {
     const answered = { intent: intentOf(sent.phone), seen, outcomes: { phone: 'missing' } as const };
-    expect(detailOf(answered, 2)).toBe('pushed 3 times to no effect or without an answer');
+    expect(holdOf(answered, 2)).toMatchObject({
+      detail: 'pushed 3 times to no effect or without an answer',
+      service: base.phone,
+    });
   });
 });
 
@@ -442,6 +439,16 @@ it.each([true, false, undefined])('a result says whether the answer itself shows
   };
   const result = resultOf(isDirect === undefined ? answered : { ...answered, isDirect }, new Map(), 3);
   expect(result.isDirect).toBe(isDirect === true);
+});
+
+it.each<readonly [PushOutcome, ServiceError | undefined, boolean]>([
+  ['unsent', undefined, false],
+  ['unsent', refusal(422), true],
+  ['unanswered', undefined, true],
+])('a result says whether it has left: %s, refused %s: %s', (phone, error, hasLeft) => {
+  const answered = { intent: phoneSent([]), seen: null, outcomes: { phone }, requestId: null };
+  const result = resultOf(error === undefined ? answered : { ...answered, refusal: error }, new Map(), 3);
+  expect(result.hasLeft).toBe(hasLeft);
 });
 
 describe('patchedFields', () => {

@@ -2,9 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import type { FieldOutcomes } from '../../src/model/intent.ts';
 import type { Id } from '../../src/model/id.ts';
+import type { ServiceUser } from '../../src/model/user.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { takePlanned } from '../../src/reconcile/push/prepare.ts';
 import { createPushContext, record } from '../../src/reconcile/push/record.ts';
+import { settleIntents } from '../../src/reconcile/push/settle-intents.ts';
 import { guardSend } from '../../src/reconcile/push/send-guard.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { makeIntent } from './apply-plan.ts';
@@ -90,6 +92,51 @@ describe('the outcome of a push', () => {
     await record(places, settings, answered.slice(0, 2));
     expect(mirror.counted).toEqual([3n]);
   });
+});
+
+describe('an open push of an earlier run', () => {
+  const [sent, before] = [{ phone: '15550177', roleId: 5n }, { phone: '15550101' }];
+  it.each<readonly [string, FieldOutcomes, Partial<ServiceUser>, FieldOutcomes, boolean]>([
+    ['nothing is known', {}, before, { phone: 'unanswered', roleId: 'unanswered' }, true],
+    [
+      'a part was confirmed, and something else is shown by now',
+      { phone: 'confirmed' },
+      { phone: '15550199' },
+      { phone: 'confirmed', roleId: 'unknown' },
+      false,
+    ],
+    [
+      'a part was confirmed, and is shown',
+      { phone: 'confirmed' },
+      { phone: '15550177' },
+      { phone: 'confirmed', roleId: 'unanswered' },
+      true,
+    ],
+    [
+      'a part was refused, and is not shown',
+      { phone: 'refused' },
+      before,
+      { phone: 'refused', roleId: 'unanswered' },
+      true,
+    ],
+    [
+      'all was refused, and is shown',
+      { phone: 'refused', roleId: 'refused' },
+      sent,
+      { phone: 'confirmed', roleId: 'confirmed' },
+      true,
+    ],
+  ])(
+    'is settled by what is known of its answer and what the service shows: %s',
+    async (_, known, says, outcomes, isSeen) => {
+      const { service, mirror, intents, places } = createParts(1);
+      for (const intent of intents)
+        mirror.intents.set(1n, { ...intent, sent, ageMs: settings.quietPeriodMs, known });
+      service.held.set(1n, { ...shown, id: 1n, email: 'user1@example.com', ...before, ...says });
+      await settleIntents(places, settings);
+      expect(mirror.results).toMatchObject([{ outcomes, seen: isSeen ? { id: 1n } : null }]);
+    },
+  );
 });
 
 describe('the read of a plan', () => {
