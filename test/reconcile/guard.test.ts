@@ -892,6 +892,8 @@ describe('A hold by a limit on one field', () => {
     ['stays in a batch', { batch: 'abc' }, {}, false],
     ['stays where it was rejected', { reason: 'rejected' }, {}, false],
     ['stays where both sides had agreed on another value', { base: 'other@example.com' }, {}, false],
+    ['stays where the service leaves it out', {}, { email: undefined as never }, false],
+    ['stays where the service shows it unreadably', {}, { email: { unreadable: '[1]' } }, false],
     [
       'stays where it was resolved and the service leaves it out',
       resolved,

@@ -40,6 +40,7 @@ import {
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 import { holdOn, isAsSeen } from '../merge/held-field.ts';
+import { isUnread } from '../unread.ts';
 
 export interface Population {
   /** The users that were read. For all others the service counts as unchanged since both sides agreed. */
@@ -255,7 +256,8 @@ export function offerLimited(plans: readonly UserPlan[], states: readonly UserSt
     const isLimited = (field: Field) => {
       const hold = holdOn(field, state);
       const isAlone = hold?.reason === 'limit' && hold.batch === undefined && hold.decision === undefined;
-      return isAlone && plan.fields[field].kind === 'held' && isAsSeen(hold, valuesOf(field), state);
+      const isHeld = isAlone && plan.fields[field].kind === 'held' && !isUnread(field, state);
+      return isHeld && isAsSeen(hold, valuesOf(field), state);
     };
     if (!fields.some(isLimited)) return [];
     const offered = decideEach((field) =>
