@@ -8,6 +8,17 @@ comment on column sync.held_fields.user_id is 'The user.';
 alter table sync.held_fields drop column seen_version;
 delete from sync.learned where topic = 'a version moves though no value does';
 
+-- Whoever is shown with an older version has a base, which says so.
+alter table sync.user_base add column older_since timestamptz;
+alter table sync.user_base add column older_passes integer;
+alter table sync.user_base add constraint user_base_older check ((older_since is null) = (older_passes is null));
+create index user_base_older on sync.user_base (team_id, id) where older_since is not null;
+comment on index sync.user_base_older is 'Whom the service shows with an older version than before.';
+comment on column sync.user_base.older_since is 'When a pass first showed the user with other values and an older version than before, as a cache or a replica that lags does; NULL: the last one did not. The user is left alone until a newer row shows, or this one has shown in three passes over half an hour.';
+comment on column sync.user_base.older_passes is 'How many passes in a row have shown the older row.';
+update sync.user_base b set older_since = s.since, older_passes = s.passes from sync.stale_rows s where s.team_id = b.team_id and s.id = b.id;
+drop table sync.stale_rows;
+
 -- What a row is.
 comment on table sync.absences is 'A row that complete passes no longer show, until it is proven gone or comes back.';
 comment on table sync.changes is 'One thing that happened to a user: a pull, a push, a hold or a decision, with who and why. A push is written before it is sent.';
@@ -20,6 +31,5 @@ comment on table sync.listing_changes is 'One change of a row of a listing, of a
 comment on table sync.rate_limits is 'The pace of a team, for all processes on this database together.';
 comment on table sync.rejected_rows is 'A row of the service''s last answers that could not be taken.';
 comment on table sync.runs is 'One run of a team, or one step that a person took.';
-comment on table sync.stale_rows is 'A user whom the service shows with other values and an older version than before, who is left alone until a newer row shows or this one has shown in three passes over half an hour.';
 comment on table sync.teams is 'Which team of the service a configured team turned out to be at its first run.';
 comment on table sync.user_base is 'What mirror and service last agreed on of a user.';

@@ -27,7 +27,7 @@ begin
       'missing', array(select r from (select 'users' union all select mirror.listed_tables()) l (r)
         where exists (select from sync.absences a where a.team_id = t.team_id and a.resource = r)),
       'rejected', array(select distinct r.resource from sync.rejected_rows r where r.team_id = t.team_id),
-      'has_stale', exists (select from sync.stale_rows s where s.team_id = t.team_id),
+      'has_stale', exists (select from sync.user_base b where b.team_id = t.team_id and b.older_since is not null),
       'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open'),
       'may_lack_roles', coalesce((select r.outcome <> 'complete' or r.run_id <= coalesce((
           select c.run_id from sync.changes c

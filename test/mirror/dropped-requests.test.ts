@@ -197,6 +197,19 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     );
   });
 
+  it('keeps since when, and how often, a user was shown older than before', async () => {
+    await sql(
+      `insert into sync.stale_rows (team_id, id, since, passes) values (41, 2, '2026-11-27 09:00', 2), (41, 9, now(), 1), (42, 1, now(), 1)`,
+    );
+    await drop();
+    expect(
+      await sql('select id, older_since::timestamp::text, older_passes from sync.user_base order by 1'),
+    ).toEqual([
+      [1n, null, null],
+      [2n, '2026-11-27 09:00:00', 2],
+    ]);
+  });
+
   it('keeps the rights on views and functions that lose a column, and revokes those of the messenger', async () => {
     const role = `test_analyst_${randomBytes(4).toString('hex')}`;
     await sql(`create role ${role}; grant usage on schema report to ${role};

@@ -65,7 +65,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
   },
   {
     places:
-      'sync.learned sync.leases sync.migration_lock sync.migrations sync.rate_limits sync.rejected_rows sync.repeatables sync.stale_rows',
+      'sync.learned sync.leases sync.migration_lock sync.migrations sync.rate_limits sync.rejected_rows sync.repeatables',
     owner: all,
     daemon: works,
     reader: '',

@@ -311,7 +311,7 @@ describe('the views of a team beside one that has everything alike, also the ids
        update mirror.roles set name = 'Own later' where team_id = 41 and role_id = 5;
        update mirror.teams set name = 'Own name' where team_id = 41;
        update mirror.tags set first_seen_at = now() - interval '5 days' where team_id = 41 and id = 5;
-       insert into sync.stale_rows (team_id, id) values (41, 4);
+       update sync.user_base set older_since = now(), older_passes = 1 where team_id = 41 and id = 4;
        insert into sync.rejected_rows (team_id, run_id, resource, reason, excerpt) values (41, 1, 'tags', 'Own', '');
        commit;
        update mirror.users set phone = '15550105' where team_id = 41 and id = 5;

@@ -71,7 +71,7 @@ describe('a user', () => {
     const older = { updatedAt: before, userUpdatedAt: before, email: 'eva@example.com' };
     const note = () => database.db.transaction((tx) => noteStale(tx, teamId, [1n]));
     const age = (minutes: number) =>
-      sql`update sync.stale_rows set since = now() - ${minutes} * interval '1 minute'`.execute(
+      sql`update sync.user_base set older_since = now() - ${minutes} * interval '1 minute'`.execute(
         database.db.kysely,
       );
     await note();
@@ -82,5 +82,10 @@ describe('a user', () => {
     expect(await read(older)).toBe(true);
     await age(31);
     expect(await read(older)).toBe(false);
+  });
+
+  it('is believed at once where nothing was agreed on', async () => {
+    await sql`delete from sync.user_base`.execute(database.db.kysely);
+    expect(await read({ updatedAt: before, userUpdatedAt: before, email: 'eva@example.com' })).toBe(false);
   });
 });

@@ -127,7 +127,7 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
       .toSorted((a, b) => (a.id < b.id ? -1 : 1));
 
   it('are the same by COPY, as JSON, and each by its key', async () => {
-    const clear = ['mirror.users', 'sync.user_base', 'sync.absences', 'sync.stale_rows'].map(
+    const clear = ['mirror.users', 'sync.user_base', 'sync.absences'].map(
       (table) => `delete from ${table} where id < ${firstOfMany}`,
     );
     await fc.assert(
@@ -168,11 +168,10 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
         await write(
           rowsOf('base'),
           fillBase,
-          `insert into sync.stale_rows (team_id, id) select 41, m from ${list(({ stale }) => stale)}`,
+          `update sync.user_base set older_since = now(), older_passes = 1 where id in (select m from ${list(({ stale }) => stale)})`,
           `insert into sync.absences (team_id, resource, id, missing_since) select 41, 'users', m, now() from ${list(({ missing }) => missing)}`,
           // The same of other resources and teams, of which nothing may come in.
           `insert into sync.absences (team_id, resource, id, missing_since) select 41, 'tags', m, now() from ${list(() => true)}`,
-          `insert into sync.stale_rows (team_id, id) select 42, m from ${list(() => true)}`,
           `insert into sync.changes (team_id, user_id, kind, base, old, new, state) select 41, m, 'push', '{}', '{}', '{}', 'open' from ${list(({ open }) => open)}`,
           ...['email', 'name'].map(
             (field) => `insert into sync.held_fields (team_id, user_id, field, reason, until)
@@ -207,16 +206,8 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
           one.missing ||
           one.open ||
           one.held.length > 0;
-        const isUnknown = ({
-          base,
-          mirror,
-          stale,
-          missing,
-          open,
-          held,
-          unreadable,
-        }: (typeof users)[number]) =>
-          base === null && mirror === null && !(stale || missing || open || unreadable) && held.length === 0;
+        const isUnknown = ({ base, mirror, missing, open, held, unreadable }: (typeof users)[number]) =>
+          base === null && mirror === null && !(missing || open || unreadable) && held.length === 0;
         const flagged = ids((one) => one.shown !== null && isFlagged(one));
         expect(byKey.differing.map(({ id }) => id)).toEqual(expect.arrayContaining(flagged));
         const compared = async (on: Database, all: readonly ServiceUser[]) => {
@@ -250,7 +241,6 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
       'select 1',
       `select set_config('musterd.writing', 'on', true); insert into mirror.users (team_id, id, resolved) values (43, 1, true)`,
       `insert into sync.user_base (team_id, id, name, first_name, last_name) values (43, 1, '', '', '')`,
-      'insert into sync.stale_rows (team_id, id) values (43, 1)',
       `insert into sync.absences (team_id, resource, id, missing_since) values (43, 'users', 1, now())`,
       `insert into sync.changes (team_id, user_id, kind, base, old, new, state) values (43, 1, 'push', '{}', '{}', '{}', 'open')`,
       `insert into sync.held_fields (team_id, user_id, field, reason) values (43, 1, 'email', 'conflict')`,
@@ -299,9 +289,9 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
       ...['role_id = 3', 'resolved = false', 'gone_at = now()'].map((set) => `mirror.users set ${set}`),
       ...['name', 'first_name', 'email', 'phone'].map((name) => `sync.user_base set ${name} = 'odd'`),
       'sync.user_base set role_id = 3',
+      'sync.user_base set older_since = now(), older_passes = 1',
     ];
     const facts = [
-      'into sync.stale_rows (team_id, id) values (44, 7)',
       "into sync.absences (team_id, resource, id, missing_since) values (44, 'users', 7, now())",
       "into sync.changes (team_id, user_id, kind, base, old, new, state) values (44, 7, 'push', '{}', '{}', '{}', 'open')",
       "into sync.held_fields (team_id, user_id, field, reason) values (44, 7, 'email', 'conflict')",
@@ -381,7 +371,6 @@ describe.each(servers())('users beside mirror and base, on $name', (server) => {
       'sync.absences',
       'sync.held_fields',
       'sync.changes',
-      'sync.stale_rows',
     ])
       await run(database.db.asTyped, `alter table ${table} set (autovacuum_enabled = off); analyze ${table}`);
     await write(

@@ -70,7 +70,6 @@ beforeEach(async () => {
     'sync.absences',
     'sync.changes',
     'sync.edits',
-    'sync.stale_rows',
   ];
   await force(tables.map((table) => `delete from ${table}`).join(';'));
   // The same person of another team, whom no statement of this one may touch.
@@ -189,13 +188,18 @@ describe('a row that is as it was read', () => {
   });
 });
 
+/** Says of users that the service shows them older than before. */
+const showOlder = 'update sync.user_base set older_since = now(), older_passes = 1';
+const older = () =>
+  query('select team_id, id from sync.user_base where older_since is not null order by 1, 2');
+
 describe('a row that is not as it was read', () => {
   const untouched = async () => {
     expect(await agreed()).toMatchObject([anneInSql]);
     expect(await query('select * from sync.changes')).toEqual([]);
     expect(await query('select field from sync.held_fields')).toEqual([]);
     expect(await query('select id from sync.absences')).toEqual([{ id: 1n }]);
-    expect(await query('select id from sync.stale_rows')).toEqual([{ id: 1n }]);
+    expect(await older()).toEqual([{ team_id: 41n, id: 1n }]);
   };
   const hold: Hold = {
     field: 'name',
@@ -224,7 +228,7 @@ describe('a row that is not as it was read', () => {
     await query(
       `insert into sync.absences (team_id, resource, id, missing_since) values (41, 'users', 1, now())`,
     );
-    await query('insert into sync.stale_rows (team_id, id) values (41, 1)');
+    await query(`${showOlder} where team_id = 41`);
   });
 
   it.each(Object.entries(edits))('since %s was edited is left as it is', async (_, edit) => {
@@ -279,7 +283,9 @@ describe('whoever is shown', () => {
   it.each(Object.entries(presences))('as %s is missing, or older, no longer: %j', async (presence, left) => {
     await query(`insert into sync.absences (team_id, resource, id, missing_since)
       values (41, 'users', 1, now()), (41, 'users', 2, now()), (41, 'tags', 1, now()), (42, 'users', 1, now())`);
-    await query('insert into sync.stale_rows (team_id, id) values (41, 1), (41, 2), (42, 1)');
+    await query(
+      `insert into sync.user_base (team_id, id, name, first_name, last_name) values (41, 2, '', '', ''); ${showOlder}`,
+    );
     await apply(planOf({ case: presence as UserCase, write: null }));
     expect(await query('select team_id, resource, id from sync.absences order by 1, 2, 3')).toEqual([
       { team_id: 41n, resource: 'tags', id: 1n },
@@ -287,7 +293,7 @@ describe('whoever is shown', () => {
       { team_id: 41n, resource: 'users', id: 2n },
       { team_id: 42n, resource: 'users', id: 1n },
     ]);
-    expect(await query('select team_id, id from sync.stale_rows order by 1, 2')).toEqual([
+    expect(await older()).toEqual([
       ...(left.stale ? [{ team_id: 41n, id: 1n }] : []),
       { team_id: 41n, id: 2n },
       { team_id: 42n, id: 1n },
@@ -473,16 +479,15 @@ describe('whoever is forgotten', () => {
       );
       await query(`insert into sync.absences (team_id, resource, id, missing_since)
         values (${team}, 'users', 1, now()), (${team}, 'tags', 1, now())`);
-      await query(`insert into sync.stale_rows (team_id, id) values (${team}, 1)`);
     }
     await write((tx) => forgetUsers(tx, run(), [1n]));
     const left = await query(`
       select 'base' as what, team_id from sync.user_base union all select 'held', team_id from sync.held_fields
-      union all select resource, team_id from sync.absences union all select 'stale', team_id from sync.stale_rows
+      union all select resource, team_id from sync.absences
       order by 2, 1`);
     expect(left.map((row) => Object.values(row).join(' '))).toEqual([
       'tags 41',
-      ...['base', 'held', 'stale', 'tags', 'users'].map((what) => `${what} 42`),
+      ...['base', 'held', 'tags', 'users'].map((what) => `${what} 42`),
     ]);
     expect(await query('select team_id, user_id, kind from sync.changes')).toEqual([
       { team_id: 41n, user_id: 1n, kind: 'forget' },

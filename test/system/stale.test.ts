@@ -31,6 +31,7 @@ describe('users who are shown older than before', () => {
   };
   const email = async (id: number) =>
     (await stage.sql(`select email, updated_at from mirror.users where id = ${id}`))[0];
+  const older = () => stage.sql('select id, older_passes from sync.user_base where older_since is not null');
 
   it('are ignored, counted, and taken again when they are shown as new as before', async () => {
     const { id, replay } = await openStale();
@@ -43,10 +44,10 @@ describe('users who are shown older than before', () => {
       'the service shows 1 users with older versions than before: they are left as they are for now',
     ]);
     expect(await email(id)).toEqual(before);
-    expect(await stage.sql('select id, passes from sync.stale_rows')).toEqual([[String(id), '2']]);
+    expect(await older()).toEqual([[String(id), '2']]);
     unhook();
     expect((await stage.run()).counts).not.toHaveProperty('stale');
-    expect(await stage.sql('select id from sync.stale_rows')).toEqual([]);
+    expect(await older()).toEqual([]);
     expect(await email(id)).toEqual(before);
   });
 
@@ -66,11 +67,13 @@ describe('users who are shown older than before', () => {
     const { id, replay } = await openStale();
     replay(1);
     for (const _ of [1, 2, 3]) expect((await stage.run()).counts).toMatchObject({ stale: 1 });
-    await stage.sql(`update sync.stale_rows set since = since - interval '30 min', passes = 1`);
+    await stage.sql(
+      `update sync.user_base set older_since = older_since - interval '30 min', older_passes = 1 where id = ${id}`,
+    );
     expect((await stage.run()).counts).toMatchObject({ stale: 1 });
     expect(await stage.run()).toMatchObject({ counts: { pulled: 1 } });
     expect((await email(id))?.[0]).toBe('old@example.com');
-    expect(await stage.sql('select id from sync.stale_rows')).toEqual([]);
+    expect(await older()).toEqual([]);
     expect((await stage.run()).counts).not.toHaveProperty('stale');
   });
 

@@ -18,7 +18,9 @@ export async function traces(stage: Stage, batch: 'batch' | 'batch is null') {
     tags: await stage.sql('select id, tag, color, gone_at is null from mirror.tags order by id'),
     fields: await stage.sql('select id, title, gone_at is null from mirror.contact_fields order by id'),
     absences: await stage.sql('select resource, id, passes from sync.absences order by 1, 2'),
-    stale: await stage.sql('select id, passes from sync.stale_rows order by 1'),
+    stale: await stage.sql(
+      'select id, older_passes from sync.user_base where older_since is not null order by 1',
+    ),
     ledger: await stage.sql(
       'select run_id, user_id, kind, outcome, base, old, new from sync.changes order by change_id',
     ),

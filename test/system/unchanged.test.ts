@@ -89,9 +89,7 @@ describe('musterd', () => {
     [
       'somebody was shown with an older version',
       () =>
-        pastTriggers(
-          `insert into sync.stale_rows (team_id, id) select team_id, id from mirror.users where id = ${one()}`,
-        ),
+        pastTriggers(`update sync.user_base set older_since = now(), older_passes = 1 where id = ${one()}`),
     ],
     [
       'a row could not be taken',

@@ -179,12 +179,6 @@ export interface Schema {
     error_code: string | null;
     endpoints: ColumnType<unknown, string | undefined, string>;
   };
-  'sync.stale_rows': {
-    team_id: bigint;
-    id: bigint;
-    since: Generated<Date>;
-    passes: Generated<number>;
-  };
   'sync.teams': {
     team: string;
     team_id: bigint;
@@ -203,6 +197,8 @@ export interface Schema {
     phone: string | null;
     role_id: bigint | null;
     agreed_at: Generated<Date>;
+    older_since: Date | null;
+    older_passes: number | null;
   };
   'sync.user_periods': {
     team_id: bigint;

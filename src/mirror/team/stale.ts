@@ -16,20 +16,27 @@ export function isOlder(u: RawBuilder<unknown>): RawBuilder<boolean> {
 }
 
 /**
- * Whether by `sync.stale_rows` t the older row is accepted: this pass is at least the
+ * Whether by the base b the older row is accepted: this pass is at least the
  * third, half an hour after the first. A service that was restored from a backup stays at older versions.
  */
-export const isToBeBelieved = sql`coalesce(t.passes >= 2 and t.since <= clock_timestamp() - interval '30 min', false)`;
+export const isToBeBelieved = sql`coalesce(b.older_passes >= 2 and b.older_since <= clock_timestamp() - interval '30 min', false)`;
 
 /** Counts one more pass that showed these users older than before. */
 export async function noteStale(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
   await sql`
-    insert into sync.stale_rows as t (team_id, id) select ${teamId}, s.id from unnest(${ids}::bigint[]) s (id)
-    on conflict (team_id, id) do update set passes = t.passes + 1`.execute(tx);
+    update sync.user_base
+    set older_since = coalesce(older_since, clock_timestamp()), older_passes = coalesce(older_passes, 0) + 1
+    where team_id = ${teamId} and id = ${anyOf(ids)}`.execute(tx);
 }
 
 /** Forgets it for users that are shown with a version as new as before, or that are accepted all the same. */
 export async function endStale(tx: Transaction, teamId: Id, ids: readonly Id[]): Promise<void> {
   if (ids.length === 0) return;
-  await tx.deleteFrom('sync.stale_rows').where('team_id', '=', teamId).where('id', '=', anyOf(ids)).execute();
+  await tx
+    .updateTable('sync.user_base')
+    .set({ older_since: null, older_passes: null })
+    .where('team_id', '=', teamId)
+    .where('id', '=', anyOf(ids))
+    .where('older_since', 'is not', null)
+    .execute();
 }

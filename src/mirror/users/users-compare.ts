@@ -48,7 +48,6 @@ const fewBesides = (teamId: Id, staged: Staged) => sql`${staged}
   cross join lateral (select s.id) as i (id)
   left join lateral ${byKey('mirror.users', teamId, sql`s.id`)} u on true
   left join lateral ${byKey('sync.user_base', teamId, sql`s.id`)} b on true
-  left join lateral ${byKey('sync.stale_rows', teamId, sql`s.id`)} t on true
   ${userJoins(teamId)}`;
 
 /** Joins all users, reading each table once. */
@@ -57,7 +56,6 @@ function allBesides(teamId: Id, staged: Staged) {
   return sql`${staged}
     full join ${ofTeam('mirror.users')} u on u.id = s.id
     full join ${ofTeam('sync.user_base')} b on b.id = coalesce(s.id, u.id)
-    full join ${ofTeam('sync.stale_rows')} t on t.id = coalesce(s.id, u.id, b.id)
     full join (select * from sync.absences where team_id = ${teamId} and resource = 'users') a
       on a.id = coalesce(s.id, u.id, b.id)
     full join (select * from sync.changes where team_id = ${teamId} and state = 'open') c
@@ -78,17 +76,16 @@ const serviceMoved = sql`(
 
 const isDifferent = sql`(
   u.id is null or b.id is null or u.gone_at is not null or a.id is not null or c.change_id is not null
-  or h.held is not null or t.id is not null or s.unreadable
+  or h.held is not null or b.older_since is not null or s.unreadable
   or (${valuesOf('u')}) is distinct from (${valuesOf('b')})
   or ${serviceMoved} or ${observedDiffers})`;
 
 const isUnknown = sql`(
-  u.id is null and b.id is null and a.id is null and c.change_id is null and h.held is null and t.id is null
-  and not s.unreadable)`;
+  u.id is null and b.id is null and a.id is null and c.change_id is null and h.held is null and not s.unreadable)`;
 
 const select = (from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<ComparedRow>`
   select i.id, ${userColumns}, s.id is not null as is_seen, coalesce(${isUnknown}, false) as is_unknown, ${observedDiffers} as observed_differs,
-    ${isOlder(sql`u`)} and not ${isToBeBelieved} and ${serviceMoved} as stale
+    b.id is not null and ${isOlder(sql`u`)} and not ${isToBeBelieved} and ${serviceMoved} as stale
   from ${from} where ${where}`;
 
 interface ComparedRow extends UserRow {
@@ -107,7 +104,7 @@ export async function agreesWithBase(db: Queryable, teamId: Id): Promise<string 
   const ofTeam = (table: string) => sql`(select * from ${sql.table(table)} where team_id = ${teamId})`;
   const { rows } = await sql<{ agreed: string }>`
     select coalesce(max(agreed_at)::text, '') as agreed from sync.user_base where team_id = ${teamId} having ${none('sync.held_fields')} and ${none('sync.changes', sql`state = 'open'`)}
-      and ${none('sync.absences', sql`resource = 'users'`)} and ${none('sync.stale_rows')}
+      and ${none('sync.absences', sql`resource = 'users'`)} and ${none('sync.user_base', sql`older_since is not null`)}
       and ${none('sync.rejected_rows', sql`resource in ('users', 'team', 'team members')`)}
       and not exists (
         select from ${ofTeam('mirror.users')} u full join ${ofTeam('sync.user_base')} b on b.id = u.id

@@ -195,7 +195,6 @@ export async function applyUsers(
 }
 
 export async function forgetUsers(tx: Transaction, run: RunOf, ids: readonly Id[]): Promise<void> {
-  await endStale(tx, run.teamId, ids);
   await sql`delete from sync.held_fields where team_id = ${run.teamId} and user_id = any (${ids}::bigint[])`.execute(
     tx,
   );
