@@ -19,6 +19,11 @@ comment on column sync.user_base.older_passes is 'How many passes in a row have 
 update sync.user_base b set older_since = s.since, older_passes = s.passes from sync.stale_rows s where s.team_id = b.team_id and s.id = b.id;
 drop table sync.stale_rows;
 
+-- Rows that could not be taken are learned of a resource. The next pass finds them again.
+drop table sync.rejected_rows;
+comment on column sync.learned.topic is '"credential" and the first 16 hex digits of the SHA-256 of a Secret ID or an API key. "daemon": which processes serve the team, or served it last. "listing" and the table of a listing: how its pages are read. "notice" and failing, stale, credentials-refused, batch-waits, fields-held or elsewhere: what people were told of that, by notify.url. "place", of no team: where this mirror is at home, or that it is a copy. "prune": whose turn it is to remove what is old, and whether it is done for the day. "rejected" and users, or the table of a listing: rows of its last pass that could not be taken. "scope" and users, or the table of a listing: what the settings asked for when a complete pass last left nothing in doubt; when that changes, a row that is no longer shown may be there all the same. Anything else: what "musterd check" or a run found out about a point that the interface leaves open.';
+comment on column sync.learned.value is 'What it is known to be; of a credential: true; of a scope: the first 12 hex digits of the SHA-256 of the service''s address and the filter; of a notice: whether it says that the event stands, its id, and how often it was sent (times in ms since 1970); of rejected rows, up to 1,000: the resource, the id where it was usable, the reason, and an excerpt as JSON; of the place: home or copy, the identifier of the server, the oid of the database, the addresses by which it is reached, who said so, when and why.';
+
 -- What a row is.
 comment on table sync.absences is 'A row that complete passes no longer show, until it is proven gone or comes back.';
 comment on table sync.changes is 'One thing that happened to a user: a pull, a push, a hold or a decision, with who and why. A push is written before it is sent.';
@@ -29,7 +34,6 @@ comment on table sync.learned is 'One thing that was learned of a team''s deploy
 comment on table sync.leases is 'Who runs the team now.';
 comment on table sync.listing_changes is 'One change of a row of a listing, of a role or of the team itself.';
 comment on table sync.rate_limits is 'The pace of a team, for all processes on this database together.';
-comment on table sync.rejected_rows is 'A row of the service''s last answers that could not be taken.';
 comment on table sync.runs is 'One run of a team, or one step that a person took.';
 comment on table sync.teams is 'Which team of the service a configured team turned out to be at its first run.';
 comment on table sync.user_base is 'What mirror and service last agreed on of a user.';

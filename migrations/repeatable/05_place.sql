@@ -23,10 +23,10 @@ begin
       'learned', (
         select jsonb_object_agg(l.topic, jsonb_build_object('value', l.value,
           'ageMs', extract(epoch from clock_timestamp() - l.learned_at) * 1000))
-        from sync.learned l where l.team = of_team),
+        from sync.learned l where l.team = of_team and not starts_with(l.topic, 'rejected ')),
       'missing', array(select r from (select 'users' union all select mirror.listed_tables()) l (r)
         where exists (select from sync.absences a where a.team_id = t.team_id and a.resource = r)),
-      'rejected', array(select distinct r.resource from sync.rejected_rows r where r.team_id = t.team_id),
+      'rejected', array(select substr(l.topic, 10) from sync.learned l where l.team = of_team and starts_with(l.topic, 'rejected ')),
       'has_stale', exists (select from sync.user_base b where b.team_id = t.team_id and b.older_since is not null),
       'has_intents', exists (select from sync.changes c where c.team_id = t.team_id and c.state = 'open'),
       'may_lack_roles', coalesce((select r.outcome <> 'complete' or r.run_id <= coalesce((

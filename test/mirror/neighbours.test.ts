@@ -16,6 +16,7 @@ import { readGuardHistory } from '../../src/mirror/users/held-batches.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { readStatus } from '../../src/mirror/runs/read-status.ts';
 import { finishRun, noteTeam } from '../../src/mirror/runs/runs.ts';
+import { readKnownTeam } from '../../src/mirror/team/known-team.ts';
 import { readName } from '../../src/mirror/users/users-read.ts';
 import { readSnapshot } from '../../src/mirror/users/verify-read.ts';
 import { createListener } from '../../src/mirror/team/listen.ts';
@@ -65,8 +66,10 @@ it('publishes a listing and keeps its rejected rows apart from those of other li
     const all = sql`unnest('{41,42}'::bigint[]) t, unnest('{tags,contact_fields}'::text[]) r`;
     await sql`insert into sync.absences (team_id, resource, id, missing_since)
       select t, r, i, now() from ${all}, unnest('{1,2}'::bigint[]) i`.execute(tx);
-    await sql`insert into sync.rejected_rows (team_id, run_id, resource, reason, excerpt)
-      select t, 1, r, 'before', '' from ${all}`.execute(tx);
+    await sql`insert into sync.learned (team, topic, value, learned_at)
+      select n.team, t, '["before"]', now() - interval '1 day' from sync.teams n, unnest('{rejected tags,rejected contact_fields}'::text[]) t`.execute(
+      tx,
+    );
     const tag = {
       id: 1n,
       teamId: 41n,
@@ -78,8 +81,14 @@ it('publishes a listing and keeps its rejected rows apart from those of other li
       raw: {},
     };
     const run = { teamId: 41n, runId: 1n };
+    const rejected = Array.from({ length: 1001 }, (_, more) => ({
+      resource: 'tags',
+      id: 2n ** 53n + 1n + BigInt(more),
+      reason: 'now',
+      excerpt: '{}',
+    }));
     await withSpool(tableOf(tags), [tag], (spool) => publishListing(tx, run, spool));
-    await writeRejectedRows(tx, run, 'tags', [{ resource: 'tags', id: null, reason: 'now', excerpt: '' }]);
+    await writeRejectedRows(tx, run, 'tags', rejected);
   });
   expect(await rowsOf('select team_id, resource, id from sync.absences order by 1, 2, 3')).toEqual([
     '41 contact_fields 1',
@@ -90,12 +99,25 @@ it('publishes a listing and keeps its rejected rows apart from those of other li
     '42 tags 1',
     '42 tags 2',
   ]);
-  expect(await rowsOf('select team_id, resource, reason from sync.rejected_rows order by 1, 2')).toEqual([
-    '41 contact_fields before',
-    '41 tags now',
-    '42 contact_fields before',
-    '42 tags before',
+  const kept = () =>
+    rowsOf(
+      `select team, topic, jsonb_array_length(value), value -> 0 #>> '{}', learned_at < now() - interval '1 hour' as old from sync.learned order by 1, 2`,
+    );
+  const others = [
+    'one rejected contact_fields 1 before true',
+    'two rejected contact_fields 1 before true',
+    'two rejected tags 1 before true',
+  ];
+  expect(await kept()).toEqual([
+    others[0],
+    'one rejected tags 1000 {"id": 9007199254740993, "reason": "now", "excerpt": "{}", "resource": "tags"} false',
+    ...others.slice(1),
   ]);
+  expect((await readKnownTeam(database.db.kysely, 'one')).rejected).toEqual(
+    new Set(['tags', 'contact_fields']),
+  );
+  await write((tx) => writeRejectedRows(tx, { teamId: 41n, runId: 1n }, 'tags', []));
+  expect(await kept()).toEqual(others);
 });
 
 it('notes and forgets the edits of one team', async () => {
@@ -312,7 +334,7 @@ describe('the views of a team beside one that has everything alike, also the ids
        update mirror.teams set name = 'Own name' where team_id = 41;
        update mirror.tags set first_seen_at = now() - interval '5 days' where team_id = 41 and id = 5;
        update sync.user_base set older_since = now(), older_passes = 1 where team_id = 41 and id = 4;
-       insert into sync.rejected_rows (team_id, run_id, resource, reason, excerpt) values (41, 1, 'tags', 'Own', '');
+       insert into sync.learned (team, topic, value) values ('north', 'rejected tags', '[{"reason": "Own"}]');
        commit;
        update mirror.users set phone = '15550105' where team_id = 41 and id = 5;
        insert into sync.held_fields (team_id, user_id, field, reason, detail, shown_value, edit_id)
@@ -369,7 +391,7 @@ describe('the views of a team beside one that has everything alike, also the ids
         select ${String(columns)} from (
           select (jsonb_populate_record(null::${String(name)}, t.row
             || coalesce((select jsonb_object_agg(k, case k when 'team' then '"south"' when 'team_id' then '40' when 'edit_key' then to_jsonb(gen_random_uuid()) when 'plan_key' then to_jsonb(gen_random_uuid()) else to_jsonb((t.row ->> k)::bigint + ${by}) end)
-              from unnest('{team,team_id,edit_key,plan_key,lookup_id,rejected_id,run_id,change_id,edit_id,decision_id}'::text[]) k where t.row ->> k is not null), '{}')
+              from unnest('{team,team_id,edit_key,plan_key,lookup_id,run_id,change_id,edit_id,decision_id}'::text[]) k where t.row ->> k is not null), '{}')
             || coalesce((select jsonb_build_object('edits', jsonb_object_agg(k.key, k.value::bigint + ${by}))
               from jsonb_each_text(nullif(t.row -> 'edits', 'null')) k having count(*) > 0), '{}')
             -- Of two periods, the later one counts.

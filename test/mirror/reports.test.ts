@@ -192,7 +192,7 @@ describe.each([oldestServer()])('who may read the views of report on $name', (se
     expect(await as(db, 'musterd_editor', 'select old from sync.changes', use)).toBe(
       'permission denied for table changes',
     );
-    for (const hidden of ['approved from sync.changes', '* from sync.user_base', '* from sync.rejected_rows'])
+    for (const hidden of ['approved from sync.changes', '* from sync.user_base', '* from sync.learned'])
       expect(await as(db, 'musterd_reader', `select ${hidden}`, use)).toMatch(/^permission denied for table/);
   });
 

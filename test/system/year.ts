@@ -22,7 +22,7 @@ export async function addYear({ db }: Pick<Stage, 'db'>): Promise<void> {
       set local session_replication_role = replica;
       select team, team_id into strict my_team, my_id from sync.teams;
       foreach place in array array['mirror.users', 'mirror.tags', 'mirror.contact_fields', 'mirror.contact_counts', 'sync.user_base',
-        'sync.runs', 'sync.changes', 'sync.rejected_rows', 'sync.held_fields', 'sync.absences']
+        'sync.runs', 'sync.changes', 'sync.held_fields', 'sync.absences']
       loop
         execute format('alter table %s set (autovacuum_enabled = false)', place);
       end loop;

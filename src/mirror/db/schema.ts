@@ -147,16 +147,6 @@ export interface Schema {
     timestamp: string;
     checksum: string | null;
   };
-  'sync.rejected_rows': {
-    rejected_id: GeneratedAlways<bigint>;
-    team_id: bigint;
-    run_id: bigint;
-    resource: string;
-    id: bigint | null;
-    reason: string;
-    excerpt: string;
-    seen_at: Generated<Date>;
-  };
   'sync.repeatables': {
     name: string;
     checksum: string;

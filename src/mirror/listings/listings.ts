@@ -16,7 +16,7 @@ import { type ListingMemory, nothingLearned } from '../../model/listing.ts';
 import type { RejectedRow } from '../../model/rejected-row.ts';
 import { type Database, databaseTime, type Queryable, type Transaction } from '../db/database.ts';
 import type { KnownTeam } from '../team/known-team.ts';
-import { type Learned, readLearned } from '../team/learned.ts';
+import { forgetLearned, type Learned, readLearned, writeLearned } from '../team/learned.ts';
 import { type Spool, type StageShape, toJsonField } from '../db/spool.ts';
 import { type Staged, stage, withStaged } from '../db/stage.ts';
 import type { RunOf } from '../users/users-write.ts';
@@ -247,20 +247,17 @@ export async function writeContactCounts(
     .execute();
 }
 
+/** Rejected rows that are kept of a pass. */
+const mostRejected = 1000;
+
 /** Keeps the rejected rows of a resource's last pass, and those only. */
 export async function writeRejectedRows(
   tx: Transaction,
-  { teamId, runId }: RunOf,
+  { teamId }: RunOf,
   resource: string,
   rows: readonly RejectedRow[],
 ): Promise<void> {
-  await tx
-    .deleteFrom('sync.rejected_rows')
-    .where((eb) => eb.and({ team_id: teamId, resource }))
-    .execute();
-  if (rows.length === 0) return;
-  await sql`
-    insert into sync.rejected_rows (team_id, run_id, resource, id, reason, excerpt)
-    select ${teamId}, ${runId}, ${resource}, s.id, s.reason, s.excerpt
-    from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (id bigint, reason text, excerpt text)`.execute(tx);
+  const topic = `rejected ${resource}`;
+  if (rows.length === 0) await forgetLearned(tx, teamId, topic);
+  else await writeLearned(tx, teamId, [{ topic, value: rows.slice(0, mostRejected) }]);
 }

@@ -102,7 +102,7 @@ function runsOf(target: Target, cursor: string): PrunePart {
         and b.run_id is distinct from (
           select max(r.run_id) from sync.runs r where r.team = ${team} and r.outcome = 'complete' and 'users' = any (r.groups))
         and not (b.is_look and row_number() over (partition by b.is_look, (b.finished_at at time zone 'UTC')::date order by b.run_id) = 1)
-        and ${leavesAlone('sync.user_periods')} and ${leavesAlone('sync.changes')} and ${leavesAlone('sync.held_fields')} and ${leavesAlone('sync.rejected_rows')}
+        and ${leavesAlone('sync.user_periods')} and ${leavesAlone('sync.changes')} and ${leavesAlone('sync.held_fields')}
         as is_over
       from (
         select *, outcome = 'complete' and 'listings' = any (groups) as is_look from sync.runs

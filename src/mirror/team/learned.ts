@@ -42,6 +42,10 @@ export async function writeLearned(
   );
 }
 
+export async function forgetLearned(tx: Transaction, team: Team, topic: string): Promise<void> {
+  await sql`delete from sync.learned where team = ${named(team)} and topic = ${topic}`.execute(tx);
+}
+
 /** The known value of a topic, and its age by the database's clock. */
 export interface LearnedValue {
   readonly value: unknown;

@@ -105,7 +105,7 @@ export async function agreesWithBase(db: Queryable, teamId: Id): Promise<string 
   const { rows } = await sql<{ agreed: string }>`
     select coalesce(max(agreed_at)::text, '') as agreed from sync.user_base where team_id = ${teamId} having ${none('sync.held_fields')} and ${none('sync.changes', sql`state = 'open'`)}
       and ${none('sync.absences', sql`resource = 'users'`)} and ${none('sync.user_base', sql`older_since is not null`)}
-      and ${none('sync.rejected_rows', sql`resource in ('users', 'team', 'team members')`)}
+      and not exists (select from sync.learned l join sync.teams t using (team) where t.team_id = ${teamId} and l.topic = 'rejected users')
       and not exists (
         select from ${ofTeam('mirror.users')} u full join ${ofTeam('sync.user_base')} b on b.id = u.id
         where u.gone_at is null and (u.id is null or b.id is null or not u.resolved
