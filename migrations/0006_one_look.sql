@@ -24,6 +24,14 @@ drop table sync.rejected_rows;
 comment on column sync.learned.topic is '"credential" and the first 16 hex digits of the SHA-256 of a Secret ID or an API key. "daemon": which processes serve the team, or served it last. "listing" and the table of a listing: how its pages are read. "notice" and failing, stale, credentials-refused, batch-waits, fields-held or elsewhere: what people were told of that, by notify.url. "place", of no team: where this mirror is at home, or that it is a copy. "prune": whose turn it is to remove what is old, and whether it is done for the day. "rejected" and users, or the table of a listing: rows of its last pass that could not be taken. "scope" and users, or the table of a listing: what the settings asked for when a complete pass last left nothing in doubt; when that changes, a row that is no longer shown may be there all the same. Anything else: what "musterd check" or a run found out about a point that the interface leaves open.';
 comment on column sync.learned.value is 'What it is known to be; of a credential: true; of a scope: the first 12 hex digits of the SHA-256 of the service''s address and the filter; of a notice: whether it says that the event stands, its id, and how often it was sent (times in ms since 1970); of rejected rows, up to 1,000: the resource, the id where it was usable, the reason, and an excerpt as JSON; of the place: home or copy, the identifier of the server, the oid of the database, the addresses by which it is reached, who said so, when and why.';
 
+-- All files that were applied stand in one table.
+drop table if exists sync.repeatables;
+drop table sync.migration_lock;
+comment on table sync.migrations is 'A migration that was applied. Written by musterd migrate.';
+comment on column sync.migrations.name is 'The file, without .sql.';
+comment on column sync.migrations.timestamp is 'When it was applied; of a repeatable one, when its present text first was.';
+comment on column sync.migrations.checksum is 'SHA-256 of the file, to see that it was not changed afterwards; of a repeatable one, that of each text that was applied, the present one last.';
+
 -- What a row is.
 comment on table sync.absences is 'A row that complete passes no longer show, until it is proven gone or comes back.';
 comment on table sync.changes is 'One thing that happened to a user: a pull, a push, a hold or a decision, with who and why. A push is written before it is sent.';

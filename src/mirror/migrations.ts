@@ -4,15 +4,7 @@ import { MusterdError } from '../errors.ts';
 import type { Database, Transaction } from './db/database.ts';
 import { sqlState } from './db/database-errors.ts';
 import { isOfNumbers, isThere, missingOf, readApplied, requireLastNumber } from './migrations/applied.ts';
-import {
-  applyNumbered,
-  applyRepeatable,
-  MIGRATOR_TABLES,
-  REPEATABLES,
-  runFiles,
-  TABLES,
-  UNCHECKED,
-} from './migrations/apply.ts';
+import { applyNumbered, applyRepeatable, runFiles, TABLES, UNCHECKED } from './migrations/apply.ts';
 import { type MigrationFiles, readMigrations } from './migrations/files.ts';
 import { droppingMigration, type KeepRequests, requireNoOpenRequests } from './migrations/open-requests.ts';
 import { rolesWithoutRights } from './db/roles-for-people.ts';
@@ -132,16 +124,13 @@ export function schemaText(checksums: ReadonlyMap<string, string | null>): {
   readonly schema: string;
 } {
   const made = madeBy(ownMigrations(), checksums);
-  const tables = [`create schema sync;${MIGRATOR_TABLES}`, TABLES, ...made.numbered.map(({ text }) => text)];
-  const knownFiles = made.repeatable.map(
-    ({ name, checksum }) => `insert into sync.repeatables values ('${name}', '${checksum}', 1)`,
-  );
+  const textsOf = (files: MigrationFiles['numbered']) => files.map(({ text }) => text);
   const texts = [
-    ...tables,
+    'create schema sync',
+    TABLES,
+    ...textsOf(made.numbered),
     UNCHECKED,
-    ...made.repeatable.map(({ text }) => text),
-    REPEATABLES,
-    ...knownFiles,
+    ...textsOf(made.repeatable),
   ];
   return {
     names: made.numbered.map(({ name, checksum }) => `${name} ${checksum}`),

@@ -64,7 +64,7 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
     nobody: '',
   },
   {
-    places: 'sync.learned sync.leases sync.migration_lock sync.migrations sync.rate_limits sync.repeatables',
+    places: 'sync.learned sync.leases sync.migrations sync.rate_limits',
     owner: all,
     daemon: works,
     reader: '',

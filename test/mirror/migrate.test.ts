@@ -27,7 +27,9 @@ describe.each(servers())('on $name', (server) => {
   const write = (name: string, body: string) => writeFileSync(join(folder, name), body);
   const applied = async () =>
     (
-      await sql<{ name: string }>`select name from sync.migrations order by timestamp, name`.execute(
+      await sql<{
+        name: string;
+      }>`select name from sync.migrations where name !~ '^repeatable' order by timestamp, name`.execute(
         database.db.kysely,
       )
     ).rows.map(({ name }) => name);
@@ -134,7 +136,8 @@ describe.each(servers())('on $name', (server) => {
     write('0002_b.sql', 'create table public.b (id int)');
     await migrate(database.db, { folder });
     write('0001_a.sql', 'create table public.a (id int)');
-    expect((await failure(migrate(database.db, { folder }))).code).toBe('mirror');
+    for (const attempt of [migrate, pendingMigrations])
+      expect((await failure(attempt(database.db, { folder }))).message).toMatch(/0001_a comes before 0002_b/);
     expect(await exists('public.a')).toBe(false);
   });
 

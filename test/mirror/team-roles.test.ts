@@ -127,7 +127,7 @@ describe.each(servers())('roles that see one team on $name', (server) => {
       where c.relnamespace::regnamespace::text in ('mirror', 'sync', 'report') and c.relkind in ('r', 'p', 'v', 'm')`);
     const known = new Set(places.map(([place]) => place));
     const others = all.flat().filter((place) => !known.has(place));
-    expect(others.toSorted()).toEqual(['sync.migration_lock', 'sync.migrations', 'sync.repeatables']);
+    expect(others.toSorted()).toEqual(['sync.migrations']);
   });
 
   it('every report view asks as well, and reads with the rights of whoever asks', async () => {

@@ -101,7 +101,8 @@ export function measureStructure(root = here): readonly Figure[] {
   const merge = closureOf(files, 'reconcile/merge/plan-user.ts');
   const arrows = readArrows(files);
   const tables =
-    readFileSync(join(root, 'test/mirror/schema.txt'), 'utf8').match(/^table sync\.(?!migration)\w+/gm) ?? [];
+    readFileSync(join(root, 'test/mirror/schema.txt'), 'utf8').match(/^table sync\.(?!migrations$)\w+/gm) ??
+    [];
   const most = Math.max(...namedFunctions(nodes).map(countBranches));
   const onOneLevel = files.filter(({ path }) => /^mirror\/[^/]+$/.test(path));
   const figure = (what: string, value: number, limit: number | null): Figure => ({ what, value, limit });
@@ -135,7 +136,7 @@ export function measureStructure(root = here): readonly Figure[] {
     figure('circles', findCircles(files).length, 0),
     figure('exported names defined twice', repeated(files.flatMap(({ names }) => names)).length, 0),
     figure('file names used twice', repeated(files.map(({ path }) => basename(path))).length, 5),
-    figure('tables in sync, besides the two of the migrator', tables.length, 14),
+    figure('tables in sync, besides sync.migrations', tables.length, 13),
     figure('lines of README.md', countLines([readFileSync(join(root, 'README.md'), 'utf8')]), 200),
   ];
 }

@@ -7,7 +7,6 @@ import {
   Kysely,
   type Transaction as KyselyTransaction,
   type LogEvent,
-  PostgresAdapter,
   PostgresDialect,
   type PostgresPool,
   type Selectable,
@@ -160,7 +159,7 @@ function beginning(
   return [begin, `set local search_path = ${safePath}`, 'set local jit = off', ...settings].join('; ');
 }
 
-/** Kysely's dialect, but with our own `begin`, and without a lock for the Migrator: `migrate` sees to that. */
+/** Kysely's dialect, but with our own `begin`. */
 function createDialect(dialect: PostgresDialect): Dialect {
   return {
     createDriver: () => {
@@ -181,12 +180,7 @@ function createDialect(dialect: PostgresDialect): Dialect {
     },
     createQueryCompiler: () => dialect.createQueryCompiler(),
     createIntrospector: (db) => dialect.createIntrospector(db),
-    createAdapter: () => {
-      const adapter = new PostgresAdapter();
-      adapter.acquireMigrationLock = async () => {};
-      adapter.releaseMigrationLock = async () => {};
-      return adapter;
-    },
+    createAdapter: () => dialect.createAdapter(),
   };
 }
 

@@ -147,11 +147,6 @@ export interface Schema {
     timestamp: string;
     checksum: string | null;
   };
-  'sync.repeatables': {
-    name: string;
-    checksum: string;
-    applied_nr: number;
-  };
   'sync.runs': {
     run_id: GeneratedAlways<bigint>;
     team: string;

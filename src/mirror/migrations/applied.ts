@@ -7,8 +7,8 @@ import type { MigrationFiles } from './files.ts';
 export interface AppliedFiles {
   /** The checksums of numbered files, by name. */
   readonly numbered: ReadonlyMap<string, string | null>;
-  /** Repeatable files, by name: the text that the database has, and every one that it had. */
-  readonly repeatable: ReadonlyMap<string, { readonly now: string; readonly ever: ReadonlySet<string> }>;
+  /** The checksums of all texts of repeatable files, by name. The last one is that of the text that the database has. */
+  readonly repeatable: ReadonlyMap<string, readonly string[]>;
 }
 
 /** The first and the last of the numbered files that were there before the baseline, which makes the same tables. */
@@ -32,7 +32,7 @@ export function missingOf(files: MigrationFiles, applied: AppliedFiles): string[
   const { numbered, repeatable } = applied;
   return [
     ...files.numbered.filter(({ name }) => !numbered.has(name)),
-    ...files.repeatable.filter(({ name, checksum }) => repeatable.get(name)?.now !== checksum),
+    ...files.repeatable.filter(({ name, checksum }) => repeatable.get(name)?.at(-1) !== checksum),
   ].map(({ name }) => name);
 }
 
@@ -44,26 +44,15 @@ export async function isThere(db: Queryable): Promise<boolean> {
 
 /** Reads what was applied. The result is empty if nothing ever was. */
 export async function readApplied(db: Queryable): Promise<AppliedFiles> {
-  const { rows: tables } = await sql<{ numbered: boolean; repeatable: boolean }>`
-    select to_regclass('sync.migrations') is not null as numbered, to_regclass('sync.repeatables') is not null as repeatable`.execute(
-    db,
-  );
-  const [there] = tables;
-  const numbered = there?.numbered
+  const rows = (await isThere(db))
     ? await db.selectFrom('sync.migrations').select(['name', 'checksum']).orderBy('name').execute()
     : [];
-  const texts = there?.repeatable
-    ? await db.selectFrom('sync.repeatables').select(['name', 'checksum']).orderBy('applied_nr').execute()
-    : [];
-  const byName = Map.groupBy(texts, ({ name }) => name);
+  const { numbered = [], repeatable = [] } = Object.groupBy(rows, ({ name }) =>
+    /^\d/.test(name) ? 'numbered' : 'repeatable',
+  );
   return {
     numbered: new Map(numbered.map(({ name, checksum }) => [name, checksum])),
-    repeatable: new Map(
-      [...byName].map(([name, rows]) => [
-        name,
-        { now: rows.at(-1)?.checksum ?? '', ever: new Set(rows.map(({ checksum }) => checksum)) },
-      ]),
-    ),
+    repeatable: new Map(repeatable.map(({ name, checksum }) => [name, checksum?.split(' ') ?? []])),
   };
 }
 
@@ -85,6 +74,12 @@ function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
   const knownFiles = new Map(files.numbered.map((file) => [file.name, file]));
   const foreign = [...applied.numbered.keys()].filter((name) => !knownFiles.has(name));
   if (foreign.length > 0) throw newer(foreign.join(', '));
+  const last = [...applied.numbered.keys()].at(-1) ?? '';
+  const late = files.numbered.find(({ name }) => name < last && !applied.numbered.has(name));
+  if (late !== undefined)
+    throw new MusterdError('mirror', `The migration ${late.name} comes before ${last}, which was applied.`, {
+      hint: 'Give it a later number.',
+    });
   const changed = files.numbered.find(
     ({ name, checksum }) => (applied.numbered.get(name) ?? checksum) !== checksum,
   );
@@ -96,7 +91,7 @@ function requireKnown(files: MigrationFiles, applied: AppliedFiles): void {
   // A text that the database had before the present one belongs to an earlier version.
   const overtaken = files.repeatable.find(({ name, checksum }) => {
     const texts = applied.repeatable.get(name);
-    return texts !== undefined && texts.now !== checksum && texts.ever.has(checksum);
+    return texts !== undefined && texts.at(-1) !== checksum && texts.includes(checksum);
   });
   if (overtaken !== undefined) throw newer(`another text of ${overtaken.name}`);
 }

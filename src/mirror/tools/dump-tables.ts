@@ -25,7 +25,7 @@ export async function readDumpTables(ask: Ask): Promise<readonly DumpTable[]> {
               from pg_constraint f join pg_class r on r.oid = f.confrelid join pg_namespace rn on rn.oid = r.relnamespace
              where f.conrelid = c.oid and f.contype = 'f' and f.confrelid <> c.oid) as needs
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname in ('mirror', 'sync') and c.relkind = 'r' and c.oid is distinct from to_regclass('sync.repeatables')
+    where n.nspname in ('mirror', 'sync') and c.relkind = 'r'
     order by 1`);
   return inOrder(rows);
 }

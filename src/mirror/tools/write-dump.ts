@@ -72,7 +72,7 @@ export async function* writeDump({ url, version, onRows }: DumpOptions): AsyncGe
   try {
     await client.query(begin).catch(orDescribe);
     const applied = await ask<{ name: string; checksum: string | null }>(
-      'select name, checksum from sync.migrations order by name',
+      "select name, checksum from sync.migrations where name !~ '^repeatable' order by name",
     );
     const { names, schema } = schemaText(new Map(applied.map(({ name, checksum }) => [name, checksum])));
     const tables = await readDumpTables(ask);
