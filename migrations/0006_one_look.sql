@@ -27,6 +27,21 @@ comment on column sync.learned.value is 'What it is known to be; of a credential
 -- All files that were applied stand in one table.
 drop table if exists sync.repeatables;
 drop table sync.migration_lock;
+-- Each login sees whether the schema is that of its musterd.
+grant select on sync.migrations to public;
+-- Whoever may read the reports runs the commands that read. Each sees the rows of the teams that are theirs.
+do $$
+declare
+  one text;
+begin
+  for one in select rolname from pg_roles where rolname in ('musterd_reader', 'musterd_editor', 'musterd_role_editor', 'musterd_approver')
+    and has_schema_privilege(rolname, 'sync', 'usage') loop
+    execute format('grant select on sync.absences, sync.changes, sync.due, sync.edits, sync.held_fields, sync.learned, sync.leases to %I', one);
+    execute format('grant select on sync.listing_changes, sync.runs, sync.user_base, sync.user_periods to %I', one);
+    execute format('grant select (team, team_id, pinned_at, four_eyes) on sync.teams to %I', one);
+  end loop;
+end
+$$;
 comment on table sync.migrations is 'A migration that was applied. Written by musterd migrate.';
 comment on column sync.migrations.name is 'The file, without .sql.';
 comment on column sync.migrations.timestamp is 'When it was applied; of a repeatable one, when its present text first was.';

@@ -23,6 +23,8 @@ export type ErrorCode =
   | 'lease-lost'
   /** The service refused the credentials. */
   | 'credentials'
+  /** The login of the database may not do this. */
+  | 'denied'
   /** The service did not answer, or not as the interface says. */
   | 'service'
   /** Postgres could not be reached, or refused. */

@@ -3,7 +3,6 @@ import { plural } from '../model/in-words.ts';
 import { approve, type DecidedBatch, type DecidedRows, reject } from '../runs/approve-batch.ts';
 import { confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { leaseWait } from './lease-wait.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
 
@@ -31,7 +30,7 @@ export async function approveCommand(
 ): Promise<ExitCode> {
   const choice = choiceOf(context, options, hash);
   return withMirror(context, async (setup) => {
-    const decided = await approve(setup, leaseWait(context, setup.config), choice);
+    const decided = await approve(setup, choice);
     if ('fields' in decided) return showBatch(context, decided, 'approve');
     showRows(context, decided);
     return exitCode.ok;
@@ -46,12 +45,7 @@ export async function rejectCommand(
 ): Promise<ExitCode> {
   const choice = { ...choiceOf(context, options, hash), revert };
   return withMirror(context, async (setup) => {
-    return showBatch(
-      context,
-      await reject(setup, leaseWait(context, setup.config), choice),
-      'reject',
-      revert,
-    );
+    return showBatch(context, await reject(setup, choice), 'reject', revert);
   });
 }
 

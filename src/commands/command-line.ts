@@ -7,6 +7,7 @@ import { printableLines } from '../model/in-words.ts';
 import { type ErrorCode, MusterdError, ServiceError, stackInSource } from '../errors.ts';
 import { createKnownSecrets, type KnownSecrets } from '../config/known-secrets.ts';
 import type { LogOptions } from '../log.ts';
+import { describeDenial } from './denial.ts';
 import { createProgram } from './program.ts';
 import { programVersion } from '../runs/program-version.ts';
 import { listenForStop } from './stop.ts';
@@ -22,6 +23,7 @@ export const exitCodes: Readonly<Record<ErrorCode, ExitCode>> = {
   'lease-held': exitCode.busy,
   'lease-lost': exitCode.partial,
   credentials: exitCode.credentials,
+  denied: exitCode.credentials,
   service: exitCode.partial,
   mirror: exitCode.partial,
   stopped: exitCode.partial,
@@ -237,7 +239,9 @@ export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
         json,
         async (output, signal) => {
           const context = await createContext(seen, program, output, signal, options['wait']);
-          return action({ ...context, showItself }, options, words);
+          return action({ ...context, showItself }, options, words).catch((error: unknown) => {
+            throw describeDenial(error, command.name());
+          });
         },
         isSql ? heldOfAnswers : Infinity,
       );

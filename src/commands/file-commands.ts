@@ -94,5 +94,5 @@ export function addFileCommands<C extends WithOptions<C>>(
     .option('--expect <hash>', 'apply only if the import still has this hash, as shown before')
     .option('--reason <text>', 'reason for the record; lets these rows pass the limits on a whole run once')
     .option('--as <person>', 'for whom (or MUSTERD_ACTOR)')
-    .option('--wait [seconds]', 'how long to wait for another run to end, and for what becomes of the edits');
+    .option('--wait [seconds]', 'show what became of the edits on the service, for 10 s at most');
 }

@@ -20,8 +20,7 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
   )
     .option(...onlyOption, collect)
     .option('--reason <text>', 'reason, for the record')
-    .option(...asOption)
-    .option(...waitOption);
+    .option(...asOption);
   json(
     add(
       'reject <batch>',
@@ -33,8 +32,7 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
     .option(...onlyOption, collect)
     .option('--revert', 'set the mirror back to what both sides last agreed on')
     .option('--reason <text>', 'reason, for the record')
-    .option(...asOption)
-    .option(...waitOption);
+    .option(...asOption);
   json(
     add(
       'resolve [user] [field]',

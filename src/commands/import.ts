@@ -14,7 +14,6 @@ import {
 import type { Setup } from '../runs/open.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { askAtTerminal, confirmationOf, noteFourEyes } from './confirmation.ts';
-import { leaseWait } from './lease-wait.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
 import { codeOfSettled, printSettled, settledWaitMs } from './show-settled.ts';
@@ -130,7 +129,7 @@ async function carryOn(
     const question = `Write this into the mirror, for ${plural(preview.cost.users, 'user')}?`;
     if (!(await ask(question))) return stay({ code: exitCode.ok, why: 'nothing is applied' });
   }
-  const imported = await applyImport(setup, leaseWait(context, setup.config), preview, confirmation);
+  const imported = await applyImport(setup, preview, confirmation);
   const { waitMs = settledWaitMs, signal } = context;
   if (!context.json) printImported(context, imported);
   noteFourEyes(context, setup.config, confirmation);

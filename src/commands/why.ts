@@ -16,7 +16,7 @@ export async function whyCommand(context: Context, userText: string): Promise<Ex
       const { answer, placing } = explanation;
       if (sendBlockOf(placing) !== undefined)
         printLine(context.err, printable(`Note: ${placeInWords(placing)}. ${adviceOn(placing)}`));
-      if (answer.reached) return exitCode.ok;
+      if (answer.reached || answer.error.code === 'denied') return exitCode.ok;
       return answer.error.code === 'credentials' ? exitCode.credentials : exitCode.partial;
     },
     needsService,

@@ -11,7 +11,7 @@ import {
   readBatches,
   readBatchFields,
 } from '../mirror/users/held-batches.ts';
-import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
+import { asPerson } from '../mirror/team/known-place.ts';
 import { readShownEdits } from '../mirror/users/waiting-fields.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { fieldColumns } from '../model/fields.ts';
@@ -215,14 +215,10 @@ async function asShown(
 }
 
 /** Approves what the guard stopped, or that missing rows are gone: the whole batch, or some users or rows. */
-export async function approve(
-  setup: Setup,
-  team: LeasedTeam,
-  decision: BatchDecision,
-): Promise<DecidedBatch | DecidedRows> {
+export async function approve(setup: Setup, decision: BatchDecision): Promise<DecidedBatch | DecidedRows> {
   const { teamId, absence } = await requireWaiting(setup, decision.batch);
   const choice = { ...decision, ...(await requireChosen(setup, teamId, decision, absence?.resource)) };
-  return await underLease(setup.mirror.db, team, async (tx) => {
+  return await asPerson(setup.mirror.db, async (tx) => {
     await decideFor(tx, setup.config, choice.actor);
     const decided = await decideBatch(tx, teamId, 'approve', await asShown(tx, teamId, choice));
     if (absence !== undefined) return await decidedRows(tx, teamId, absence.resource, decided);
@@ -233,14 +229,13 @@ export async function approve(
 /** Decides that a batch is not sent, or not any more if it was approved. */
 export async function reject(
   setup: Setup,
-  team: LeasedTeam,
   decision: BatchDecision & { readonly revert: boolean },
 ): Promise<DecidedBatch> {
   const { teamId, absence } = await requireWaiting(setup, decision.batch, true);
   if (absence !== undefined)
     throw new MusterdError('usage', 'There is nothing to reject: what is not approved stays as it is');
   const choice = { ...decision, ...(await requireChosen(setup, teamId, decision)) };
-  return await underLease(setup.mirror.db, team, async (tx) => {
+  return await asPerson(setup.mirror.db, async (tx) => {
     await actAs(tx, setup.config, choice.actor);
     const decided = await decideBatch(
       tx,

@@ -1,7 +1,8 @@
 /** Reads one user from the service, as it is now. */
 import type { TeamMember } from '../model/team-member.ts';
-import { ServiceError } from '../errors.ts';
+import { MusterdError, ServiceError } from '../errors.ts';
 import type { UserQuery } from '../mirror/users/user-query.ts';
+import { readLogin } from '../mirror/users/decide-edits.ts';
 import type { Id } from '../model/id.ts';
 import { canonicalName } from '../model/name.ts';
 import type { Team } from '../model/team.ts';
@@ -25,7 +26,7 @@ export type ServiceAnswer =
       /** Beside mirror and base; `undefined` if they are equal, or the service does not show the user. */
       readonly state: UserState | undefined;
     }
-  | { readonly reached: false; readonly error: ServiceError };
+  | { readonly reached: false; readonly error: MusterdError };
 
 export interface WantedUser {
   readonly typed: string;
@@ -41,6 +42,11 @@ export async function askService(
   wanted: WantedUser,
 ): Promise<ServiceAnswer> {
   const { config, log, mirror: opened } = setup;
+  const { login, isOwner } = await readLogin(opened.db.kysely);
+  if (!isOwner) {
+    const words = `it is asked for the login that owns the mirror, which ${login} is not`;
+    return { reached: false, error: new MusterdError('denied', words) };
+  }
   try {
     return await withReading(opened.db, config, { log, signal }, async (context, team) => {
       const id = wanted.known ?? (await findOnService(context.service, team, wanted));

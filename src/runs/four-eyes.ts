@@ -2,7 +2,8 @@
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Transaction } from '../mirror/db/database.ts';
-import { actFor, type AnsweredEdit } from '../mirror/users/decide-edits.ts';
+import { actFor, type AnsweredEdit, readLogin } from '../mirror/users/decide-edits.ts';
+import { readFourEyes } from '../mirror/team/pinned-teams.ts';
 import { plural } from '../model/in-words.ts';
 import { type Settings, tightenSettings } from './keep-settings.ts';
 
@@ -10,32 +11,41 @@ import { type Settings, tightenSettings } from './keep-settings.ts';
 export const waitsFor = ({ push }: Pick<Config, 'push'>): 'limit' | 'review' =>
   push.approve === 'always' ? 'review' : 'limit';
 
+/** Who acts, and whether by settings that somebody else has to decide. */
+interface Acting {
+  /** `null` as long as no run has seen the team. */
+  readonly fourEyes: boolean | null;
+  /** Whether the login may write the bookkeeping, and so speaks for others. */
+  readonly isOwner: boolean;
+}
+
 /**
  * Sets who decides or edits in this transaction, by settings that allow no more than before.
- * @returns whether four eyes are required, or `null` as long as no run has seen the team
+ * @throws MusterdError `usage` if a login of a person says that it acts for somebody
  */
-export async function actAs(
-  tx: Transaction,
-  settings: Settings,
-  actor: string | undefined,
-): Promise<boolean | null> {
-  const fourEyes = await tightenSettings(tx, settings);
+export async function actAs(tx: Transaction, settings: Settings, actor: string | undefined): Promise<Acting> {
+  const { login, isOwner } = await readLogin(tx);
+  if (!isOwner && actor !== undefined)
+    throw new MusterdError('usage', `--as is for the login that owns the mirror: ${login} acts as ${login}`, {
+      hint: 'Leave out --as and MUSTERD_ACTOR.',
+    });
+  const fourEyes = isOwner ? await tightenSettings(tx, settings) : await readFourEyes(tx, settings.team);
   if (actor !== undefined) await actFor(tx, actor);
-  return fourEyes;
+  return { fourEyes, isOwner };
 }
 
 /**
  * Like `actAs`, for decisions.
- * @returns whether four eyes are required
  * @throws MusterdError `usage` if four eyes are required and it is unknown who decides
  */
 export async function decideFor(
   tx: Transaction,
   settings: Settings,
   actor: string | undefined,
-): Promise<boolean> {
-  const fourEyes = (await actAs(tx, settings, actor)) ?? settings.push.fourEyes;
-  if (!fourEyes || actor !== undefined) return fourEyes;
+): Promise<{ readonly fourEyes: boolean; readonly isOwner: boolean }> {
+  const acting = await actAs(tx, settings, actor);
+  const fourEyes = acting.fourEyes ?? settings.push.fourEyes;
+  if (!fourEyes || actor !== undefined || !acting.isOwner) return { ...acting, fourEyes };
   throw new MusterdError('usage', 'push.fourEyes: nobody approves what they edited themselves', {
     hint: 'Say who decides: --as <person>, or MUSTERD_ACTOR.',
   });

@@ -153,7 +153,7 @@ async function resolveHold(
 ): Promise<ResolvedField> {
   const { team } = config;
   if (wantedTake === 'service') await actAs(tx, config, actor);
-  const fourEyes = wantedTake !== 'service' && (await decideFor(tx, config, actor));
+  const fourEyes = wantedTake !== 'service' && (await decideFor(tx, config, actor)).fourEyes;
   const state = await readUserState(tx, teamId, id);
   const sends = (of: MirrorRow) => sendsMirrors(wantedTake, field, of);
   const held = await requireHeld(tx, teamId, state, { field, sends });

@@ -18,7 +18,8 @@ describe('sync.teams.four_eyes', () => {
     const known = await readKnownTeam(database.db.kysely, 'north');
     await keepSettings(database.db, { config: configOf(fourEyes), command }, known.fourEyes);
   };
-  const act = (fourEyes: boolean) => database.db.transaction((tx) => actAs(tx, configOf(fourEyes), 'anna'));
+  const act = (fourEyes: boolean) =>
+    database.db.transaction((tx) => actAs(tx, configOf(fourEyes), 'anna')).then((acting) => acting.fourEyes);
 
   beforeAll(async () => {
     database = await createTestDatabase();

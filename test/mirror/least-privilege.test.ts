@@ -23,17 +23,10 @@ const reads = {
 const all = 'select insert update references delete truncate trigger';
 const works = 'select insert update delete';
 const lookups = 'select(added_at,email,phone,team_id)';
-/** People may name what is in sync, for sync.settled(), and of that see what the views of report read. */
-const bookkeeping = (place: string, columns: string) => ({
-  places: place,
-  owner: all,
-  daemon: works,
-  reader: `select(${columns})`,
-  editor: `select(${columns})`,
-  roleEditor: `select(${columns})`,
-  approver: `select(${columns})`,
-  nobody: '',
-});
+const of = (rights: string) => ({ reader: rights, editor: rights, roleEditor: rights, approver: rights });
+const none = of('');
+/** Neither key. */
+const keys = of('select(four_eyes,pinned_at,team,team_id)');
 const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: string })[] = [
   {
     places:
@@ -64,40 +57,16 @@ const decisions: readonly (Readonly<Record<Who, string>> & { readonly places: st
     nobody: '',
   },
   {
-    places: 'sync.learned sync.leases sync.migrations sync.rate_limits',
+    places:
+      'sync.absences sync.changes sync.due sync.edits sync.held_fields sync.learned sync.leases sync.listing_changes sync.runs sync.user_base sync.user_periods',
+    ...reads,
     owner: all,
     daemon: works,
-    reader: '',
-    editor: '',
-    roleEditor: '',
-    approver: '',
     nobody: '',
   },
-  bookkeeping('sync.edits', 'actor,edit_id,edited_at,edited_by,ended_at,ended_how,field,team_id,user_id,xid'),
-  bookkeeping(
-    'sync.changes',
-    'base,batch,change_id,closed_at,decided_by,decided_role,decided_why,decision_id,edited_by,edits,kind,new,old,opened_at,outcome,request_id,run_id,state,team_id,user_id',
-  ),
-  bookkeeping(
-    'sync.held_fields',
-    'asked_by,asked_why,base_value,batch,decision,detail,edit_id,field,mirror_value,reason,run_id,service_value,shown_value,since,team_id,until,user_id',
-  ),
-  bookkeeping('sync.absences', 'batch,detail,id,resource,team_id,verdict,withheld_at'),
-  bookkeeping(
-    'sync.due',
-    'complete_at,due_at,failures,finished_at,outcome,run_group,schedule,since,stale_after,started_at,team',
-  ),
-  bookkeeping('sync.listing_changes', 'change_id,changed_at,id,kind,new,old,resource,team_id'),
-  bookkeeping(
-    'sync.runs',
-    'command,counts,endpoints,finished_at,groups,outcome,reasons,request_ids,requests,run_id,started_at,team,team_id,waiting',
-  ),
-  bookkeeping('sync.teams', 'team,team_id'),
-  bookkeeping('sync.user_base', 'email,first_name,id,last_name,phone,role_id,team_id'),
-  bookkeeping(
-    'sync.user_periods',
-    'actor,changed_by,created_at,edited_at,edited_by,email,first_name,last_name,name,phone,present,resolved,role,role_arrived_at,role_id,role_moved,run_id,side,team_id,updated_at,user_id,valid_from,valid_to',
-  ),
+  { places: 'sync.migrations', ...reads, owner: all, daemon: works, nobody: '' },
+  { places: 'sync.rate_limits', ...none, owner: all, daemon: works, nobody: '' },
+  { places: 'sync.teams', ...keys, owner: all, daemon: works, nobody: '' },
   { places: 'sync.role_names', ...reads, owner: all, daemon: works, nobody: '' },
   {
     places:

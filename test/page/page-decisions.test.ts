@@ -255,9 +255,8 @@ describe('the form of a batch', () => {
     const { status, text } = await dora.press(question, 'Approve');
     expect([status, text]).toEqual([409, expect.stringContaining('It has 1 rows now, and not 2')]);
     const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
-    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
     const choice = { batch: missing, only: null, rows: 2, why: 'a test', actor: 'dora' };
-    await expect(approve(setup, leased, choice)).rejects.toThrow('has 1 row now; 2 were shown');
+    await expect(approve(setup, choice)).rejects.toThrow('has 1 row now; 2 were shown');
     expect(await decisions()).toEqual([]);
     await owned('delete from sync.absences');
   });
@@ -656,9 +655,8 @@ describe('a decision that is taken back', () => {
     await answer(await questionOf(rejected, 'Undo the one'), 'Take back 1');
     expect(await reasons()).toContain('12 email review');
     const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
-    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
     const choice = { batch, only: ['13.email'], why: 'a test', actor: 'dora', revert: true };
-    const decided = await reject(setup, leased, choice);
+    const decided = await reject(setup, choice);
     const withdrawn = `/waiting?done=${decided.decision}`;
     expect((await dora.ask(withdrawn)).text).toMatch(
       /1 withdrawn by you at [\w :]+\. It is in the mirror as last agreed\. Nothing was sent\./,

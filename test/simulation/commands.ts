@@ -288,7 +288,7 @@ export async function createCommands(
     };
     const looksMs = random.between(0, 20_000);
     const wishes = { isRead: () => true, signal: new AbortController().signal };
-    await play('import', { by }, onCommit, async (setup, of) => {
+    await play('import', { by }, onCommit, async (setup) => {
       const table = await readTable(Buffer.from(`id,email,phone\n${lines.join('\n')}\n`), 'csv', wishes);
       const all = new Set(['email', 'phone'] as const);
       const preview = await previewImport(setup, { table, mappings: [], only: all, clears: false });
@@ -306,7 +306,7 @@ export async function createCommands(
       const [rival] = preview.edits;
       if (plan.can('aimed edit') && rival !== undefined) people.act(Number(rival.id));
       await new Promise<void>((then) => world.after(looksMs / 2, then));
-      await applyImport(setup, of, preview, { actor: by, why });
+      await applyImport(setup, preview, { actor: by, why });
     });
   }
 

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { approveCommand } from '../../src/commands/approve.ts';
 import type { Context } from '../../src/commands/context.ts';
 import { holdCommand } from '../../src/commands/hold.ts';
 import { reconcileCommand } from '../../src/commands/reconcile.ts';
@@ -21,14 +20,10 @@ describe('a command that waits for a run', () => {
   let stage: Stage;
   let lease: Lease;
   let sent: SentStatements;
-  let hash = '';
   let userId = '';
   beforeEach(async () => {
     stage = await createStage({ emulator: { users: 6, tags: 12, fields: 1 } });
     await stage.run();
-    for (const { id } of stage.emulator.team.tags().slice(0, 5)) stage.emulator.team.removeTag(id);
-    await stage.run();
-    hash = (await stage.sql('select batch from sync.absences'))[0]?.[0] ?? '';
     userId = String(stage.emulator.team.users()[0]?.id);
     sent = await countStatements(stage.url);
     await alsoAt(stage.db, sent.url);
@@ -48,8 +43,7 @@ describe('a command that waits for a run', () => {
   /** All that one of these commands could have written. */
   const written = () =>
     stage.sql(
-      `select 'a', count(*) from sync.absences where verdict is not null union all
-       select 'h', count(*) from sync.held_fields union all
+      `select 'h', count(*) from sync.held_fields union all
        select 'r', count(*) from sync.runs union all
        select 'u', count(*) from mirror.users where edited_at is not null union all
        select 'l', count(*) from sync.leases`,
@@ -78,7 +72,6 @@ describe('a command that waits for a run', () => {
   };
 
   const commands: readonly (readonly [string, (context: Context) => Promise<number>])[] = [
-    ['approve', (context) => approveCommand(context, { reason: 'they left' }, hash)],
     ['resolve', (context) => resolveCommand(context, { take: 'mirror', edit: '1' }, userId, 'email')],
     ['hold', (context) => holdCommand(context, { until: '2h', reason: 'legal' }, userId, 'email')],
     ['hold --end', (context) => holdCommand(context, { end: true }, userId, 'email')],
@@ -113,17 +106,20 @@ describe('a command that waits for a run', () => {
 
   it('says nothing where nobody looks, and goes on when the run has ended', async () => {
     const { context, lines } = createTerminal(false);
-    const ended = approveCommand(context, { reason: 'they left' }, hash);
+    const ended = holdCommand(context, { until: '2h', reason: 'legal' }, userId, 'email');
     await eventually('it asks for the lease', asksForLease);
     await lease.release();
     expect(await ended).toBe(0);
     expect(lines).toEqual([]);
-    expect(await stage.sql(`select count(*) from sync.absences where verdict = 'approved'`)).toEqual([['5']]);
+    expect(await stage.sql(`select reason from sync.held_fields`)).toEqual([['asked']]);
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)('ends as a process with 1 at %s', async (signal) => {
     const before = await written();
-    const running = startMusterd(['approve', hash, '--reason', 'they left'], environment());
+    const running = startMusterd(
+      ['hold', userId, 'email', '--until', '2h', '--reason', 'legal'],
+      environment(),
+    );
     await eventually('it asks for the lease', asksForLease);
     running.process.kill(signal);
     expect(await running.ended).toEqual({

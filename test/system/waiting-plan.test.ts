@@ -113,26 +113,6 @@ describe('a plan of which a part was approved', () => {
     expect(await stage.run()).toMatchObject({ waiting: 2, refusal: { users: 2 } });
     expect(updated()).toEqual(inOrder(ids.slice(2)));
   });
-
-  it('is not decided about when another took its place while it was looked at', async () => {
-    await open();
-    await edit(idsOf(40));
-    const { refusal } = await stage.run();
-    // The plan is replaced in the moment in which the approval takes the lease.
-    await stage.sql(`create function sync.replace_batch() returns trigger language plpgsql as $$
-      begin
-        update sync.held_fields set batch = '000000000000';
-        return new;
-      end $$;
-      create trigger replace_batch before insert on sync.leases for each row execute function sync.replace_batch()`);
-    const late = await musterd('approve', refusal?.hash ?? '', '--reason', 'these');
-    expect(late.stderr).toContain('Nothing is held in a batch');
-    expect(late.code).toBe(64);
-    await stage.sql('drop function sync.replace_batch cascade');
-    expect(await stage.sql(`select count(*) from sync.held_fields where decision is not null`)).toEqual([
-      ['0'],
-    ]);
-  });
 });
 
 describe('a plan that was approved', () => {

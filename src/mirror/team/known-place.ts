@@ -152,6 +152,16 @@ export async function requireHome(db: Pick<Database, 'address' | 'kysely'>): Pro
   if (sendBlockOf(placing) !== undefined) throw notHome(placing);
 }
 
+/**
+ * A person's own transaction. Runs go on beside it, as they do beside an edit in SQL.
+ * @throws MusterdError `copy` where nothing is decided, by whatever name the person reaches the database
+ */
+export async function asPerson<R>(db: Database, work: (tx: Transaction) => Promise<R>): Promise<R> {
+  const placing = ofDatabase(await readPlacing(db));
+  if (sendBlockOf(placing) !== undefined) throw notHome(placing);
+  return await db.transaction(work);
+}
+
 /** The placing as far as the database alone can tell, because whoever only reads may reach it by any name. */
 export function ofDatabase(placing: Placing): Placing {
   const { known } = placing;

@@ -70,6 +70,17 @@ export async function actFor(tx: Transaction, actor: string): Promise<void> {
   await sql`select set_config('musterd.actor', ${actor}, true)`.execute(tx);
 }
 
+/** The connected role, and whether it may write the bookkeeping as musterd does (`sync.deciding_names()`). */
+export async function readLogin(
+  db: Queryable,
+): Promise<{ readonly login: string; readonly isOwner: boolean }> {
+  const { rows } = await sql<{ login: string; isOwner: boolean }>`
+    select session_user::text as login, has_table_privilege(session_user, 'sync.held_fields', 'UPDATE') as "isOwner"`.execute(
+    db,
+  );
+  return rows[0] ?? { login: '', isOwner: false };
+}
+
 /** Reads who acts in this transaction, as the ledger names them. */
 export async function readDecider(tx: Transaction): Promise<string> {
   const { rows } = await sql<{ who: string }>`select sync.decider() as who`.execute(tx);

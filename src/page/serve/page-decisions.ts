@@ -186,8 +186,8 @@ function carryOut(
     const choice = { batch: batch ?? '', only: null, ...chosen, why, actor };
     const decided =
       verb === 'Approve'
-        ? await approve(setup, leased, choice)
-        : await reject(setup, leased, { ...choice, revert: verb === 'Withdraw' });
+        ? await approve(setup, choice)
+        : await reject(setup, { ...choice, revert: verb === 'Withdraw' });
     return 'fields' in decided ? doneAt(decided.decision) : '/waiting?note=missing';
   };
 }

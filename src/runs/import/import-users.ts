@@ -1,7 +1,7 @@
 /** Imports a file of people as edits of the mirror, which the next run sends: planned first, then written as planned. */
 
 import { createMirrorReader } from '../../mirror/mirror.ts';
-import { type LeasedTeam, underLease } from '../../mirror/team/lease.ts';
+import { asPerson } from '../../mirror/team/known-place.ts';
 import { approveEdits } from '../../mirror/users/decide-edits.ts';
 import { editUsers } from '../../mirror/users/edits.ts';
 import { readGuardHistory } from '../../mirror/users/held-batches.ts';
@@ -76,15 +76,14 @@ export interface ImportResult {
  */
 export async function applyImport(
   setup: Setup,
-  leased: LeasedTeam,
   { teamId, hash, edits, changes, refused }: ImportPreview,
   { actor, why: reason }: Confirmation,
 ): Promise<ImportResult> {
   // With `push.approve: always` the person has seen these pushes, so all of them pass if they are within the limits.
   const isSeen = setup.config.push.approve === 'always' && refused.length === 0;
-  const why = reason ?? (isSeen ? 'seen when it was imported' : undefined);
-  return underLease(setup.mirror.db, leased, async (tx) => {
-    await decideFor(tx, setup.config, actor);
+  return asPerson(setup.mirror.db, async (tx) => {
+    const { isOwner } = await decideFor(tx, setup.config, actor);
+    const why = reason ?? (isSeen && isOwner ? 'seen when it was imported' : undefined);
     const edited = await editUsers(tx, teamId, edits);
     const done = changes.filter(({ userId }) => edited.has(userId));
     const rows = done.filter(({ isGuess }) => !isGuess);

@@ -1,0 +1,118 @@
+/** What each command does for the login of whoever types it: as far as the rights of the login go. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTeams, type Team } from './agreed/people.ts';
+import { runMusterd } from './run-musterd.ts';
+
+const logins = ['reader', 'editor', 'role editor', 'approver', 'owner'] as const;
+type Login = (typeof logins)[number];
+
+const folder = mkdtempSync(join(tmpdir(), 'musterd-logins-'));
+const sheet = join(folder, 'phones.csv');
+const teams = createTeams();
+const owns = 'the login that owns the mirror';
+
+/** The command, who may do it, its exit code for them, and what the others are told that it needs. */
+const commands: readonly (readonly [command: string, may: readonly Login[], code: number, needs: string])[] =
+  [
+    ['status', logins, 0, ''],
+    ['held', logins, 0, ''],
+    ['why USER', logins, 0, ''],
+    ['changes', logins, 0, ''],
+    ['export', logins, 0, ''],
+    ['inboxes', logins, 0, ''],
+    ['surveys', logins, 0, ''],
+    ['sql SELECT', logins, 0, ''],
+    ['migrate', logins, 0, ''],
+    ['undo 1', logins, 0, ''],
+    ['import SHEET --dry-run', logins, 0, ''],
+    ['import SHEET --yes', ['editor', 'owner'], 0, 'the role musterd_editor'],
+    ['reject BATCH --reason x', ['approver', 'owner'], 0, 'the role musterd_approver'],
+    ['approve OTHER --reason x', ['approver', 'owner'], 0, 'the role musterd_approver'],
+    ['resolve THIRD email --take service --if EDITED --if-service WAS', ['owner'], 0, owns],
+    ['hold USER phone --until 1h --reason x', ['owner'], 0, owns],
+    ['plan', ['owner'], 0, owns],
+    ['verify', ['owner'], 0, owns],
+    ['reconcile', ['owner'], 0, owns],
+    ['resync --adopt-service', ['owner'], 0, owns],
+    ['adopt --reason x --yes', ['owner'], 0, owns],
+    ['prune', ['owner'], 0, owns],
+  ];
+
+describe.each(logins)('musterd', (login) => {
+  let team: Team;
+  let url: string;
+  let known: Readonly<Record<string, string>>;
+  beforeAll(async () => {
+    team = await teams.open({ push: { fourEyes: false } });
+    const reader = await team.person('rea', 'musterd_reader');
+    const roles = await team.person('rol', 'musterd_role_editor');
+    const own = new URL(team.url);
+    const role = {
+      reader: reader.role,
+      'role editor': roles.role,
+      editor: team.bob.role,
+      approver: team.carol.role,
+    };
+    if (login !== 'owner') [own.username, own.password] = [role[login], 'secret'];
+    url = own.href;
+    const [user = 0, other = 0, third = 0, last = 0] = team.ids;
+    for (const id of [user, other, third]) await team.bob.edit(id, `email = 'ada${id}@example.com'`);
+    await team.run();
+    writeFileSync(sheet, `id,phone\n${last},15550123\n`);
+    known = {
+      USER: String(user),
+      THIRD: String(third),
+      EDITED: `ada${third}@example.com`,
+      WAS: team.emulator.team.user(third).email ?? '',
+      SHEET: sheet,
+      BATCH: await team.batchOf(user),
+      OTHER: await team.batchOf(other),
+      SELECT: 'select 1',
+    };
+  });
+  afterAll(() => team.close());
+
+  it.each(commands)(`answers the ${login} who types "%s"`, async (command, may, code, needs) => {
+    const args = command.split(' ').map((word) => known[word] ?? word);
+    const ended = await runMusterd(args, { ...team.environment(), DATABASE_URL: url });
+    const isMay = may.includes(login);
+    expect([ended.code, ended.stderr]).toEqual([
+      isMay ? code : 77,
+      isMay
+        ? expect.not.stringMatching(/permission denied|at .*:\d+:\d+/)
+        : expect.stringContaining(`musterd ${args[0]} needs ${needs}`),
+    ]);
+  });
+});
+
+it('musterd refuses --as of a login that does not own the mirror, and names the login as who approved', async () => {
+  const team = await teams.open({ push: { fourEyes: false } });
+  try {
+    const [user = 0] = team.ids;
+    await team.bob.edit(user, `email = 'ada@example.com'`);
+    await team.run();
+    const batch = await team.batchOf(user);
+    const url = new URL(team.url);
+    [url.username, url.password] = [team.carol.role, 'secret'];
+    const env = { ...team.environment(), DATABASE_URL: url.href };
+    const said = await runMusterd(['approve', batch, '--as', 'dora'], env);
+    expect([said.code, said.stderr]).toEqual([
+      64,
+      expect.stringContaining(`--as is for the login that owns the mirror: ${team.carol.role} acts as`),
+    ]);
+    expect((await runMusterd(['approve', batch, '--reason', 'seen'], env)).code).toBe(0);
+    expect(
+      await team.sql('select kind, decided_by, decided_why from report.changes where decided_by is not null'),
+    ).toEqual([['approve', team.carol.role, 'seen']]);
+  } finally {
+    await team.close();
+  }
+});
+
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await teams.close();
+});
