@@ -34,11 +34,10 @@ do $$
 declare
   one text;
 begin
-  for one in select rolname from pg_roles where rolname in ('musterd_reader', 'musterd_editor', 'musterd_role_editor', 'musterd_approver')
-    and has_schema_privilege(rolname, 'sync', 'usage') loop
-    execute format('grant select on sync.absences, sync.changes, sync.due, sync.edits, sync.held_fields, sync.learned, sync.leases to %I', one);
-    execute format('grant select on sync.listing_changes, sync.runs, sync.user_base, sync.user_periods to %I', one);
-    execute format('grant select (team, team_id, pinned_at, four_eyes) on sync.teams to %I', one);
+  for one in
+    select format('grant select on sync.absences, sync.changes, sync.due, sync.edits, sync.held_fields, sync.learned, sync.leases, sync.listing_changes, sync.runs, sync.user_base, sync.user_periods to %1$I; grant select (team, team_id, pinned_at, four_eyes) on sync.teams to %1$I', rolname)
+    from pg_roles where rolname ~ '^musterd_(reader|editor|role_editor|approver)$' and has_schema_privilege(rolname, 'sync', 'usage') loop
+    execute one;
   end loop;
 end
 $$;
@@ -47,6 +46,7 @@ comment on column sync.migrations.name is 'The file, without .sql.';
 comment on column sync.migrations.timestamp is 'When it was applied; of a repeatable one, when its present text first was.';
 comment on column sync.migrations.checksum is 'SHA-256 of the file, to see that it was not changed afterwards; of a repeatable one, that of each text that was applied, the present one last.';
 
+alter table sync.teams drop column plan_key;
 -- What a row is.
 comment on table sync.absences is 'A row that complete passes no longer show, until it is proven gone or comes back.';
 comment on table sync.changes is 'One thing that happened to a user: a pull, a push, a hold or a decision, with who and why. A push is written before it is sent.';

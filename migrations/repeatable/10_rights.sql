@@ -27,8 +27,7 @@ declare
     'select on report.tag_history, report.usage, mirror.teams, mirror.users, mirror.contact_counts, mirror.roles, sync.role_names',
     (select format('select on %s', string_agg(format('mirror.%1$I, report.%1$I', t), ', '))
       from (select mirror.listed_tables() union all select unnest(array['inbox_members', 'teams'])) l (t)),
-    'select on sync.absences, sync.changes, sync.due, sync.edits, sync.held_fields, sync.learned, sync.leases',
-    'select on sync.listing_changes, sync.runs, sync.user_base, sync.user_periods', 'select (team, team_id, pinned_at, four_eyes) on sync.teams',
+    'select on sync.absences, sync.changes, sync.due, sync.edits, sync.held_fields, sync.learned, sync.leases, sync.listing_changes, sync.runs, sync.user_base, sync.user_periods', 'select (team, team_id, pinned_at, four_eyes) on sync.teams',
     'select (team_id, email, phone, added_at) on mirror.user_lookups', 'execute on function sync.settled(interval, boolean, xid8)'];
   one  record;
   what text;

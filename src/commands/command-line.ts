@@ -7,7 +7,7 @@ import { printableLines } from '../model/in-words.ts';
 import { type ErrorCode, MusterdError, ServiceError, stackInSource } from '../errors.ts';
 import { createKnownSecrets, type KnownSecrets } from '../config/known-secrets.ts';
 import type { LogOptions } from '../log.ts';
-import { describeDenial } from './denial.ts';
+import { describeDenial } from '../runs/denial.ts';
 import { createProgram } from './program.ts';
 import { programVersion } from '../runs/program-version.ts';
 import { listenForStop } from './stop.ts';

@@ -26,13 +26,9 @@ interface PlanOptions extends FileOptions {
 
 const fileOptions = ['format', 'map', 'only', 'empty', 'skipErrors'] as const;
 
-/** A plan is that of a run or that of a file. @throws MusterdError `usage` for options of the other kind */
+/** @throws MusterdError `usage` for options of the other kind */
 export function readPlanOptions(options: PlanOptions): PlanOptions {
-  const { from, out } = options;
-  if (from !== undefined && out !== undefined)
-    throw new MusterdError('usage', '--out is for the plan of a run, and --from for that of an import', {
-      hint: 'To do what --from shows: musterd import <file> --expect <hash>',
-    });
+  const { from } = options;
   const stray = fileOptions.find((option) => options[option] !== undefined);
   if (from === undefined && stray !== undefined)
     throw new MusterdError('usage', 'These options say how a file is read, but no file is given', {

@@ -49,18 +49,6 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
     .option('--reason <text>', 'reason, for the record')
     .option(...asOption)
     .option(...waitOption);
-  json(
-    add(
-      'apply <file>',
-      'send exactly what a plan file ("musterd plan --out") says, once',
-      async (context, options, [file = '']) =>
-        (await import('./apply.ts')).applyCommand(context, options, file),
-    ),
-  )
-    .option('--all-or-nothing', 'send nothing if any of it has changed since')
-    .option('--reason <text>', 'reason, for the record')
-    .option(...asOption)
-    .option(...waitOption);
 }
 
 export function addHoldingCommands<C extends WithOptions<C>>({ add, json, group }: Adding<C>): void {

@@ -1,13 +1,9 @@
-import { writeWholeFile } from '../files/write-file.ts';
 import { columnOf } from '../model/fields.ts';
-import type { Id } from '../model/id.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { changesOf, type PlannedChange, hasMovedSince } from '../model/user-changes.ts';
 import type { EditedField, WaitingField } from '../model/waiting.ts';
 import { afterBatch } from '../reconcile/guard/guard.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
-import type { Setup } from '../runs/open.ts';
-import { planHash, planTime, writePlanFile } from '../runs/plan-file.ts';
 import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { watched } from './progress.ts';
@@ -18,22 +14,17 @@ import { printChangesInMarkdown, printUserChanges } from './show-user-changes.ts
 /** Shows what a run would do now, and writes nothing on either side. */
 export async function planCommand(
   context: Context,
-  options: { readonly exitCode?: boolean; readonly markdown?: boolean; readonly out?: string },
+  options: { readonly exitCode?: boolean; readonly markdown?: boolean },
 ): Promise<ExitCode> {
   return withMirror(
     context,
     async (setup) => {
       const { config, log, mirror } = setup;
-      const madeAt = await planTime(setup);
       const report = await watched(context, log, (watch) => runPlan(mirror.db, config, watch));
       const changes = plannedChangesOf(report);
       if (context.json) printJson(context, planInJson(report, changes));
       else if (options.markdown === true) printMarkdown(context, report, changes);
-      else {
-        printPlan(context, report, changes);
-        printLine(context.out, `plan ${planHash(report)}`);
-      }
-      if (options.out !== undefined) await writePlan(context, { report, madeAt }, setup, options.out);
+      else printPlan(context, report, changes);
       if (report.notes.reasons.length > 0) return exitCode.partial;
       if (report.users.verdict.refused.length > 0) return exitCode.refused;
       if (report.users.verdict.reviewed.length > 0) return exitCode.waiting;
@@ -43,18 +34,6 @@ export async function planCommand(
     },
     needsService,
   );
-}
-
-async function writePlan(
-  { err }: Context,
-  { report, madeAt }: { readonly report: PlanReport; readonly madeAt: Date },
-  setup: Setup,
-  path: string,
-): Promise<void> {
-  const nameOf = (id: Id) => nameIn(report.users.look.roster, id);
-  const text = await writePlanFile(setup, report, { madeAt, nameOf });
-  await writeWholeFile(path, async (write) => write(text));
-  printLine(err, `Written to ${path}: "musterd apply" sends exactly this`);
 }
 
 /** All changes by user, including those that the guard refuses. */
@@ -106,7 +85,6 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     refused: report.users.verdict.refused,
     reviewed: users.verdict.reviewed,
     held: report.held,
-    hash: planHash(report),
     batches: report.users.verdict.batches,
     cost: { users: cost.users, requests: cost.requests, seconds: cost.seconds },
     changes,
@@ -154,7 +132,7 @@ function printMarkdown(context: Context, report: PlanReport, changes: readonly P
   const line = (text: string) => printLine(context.out, text);
   line(`# Plan for team ${team.id} ${inMarkdown(team.name ?? '')}`.trimEnd());
   line('');
-  line(`${plural(changes.length, 'change')}; ${costInWords(report)}. Plan \`${planHash(report)}\`.`);
+  line(`${plural(changes.length, 'change')}; ${costInWords(report)}.`);
   const refused = report.users.verdict.refused;
   const held = [...refused, ...report.users.verdict.reviewed];
   if (held.length > 0) {

@@ -86,7 +86,6 @@ function addPlan({ add, json }: Adding<Command>): void {
   json(plan)
     .option('--exit-code', 'exit 2 if there are changes')
     .option('--markdown', 'print Markdown, one section per user')
-    .option('--out <file>', 'also write the plan to this file, for "musterd apply"')
     .option('--from <file>', 'show what an import of this file would do, not a run; - for stdin');
   withFileOptions<Command>(plan, collect);
 }

@@ -105,21 +105,17 @@ export async function planEach(
   return plans.map((plan) => (lost.has(plan.id) ? leaveAlone(plan) : plan));
 }
 
-/**
- * Plans the users of a look, and lets the guard check the plan.
- * @param exact plans a user otherwise than by their merge
- */
+/** Plans the users of a look, and lets the guard check the plan. */
 export async function planUsers(
   { mirror, notes }: RunContext,
   seen: Look,
   settings: { readonly policy: Policy; readonly guard: GuardSettings },
-  exact?: PlanOf,
 ): Promise<UsersPlan> {
   const { states, unknown, isWhole, roster } = seen;
   const { users, members } = roster;
   const { open, ...history } = await mirror.readGuardHistory();
   const planOf: PlanOf = (state) => planUser(state, members.get(state.id), settings.policy);
-  const plans = await planEach(seen, exact ?? planOf, history.population, notes);
+  const plans = await planEach(seen, planOf, history.population, notes);
   // Only a look at everybody shows whether a limit has gone.
   const offers = isWhole ? offerLimited(plans, states) : [];
   const known = await readKnown(mirror, [...plans, ...offers], settings.guard);

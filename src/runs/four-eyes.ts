@@ -2,9 +2,8 @@
 import type { Config } from '../config/config.ts';
 import { MusterdError } from '../errors.ts';
 import type { Transaction } from '../mirror/db/database.ts';
-import { actFor, type AnsweredEdit, readLogin } from '../mirror/users/decide-edits.ts';
+import { actFor, readLogin } from '../mirror/users/decide-edits.ts';
 import { readFourEyes } from '../mirror/team/pinned-teams.ts';
-import { plural } from '../model/in-words.ts';
 import { type Settings, tightenSettings } from './keep-settings.ts';
 
 /** The reason for which an edit waits if it is not approved, or if its approval is void. */
@@ -49,17 +48,4 @@ export async function decideFor(
   throw new MusterdError('usage', 'push.fourEyes: nobody approves what they edited themselves', {
     hint: 'Say who decides: --as <person>, or MUSTERD_ACTOR.',
   });
-}
-
-/** @throws MusterdError `usage` if another person than the one who decides is needed for one of these */
-export function requireOtherEyes(answers: readonly AnsweredEdit[]): void {
-  const own = answers.flatMap(({ userId, answer }) => (answer === 'own' ? [userId] : []));
-  const users = [...new Set(own)];
-  if (users.length === 0) return;
-  const named = users.slice(0, 10).join(', ') + (users.length > 10 ? ', …' : '');
-  throw new MusterdError(
-    'usage',
-    `Whoever decides edited what is to be approved, of ${plural(users.length, 'user')}: ${named}`,
-    { hint: 'Somebody else has to approve it (push.fourEyes).' },
-  );
 }

@@ -61,7 +61,7 @@ export interface TeamMemory {
 /** The team and the kind of run. */
 export interface RunKind {
   readonly config: Config;
-  readonly command: 'reconcile' | 'daemon' | 'resync' | 'apply';
+  readonly command: 'reconcile' | 'daemon' | 'resync';
   readonly groups: readonly RunGroup[];
   /** Mode of the client: a read-only one refuses writes. */
   readonly mode: 'read-only' | 'read-write';
@@ -70,7 +70,7 @@ export interface RunKind {
 }
 
 /** Whether a person ordered it, so that it must not go on as a run that only reads. */
-const isDecision = ({ command }: RunKind): boolean => command === 'resync' || command === 'apply';
+const isDecision = ({ command }: RunKind): boolean => command === 'resync';
 
 type RunWork<Result> = (context: LeasedContext, team: Team) => Promise<Result>;
 

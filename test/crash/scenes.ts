@@ -224,20 +224,6 @@ export const scenes = {
     return Promise.resolve(onStage(theatre, prepare, imported));
   },
 
-  apply: (theatre) => {
-    const file = join(theatre.folder, 'plan.json');
-    // What was applied already is not applied again.
-    const applied = async ({ args, env }: Call) => {
-      expect([0, 4]).toContain((await runMusterd(args, env)).code);
-    };
-    const prepare = async (nonce: number) => {
-      const sends = await editEmails(theatre, nonce, [0, 1, 2]);
-      expect(await runMusterd(['plan', '--out', file], theatre.env)).toMatchObject({ code: 0 });
-      return { args: ['apply', file, '--reason', 'as planned'], sends };
-    };
-    return Promise.resolve(onStage(theatre, prepare, applied));
-  },
-
   restore: async (theatre) => {
     const file = join(theatre.folder, 'musterd.sql.gz');
     expect(await runMusterd(['dump', '-o', file], theatre.env)).toMatchObject({ code: 0 });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readDatabaseTime, readUse } from '../../src/mirror/users/applied-plans.ts';
 import { approveEdits, decideEdits, type SeenEdit } from '../../src/mirror/users/decide-edits.ts';
 import { writeHolds } from '../../src/mirror/users/holds.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
@@ -207,32 +206,6 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     expect(await run('select service_value, shown_value from sync.held_fields where user_id = 3')).toEqual([
       ['web@example.com', 'web@example.com'],
     ]);
-  });
-
-  it('are held as their run says, once it has sent them, unless somebody decided again since', async () => {
-    const [[runId] = []] = await run(`insert into sync.runs (team, team_id, command, outcome)
-      values ('north', 41, 'apply', 'running') returning run_id`);
-    const rows = [email(6), email(7)];
-    await database.db.transaction((tx) =>
-      approveEdits(tx, 41n, { batch: 'plan', why: 'so', runId: runId as bigint }, rows),
-    );
-    expect(await approve(email(7))).toBe(1);
-    const refused = { field: 'email', reason: 'refused', detail: 'no' } as const;
-    const values = { base: 'old@example.com', mirror: 'new@example.com', service: 'old@example.com' };
-    const held = rows.map(({ userId: id }) => ({ id, hold: { ...refused, ...values } }));
-    await database.db.transaction((tx) => writeHolds(tx, { teamId: 41n, runId: runId as bigint }, held));
-    expect(
-      await run(`select user_id, reason, decision from sync.held_fields where user_id in (6, 7) order by 1`),
-    ).toEqual([
-      [6n, 'refused', null],
-      [7n, 'limit', 'approved'],
-    ]);
-    // What it names was applied: no plan that was made before says the same again. The others were no plans.
-    const madeAt = await readDatabaseTime(database.db.kysely);
-    const use = async (hash: string, at: Date) =>
-      await readUse(database.db.kysely, 41n, { hash, madeAt: at }).then((found) => found !== null);
-    expect([await use('plan', new Date(0)), await use('plan', madeAt)]).toEqual([true, false]);
-    expect(await use('abc', new Date(0))).toBe(false);
   });
 
   it.each([

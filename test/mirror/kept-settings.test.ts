@@ -35,7 +35,6 @@ describe('sync.teams.four_eyes', () => {
     ['reconcile', [false, true, false]],
     ['daemon', [false, true, false]],
     ['resync', [false, true, true]],
-    ['apply', [false, true, true]],
   ] as const)('follows a run of %s: off, on and off again leave %j', async (command, left) => {
     const seen: (boolean | null)[] = [];
     for (const wanted of [false, true, false]) {

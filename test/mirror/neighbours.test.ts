@@ -5,7 +5,6 @@ import { readLookups } from '../../src/mirror/users/addresses.ts';
 import type { Transaction } from '../../src/mirror/db/database.ts';
 import { noteEnd, wakeForEdits } from '../../src/mirror/team/due.ts';
 import { readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
-import { readPlanKey } from '../../src/mirror/users/applied-plans.ts';
 import { markSent } from '../../src/mirror/users/intents.ts';
 import { takeLease } from '../../src/mirror/team/lease.ts';
 import { publishListing, tableOf, writeRejectedRows } from '../../src/mirror/listings/listings.ts';
@@ -186,7 +185,6 @@ it('pins a team to one name, and a name to one team', async () => {
   await pinTeam(db, 'three', 43n);
   expect(await readTeamId(db.kysely, 'three')).toBe(43n);
   expect(await readTeamId(db.kysely, 'one')).toBe(41n);
-  expect(await readPlanKey(db.kysely, 'one')).not.toBe(await readPlanKey(db.kysely, 'two'));
 });
 
 it('tells by the lease which team has a run under way', async () => {
@@ -391,7 +389,7 @@ describe('the views of a team beside one that has everything alike, also the ids
         select ${String(columns)} from (
           select (jsonb_populate_record(null::${String(name)}, t.row
             || coalesce((select jsonb_object_agg(k, case k when 'team' then '"south"' when 'team_id' then '40' when 'edit_key' then to_jsonb(gen_random_uuid()) when 'plan_key' then to_jsonb(gen_random_uuid()) else to_jsonb((t.row ->> k)::bigint + ${by}) end)
-              from unnest('{team,team_id,edit_key,plan_key,lookup_id,run_id,change_id,edit_id,decision_id}'::text[]) k where t.row ->> k is not null), '{}')
+              from unnest('{team,team_id,edit_key,lookup_id,run_id,change_id,edit_id,decision_id}'::text[]) k where t.row ->> k is not null), '{}')
             || coalesce((select jsonb_build_object('edits', jsonb_object_agg(k.key, k.value::bigint + ${by}))
               from jsonb_each_text(nullif(t.row -> 'edits', 'null')) k having count(*) > 0), '{}')
             -- Of two periods, the later one counts.

@@ -15,7 +15,6 @@ import { readNameSafety } from '../../src/mirror/team/name-safety.ts';
 import { readFourEyes } from '../../src/mirror/team/pinned-teams.ts';
 import { readAbsenceGrounds, readWaitingAbsences } from '../../src/mirror/users/absences.ts';
 import { readKnownUsers, readLookups } from '../../src/mirror/users/addresses.ts';
-import { readPlanKey, readUse } from '../../src/mirror/users/applied-plans.ts';
 import { readDecision } from '../../src/mirror/users/decision-read.ts';
 import { readHeldSince, readLastEdit, readOpenPush } from '../../src/mirror/users/explain-read.ts';
 import { findUsers } from '../../src/mirror/users/find-user.ts';
@@ -92,8 +91,6 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     missing: () => readWaitingAbsences(tx, teamId),
     addresses: () => readKnownUsers(tx, teamId, users),
     lookups: () => readLookups(tx, teamId),
-    planKey: () => readPlanKey(tx, team),
-    use: () => readUse(tx, teamId, { hash: batch, madeAt: new Date(0) }),
     decision: () => readDecision(tx, teamId, decision),
     heldSince: () => readHeldSince(tx, teamId, id),
     openPush: () => readOpenPush(tx, teamId, intents[0]?.userId ?? id),

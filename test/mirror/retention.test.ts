@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/commands/command-line.ts';
 import { createPruner } from '../../src/daemon/pruner.ts';
-import { readUse } from '../../src/mirror/users/applied-plans.ts';
 import { createDatabase } from '../../src/mirror/db/database.ts';
 import { readEditedUsers, readFreshEdits } from '../../src/mirror/users/fresh-edits.ts';
 import { readGuardHistory } from '../../src/mirror/users/held-batches.ts';
@@ -197,18 +196,6 @@ describe('what is removed', () => {
     await force(`insert into sync.changes (team_id, kind, new, outcome, opened_at)
       select 41, k, '{"message": {}}', '{"message": "confirmed"}', ${ago(40)} from unnest('{push,approve,call}'::text[]) k`);
     expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 3 });
-  });
-
-  it('of decisions is none that says that the file of a plan was applied', async () => {
-    await force(`
-      insert into sync.runs (team, team_id, command, started_at, outcome, groups)
-        values ('main', 41, 'apply', ${ago(40)}, 'complete', '{}');
-      insert into sync.changes (team_id, user_id, run_id, kind, batch, decided_by, opened_at, closed_at)
-      select 41, 1, case when batch = 'plan' then (select max(run_id) from sync.runs) end, 'approve', batch, 'kim', ${ago(40)}, ${ago(40)}
-      from unnest('{plan,batch}'::text[]) batch`);
-    expect(await prune(database.db, 'main', ages)).toEqual({ ...none, changes: 1 });
-    const use = await readUse(database.db.kysely, teamId, { hash: 'plan', madeAt: new Date(0) });
-    expect(use).toMatchObject({ by: 'kim' });
   });
 
   it('of decisions is none that says who rejected an edit that is rejected still', async () => {

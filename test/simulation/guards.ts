@@ -175,13 +175,6 @@ export const guards: readonly Guard[] = [
     byTest('reconcile/guard', 'count a demotion that is on its way as done'),
   ),
   guard(
-    'a plan file sends what is in it',
-    'src/reconcile/only-reviewed.ts',
-    'isMeant(plan.id, field) &&\n',
-    '',
-    byTest('reconcile/only-reviewed', 'leaves what somebody approved besides to another run'),
-  ),
-  guard(
     'a resync gives up earlier decisions',
     'src/reconcile/merge/plan-resync.ts',
     ': hold.decision === undefined && isSameEdit',
@@ -557,13 +550,6 @@ export const guards: readonly Guard[] = [
     "and not (b.user_id is not null and (b.kind = 'push' or ${moves('b')}) and exists (",
     'and not (false and exists (',
     byTest('mirror/retention', 'is the same before and after'),
-  ),
-  guard(
-    'that a plan was applied is kept',
-    retention,
-    "and not (b.kind = 'approve' and b.batch is not null and b.run_id is not null)",
-    '',
-    byTest('mirror/retention', 'of decisions is none that says that the file of a plan was applied'),
   ),
   guard(
     'who rejected an edit is kept',

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -120,53 +120,5 @@ describe('an administrator beside a daemon', () => {
       ['anna', 'wrong file'],
     ]);
     expect(await type('musterd verify')).toMatchObject({ code: 0 });
-  });
-
-  it('applies the file of a plan, exactly its rows and once, while the daemon goes on', async () => {
-    const people = (await live.people()).filter(({ email, phone }) => email !== null && phone !== null);
-    const [planned, more, pulled] = [people.slice(100, 110), people.slice(110, 112), people[113]];
-    const idsOf = (some: typeof people) => some.map(({ id }) => id);
-    const edit = (some: typeof people) =>
-      live.sql(
-        `update mirror.users set email = 'p' || id || '@example.com' where id in (${idsOf(some).join(', ')})`,
-      );
-    const isHeld = (some: typeof people) =>
-      eventually('they are held', async () => {
-        const waiting = await held();
-        return idsOf(some).every((id) => waiting.includes(id));
-      });
-    await edit(planned);
-    await isHeld(planned);
-    const path = join(folder, 'plan.json');
-    expect(await type(`musterd plan --out ${path}`)).toMatchObject({ code: 3 });
-    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ changes: { length: 10 } });
-    const count = (await live.updates()).length;
-    // Another batch waits by then, and somebody edits in the web app while it is applied.
-    await edit(more);
-    await isHeld(more);
-    const [applied] = await Promise.all([
-      type(`musterd apply ${path} --reason 'as agreed'`),
-      live.editPerson(pulled?.id ?? 0, { email: 'web@example.com' }),
-    ]);
-    expect([applied.code, applied.stdout]).toEqual([0, expect.stringContaining('10 of 10 fields sent')]);
-    const since = await lastRun();
-    await eventually('the daemon has read everybody since', async () => {
-      const [[runs] = []] = await live.sql(
-        `select count(*) from sync.runs where run_id > ${since} and command = 'daemon' and outcome = 'complete'`,
-      );
-      return Number(runs) >= 2;
-    });
-    const sent = (await live.updates()).slice(count);
-    expect(sent.map(({ id }) => Number(id)).toSorted((a, b) => a - b)).toEqual(idsOf(planned));
-    for (const { id, email, phone } of sent)
-      expect([email, phone]).toEqual([`p${id}@example.com`, undefined]);
-    expect(await held()).toEqual(idsOf(more));
-    expect(await live.sql(`select email from mirror.users where id = ${pulled?.id}`)).toEqual([
-      ['web@example.com'],
-    ]);
-    expect(await type(`musterd apply ${path}`)).toMatchObject({ code: 4 });
-    expect((await live.updates()).length).toBe(count + 10);
-    expect(live.daemon.process.exitCode).toBeNull();
-    expect(live.daemon.output().stderr).not.toMatch(/"level":"(error|fatal)"/);
   });
 });

@@ -20,7 +20,6 @@ let [held, waiting, edited]: readonly number[] = [];
 let batch = '';
 let undoable = '';
 let decision = '';
-const plan = join(folder.path, 'plan.json');
 const roster = join(folder.path, 'roster.csv');
 
 const writes = () =>
@@ -79,7 +78,6 @@ const decisions = (): Readonly<Record<string, readonly string[]>> => ({
   hold: ['hold', String(edited), 'email', '--until', '2h', '--reason', 'x'],
   'hold --end': ['hold', String(edited), '--end'],
   import: ['import', roster, '--yes'],
-  apply: ['apply', plan, '--reason', 'x'],
   undo: ['undo', undoable, '--apply', '--reason', 'x'],
   'undo --decision': ['undo', '--decision', decision, '--apply', '--reason', 'x'],
   resync: ['resync', '--adopt-service', '--apply'],
@@ -137,7 +135,6 @@ async function expectReadable(): Promise<void> {
 describe('a copy about which nobody has said anything', () => {
   beforeAll(async () => {
     await copy.edit(edited ?? 0, 'edited@example.com');
-    expect((await copy.musterd('plan', '--out', plan)).code).not.toBe(1);
   });
 
   it('decides nothing and sends nothing, whatever it is told to', async () => {

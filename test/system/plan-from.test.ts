@@ -250,7 +250,6 @@ describe('musterd plan --from', () => {
   it('takes no options of another plan', async () => {
     const path = file('id,email\n1,a@example.com\n', 'people.csv');
     for (const [args, words] of [
-      [['--from', path, '--out', join(folder, 'plan.json')], '--out is for the plan of a run'],
       [['--only', 'email'], 'These options say how a file is read, but no file is given'],
       [['--from', join(folder, 'nowhere.csv')], 'nowhere.csv cannot be read (ENOENT)'],
       [['--from', path, '--map', 'x'], '--map "x" is not a column'],

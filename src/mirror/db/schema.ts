@@ -170,7 +170,6 @@ export interface Schema {
     pinned_at: Generated<Date>;
     edit_key: Generated<string>;
     four_eyes: Generated<boolean>;
-    plan_key: Generated<string>;
   };
   'sync.user_base': {
     team_id: bigint;

@@ -29,8 +29,8 @@ const agoOf = ({ days }: Target) => sql`(clock_timestamp() - ${days}::float8 * i
 
 /**
  * A change is needed if it was the last move of its field, or its last confirmed push; so are later pushes, which count
- * as attempts of their value. Role names need the pushes since the last complete run of the users. Applied plans are
- * kept, because a plan may be applied only once. A rejection is kept as long as it stands.
+ * as attempts of their value. Role names need the pushes since the last complete run of the users. A rejection
+ * is kept as long as it stands.
  */
 function changesOf(target: Target, cursor: string): PrunePart {
   const { team, teamId } = target;
@@ -39,7 +39,6 @@ function changesOf(target: Target, cursor: string): PrunePart {
     batch: sql`
       select b.change_id, b.change_id::text as cursor, row_number() over (order by b.change_id) as n,
         b.state = 'closed' and b.opened_at < ${agoOf(target)}
-        and not (b.kind = 'approve' and b.batch is not null and b.run_id is not null)
         and not (b.kind = 'reject' and exists (
           select from sync.held_fields h
           where h.team_id = ${teamId} and h.user_id = b.user_id and h.decision = 'rejected' and (b.edits ->> h.field)::bigint = h.edit_id))

@@ -33,8 +33,6 @@ export interface EditDecision {
   readonly batch?: string;
   /** The reason for which it waits if the approval becomes void: a review of each push, or the limits. */
   readonly waits?: 'limit' | 'review';
-  /** The run that was started to carry it out, if there is one. */
-  readonly runId?: bigint | null;
   /** The number of the decision that it is a part of. If absent, it is a decision by itself. */
   readonly decision?: bigint | null;
 }
@@ -91,7 +89,7 @@ export async function readDecider(tx: Transaction): Promise<string> {
 export async function decideEdits(
   tx: Queryable,
   teamId: Id,
-  { verb, why, batch, waits = 'limit', runId = null, decision = null }: EditDecision,
+  { verb, why, batch, waits = 'limit', decision = null }: EditDecision,
   edits: readonly SeenEdit[],
   onlyShown = false,
 ): Promise<readonly AnsweredEdit[]> {
@@ -108,7 +106,7 @@ export async function decideEdits(
   }));
   const { rows } = await sql<Omit<AnsweredEdit, 'field'> & { readonly field: string }>`
     select user_id as "userId", field, outcome as answer, decision_id as decision
-    from sync.decide_edits(${verb}, ${teamId}, ${toJson(seen)}::jsonb, ${why}, batch => ${batch ?? null}, run => ${runId},
+    from sync.decide_edits(${verb}, ${teamId}, ${toJson(seen)}::jsonb, ${why}, batch => ${batch ?? null},
       number => ${decision}, waits => ${waits}, only_shown => ${onlyShown})`.execute(tx);
   return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }
