@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { approveEdits, decideEdits, type SeenEdit } from '../../src/mirror/users/decide-edits.ts';
-import { writeHolds } from '../../src/mirror/users/holds.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
