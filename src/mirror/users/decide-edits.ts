@@ -33,6 +33,8 @@ export interface EditDecision {
   readonly batch?: string;
   /** The reason for which it waits if the approval becomes void: a review of each push, or the limits. */
   readonly waits?: 'limit' | 'review';
+  /** The run that was started to carry it out, if there is one. */
+  readonly runId?: bigint | null;
   /** The number of the decision that it is a part of. If absent, it is a decision by itself. */
   readonly decision?: bigint | null;
 }
@@ -89,7 +91,7 @@ export async function readDecider(tx: Transaction): Promise<string> {
 export async function decideEdits(
   tx: Queryable,
   teamId: Id,
-  { verb, why, batch, waits = 'limit', decision = null }: EditDecision,
+  { verb, why, batch, waits = 'limit', runId = null, decision = null }: EditDecision,
   edits: readonly SeenEdit[],
   onlyShown = false,
 ): Promise<readonly AnsweredEdit[]> {
@@ -106,7 +108,7 @@ export async function decideEdits(
   }));
   const { rows } = await sql<Omit<AnsweredEdit, 'field'> & { readonly field: string }>`
     select user_id as "userId", field, outcome as answer, decision_id as decision
-    from sync.decide_edits(${verb}, ${teamId}, ${toJson(seen)}::jsonb, ${why}, batch => ${batch ?? null},
+    from sync.decide_edits(${verb}, ${teamId}, ${toJson(seen)}::jsonb, ${why}, batch => ${batch ?? null}, run => ${runId},
       number => ${decision}, waits => ${waits}, only_shown => ${onlyShown})`.execute(tx);
   return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }
