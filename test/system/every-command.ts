@@ -6,7 +6,6 @@ import { createProgram } from '../../src/commands/program.ts';
 const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   adopt: ['--reason', 'it has moved'],
   api: ['GET', '/v1/team'],
-  apply: ['plan.json'],
   approve: ['abcdef', '--reason', 'it is right'],
   hold: ['41000001', '--until', '2h', '--reason', 'a visit'],
   import: [fileURLToPath(new URL('roster.csv', import.meta.url)), '--yes'],

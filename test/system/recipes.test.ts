@@ -309,13 +309,6 @@ describe('every block of SQL and shell, beside a daemon', () => {
           await nothingIsSent();
         },
       ],
-      'Apply the file of a plan': [
-        () => editMany('planned'),
-        async () => {
-          expect((await now(personAt(99)))?.email).toBe(`planned${personAt(99).id}@example.com`);
-          expect(await count(`report.held where reason = 'limit'`)).toBe(0);
-        },
-      ],
       Undo: [() => editOne(personAt(5)), () => isBack(personAt(5))],
       'A roster in git': [roster, () => onService(personAt(9), { email: 'roster@example.com' })],
     },
