@@ -15,17 +15,17 @@ const neededBy: Readonly<Record<string, string>> = {
   ),
 };
 
-/** @param name of the command */
+/** @param name of the command; `sql` says what Postgres says */
 export function describeDenial(error: unknown, name: string): unknown {
-  if (!(error instanceof Error) || sqlState(error) !== '42501') return error;
-  const cause = error instanceof MusterdError && error.cause instanceof Error ? error.cause : error;
-  const isPlain = cause.message.startsWith('permission denied') || cause.message.startsWith('must be owner');
+  const isOurs = error instanceof MusterdError || name === 'sql';
+  if (isOurs || !(error instanceof Error) || sqlState(error) !== '42501') return error;
+  const isPlain = error.message.startsWith('permission denied') || error.message.startsWith('must be owner');
   const role = neededBy[name];
   const needs = role === undefined ? 'the login that owns the mirror' : `the role ${role}`;
-  const hint = 'hint' in cause && typeof cause.hint === 'string' ? cause.hint : undefined;
+  const hint = 'hint' in error && typeof error.hint === 'string' ? error.hint : undefined;
   return new MusterdError(
     'denied',
-    isPlain ? `musterd ${name} needs ${needs}: ${cause.message}` : cause.message,
+    isPlain ? `musterd ${name} needs ${needs}: ${error.message}` : error.message,
     {
       hint: hint ?? 'docs/guide.md says what each login may do ("Logins of people").',
       cause: error,
