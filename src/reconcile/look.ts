@@ -21,8 +21,6 @@ interface Seen {
   readonly states: readonly UserState[];
   /** Users who are new here. */
   readonly unknown: readonly Id[];
-  /** The time at which the service had answered, by `monotonicMs`. */
-  readonly readAtMs: number;
 }
 
 interface WholeLook extends Seen {
@@ -31,6 +29,10 @@ interface WholeLook extends Seen {
 
 interface PartialLook extends Seen {
   readonly isWhole: false;
+  /** The time of the first answer, by `monotonicMs`: some of the users are as they were then. */
+  readonly readAtMs: number;
+  /** How many requests it took; at least one. */
+  readonly requests: number;
   /** Finds more users. */
   readonly lookup: UserLookup;
 }
@@ -65,32 +67,41 @@ export const unknownUser = (id: Id, service?: ServiceUser): UserState => ({
 
 export const byId = (states: readonly UserState[]) => states.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 
-async function lookAtAll(
-  { service, mirror, monotonicMs, everybody }: LookContext,
-  team: Team,
-): Promise<WholeLook> {
+async function lookAtAll({ service, mirror, everybody }: LookContext, team: Team): Promise<WholeLook> {
   const roster = await readRoster(service, mirror, team, await (everybody?.() ?? readEverybody(service)));
-  const readAtMs = monotonicMs();
   const { users, members, unresolved: leftOut } = roster;
   const roles = rolesOf(members);
   const { differing, unknown, unseen } = await mirror.compareUsers({ users, roles, leftOut });
   const known = new Set(unseen.map(({ id }) => id));
   const strangers = leftOut.filter((id) => !known.has(id)).map((id) => unknownUser(id));
   const states = byId([...differing, ...unseen, ...strangers]);
-  return { isWhole: true, roster, roles, states, unknown, readAtMs };
+  return { isWhole: true, roster, roles, states, unknown };
 }
 
 /** Looks at everybody, or at these users, who are asked for by these addresses first. Writes nothing. */
+export function look(places: LookContext, team: Team, whom: readonly Addresses[]): Promise<PartialLook>;
+export function look(
+  places: LookContext,
+  team: Team,
+  whom: 'everybody' | readonly Addresses[],
+): Promise<Look>;
 export async function look(
   places: LookContext,
   team: Team,
   whom: 'everybody' | readonly Addresses[],
 ): Promise<Look> {
   if (whom === 'everybody') return await lookAtAll(places, team);
-  const { mirror, monotonicMs } = places;
-  const lookup = createUserLookup(places, team);
+  const { service, mirror, monotonicMs } = places;
+  const answeredAtMs: number[] = [];
+  const ask: ServicePort['users'] = async (filter) => {
+    const answer = await service.users(filter);
+    answeredAtMs.push(monotonicMs());
+    return answer;
+  };
+  const lookup = createUserLookup({ service: { ...service, users: ask }, mirror }, team);
   await lookup.find(whom);
-  const readAtMs = monotonicMs();
+  const readAtMs = answeredAtMs[0] ?? monotonicMs();
+  const requests = Math.max(1, answeredAtMs.length);
   const { roster } = lookup;
   const roles = rolesOf(roster.members);
   const users = new Map(
@@ -100,5 +111,5 @@ export async function look(
     }),
   );
   const { differing } = await mirror.compareUsers({ users, roles, leftOut: null });
-  return { isWhole: false, lookup, roster, roles, states: byId(differing), unknown: [], readAtMs };
+  return { isWhole: false, lookup, roster, roles, states: byId(differing), unknown: [], readAtMs, requests };
 }

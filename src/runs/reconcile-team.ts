@@ -16,7 +16,7 @@ import type { RunNotes } from '../reconcile/run-notes.ts';
 import type { RunReport } from './run-record.ts';
 import { type Watch, withReading, withRun } from './with-run.ts';
 
-/** Ms within which a prepared update must leave, not counting the wait for the pace. */
+/** Ms within which an update must leave after its users were read, not counting the wait for the pace. */
 const sendDeadlineMs = 5_000;
 /** A field that was pushed this many times in a row without effect is held. */
 const maxTries = 3;
@@ -35,7 +35,8 @@ export function reconcileSettings(config: Config): ReconcileSettings {
     push: {
       ...push,
       maxTries,
-      sendDeadlineMs: sendDeadlineMs + 60_000 / (rate.perMinute * rate.share),
+      sendDeadlineMs,
+      placeMs: 60_000 / (rate.perMinute * rate.share),
     },
     pageSize: pages.size,
     absence,

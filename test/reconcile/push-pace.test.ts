@@ -78,10 +78,15 @@ async function drain(latencyMs: number, transactionMs: number) {
   } as never);
   const states = await mirror.differing(service.held);
   const plans = states.map((state) => planUser(state, undefined, holdAll)).filter(isPush);
-  const settings = { batchSize: 25, quietPeriodMs: 600_000, policy: holdAll, maxTries: 3 };
-  await clock.run(
-    pushEdits({ ...context, users: new Map(service.held) }, { ...settings, sendDeadlineMs: 5_120 }, plans),
-  );
+  const settings = {
+    batchSize: 25,
+    quietPeriodMs: 600_000,
+    policy: holdAll,
+    maxTries: 3,
+    sendDeadlineMs: 5_000,
+    placeMs: 120,
+  };
+  await clock.run(pushEdits({ ...context, users: new Map(service.held) }, settings, plans));
   return { arrivals, notes };
 }
 

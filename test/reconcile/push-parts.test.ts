@@ -18,6 +18,7 @@ const settings = {
   batchSize: 25,
   quietPeriodMs: 600_000,
   sendDeadlineMs: 5_000,
+  placeMs: 0,
   updatesAtOnce: 12,
   policy: holdAll,
   maxTries: 3,

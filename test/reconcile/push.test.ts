@@ -35,10 +35,11 @@ interface StageOptions {
   readonly users?: number;
   readonly batchSize?: number;
   readonly policy?: Policy;
+  readonly placeMs?: number;
 }
 
 /** A mirror and a service that agree on so many users, and the pushing half of a run between them. */
-function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptions = {}) {
+function createStage({ users = 1, batchSize = 25, policy = holdAll, placeMs = 0 }: StageOptions = {}) {
   const ids = Array.from({ length: users }, (_, i) => BigInt(i + 1));
   const service = createServiceStandIn(ids.map((id) => makeUser(id)));
   const mirror = createMirrorStandIn(
@@ -78,6 +79,7 @@ function createStage({ users = 1, batchSize = 25, policy = holdAll }: StageOptio
       batchSize,
       quietPeriodMs: 600_000,
       sendDeadlineMs: 5_000,
+      placeMs,
       policy,
       maxTries: 3,
     };
@@ -653,6 +655,27 @@ describe('a batch that waits before it leaves', () => {
     });
     expect(notes.counts).toEqual({ pushed: 1 });
     expect(marked).toBe(1);
+  });
+
+  it.each([
+    ['is not sent', 5_001, 0],
+    ['is sent', 4_000, 0],
+    ['is sent, although it waits for a place each time,', 5_500, 1_000],
+  ])('%s when the second request that reads it takes %i ms, and a place %i ms', async (says, ms, placeMs) => {
+    const { service, mirror, clock, run } = createStage({ users: 2, placeMs });
+    const { users } = service;
+    mirror.edit(1n, { roleId: 9n });
+    mirror.edit(2n, { roleId: 9n });
+    service.users = async (filter) => {
+      const answer = await users(filter);
+      // Only a phone finds the second user.
+      if (filter.emails.length > 0) return { ...answer, users: answer.users.filter(({ id }) => id === 1n) };
+      clock.now += ms;
+      return answer;
+    };
+    const { notes } = await run();
+    const isSent = says !== 'is not sent';
+    expect([sentIds(service.updates), notes.reasons]).toEqual(isSent ? [[[1n, 2n]], []] : [[], [late]]);
   });
 
   it('is not sent when the check itself took too long', async () => {

@@ -26,7 +26,7 @@ const team: Team = {
 };
 const settings: ReconcileSettings = {
   program: '1.0.0',
-  push: { batchSize: 25, quietPeriodMs: 600_000, maxTries: 3, sendDeadlineMs: 5_000 },
+  push: { batchSize: 25, quietPeriodMs: 600_000, maxTries: 3, sendDeadlineMs: 5_000, placeMs: 0 },
   pageSize: 30,
   absence: { confirmAfterMs: 600_000 },
   scope: { baseUrl: 'https://service.example', filters: {} },

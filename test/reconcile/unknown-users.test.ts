@@ -88,7 +88,6 @@ function planOf(pulled: number, unknown: number): UsersPlan {
       roles: new Map(ids.map((id) => [id, 'agent'])),
       states: [],
       unknown: idsFrom(pulled + 1, unknown),
-      readAtMs: 0,
     },
     plans,
     absent: [],

@@ -11,10 +11,10 @@ import type { Postgres } from './postgres.ts';
 import type { Sent, Service } from './service.ts';
 import type { Process, World } from './world.ts';
 
-/** How long after the read a push may leave: `sendDeadlineMs`, a place in the pace, and the way to the first byte. */
 /** How long an edit may have been there before the first byte of a push that was marked before it. */
 const lateMs = 50;
-const freshMs = 5_000 + 60_000 / 500 + 50;
+/** How long after the first answer about its users a push may leave: `sendDeadlineMs`, some places in the pace, and the way to the first byte. */
+const freshMs = 5_000 + (6 * 60_000) / 500 + 50;
 
 export class Violation extends Error {
   readonly invariant: string;
@@ -91,6 +91,8 @@ export function createInvariants(
   let open = new Map<number, Open>();
   /** When each process last read each user: of when the answer tells, and when it was handed over. */
   const reads = new Map<Process, Map<number, { readonly asOfMs: number; readonly atMs: number }>>();
+  /** By request and user: of when the answer tells that the process had read last when the request left. */
+  const readBefore = new Map<string, number>();
   /** Of whom a resync was shown an old state, which it takes for the present one. */
   const misled = new Set<number>();
   const arrivals: number[] = [];
@@ -237,6 +239,7 @@ export function createInvariants(
     const both = (item['first_name'] === undefined) === (item['last_name'] === undefined);
     require('both halves of a name, or none', both, () => JSON.stringify(item));
     const read = sent.by === undefined ? undefined : reads.get(sent.by)?.get(user);
+    readBefore.set(`${sent.id} ${user}`, read?.asOfMs ?? 0);
     const age = sent.leftMs - (read?.atMs ?? -Infinity);
     require('a push leaves soon after the read', age <= freshMs, () =>
       `user ${user} in #${sent.id}: read ${age} ms ago`);
@@ -357,9 +360,8 @@ export function createInvariants(
     );
     const set = versions[at];
     if (set === undefined) return;
-    const read = sent.by === undefined ? undefined : reads.get(sent.by)?.get(user);
-    const readAt = sent.leftMs - freshMs;
-    if (set.atMs >= Math.min(read?.asOfMs ?? 0, sent.leftMs) || set.atMs >= readAt) return;
+    const asOfMs = readBefore.get(`${sent.id} ${user}`) ?? 0;
+    if (set.atMs >= asOfMs || set.atMs >= sent.leftMs - freshMs) return;
     const field = column === 'role_id' ? 'roleId' : column;
     const mayWin =
       plan.policy[field] === 'mirror-wins' ||

@@ -18,6 +18,8 @@ export interface Prepared extends Pick<PushContext, 'users'> {
   readonly intents: readonly Intent[];
   /** The time from which the deadline counts. Waiting for the database counts too: the read values get older. */
   readonly readAtMs: number;
+  /** How many requests wait for a place between that and the first byte, the update among them. */
+  readonly places: number;
 }
 
 /**
@@ -103,7 +105,7 @@ export async function prepare(
     const name = along.get(intent.userId);
     return name === undefined ? intent : { ...intent, along: name };
   });
-  return { intents, users: roster.users, readAtMs: seen.readAtMs };
+  return { intents, users: roster.users, readAtMs: seen.readAtMs, places: seen.requests };
 }
 
 async function writeDown(
@@ -136,5 +138,5 @@ export async function takePlanned(
   if (batch.some(({ id }) => !users.has(id))) return undefined;
   const isNamed = batch.every((plan) => !isNameless(pushOf(plan)));
   if (!isNamed && (await mirror.readNameSafety()) === 'clears') return undefined;
-  return { intents: await writeDown(places, batch), users, readAtMs: fresh.readAtMs };
+  return { intents: await writeDown(places, batch), users, readAtMs: fresh.readAtMs, places: 1 };
 }

@@ -68,9 +68,13 @@ async function sendBatch(
   const { notes, monotonicMs, breaker } = places;
   const startedMs = monotonicMs();
   const prepared = (await takePlanned(places, batch)) ?? (await prepare(places, settings, batch, ofNamed));
-  const { intents, users, readAtMs } = prepared;
+  const { intents, users, readAtMs, places: taken } = prepared;
   if (intents.length === 0) return undefined;
-  const sending = { ...places, users, sendByMs: readAtMs + settings.sendDeadlineMs };
+  const sending = {
+    ...places,
+    users,
+    sendByMs: readAtMs + settings.sendDeadlineMs + taken * settings.placeMs,
+  };
   const result = await sendIntents(sending, settings, intents);
   const ids = new Set(intents.map(({ userId }) => userId));
   if (result.kind === 'late') {

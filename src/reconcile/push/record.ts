@@ -73,8 +73,10 @@ export function createPushContext(
 export interface PushSettings {
   readonly batchSize: number;
   readonly quietPeriodMs: number;
-  /** Ms after its preparation within which an update must leave. */
+  /** Ms after the first answer about its users within which an update must leave, besides the wait for places. */
   readonly sendDeadlineMs: number;
+  /** Ms from one place in the pace to the next. */
+  readonly placeMs: number;
   readonly policy: Policy;
   /** A field that was pushed this many times in a row without effect is held. */
   readonly maxTries: number;
