@@ -241,15 +241,18 @@ export async function createCommands(
     );
     const [of] = row ?? [];
     if (of === undefined || of === null) return;
-    const [[floor] = []] = postgres.ask('select max(change_id) from sync.changes');
+    const newest = () => postgres.ask('select max(change_id) from sync.changes')[0]?.[0];
+    let seen = newest();
     const why = random.between(0, 1) === 0 ? 'a mistake' : undefined;
     // It has several transactions, and what it edited in one is not taken back by the next.
     const edited = new Set<string>();
     const onCommit = (changed: readonly string[]) => {
       for (const key of changed) edited.add(key);
       const undecided = postgres.ask(
-        `select user_id, jsonb_object_keys(edits) from sync.changes where ${own} and kind = 'undo' and change_id > ${floor}`,
+        `select user_id, jsonb_object_keys(edits) from sync.changes where ${own} and kind = 'undo' and change_id > ${seen}`,
       );
+      // What somebody decides between two of them is not taken back.
+      seen = newest();
       for (const [user, column] of isRun ? [] : undecided) {
         const key = keyOf(Number(user), column ?? '');
         if (!edited.has(key)) people.undecide(key);
