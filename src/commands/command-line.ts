@@ -121,10 +121,11 @@ async function createContext(
   program: Command,
   { json, out }: Output,
   signal: AbortSignal,
-  wait: unknown,
+  command: Command,
 ): Promise<Context> {
   const { createLog } = await import('../log.ts');
   const global = program.opts<{ config?: string; team?: string }>();
+  const { wait } = command.opts<{ wait?: unknown }>();
   return {
     env,
     version: programVersion(),
@@ -136,8 +137,9 @@ async function createContext(
     waitMs: typeof wait === 'string' ? readWait(wait) : undefined,
     json,
     explain: (team, error) => {
-      explain(err, error, team);
-      return exitCodeOf(error);
+      const told = describeDenial(error, command.name());
+      explain(err, told, team);
+      return exitCodeOf(told);
     },
     createLog: (level, fallback, secrets) => {
       knownSecrets?.add(secrets);
@@ -238,7 +240,7 @@ export async function runCommandLine(given: ProcessWorld): Promise<ExitCode> {
         seen,
         json,
         async (output, signal) => {
-          const context = await createContext(seen, program, output, signal, options['wait']);
+          const context = await createContext(seen, program, output, signal, command);
           return action({ ...context, showItself }, options, words).catch((error: unknown) => {
             throw describeDenial(error, command.name());
           });

@@ -1,6 +1,5 @@
 /** What a person is told whose login of the database may not do what a command does. */
 import { MusterdError } from '../errors.ts';
-import { sqlState } from '../mirror/db/database-errors.ts';
 
 /** The role that a command needs. All others that write belong to whoever runs musterd. */
 const neededBy: Readonly<Record<string, string>> = {
@@ -15,20 +14,20 @@ const neededBy: Readonly<Record<string, string>> = {
   ),
 };
 
+/** Whether Postgres refuses it for want of a right. It is asked before anything of Postgres is loaded. */
+const isRefused = (error: unknown): error is Error =>
+  error instanceof Error && 'severity' in error && 'code' in error && error.code === '42501';
+
 /** @param name of the command; `sql` says what Postgres says */
 export function describeDenial(error: unknown, name: string): unknown {
-  const isOurs = error instanceof MusterdError || name === 'sql';
-  if (isOurs || !(error instanceof Error) || sqlState(error) !== '42501') return error;
-  const isPlain = error.message.startsWith('permission denied') || error.message.startsWith('must be owner');
+  if (!isRefused(error) || name === 'sql') return error;
+  const isPlain = /^(?:permission denied|must be owner)/.test(error.message);
   const role = neededBy[name];
   const needs = role === undefined ? 'the login that owns the mirror' : `the role ${role}`;
   const hint = 'hint' in error && typeof error.hint === 'string' ? error.hint : undefined;
   return new MusterdError(
     'denied',
-    isPlain ? `musterd ${name} needs ${needs}: ${error.message}` : error.message,
-    {
-      hint: hint ?? 'docs/guide.md says what each login may do ("Logins of people").',
-      cause: error,
-    },
+    isPlain ? `This login may not do it: "musterd ${name}" needs ${needs} (${error.message})` : error.message,
+    { hint: hint ?? 'What each login may do is in docs/guide.md, "Logins of people".', cause: error },
   );
 }

@@ -83,7 +83,7 @@ describe.each(logins)('musterd', (login) => {
       isMay ? code : 77,
       isMay
         ? expect.not.stringMatching(/permission denied|at .*:\d+:\d+/)
-        : expect.stringContaining(`musterd ${args[0]} needs ${needs}`),
+        : expect.stringContaining(`This login may not do it: "musterd ${args[0]}" needs ${needs}`),
     ]);
   });
 });
