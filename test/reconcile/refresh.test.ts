@@ -153,16 +153,16 @@ describe('refresh', () => {
   });
 
   const hour = 3_600_000;
-  const agreedOn = (ageMs: number, setup = toJson(['1', 100, scopeOf('tags', settings.scope)])) => ({
+  const agreedOn = (atMs: number, setup = toJson(['1', 100, scopeOf('tags', settings.scope)])) => ({
     digests: ['one', 'two'],
     count: 20,
     setup,
-    atMs: Date.now() - ageMs,
+    atMs,
     rows: '3',
   });
 
   it('publishes nothing while the answers are those that left nothing to do', async () => {
-    const agreed = agreedOn(23 * hour);
+    const agreed = agreedOn(Date.now() - 23 * hour);
     const { run, told, notes } = createStage({ agreed, isKnown: true });
     await run();
     expect(told).toMatchObject({ published: 0, absences: [], asked: [{ ...memory, agreed }, 100] });
@@ -170,11 +170,17 @@ describe('refresh', () => {
   });
 
   it.each([
-    ['they are a day old', agreedOn(24 * hour)],
-    ['they are of a time to come', agreedOn(-hour)],
-    ['another program read them', agreedOn(hour, toJson(['2', 100, scopeOf('tags', settings.scope)]))],
-    ['pages have another size', agreedOn(hour, toJson(['1', 50, scopeOf('tags', settings.scope)]))],
-    ['the scope is another', agreedOn(hour, toJson(['1', 100, 'another']))],
+    ['they are a day old', agreedOn(Date.now() - 24 * hour)],
+    ['they are of a time to come', agreedOn(Date.now() + hour)],
+    [
+      'another program read them',
+      agreedOn(Date.now() - 1 * hour, toJson(['2', 100, scopeOf('tags', settings.scope)])),
+    ],
+    [
+      'pages have another size',
+      agreedOn(Date.now() - 1 * hour, toJson(['1', 50, scopeOf('tags', settings.scope)])),
+    ],
+    ['the scope is another', agreedOn(Date.now() - 1 * hour, toJson(['1', 100, 'another']))],
   ])('asks for no known answers when %s', async (_, agreed) => {
     const { run, told } = createStage({ agreed });
     await run();
@@ -182,7 +188,7 @@ describe('refresh', () => {
   });
 
   it('plans nothing by known answers', async () => {
-    const { of, mirror, told } = createStage({ agreed: agreedOn(hour) });
+    const { of, mirror, told } = createStage({ agreed: agreedOn(Date.now() - 1 * hour) });
     await planRefresh(of, mirror, settings, createRunNotes());
     expect(told.asked).toEqual([memory, 100]);
   });

@@ -175,6 +175,8 @@ describe('a fifth field', () => {
         'phone',
         'role_id',
         'agreed_at',
+        'older_since',
+        'older_passes',
         'title',
       ].map((one) => [one]),
     );

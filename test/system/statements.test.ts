@@ -63,8 +63,8 @@ describe('what a run asks of Postgres', () => {
     const all = sent.take();
     expect({ requests: stage.emulator.requests.length, ...tally(all) }).toEqual({
       requests: 13,
-      statements: 34,
-      transactions: 9,
+      statements: 27,
+      transactions: 8,
       leaseWrites: 2,
     });
   });
