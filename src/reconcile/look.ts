@@ -21,6 +21,10 @@ interface Seen {
   readonly states: readonly UserState[];
   /** Users who are new here. */
   readonly unknown: readonly Id[];
+  /** The time of the first answer, by `monotonicMs`: some of the users are as they were then. */
+  readonly readAtMs: number;
+  /** How many requests it took; at least one. */
+  readonly requests: number;
 }
 
 interface WholeLook extends Seen {
@@ -29,10 +33,6 @@ interface WholeLook extends Seen {
 
 interface PartialLook extends Seen {
   readonly isWhole: false;
-  /** The time of the first answer, by `monotonicMs`: some of the users are as they were then. */
-  readonly readAtMs: number;
-  /** How many requests it took; at least one. */
-  readonly requests: number;
   /** Finds more users. */
   readonly lookup: UserLookup;
 }
@@ -67,24 +67,23 @@ export const unknownUser = (id: Id, service?: ServiceUser): UserState => ({
 
 export const byId = (states: readonly UserState[]) => states.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 
-async function lookAtAll({ service, mirror, everybody }: LookContext, team: Team): Promise<WholeLook> {
-  const roster = await readRoster(service, mirror, team, await (everybody?.() ?? readEverybody(service)));
+async function lookAtAll(
+  { service, mirror, monotonicMs, everybody }: LookContext,
+  team: Team,
+): Promise<WholeLook> {
+  const answer = await (everybody?.() ?? readEverybody(service));
+  const readAtMs = monotonicMs();
+  const roster = await readRoster(service, mirror, team, answer);
   const { users, members, unresolved: leftOut } = roster;
   const roles = rolesOf(members);
   const { differing, unknown, unseen } = await mirror.compareUsers({ users, roles, leftOut });
   const known = new Set(unseen.map(({ id }) => id));
   const strangers = leftOut.filter((id) => !known.has(id)).map((id) => unknownUser(id));
   const states = byId([...differing, ...unseen, ...strangers]);
-  return { isWhole: true, roster, roles, states, unknown };
+  return { isWhole: true, roster, roles, states, unknown, readAtMs, requests: 1 };
 }
 
 /** Looks at everybody, or at these users, who are asked for by these addresses first. Writes nothing. */
-export function look(places: LookContext, team: Team, whom: readonly Addresses[]): Promise<PartialLook>;
-export function look(
-  places: LookContext,
-  team: Team,
-  whom: 'everybody' | readonly Addresses[],
-): Promise<Look>;
 export async function look(
   places: LookContext,
   team: Team,

@@ -88,6 +88,8 @@ function planOf(pulled: number, unknown: number): UsersPlan {
       roles: new Map(ids.map((id) => [id, 'agent'])),
       states: [],
       unknown: idsFrom(pulled + 1, unknown),
+      readAtMs: 0,
+      requests: 1,
     },
     plans,
     absent: [],
