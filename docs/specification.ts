@@ -58,7 +58,7 @@ export function factsOf(field: Field, state: UserState, policy: ConflictPolicy, 
   const sameValue = sameEdit && bytes(hold.mirror) === bytes(mine);
   const shown = (value: Value, old: Value) => canonical(field, value === undefined ? old : value);
   const isSameService = shown(hold?.service, hold?.base) === shown(said, base?.[field]);
-  const byEdit = hold?.reason === 'gone' || hold?.reason === 'rejected';
+  const byEdit = hold?.reason === 'returned' || hold?.reason === 'rejected';
   const isWhere = !isShown || byEdit || canonical(field, said) === canonical(field, hold?.service);
   const sendable = isSendable(field, state);
   const mayGo = hold?.reason === 'unsupported' && sendable && (field === 'name' || carries);
@@ -90,7 +90,7 @@ const rows: readonly (readonly [Decision['kind'] | HoldReason, (is: Facts) => bo
   ['held', (is) => is.asked],
   ['conflict', (is) => (is.isNew || (is.back && !is.waits)) && is.lost],
   ['rejected', (is) => is.back && is.waits && is.hold?.reason === 'rejected' && is.sameValue],
-  ['gone', (is) => is.back && is.waits],
+  ['returned', (is) => is.back && is.waits],
   ['adopt', (is) => is.isNew || is.back],
   ['held', (is) => is.unknown && is.hold !== undefined],
   ['conflict', (is) => is.unknown && is.mayBeCleared],

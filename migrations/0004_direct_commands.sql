@@ -72,8 +72,8 @@ begin
       where p.oid = 'sync.settled(interval,boolean,xid8)'::regprocedure and a.grantee not in (0, p.proowner));
     drop function sync.settled(interval, boolean, xid8);
     create function sync.settled(timeout interval default '10 s', raise boolean default false, xid xid8 default null)
-    returns table (user_id bigint, field text, state text, detail text, request_id text)
-    language sql as 'select null::bigint, null, null, null, null where false';
+    returns table (user_id bigint, field text, state text, detail text, request_id text, reason text)
+    language sql as 'select null::bigint, null, null, null, null, null where false';
     revoke execute on function sync.settled(interval, boolean, xid8) from public;
     foreach what in array again loop
       execute what;

@@ -1,23 +1,20 @@
 -- A field that the service does not show stays as it is: no limit stops all pushes for it.
 delete from sync.held_fields where user_id is null;
-alter table sync.held_fields drop constraint held_fields_key;
-alter table sync.held_fields add constraint held_fields_pkey primary key (team_id, user_id, field);
+alter table sync.held_fields drop constraint held_fields_key, add constraint held_fields_pkey primary key (team_id, user_id, field);
 comment on column sync.held_fields.user_id is 'The user.';
 -- An approval is about values: if the service's value went there and back, it still holds.
 alter table sync.held_fields drop column seen_version;
 delete from sync.learned where topic = 'a version moves though no value does';
 -- Whoever is shown with an older version has a base, which says so.
-alter table sync.user_base add column older_since timestamptz;
-alter table sync.user_base add column older_passes integer;
-alter table sync.user_base add constraint user_base_older check ((older_since is null) = (older_passes is null));
+alter table sync.user_base add column older_since timestamptz, add column older_passes integer,
+  add constraint user_base_older check ((older_since is null) = (older_passes is null));
 create index user_base_older on sync.user_base (team_id, id) where older_since is not null;
 comment on index sync.user_base_older is 'Whom the service shows with an older version than before.';
 comment on column sync.user_base.older_since is 'When a pass first showed the user with other values and an older version than before, as a cache or a replica that lags does; NULL: the last one did not. The user is left alone until a newer row shows, or this one has shown in three passes over half an hour.';
 comment on column sync.user_base.older_passes is 'How many passes in a row have shown the older row.';
 update sync.user_base b set older_since = s.since, older_passes = s.passes from sync.stale_rows s where s.team_id = b.team_id and s.id = b.id;
-drop table sync.stale_rows;
 -- Rows that could not be taken are learned of a resource. The next pass finds them again.
-drop table sync.rejected_rows;
+drop table sync.stale_rows, sync.rejected_rows;
 comment on column sync.learned.topic is '"credential" and the first 16 hex digits of the SHA-256 of a Secret ID or an API key. "daemon": which processes serve the team, or served it last. "listing" and the table of a listing: how its pages are read. "notice" and failing, stale, credentials-refused, batch-waits, fields-held or elsewhere: what people were told of that, by notify.url. "place", of no team: where this mirror is at home, or that it is a copy. "prune": whose turn it is to remove what is old, and whether it is done for the day. "rejected" and users, or the table of a listing: rows of its last pass that could not be taken. "scope" and users, or the table of a listing: what the settings asked for when a complete pass last left nothing in doubt; when that changes, a row that is no longer shown may be there all the same. Anything else: what "musterd check" or a run found out about a point that the interface leaves open.';
 comment on column sync.learned.value is 'What it is known to be; of a credential: true; of a scope: the first 12 hex digits of the SHA-256 of the service''s address and the filter; of a notice: whether it says that the event stands, its id, and how often it was sent (times in ms since 1970); of rejected rows, up to 1,000: the resource, the id where it was usable, the reason, and an excerpt as JSON; of the place: home or copy, the identifier of the server, the oid of the database, the addresses by which it is reached, who said so, when and why.';
 -- All files that were applied stand in one table.
@@ -41,6 +38,13 @@ comment on column sync.migrations.name is 'The file, without .sql.';
 comment on column sync.migrations.timestamp is 'When it was applied; of a repeatable one, when its present text first was.';
 comment on column sync.migrations.checksum is 'SHA-256 of the file, to see that it was not changed afterwards; of a repeatable one, that of each text that was applied, the present one last.';
 alter table sync.teams drop column plan_key;
+-- A state of an edit and a reason to hold it have one word each.
+alter table sync.held_fields drop constraint held_fields_reason_check;
+update sync.held_fields set reason = 'returned' where reason = 'gone';
+alter table sync.held_fields add constraint held_fields_reason_check check (reason in ('conflict', 'refused', 'ineffective', 'unsupported', 'returned', 'limit', 'review', 'asked'));
+comment on column sync.held_fields.reason is 'conflict: both sides changed it. refused: the service refused the value. ineffective: the service takes it without effect. unsupported: it cannot be sent. returned: the user had left, and came back. limit: the guard stopped it, alone or in a batch. review: a person wants to see it first. asked: somebody asked for it, and nothing else holds it.';
+alter view if exists report.pending rename column held_because to reason;
+
 -- What a row is.
 comment on table sync.absences is 'A row that complete passes no longer show, until it is proven gone or comes back.';
 comment on table sync.changes is 'One thing that happened to a user: a pull, a push, a hold or a decision, with who and why. A push is written before it is sent.';

@@ -240,9 +240,10 @@ select v.team_id, v.user_id, v.name, v.field, v.reason, v.base_value, v.mirror_v
   mirror.field_text(v.service_value) as service_text, mirror.field_text(v.mirror_value_then) as mirror_text_then,
   mirror.field_text(v.service_value_then) as service_text_then, v.edit_id, v.name as user_name,
   case when v.reason = 'asked' then nullif(v.beneath, 'asked') end as held_before, case when v.reason = 'asked' then v.asked_by end as asked_by,
-  v.edited_at, v.edited_by, v.edited_in
+  v.edited_at, v.edited_by, v.edited_in, v.state
 from (
-  select h.team_id, h.user_id, u.name, h.field, sync.held_because(h.reason, h.decision, h.until) as reason, h.base_value,
+  select h.team_id, h.user_id, u.name, h.field, sync.held_because(h.reason, null, h.until) as reason, h.base_value,
+    case sync.held_because(h.reason, h.decision, h.until) when 'rejected' then 'rejected' else 'held' end as state,
     case when u.id is not null then (select f.value from (values {fields (FIELD, VALUE(u.))}) f (field, value) where f.field = h.field) end as mirror_value,
     h.shown_value as service_value, h.detail, h.since, h.run_id, h.until, h.asked_by, h.asked_why,
     sync.held_because(h.reason, h.decision, null) as beneath, h.mirror_value as mirror_value_then, h.service_value as service_value_then,
@@ -266,7 +267,7 @@ comment on column report.held.team_id is 'The team.';
 comment on column report.held.user_id is 'The service''s id of the user. In mirror.users.id.';
 comment on column report.held.name is 'The name as the service joins it.';
 comment on column report.held.field is 'The field: name is the pair of first and last name.';
-comment on column report.held.reason is 'Why it is held: conflict, refused, ineffective, unsupported, gone, limit, review, asked or rejected.';
+comment on column report.held.reason is 'Why it is held, or was before a person rejected it. limit: more than the settings let pass. review: a person is to see it first. conflict: both sides have changed it. refused: the service refused the value. ineffective: the service took it, and shows its own. unsupported: the service has no way to take it. returned: the user had left, and came back. asked: a person asked for it.';
 comment on column report.held.base_value is 'The value last agreed on.';
 comment on column report.held.mirror_value is 'The mirror''s value now.';
 comment on column report.held.service_value is 'The service''s value as a run last saw it.';
@@ -292,29 +293,24 @@ comment on column report.held.asked_by is 'Who asked for the hold; empty: nobody
 comment on column report.held.edited_at is 'When the field was edited.';
 comment on column report.held.edited_by is 'Who edited the field, in the words of report.pending. Empty: nobody knows, or nobody has.';
 comment on column report.held.edited_in is 'The transaction of the edit. Fields with the same one were edited together, such as by one import.';
+comment on column report.held.state is 'held: a person is to decide. rejected: a person said no, and the mirror still has the value.';
 
 create or replace view report.pending with (security_invoker) as
-select v.team_id, v.user_id, v.name, v.field, v.base_value, v.mirror_value, v.state, v.held_because, v.edited_at, v.edited_by,
-  mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mirror_value) as mirror_text, v.name as user_name
+select v.team_id, v.user_id, v.name, v.field, v.base_value, v.mirror_value, v.state, v.reason, v.edited_at, v.edited_by,
+  mirror.field_text(v.base_value) as base_text, mirror.field_text(v.mirror_value) as mirror_text, v.name as user_name, v.detail
 from (
   select u.team_id, u.id as user_id, u.name, f.field, f.base_value, f.mirror_value,
-         case when w.field is not null and not w.is_refused then 'held'
-              when u.gone_at is not null then 'gone'
-              when not u.resolved then 'unresolved'
-              when c.change_id is not null then 'sent'
-              when w.is_refused then 'refused'
-              else 'waiting' end as state,
-         w.reason as held_because, e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by
+         coalesce(w.state, s.state, 'waiting') as state, w.reason,
+         case when coalesce(w.state, s.state) is not null then null when u.gone_at is not null then 'the user has left the team'
+              when not u.resolved then 'no lookup of the service answers for the user' end as detail, e.edited_at, sync.named_editor(e.edited_by, e.actor) as edited_by
   from mirror.users u
   join sync.user_base b on b.team_id = u.team_id and b.id = u.id
   cross join lateral (values {fields (FIELD, VALUE(b.), VALUE(u.))}) as f (field, base_value, mirror_value)
-  left join (
-    select h.team_id, h.user_id, h.field, r.reason, h.batch is not null and r.reason in ('limit', 'review') as is_refused
-    from sync.held_fields h cross join lateral (select sync.held_because(h.reason, h.decision, h.until)) r (reason)
-    where h.decision is null or h.decision = 'rejected'
-  ) w on w.team_id = u.team_id and w.user_id = u.id and w.field = f.field
+  left join report.held w on w.team_id = u.team_id and w.user_id = u.id and w.field = f.field
   left join sync.edits e on e.team_id = u.team_id and e.user_id = u.id and e.field = f.field and e.ended_at is null
   left join sync.changes c on c.team_id = u.team_id and c.user_id = u.id and c.state = 'open'
+  cross join lateral (select case when c.new ? f.field and coalesce((c.edits ->> f.field)::bigint = e.edit_id, true)
+    then case c.outcome ->> f.field when 'unknown' then 'unknown' else 'sending' end end) s (state)
   where ({columns u.COLUMN}) is distinct from ({columns b.COLUMN})
     and f.base_value is distinct from f.mirror_value
 ) v
@@ -326,13 +322,14 @@ comment on column report.pending.name is 'The name as the service joins it.';
 comment on column report.pending.field is 'The edited field: name is the pair of first and last name.';
 comment on column report.pending.base_value is 'The value that the service had when both sides last agreed.';
 comment on column report.pending.mirror_value is 'The value that it was edited to.';
-comment on column report.pending.state is 'waiting: the next run sends it. refused: it is held in a batch until somebody approves or rejects that. sent: its outcome is not known yet. held: it is held for another reason. unresolved: no lookup answers for the user. gone: the user has left.';
-comment on column report.pending.held_because is 'Why it is held.';
+comment on column report.pending.state is 'waiting: it goes by itself. held: a person is to decide. sending: it is being sent. unknown: it was sent, and the answer was lost. rejected: a person said no.';
+comment on column report.pending.reason is 'Why it is held, or was before a person rejected it, as in report.held.reason.';
 comment on column report.pending.edited_at is 'When the field was edited.';
 comment on column report.pending.edited_by is 'Who edited the field: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. Empty: nobody knows.';
 comment on column report.pending.base_text is 'The value when both sides last agreed, as text; a name is its two halves, joined.';
 comment on column report.pending.mirror_text is 'The value that it was edited to, as text; a name is its two halves, joined.';
 comment on column report.pending.user_name is 'The name as the service joins it.';
+comment on column report.pending.detail is 'What it waits for, unless that is the next run. Of held ones, report.held tells.';
 
 create or replace view report.runs with (security_invoker) as
 select v.* from (
@@ -737,7 +734,7 @@ comment on column report.usage.slowest_ms is 'How long the slowest took, in ms.'
 create or replace view report.decisions with (security_invoker) as
 select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.field, v.base_value, v.mirror_value, v.service_value,
   v.base_text, v.mirror_text, v.service_text, v.decided_by, v.decided_role, v.decided_why, v.batch, v.run_id, v.decision_id, v.edit_id,
-  v.state, v.detail, v.name as user_name from (
+  v.state, v.detail, v.name as user_name, v.reason from (
   select c.change_id, c.team_id, c.opened_at as decided_at, c.kind as decision, c.user_id, u.name, f.field,
          c.base -> f.field as base_value, c.new -> f.field as mirror_value, c.old -> f.field as service_value,
          mirror.field_text(c.base -> f.field) as base_text, mirror.field_text(c.new -> f.field) as mirror_text,
@@ -745,17 +742,17 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
          c.decided_by, c.decided_role, c.decided_why, c.batch, c.run_id,
          c.decision_id, f.edit_id,
          case
-           when f.field is null then case when u.gone_at is not null then 'confirmed' when a.id is not null then 'waiting' else 'withdrawn' end
+           when f.field is null then case when u.gone_at is not null then 'confirmed' when a.id is not null then 'waiting' else 'ended' end
            when c.kind = 'resolve' and exists (
              select from sync.changes t where t.team_id = c.team_id and t.user_id = c.user_id and t.kind = 'pull' and t.run_id = c.run_id
            ) then 'confirmed'
            when o.ended_how = 'agreed' then 'confirmed'
-           when o.edit_id is not null then 'withdrawn'
+           when o.edit_id is not null then 'ended'
            when l.edit_id is null then null
            when p.outcome = 'unknown' then 'unknown'
-           when r.reason is null or p.state = 'open' then 'waiting'
-           when r.reason = 'refused' then 'refused'
-           when c.kind in ('approve', 'resolve') then 'void'
+           when p.state = 'open' then 'sending'
+           when r.reason is null then 'waiting'
+           when r.reason = 'rejected' then 'rejected'
            else 'held' end as state,
          case
            when o.ended_how = 'overruled' then 'the value of the service was taken in its place'
@@ -763,9 +760,9 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
            when o.ended_how = 'forgotten' then 'the user is in the team no longer'
            when o.ended_how = 'withdrawn' then 'it was taken back here'
            when p.outcome = 'unknown' then 'it was sent, and no answer came: a run reads it back'
-           when p.state = 'open' then 'it is being sent'
-           when r.reason is not null then r.reason || coalesce(': ' || nullif(case r.reason when 'asked' then h.asked_why else h.detail end, ''), '')
-             || coalesce(' (batch ' || case when h.decision is null then h.batch end || ')', '') end as detail
+           when p.state is null and r.reason is not null then nullif(concat_ws(' ', nullif(case r.reason when 'asked' then h.asked_why else h.detail end, ''),
+             '(batch ' || case when h.decision is null then h.batch end || ')'), '') end as detail,
+         case when p.state is null then sync.held_because(h.reason, null, h.until) end as reason
   from sync.changes c
   -- For a reader, Postgres looks an edit up by a number, and by a cast of JSON it would compare all edits (row-level security).
   left join lateral (
@@ -809,9 +806,10 @@ comment on column report.decisions.batch is 'The batch, import, undo or plan tha
 comment on column report.decisions.run_id is 'The run that applied a plan; empty: a person decided outside of any run. In report.runs.run_id.';
 comment on column report.decisions.decision_id is 'Number of the decision, to give to "musterd undo --decision". Everything that was decided at once has the same number.';
 comment on column report.decisions.edit_id is 'The edit that it is about; empty: none, or it is from before edits had numbers.';
-comment on column report.decisions.state is 'What became of the edit by now. confirmed: both sides have it. waiting: it is sent by the next run, or is being sent. unknown: it was sent, and not answered. refused: the service does not take it. void: what was approved is held again. held: it waits, or was rejected. withdrawn: it was taken back or edited again. Empty: nobody knows.';
+comment on column report.decisions.state is 'What became of the edit by now. confirmed: both sides have it. waiting: it goes by itself. sending: it is being sent. unknown: it was sent, and the answer was lost. held: a person is to decide, also where what was approved is held again. rejected: a person said no. ended: it was taken back, edited again or given up. Empty: nobody knows.';
 comment on column report.decisions.detail is 'Why, in words.';
 comment on column report.decisions.user_name is 'The name as the service joins it today.';
+comment on column report.decisions.reason is 'Why it is held, or was before it was rejected, as in report.held.reason.';
 
 create or replace view report.missing with (security_invoker) as
 select a.team_id, a.batch, a.resource, count(*) as rows, min(a.detail) as detail, min(a.withheld_at) as since

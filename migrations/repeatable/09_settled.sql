@@ -1,14 +1,13 @@
 -- If a transaction has edited a field several times, the last edit counts.
 create or replace function sync.edit_states(of_xid xid8)
-returns table (user_id bigint, field text, state text, detail text, request_id text)
+returns table (user_id bigint, field text, state text, detail text, request_id text, reason text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select e.user_id, e.field,
     case
       when e.ended_how = 'agreed' then 'confirmed'
-      when e.ended_at is not null then 'withdrawn'
-      when h.reason = 'refused' then 'refused'
-      when h.reason is not null then 'held'
-      when p.outcome = 'unknown' then 'unknown'
+      when e.ended_at is not null then 'ended'
+      when h.state is not null then h.state
+      when p.change_id is not null then case p.outcome when 'unknown' then 'unknown' else 'sending' end
       else 'waiting' end,
     case
       when e.ended_how = 'agreed' then null
@@ -16,9 +15,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       when e.ended_how = 'replaced' then 'somebody has edited the field again'
       when e.ended_how = 'forgotten' then 'the user is in the team no longer'
       when e.ended_at is not null then 'it was taken back here'
-      when h.reason is not null then h.reason || coalesce(': ' || nullif(h.detail, ''), '') || coalesce(' (batch ' || h.batch || ')', '')
-      when p.outcome = 'unknown' then 'it was sent, and no answer came: a run reads it back'
-      when p.change_id is not null then 'it is being sent'
+      when h.state is not null then nullif(concat_ws(' ', nullif(h.detail, ''), '(batch ' || h.batch || ')'), '')
+      when p.change_id is not null then case p.outcome when 'unknown' then 'it was sent, and no answer came: a run reads it back' end
       when u.gone_at is not null then 'the user has left the team'
       when not u.resolved then 'no lookup of the service answers for the user'
       when l.expires_at > clock_timestamp() then 'a run is under way'
@@ -31,7 +29,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     coalesce(p.request_id, case when h.reason = 'refused' then (
       select c.request_id from sync.changes c
       where c.team_id = e.team_id and c.user_id = e.user_id and c.kind = 'push' and (c.edits ->> e.field)::bigint = e.edit_id
-      order by c.change_id desc limit 1) end)
+      order by c.change_id desc limit 1) end), h.reason
   from (
     select distinct on (s.team_id, s.user_id, s.field) s.*
     from (select t.team_id from sync.teams t where sync.session_sees(t.team_id)) t
@@ -62,7 +60,7 @@ comment on function sync.edit_states(xid8) is 'What became of each edit of a tra
 revoke execute on function sync.edit_states(xid8) from public;
 
 create or replace function sync.settled(timeout interval default '10 s', raise boolean default false, xid xid8 default null)
-returns table (user_id bigint, field text, state text, detail text, request_id text)
+returns table (user_id bigint, field text, state text, detail text, request_id text, reason text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -84,7 +82,7 @@ begin
   -- Each look has a snapshot of its own. Nothing is locked.
   while clock_timestamp() < ends_at
     and (pg_xact_status(wanted) = 'in progress'
-      or exists (select from sync.edit_states(wanted) s where s.state in ('waiting', 'unknown'))) loop
+      or exists (select from sync.edit_states(wanted) s where s.state in ('waiting', 'sending', 'unknown'))) loop
     perform pg_sleep(least(0.1, extract(epoch from ends_at - clock_timestamp())));
   end loop;
   if pg_xact_status(wanted) in ('in progress', 'aborted') then
@@ -93,7 +91,7 @@ begin
       using errcode = 'no_data_found', hint = 'select * from sync.settled(xid => …) is about what was committed.';
   end if;
   if settled.raise then
-    select string_agg(format('%s of user %s: %s%s', s.field, s.user_id, s.state, coalesce(', ' || s.detail, '')), '; ')
+    select string_agg(format('%s of user %s: %s', s.field, s.user_id, concat_ws(', ', s.state, s.reason, s.detail)), '; ')
     into left_over
     from (select * from sync.edit_states(wanted) w where w.state <> 'confirmed' limit 5) s;
     if left_over is not null then
@@ -101,8 +99,8 @@ begin
         using errcode = 'raise_exception', hint = 'select * from sync.settled() lists all of it.';
     end if;
   end if;
-  return query select s.user_id, s.field, s.state, s.detail, s.request_id from sync.edit_states(wanted) s;
+  return query select s.user_id, s.field, s.state, s.detail, s.request_id, s.reason from sync.edit_states(wanted) s;
 end
 $$;
-comment on function sync.settled(interval,boolean,xid8) is 'Waits until it is known what became of each edit of the last transaction in which this session edited users, or of the transaction xid: confirmed; held, with reason and batch; refused, with what the service said and its X-Request-Id; unknown: sent, and not answered; withdrawn: taken back or edited again; waiting, with what for. Gives up at the timeout. With raise anything but confirmed is an error. To be called after the commit.';
+comment on function sync.settled(interval,boolean,xid8) is 'Waits until it is known what became of each edit of the last transaction in which this session edited users, or of the transaction xid: confirmed; held for a person, or rejected by one, with the reason of the hold, the batch, or what the service said and its X-Request-Id; sending; unknown: sent, and not answered; waiting, with what for; ended: taken back, edited again or given up. Gives up at the timeout. With raise anything but confirmed is an error. To be called after the commit.';
 revoke execute on function sync.settled(interval,boolean,xid8) from public;

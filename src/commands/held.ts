@@ -1,3 +1,4 @@
+import { editStates } from '../model/edit-state.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { showTime, showValue } from '../model/field-values.ts';
 import { printable } from '../model/in-words.ts';
@@ -14,8 +15,9 @@ export async function heldCommand(context: Context, userText: string | undefined
     if (context.json)
       printJson(context, {
         held: rows,
-        together: together.map(({ hash, reason, fields }) => ({
+        together: together.map(({ hash, state, reason, fields }) => ({
           batch: hash,
+          state,
           reason,
           fields: fields.length,
         })),
@@ -46,6 +48,7 @@ const heldColumns: PrintedColumns<HeldRow> = {
   mirror: (row) => showValue(row.mirror_value),
   service: (row) => showValue(row.service_value),
   base: (row) => showValue(row.base_value),
+  state: (row) => editStates[row.state],
   reason: (row) => row.reason,
   detail: (row) => row.detail,
   since: (row) => showTime(row.since),

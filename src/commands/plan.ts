@@ -1,6 +1,7 @@
+import { needDecision } from '../model/edit-state.ts';
 import { columnOf } from '../model/fields.ts';
 import { plural, printable } from '../model/in-words.ts';
-import { changesOf, type PlannedChange, hasMovedSince } from '../model/user-changes.ts';
+import { changesOf, type PlannedChange, hasMovedSince, stateOf } from '../model/user-changes.ts';
 import type { EditedField, WaitingField } from '../model/waiting.ts';
 import { afterBatch } from '../reconcile/guard/guard.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
@@ -36,7 +37,7 @@ export async function planCommand(
   );
 }
 
-/** All changes by user, including those that the guard refuses. */
+/** All changes by user, including those that the guard stops. */
 export function plannedChangesOf(report: PlanReport): readonly PlannedChange[] {
   const { plans, verdict } = report.users;
   const keyOf = ({ userId, hold }: WaitingField) => `${userId} ${hold.field}`;
@@ -52,16 +53,17 @@ export function plannedChangesOf(report: PlanReport): readonly PlannedChange[] {
 function waitingChange({ userId, name, hold }: WaitingField, edit: EditedField | undefined): PlannedChange {
   const editor = edit?.editedBy ? `, edited by ${edit.editedBy}` : '';
   const when = edit?.editedAt ? ` at ${edit.editedAt.toISOString()}` : '';
-  const why = hasMovedSince(hold) ? 'the service has changed it since it was held' : 'waits for an approval';
+  const moved = hasMovedSince(hold) ? 'the service has changed it since it was held: ' : '';
   return {
     user_id: userId,
     name,
-    change: hold.reason === 'review' ? 'review' : 'refused',
+    change: 'hold',
     field: columnOf(hold.field),
     base: hold.base ?? null,
     mirror: hold.mirror ?? null,
     service: hold.shown ?? hold.service ?? null,
-    reason: `${why}: batch ${hold.batch}${editor}${when}`,
+    ...stateOf(hold),
+    detail: `${moved}batch ${hold.batch}${editor}${when}`,
     batch: hold.batch ?? null,
     edited_by: edit?.editedBy ?? null,
     edited_at: edit?.editedAt ?? null,
@@ -69,7 +71,7 @@ function waitingChange({ userId, name, hold }: WaitingField, edit: EditedField |
 }
 
 const heldInWords = (held: number) =>
-  `${plural(held, 'field waits', 'fields wait')} for a person; "musterd held" lists what is held`;
+  `${plural(held, 'field')} ${needDecision(held)}; "musterd held" lists what is held`;
 
 const costInWords = ({ cost: { requests, seconds: of, perMinute } }: PlanReport) =>
   `pushing costs ${plural(requests, 'request')}, about ${of} s at ${Math.floor(perMinute)} a minute`;
@@ -82,9 +84,9 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     reasons: notes.reasons,
     warnings: notes.warnings,
     users: { read: users.look.roster.users.size, unresolved: users.look.roster.unresolved.length },
-    refused: report.users.verdict.refused,
-    reviewed: users.verdict.reviewed,
-    held: report.held,
+    limit: users.verdict.refused,
+    review: users.verdict.reviewed,
+    held: report.held + users.verdict.waiting.length,
     batches: report.users.verdict.batches,
     cost: { users: cost.users, requests: cost.requests, seconds: cost.seconds },
     changes,
@@ -119,8 +121,10 @@ export function printPlan(
 }
 
 function printRefusal(context: Pick<Context, 'out' | 'env'>, report: PlanReport): void {
-  for (const reason of report.users.verdict.refused) printLine(context.out, `refused: ${printable(reason)}`);
-  for (const reason of report.users.verdict.reviewed) printLine(context.out, `held: ${printable(reason)}`);
+  for (const reason of report.users.verdict.refused)
+    printLine(context.out, `held (limit): ${printable(reason)}`);
+  for (const reason of report.users.verdict.reviewed)
+    printLine(context.out, `held (review): ${printable(reason)}`);
   if (report.held > 0) printLine(context.out, `held: ${heldInWords(report.held)}`);
   for (const hash of report.users.verdict.batches)
     printLine(context.out, `A run holds this as batch ${hash}; then: musterd approve ${hash} --reason …`);
@@ -138,7 +142,7 @@ function printMarkdown(context: Context, report: PlanReport, changes: readonly P
   if (held.length > 0) {
     line('');
     const named = report.users.verdict.batches.map((hash) => `\`${hash}\``);
-    const title = refused.length > 0 ? 'Refused by the guard' : 'Held until a person approves';
+    const title = refused.length > 0 ? 'Held by the guard' : 'Held until a person approves';
     line(`**${title}**${named.length === 0 ? '' : ` (${named.join(', ')})`}:`);
     for (const reason of held) line(`- ${inMarkdown(reason)}`);
   }

@@ -1,3 +1,4 @@
+import { needDecision } from '../model/edit-state.ts';
 import type { Config } from '../config/config.ts';
 import { plural, printable, seconds } from '../model/in-words.ts';
 import { prepareSchema } from '../runs/open.ts';
@@ -54,7 +55,7 @@ function reportInJson({ runId, durationMs, refusal, sendBlock, ...report }: RunR
     ...report,
     place: sendBlock ?? 'here',
     run_id: runId,
-    refused_plan: refusal?.hash ?? null,
+    batch: refusal?.hash ?? null,
     duration_ms: durationMs,
   };
 }
@@ -112,7 +113,7 @@ export function printReport(context: Pick<Context, 'out' | 'env'>, report: RunRe
   if (held > 0) {
     printLine(
       context.out,
-      `  ${paint(context, 'yellow', plural(held, 'field waits', 'fields wait'))} for a person: see "musterd held"`,
+      `  ${paint(context, 'yellow', `${plural(held, 'field')} ${needDecision(held)}`)}: see "musterd held"`,
     );
   }
 }
@@ -127,12 +128,12 @@ function printRefusal(
     ? 'the run ended there: nothing was pulled, and nothing new was sent'
     : 'the run went on with everything else';
   for (const reason of reasons)
-    line(`${paint(context, 'yellow', isReview ? 'held:' : 'refused by the guard:')} ${printable(reason)}`);
+    line(`${paint(context, 'yellow', isReview ? 'held (review):' : 'held (limit):')} ${printable(reason)}`);
   if (batches.length === 0) {
-    line(`No push waits for an approval; ${what}`);
+    line(`No push needs a decision; ${what}`);
     return;
   }
-  line(`Pushes to ${plural(users, 'user')} wait for an approval; ${what}`);
+  line(`Pushes to ${plural(users, 'user')} ${needDecision(2)}; ${what}`);
   for (const hash of batches)
     line(
       `Look at them with "musterd plan", then "musterd approve ${hash} --reason …", or "musterd reject ${hash}"`,

@@ -49,7 +49,7 @@ function inJson(
     applied: run !== null && notes.refusal === null,
     complete: notes.reasons.length === 0,
     reasons: notes.reasons,
-    refused: notes.refusal?.reasons ?? [],
+    limit: notes.refusal?.reasons ?? [],
     warnings: notes.warnings,
     users: { read: roster.users.size, unresolved: roster.unresolved.length },
     open_pushes: openPushes,
@@ -61,7 +61,7 @@ function inJson(
 function print(context: Context, report: ResyncReport, changes: readonly PlannedChange[]): void {
   const { roster, notes, openPushes, run } = report;
   for (const reason of notes.refusal?.reasons ?? [])
-    printLine(context.err, `${paint(context, 'yellow', 'refused by the guard:')} ${printable(reason)}`);
+    printLine(context.err, `${paint(context, 'yellow', 'stopped by the guard:')} ${printable(reason)}`);
   if (notes.refusal !== null) return;
   const read = `${plural(roster.users.size, 'user')} read, ${plural(changes.length, 'change')}`;
   const done = run === null ? 'nothing is written yet: --apply does this' : `run ${run.runId}`;

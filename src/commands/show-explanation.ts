@@ -76,7 +76,7 @@ function inJson(explanation: Explanation): object {
               outcomes.map(([field, outcome]) => [columnOf(field as Field), outcome]),
             ),
           },
-    refused_plan: batchInJson(held),
+    batch: batchInJson(held),
     moves,
     next,
   };
@@ -100,8 +100,9 @@ function batchInJson(held: Explanation['held']): object | null {
 
 function heldInJson(held: Explanation['held'][number] | undefined): object | null {
   if (held === undefined) return null;
-  const { reason, detail, since, until, runId, batch, edit, mirrorValue, serviceValue } = held;
+  const { state, reason, detail, since, until, runId, batch, edit, mirrorValue, serviceValue } = held;
   return {
+    state,
     reason,
     detail,
     since,

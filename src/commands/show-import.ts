@@ -23,7 +23,9 @@ const plannedOf = ({ line, userId, name, field, from, to, base, isGuess }: Impor
   base: base ?? null,
   mirror: to,
   service: from,
-  reason: `line ${line}${isGuess ? '; where the first name ends is a guess' : ''}`,
+  state: 'waiting',
+  reason: null,
+  detail: `line ${line}${isGuess ? '; where the first name ends is a guess' : ''}`,
 });
 
 /** Says what the guard will do, one line each. @param why `undefined` if there is no reason, or not yet */
@@ -147,7 +149,7 @@ export function importInJson(
     ignored_columns: ignored,
     notes,
     changes: changes.map(changeInJson),
-    refused,
+    limit: refused,
     limited,
     cost,
     applied: imported !== undefined,

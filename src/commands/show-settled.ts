@@ -1,4 +1,5 @@
 /** Words about what became of edits, for the commands that wait for it. */
+import { type EditState, isOpen } from '../model/edit-state.ts';
 import type { SettledEdit } from '../runs/import/import-users.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printTable } from './print-table.ts';
@@ -9,13 +10,20 @@ export const settledWaitMs = 10_000;
 export function printSettled(context: Context, edits: readonly SettledEdit[]): void {
   printTable(
     context,
-    ['user_id', 'field', 'state', 'detail', 'request_id'],
-    edits.map(({ user_id, field, state, detail, request_id }) => [user_id, field, state, detail, request_id]),
+    ['user_id', 'field', 'state', 'detail', 'request_id', 'reason'],
+    edits.map(({ user_id, field, state, reason, detail, request_id }) => [
+      user_id,
+      field,
+      state,
+      detail,
+      request_id,
+      reason,
+    ]),
   );
 }
 
 /** 0 if all is on the service, 1 if some outcome is unknown, 3 if a person has to decide, or nothing is sent. */
-export function codeOfSettled(states: readonly string[]): ExitCode {
-  if (states.some((state) => state === 'unknown' || state === 'waiting')) return exitCode.partial;
+export function codeOfSettled(states: readonly EditState[]): ExitCode {
+  if (states.some((state) => isOpen({ state }))) return exitCode.partial;
   return states.every((state) => state === 'confirmed') ? exitCode.ok : exitCode.waiting;
 }

@@ -1,23 +1,26 @@
 /** The words about changes of a plan: the field, the two values, and why it is not done. */
 import { showValue } from '../model/field-values.ts';
-import type { PlannedChange } from '../model/user-changes.ts';
+import { type PlannedChange, sayHold } from '../model/user-changes.ts';
 import type { Context } from './context.ts';
 import { inMarkdown, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 
 /** For a settled field, which has moved to the same value on both sides, both values are the new one. */
-function fromTo({ change, base, mirror, service }: PlannedChange): readonly [string, string] {
-  if (change === 'push' || change === 'refused' || change === 'review')
+function fromTo({ change, state, reason, base, mirror, service }: PlannedChange): readonly [string, string] {
+  if (state === 'waiting' || reason === 'limit' || reason === 'review')
     return [showValue(service), showValue(mirror)];
   return [showValue(change === 'settle' ? base : mirror), showValue(service)];
 }
+
+const whyOf = ({ state, reason, detail }: PlannedChange): string =>
+  sayHold({ reason: reason ?? (state === 'rejected' ? state : ''), detail: detail ?? '' });
 
 export function printUserChanges(
   context: Pick<Context, 'out' | 'env'>,
   rows: readonly PlannedChange[],
 ): void {
   if (rows.length === 0) return;
-  const cells = rows.map((row) => [row.user_id, row.name, row.change, row.field, ...fromTo(row), row.reason]);
+  const cells = rows.map((row) => [row.user_id, row.name, row.change, row.field, ...fromTo(row), whyOf(row)]);
   printTable(context, ['user', 'name', 'change', 'field', 'from', 'to', 'why'], cells);
 }
 
@@ -36,7 +39,7 @@ export function printChangesInMarkdown(
     for (const change of changesOfUser) {
       const [from, to] = fromTo(change);
       line(
-        `| ${change.change} | ${change.field ?? ''} | ${inMarkdown(from)} | ${inMarkdown(to)} | ${inMarkdown(change.reason ?? '')} |`,
+        `| ${change.change} | ${change.field ?? ''} | ${inMarkdown(from)} | ${inMarkdown(to)} | ${inMarkdown(whyOf(change))} |`,
       );
     }
   }

@@ -3,6 +3,7 @@ import { text as readStream } from 'node:stream/consumers';
 import { MusterdError } from '../errors.ts';
 import { type AnswerFormat, answerFormats } from '../files/write-answers.ts';
 import { plural, printableLines } from '../model/in-words.ts';
+import type { EditState } from '../model/edit-state.ts';
 import { splitSql, type SqlStatement } from '../model/sql-statements.ts';
 import { openSql, type SqlSession, transactionWords } from '../runs/open-sql.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
@@ -80,7 +81,7 @@ async function runStatements(
 
 /** The last question of a session that has written, in a transaction of its own. */
 const settledOf = (waitMs: number): SqlStatement => ({
-  text: 'select user_id, field, state, detail, request_id from sync.settled(timeout => make_interval(secs => $1::float8))',
+  text: 'select user_id, field, state, detail, request_id, reason from sync.settled(timeout => make_interval(secs => $1::float8))',
   values: [String(waitMs / 1_000)],
   line: 1,
   keyword: 'select',
@@ -91,13 +92,13 @@ async function showSettled(
   session: SqlSession,
   answers: Answers,
   question: SqlStatement,
-): Promise<readonly string[]> {
-  const states: string[] = [];
+): Promise<readonly EditState[]> {
+  const states: EditState[] = [];
   await answers.show((sink) =>
     session.run(question, {
       begin: sink.begin,
       take: (rows) => {
-        for (const [, , state] of rows) states.push(state ?? '');
+        for (const [, , state] of rows) states.push(state as EditState);
         return sink.take(rows);
       },
     }),

@@ -8,6 +8,7 @@ import { inPlural } from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printField, printJson, printLine } from './output.ts';
+import { editStates, holdReasons, needDecision } from '../model/edit-state.ts';
 import { plural } from '../model/in-words.ts';
 import { withMirrorOf } from './setup.ts';
 
@@ -47,7 +48,6 @@ function statusInJson(status: TeamStatus): object {
   const { teamId, lastAttempt, lastSuccess, openPushes, batches, isNotedOnly, ...rest } = status;
   return {
     ...rest,
-    waiting_plan: batches.map(batchInJson).at(-1) ?? null,
     batches: batches.map(batchInJson),
     team_id: teamId,
     last_attempt: lastAttempt,
@@ -66,12 +66,19 @@ const withheldLine = ({ resource, reason, hash }: TeamStatus['withheld'][number]
 
 /** Says what the guard stopped, and what to do about it. */
 function batchLines({ hash, reasons, users, since }: HeldBatch): readonly string[] {
-  const what = users === 0 ? 'this waits' : `${batchInWords(users)} wait`;
-  return [`${what} since ${when(since)}; musterd approve ${hash} --reason …`, ...reasons];
+  return [
+    `${batchInWords(users)} ${needDecision(2)} since ${when(since)}; musterd approve ${hash} --reason …`,
+    ...reasons,
+  ];
 }
 
-function tally(counts: Readonly<Record<string, number>>): string {
-  const parts = Object.entries(counts).map(([word, count]) => `${count} ${word}`);
+function tally<Word extends string>(
+  counts: Readonly<Partial<Record<Word, number>>>,
+  say: (word: Word, count: number) => string,
+): string {
+  const parts = (Object.entries(counts) as [Word, number][]).map(
+    ([word, count]) => `${count} ${say(word, count)}`,
+  );
   return parts.length === 0 ? 'none' : parts.join(', ');
 }
 
@@ -81,13 +88,16 @@ export function pendingLines({
   isNotedOnly,
   lastSuccess,
 }: Pick<TeamStatus, 'pending' | 'isNotedOnly' | 'lastSuccess'>): readonly string[] {
-  if (!isNotedOnly) return [tally(pending)];
+  const edits = tally(pending, (state, count) =>
+    state === 'held' ? needDecision(count) : editStates[state],
+  );
+  if (!isNotedOnly) return [edits];
   const last =
     lastSuccess === null
       ? 'no run has yet'
       : `run ${lastSuccess.run_id} did at ${when(lastSuccess.started_at)}`;
   return [
-    `noted: ${tally(pending)}`,
+    `noted: ${edits}`,
     `without the edits made with triggers off: report.pending compares every user; ${last}`,
   ];
 }
@@ -139,7 +149,10 @@ function printStatus(context: Context, status: TeamStatus): void {
   for (const { segment, count, counted_at } of status.counts)
     line(`contacts ${segment}`, `${count} at ${when(counted_at)}`);
   for (const [index, text] of pendingLines(status).entries()) line(index === 0 ? 'pending edits' : '', text);
-  line('held fields', tally(status.held));
+  line(
+    'held fields',
+    tally(status.held, (reason) => holdReasons[reason].words),
+  );
   for (const batch of status.batches)
     for (const [index, text] of batchLines(batch).entries()) line(index === 0 ? 'held in a batch' : '', text);
   for (const absence of status.withheld) line('not marked as gone', withheldLine(absence));

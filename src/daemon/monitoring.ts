@@ -63,7 +63,7 @@ const operationsOfRuns = [team, users, updateUsers, ...listedOperations, contact
 /** The queries of a scrape, about the teams that are served at that moment. */
 const readsOf = (db: Database, now: () => ReturnType<typeof settingsOf>) => ({
   readHeld: () => readHeldByReason(db.kysely, now().teams),
-  readRefused: () => readUsersInBatches(db.kysely, now().teams),
+  readInBatches: () => readUsersInBatches(db.kysely, now().teams),
   readRate: () => readTokensLeft(db.kysely, now().paces),
   readPlace: async () => (await readPlacing(db)).verdict,
 });

@@ -1,4 +1,5 @@
 /** The body of a notice: fields for a program, or a message for people. Personal data is only in `details`. */
+import { type HeldReason, holdReasons, needDecision } from '../model/edit-state.ts';
 import type { FailedRun, HeldDetail, RefusedCredentials, WaitingBatch } from '../mirror/runs/told.ts';
 import { showValue } from '../model/field-values.ts';
 import { printable, quoted } from '../model/in-words.ts';
@@ -14,7 +15,7 @@ export interface TeamFacts {
   readonly failedRuns: readonly FailedRun[];
   readonly refused: RefusedCredentials | undefined;
   readonly batches: readonly WaitingBatch[];
-  readonly held: readonly (Backlog & { readonly reason: string })[];
+  readonly held: readonly (Backlog & { readonly reason: HeldReason })[];
   readonly placing: Placing;
 }
 
@@ -84,7 +85,7 @@ function describeBatches({ team, batches }: TeamFacts): NoticeContent {
     command: commandOf(team, `approve ${hash} --reason '…'`),
   }));
   return {
-    text: `${list(batches.map(wordsOf))} wait for an approval; "${commandOf(team, 'plan')}" shows what a run would do`,
+    text: `${list(batches.map(wordsOf))} need a decision; "${commandOf(team, 'plan')}" shows what a run would do`,
     facts: { batches: rows },
     command: rows[0]?.command ?? commandOf(team, 'status'),
   };
@@ -92,9 +93,9 @@ function describeBatches({ team, batches }: TeamFacts): NoticeContent {
 
 function describeHeld({ team, held }: TeamFacts): NoticeContent {
   const count = held.reduce((sum, row) => sum + row.count, 0);
-  const counts = list(held.map((row) => `${row.count} ${row.reason}`));
+  const counts = list(held.map((row) => `${row.count} ${holdReasons[row.reason].words}`));
   return {
-    text: `${count === 1 ? '1 field is' : `${count} fields are`} held for a person to decide: ${counts}`,
+    text: `${count === 1 ? '1 field' : `${count} fields`} ${needDecision(count)}: ${counts}`,
     facts: { held: Object.fromEntries(held.map((row) => [row.reason, row.count])) },
     command: commandOf(team, 'held'),
   };
@@ -134,8 +135,8 @@ const ends: Readonly<Record<TeamEvent, string>> = {
   failing: 'runs get to their end again',
   stale: 'the mirror is as new as it should be again',
   'credentials-refused': 'the service takes the credentials again',
-  'batch-waits': 'nothing waits for an approval any more',
-  'fields-held': 'no field waits for a person any more',
+  'batch-waits': 'no batch needs a decision any more',
+  'fields-held': 'no field needs a decision any more',
   elsewhere: 'it is clear where this mirror is again',
 };
 

@@ -37,15 +37,12 @@ function createGauges(registry: Registry) {
     fresh: gauge('fresh', '1: every group had a complete run within three intervals. 0: stale.', 'team'),
     held: gauge(
       'held_fields',
-      'Fields that are held; all but those asked for wait for a person.',
+      'Held fields, in batches and alone; all but those asked for or rejected need a decision.',
       'team',
+      'state',
       'reason',
     ),
-    refused: gauge(
-      'refused_plan_users',
-      'Users whose pushes wait in a batch that the guard stopped; 1 where only a field that many users lack waits.',
-      'team',
-    ),
+    inBatches: gauge('batch_users', 'Users with edits in a batch that needs a decision.', 'team'),
     tokens: gauge('rate_tokens_left', 'Requests that may leave at once, all processes together.', 'team'),
     place: gauge('place', '1: this is the state of the mirror where it is now.', 'state'),
     databaseUp: gauge('database_up', '1: the database answered this scrape.'),

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import type { GroupStatus } from '../model/run-group.ts';
 import type { PlaceVerdict } from '../model/place.ts';
-import type { HoldReason } from '../model/user-plan.ts';
+import { holdReasons } from '../model/edit-state.ts';
 import { createStandings } from './group-status.ts';
 import type { Meters } from './prometheus.ts';
 import { withTimeout } from './with-timeout.ts';
@@ -13,10 +13,15 @@ export interface ScrapeOptions {
   /** Judges freshness. Without it the metric `fresh` is left out. */
   readonly judge?: (standings: readonly GroupStatus[]) => readonly TeamFreshness[];
   readonly readHeld?: () => Promise<
-    readonly { readonly team: string; readonly reason: string; readonly count: number }[]
+    readonly {
+      readonly team: string;
+      readonly state: string;
+      readonly reason: string;
+      readonly count: number;
+    }[]
   >;
-  /** Number of users in plans that the guard refused, by team. A team without such a plan is absent. */
-  readonly readRefused?: () => Promise<readonly { readonly team: string; readonly users: number }[]>;
+  /** Number of users in batches, by team. A team without any is absent. */
+  readonly readInBatches?: () => Promise<readonly { readonly team: string; readonly users: number }[]>;
   readonly readRate?: () => Promise<readonly { readonly team: string; readonly tokens: number }[]>;
   /** Whether this is where the mirror is at home. */
   readonly readPlace?: () => Promise<PlaceVerdict>;
@@ -31,17 +36,7 @@ export const labelWords = <T extends string>(words: Readonly<Record<T, true>>): 
 /** Bounds the values of a label: any other word becomes `other`. */
 export const knownWord = (words: readonly string[], word: string) => (words.includes(word) ? word : 'other');
 
-const reasons = labelWords<HoldReason>({
-  conflict: true,
-  refused: true,
-  ineffective: true,
-  unsupported: true,
-  gone: true,
-  limit: true,
-  review: true,
-  asked: true,
-  rejected: true,
-});
+const reasons = Object.keys(holdReasons);
 
 const placeStates = labelWords<PlaceVerdict>({ here: true, unrecorded: true, copy: true, elsewhere: true });
 
@@ -54,7 +49,7 @@ export function createScrape(
   options: ScrapeOptions,
   teams: () => readonly string[],
 ): () => Promise<void> {
-  const { readStandings, readHeld, readRefused, readRate, readPlace, judge } = options;
+  const { readStandings, readHeld, readInBatches, readRate, readPlace, judge } = options;
   const { clock = systemClock, patienceMs = 3_000 } = options;
   const memory = createStandings(readStandings, clock, patienceMs);
   const ask = async <T>(read: (() => Promise<readonly T[]>) | undefined): Promise<readonly T[] | null> =>
@@ -64,16 +59,16 @@ export function createScrape(
     const [{ standings, current }, ...others] = await Promise.all([
       memory.read(),
       ask(readHeld),
-      ask(readRefused),
+      ask(readInBatches),
       ask(readRate),
       ask(readPlaces),
     ]);
-    const [held, refused, rates, places] = others;
+    const [held, inBatches, rates, places] = others;
     meters.databaseUp.set(current && !others.includes(null) ? 1 : 0);
     showStandings(meters, standings);
     meters.fresh.reset();
     for (const { team, fresh } of judge?.(standings) ?? []) meters.fresh.set({ team }, fresh ? 1 : 0);
-    showWaiting(meters, teams(), held, refused);
+    showWaiting(meters, teams(), held, inBatches);
     meters.place.reset();
     for (const place of places ?? [])
       for (const state of placeStates) meters.place.set({ state }, state === place ? 1 : 0);
@@ -84,21 +79,22 @@ export function createScrape(
 
 /** The value is 0 if nothing waits, because a missing metric means that it was not read. */
 function showWaiting(
-  { held: ofHeld, refused: ofRefused }: Meters,
+  { held: ofHeld, inBatches: ofBatches }: Meters,
   teams: readonly string[],
   held: Awaited<ReturnType<NonNullable<ScrapeOptions['readHeld']>>> | null,
-  refused: Awaited<ReturnType<NonNullable<ScrapeOptions['readRefused']>>> | null,
+  inBatches: Awaited<ReturnType<NonNullable<ScrapeOptions['readInBatches']>>> | null,
 ): void {
   ofHeld.reset();
-  ofRefused.reset();
+  ofBatches.reset();
   for (const team of teams) {
-    if (held !== null) for (const reason of reasons) ofHeld.set({ team, reason }, 0);
-    if (refused !== null) ofRefused.set({ team }, 0);
+    for (const state of held === null ? [] : ['held', 'rejected'])
+      for (const reason of reasons) ofHeld.set({ team, state, reason }, 0);
+    if (inBatches !== null) ofBatches.set({ team }, 0);
   }
-  for (const { team, reason, count } of held ?? []) {
-    ofHeld.inc({ team, reason: knownWord(reasons, reason) }, count);
+  for (const { team, state, reason, count } of held ?? []) {
+    ofHeld.inc({ team, state, reason: knownWord(reasons, reason) }, count);
   }
-  for (const { team, users } of refused ?? []) ofRefused.set({ team }, users);
+  for (const { team, users } of inBatches ?? []) ofBatches.set({ team }, users);
 }
 
 function showStandings(meters: Meters, standings: readonly GroupStatus[]): void {

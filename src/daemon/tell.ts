@@ -15,6 +15,7 @@ import {
   type TeamsNow,
   type ToldNotice,
 } from '../mirror/runs/told.ts';
+import { needsDecision } from '../model/edit-state.ts';
 import type { TeamFreshness } from '../model/freshness.ts';
 import {
   accepted,
@@ -86,10 +87,6 @@ const sumOf = (parts: readonly Backlog[]): Backlog | null =>
         sinceMs: Math.min(...parts.map(({ sinceMs }) => sinceMs)),
       };
 
-/** Held fields that wait for a person, without those that a person asked for or decided. */
-const waitsForPerson = ({ reason }: { readonly reason: string }) =>
-  reason !== 'asked' && reason !== 'rejected';
-
 export function factsOf(read: TeamsNow, { team, groups }: TeamFreshness): TeamFacts {
   const isOurs = (row: { readonly team: string }) => row.team === team;
   const outcomes = new Map(read.standings.filter(isOurs).map(({ group, outcome }) => [group, outcome]));
@@ -104,7 +101,7 @@ export function factsOf(read: TeamsNow, { team, groups }: TeamFreshness): TeamFa
     failedRuns: read.failedRuns.filter(isOurs),
     refused: read.refused.find(isOurs),
     batches: read.batches.filter(isOurs),
-    held: read.held.filter(isOurs).filter(waitsForPerson),
+    held: read.held.filter((row) => isOurs(row) && needsDecision(row) && !row.inBatch),
     placing: read.placing,
   };
 }

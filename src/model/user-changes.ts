@@ -1,4 +1,5 @@
 /** The changes of a plan to a user, one by one, as `plan`, `resync` and `why` show them, and in `--json`. */
+import type { EditState, HeldReason } from './edit-state.ts';
 import { columnOf, fields as allFields } from './fields.ts';
 import type { Id } from './id.ts';
 import {
@@ -14,23 +15,16 @@ import {
 export interface PlannedChange {
   readonly user_id: Id;
   readonly name: string;
-  readonly change:
-    | 'adopt'
-    | 'return'
-    | 'pull'
-    | 'settle'
-    | 'push'
-    | 'hold'
-    | 'missing'
-    | 'forget'
-    | 'refused'
-    | 'review';
+  readonly change: 'adopt' | 'return' | 'pull' | 'settle' | 'push' | 'hold' | 'missing' | 'forget';
   /** `null` if it happens to the user as a whole. */
   readonly field: string | null;
   readonly base: unknown;
   readonly mirror: unknown;
   readonly service: unknown;
-  readonly reason: string | null;
+  /** The state of the edit, if it is about one, and the reason of its hold. */
+  readonly state: EditState | null;
+  readonly reason: HeldReason | null;
+  readonly detail: string | null;
   /** The hash of the batch that it waits in. */
   readonly batch: string | null;
   readonly edited_by: string | null;
@@ -45,7 +39,11 @@ const orNull = ({ base, mirror, service }: Values) => ({
 
 /** The words for why a field is held. */
 export const sayHold = ({ reason, detail }: { readonly reason: string; readonly detail: string }): string =>
-  detail === '' ? reason : `${reason}: ${detail}`;
+  detail === '' || reason === '' ? `${reason}${detail}` : `${reason}: ${detail}`;
+
+/** The state and the reason of what is held. */
+export const stateOf = ({ reason }: Pick<Hold, 'reason'>): Pick<PlannedChange, 'state' | 'reason'> =>
+  reason === 'rejected' ? { state: reason, reason: null } : { state: 'held', reason };
 
 function wholeChange({ case: userCase, write }: UserPlan): PlannedChange['change'] | null {
   if (userCase === 'missing' || userCase === 'forget') return userCase;
@@ -54,19 +52,21 @@ function wholeChange({ case: userCase, write }: UserPlan): PlannedChange['change
 
 /** The changes to a user: to the whole user first, then what moves, then what is held. */
 export function changesOf(plan: UserPlan, name: string): readonly PlannedChange[] {
-  const common = { user_id: plan.id, name, reason: null, batch: null, edited_by: null, edited_at: null };
-  const none = { field: null, base: null, mirror: null, service: null };
+  const none = { state: null, reason: null, detail: null, batch: null, edited_by: null, edited_at: null };
+  const common = { user_id: plan.id, name, ...none };
+  const all = { field: null, base: null, mirror: null, service: null };
   const whole = wholeChange(plan);
   const moved = allFields.flatMap((field): readonly PlannedChange[] => {
     const decision = plan.fields[field];
     if (!('values' in decision)) return [];
-    return [{ ...common, change: decision.kind, field: columnOf(field), ...orNull(decision.values) }];
+    const state = decision.kind === 'push' ? 'waiting' : null;
+    return [{ ...common, change: decision.kind, field: columnOf(field), ...orNull(decision.values), state }];
   });
   const held = decisionsOf(plan, 'hold').map(([field, { hold }]): PlannedChange => {
-    const reason = sayHold(hold);
-    return { ...common, change: 'hold', field: columnOf(field), ...orNull(hold), reason };
+    const { detail } = hold;
+    return { ...common, change: 'hold', field: columnOf(field), ...orNull(hold), ...stateOf(hold), detail };
   });
-  return [...(whole === null ? [] : [{ ...common, ...none, change: whole }]), ...moved, ...held];
+  return [...(whole === null ? [] : [{ ...common, ...all, change: whole }]), ...moved, ...held];
 }
 
 /** The decision about one field, as a word. */

@@ -30,7 +30,7 @@ export type HoldReason =
   | 'refused'
   | 'ineffective'
   | 'unsupported'
-  | 'gone'
+  | 'returned'
   /** The guard stopped it, alone or in a batch. */
   | 'limit'
   /** A person wants to see it first. */

@@ -10,6 +10,7 @@ import type { Setup } from './open.ts';
 export interface HeldTogether {
   /** A hash of these edits, and of what was seen of the service for each. */
   readonly hash: string;
+  readonly state: HeldEdit['state'];
   readonly reason: HeldEdit['reason'];
   readonly fields: readonly Pick<HeldEdit, 'userId' | 'field'>[];
 }
@@ -33,9 +34,11 @@ export async function readHeldOf(
 
 export async function readHeldTogether(db: Queryable, teamId: Id): Promise<readonly HeldTogether[]> {
   const edits = await readHeldEdits(db, teamId);
-  const groups = Map.groupBy(edits, ({ reason, transaction }) => `${reason} ${transaction}`);
+  const groups = Map.groupBy(edits, ({ state, reason, transaction }) => `${state} ${reason} ${transaction}`);
   return [...groups.values()].flatMap((fields) => {
     const [first] = fields;
-    return first === undefined ? [] : [{ hash: hashOf(fields), reason: first.reason, fields }];
+    return first === undefined
+      ? []
+      : [{ hash: hashOf(fields), state: first.state, reason: first.reason, fields }];
   });
 }

@@ -32,7 +32,7 @@ export function logRunEvent(log: Log, event: RunEvent): void {
     case 'refused':
       log[event.refusal.isReview === true ? 'info' : 'warn'](
         { plan: event.refusal.hash, users: event.refusal.users, reasons: event.refusal.reasons },
-        event.refusal.isReview === true ? 'edits wait for a person' : 'the guard refused the plan',
+        event.refusal.isReview === true ? 'edits wait for a person' : 'the guard stopped edits',
       );
       return;
     case 'partial':

@@ -2,9 +2,15 @@
 import { MusterdError } from '../errors.ts';
 import { valueFromJson } from '../mirror/db/field-sql.ts';
 import type { Queryable } from '../mirror/db/database.ts';
-import { readDecision, type UndecidedEdit, undecide } from '../mirror/users/decision-read.ts';
+import {
+  type DecidedEdit,
+  readDecision,
+  type UndecidedEdit,
+  undecide,
+} from '../mirror/users/decision-read.ts';
 import { ofDecision, readMovedFields } from '../mirror/users/moved-fields.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
+import { editStates } from '../model/edit-state.ts';
 import { fieldOf, columnOf, type Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { inverseOf, type UndoPlan } from './inverse.ts';
@@ -17,11 +23,14 @@ const keyOfRow = ({ userId, field }: UndecidedEdit) => keyOf(userId, field);
 
 function whyLeft(
   { outcome }: UndecidedEdit,
-  now: { readonly state: string | null; readonly detail: string | null } | undefined,
+  now: Pick<DecidedEdit, 'state' | 'reason' | 'detail'> | undefined,
 ): string {
   if (outcome === 'on its way') return 'being sent, or of unknown outcome';
   if (outcome === 'arrived') return 'both sides had moved there by themselves';
-  return [now?.state ?? 'of an edit that nobody knows', now?.detail].filter(Boolean).join(': ');
+  const { state = null, reason, detail } = now ?? {};
+  return [state === null ? 'of an edit that nobody knows' : editStates[state], reason, detail]
+    .filter(Boolean)
+    .join(': ');
 }
 
 /** @throws MusterdError `usage` if the team has no such decision */

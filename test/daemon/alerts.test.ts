@@ -75,14 +75,14 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
     },
     fires: { MusterdCredentialsRefused: [[40, 69]] },
   },
-  'MusterdPlanRefused while a plan waits, the first of all': {
+  'MusterdBatchWaits while a batch waits, the first of all': {
     minutes: 90,
     each: (world) => {
-      if (world.minute === 20) world.team.refusedUsers = 30;
-      if (world.minute === 80) world.team.refusedUsers = 0;
+      if (world.minute === 20) world.team.batchUsers = 30;
+      if (world.minute === 80) world.team.batchUsers = 0;
       world.run(world.minute === 20 ? 'refused' : 'complete');
     },
-    fires: { MusterdPlanRefused: [[20, 79]] },
+    fires: { MusterdBatchWaits: [[20, 79]] },
   },
   'MusterdElsewhere while one of two processes is somewhere else, and not for a copy': {
     minutes: 90,
@@ -114,11 +114,11 @@ const plays: Readonly<Record<string, Play & { readonly fires: Firing }>> = {
     each: (world) => {
       if (world.minute === 0) world.team.held = { conflict: 20 };
       if (world.minute === 300) world.team.held = { refused: 20 };
-      if (world.minute === 600) world.team.held = { refused: 20, asked: 40, rejected: 30 };
+      if (world.minute === 600) world.team.held = { refused: 20, asked: 40, 'limit, rejected': 30 };
       if (world.minute === 900) world.cutOff.add('one');
       if (world.minute === 905) world.cutOff.delete('one');
-      if (world.minute === 1_500) world.team.held = { refused: 20, conflict: 11, rejected: 30 };
-      if (world.minute === 1_800) world.team.held = { refused: 20, conflict: 5, rejected: 30 };
+      if (world.minute === 1_500) world.team.held = { refused: 20, conflict: 11, 'limit, rejected': 30 };
+      if (world.minute === 1_800) world.team.held = { refused: 20, conflict: 5, 'limit, rejected': 30 };
       world.run('complete');
     },
     fires: { MusterdHeldGrowing: [[1_560, 1_795]] },

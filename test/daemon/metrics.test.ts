@@ -48,12 +48,12 @@ function open(options: Partial<MetricsOptions> = {}) {
     readStandings: async () => standings,
     judge: (read) => judgeFreshness(read, intervals, 60 * minute),
     readHeld: async () => [
-      { team: 'harbour', reason: 'conflict', count: 2 },
-      { team: 'harbour', reason: 'asked', count: 1 },
-      { team: 'quay', reason: 'never heard of', count: 1 },
-      { team: 'quay', reason: 'nor of this', count: 2 },
+      { team: 'harbour', state: 'held', reason: 'conflict', count: 2 },
+      { team: 'harbour', state: 'held', reason: 'asked', count: 1 },
+      { team: 'quay', state: 'held', reason: 'never heard of', count: 1 },
+      { team: 'quay', state: 'held', reason: 'nor of this', count: 2 },
     ],
-    readRefused: async () => [{ team: 'harbour', users: 30 }],
+    readInBatches: async () => [{ team: 'harbour', users: 30 }],
     readRate: async () => [{ team: 'harbour', tokens: 11.5 }],
     version: '1.2.3',
     ...options,
@@ -81,10 +81,10 @@ describe('what the database knows', () => {
       'failures_in_a_row{team="harbour",group="edits"}': '4',
       'fresh{team="harbour"}': '1',
       'fresh{team="quay"}': '0',
-      'held_fields{team="harbour",reason="conflict"}': '2',
-      'held_fields{team="harbour",reason="asked"}': '1',
-      'held_fields{team="quay",reason="other"}': '3',
-      'refused_plan_users{team="harbour"}': '30',
+      'held_fields{team="harbour",state="held",reason="conflict"}': '2',
+      'held_fields{team="harbour",state="held",reason="asked"}': '1',
+      'held_fields{team="quay",state="held",reason="other"}': '3',
+      'batch_users{team="harbour"}': '30',
       'rate_tokens_left{team="harbour"}': '11.5',
       database_up: '1',
       [`build_info{version="1.2.3",node="${process.version}"}`]: '1',
@@ -120,7 +120,7 @@ describe('while the database is away', () => {
   const away = () => Promise.reject(new Error('somebody is away'));
 
   it('says so, and what the process knows', async () => {
-    const metrics = open({ readStandings: away, readHeld: away, readRefused: away, readRate: away });
+    const metrics = open({ readStandings: away, readHeld: away, readInBatches: away, readRate: away });
     metrics.onRun('harbour', { groups: ['users'], outcome: 'failed' });
     const shown = await scrape(metrics);
     expect(shown).toMatchObject({
@@ -160,7 +160,7 @@ describe('while the database is away', () => {
     expect(await scrape(metrics)).toMatchObject({ 'fresh{team="harbour"}': '1', database_up: '1' });
   });
 
-  it.each(['readStandings', 'readHeld', 'readRefused', 'readRate'])(
+  it.each(['readStandings', 'readHeld', 'readInBatches', 'readRate'])(
     'is not up when %s is not answered',
     async (name) => {
       const shown = await scrape(open({ [name]: away }));
@@ -240,8 +240,8 @@ describe('what happens in the process', () => {
 
   it('begins with 0 for each team and word, and goes on when the teams are named again', async () => {
     const metrics = open({
-      readHeld: async () => [{ team: 'quay', reason: 'conflict', count: 2 }],
-      readRefused: async () => [{ team: 'quay', users: 3 }],
+      readHeld: async () => [{ team: 'quay', state: 'held', reason: 'conflict', count: 2 }],
+      readInBatches: async () => [{ team: 'quay', users: 3 }],
       operations: ['GET /v1/team', 'POST /v1/tags'],
     });
     await metrics.keepTeams(['harbour', 'quay']);
@@ -252,15 +252,15 @@ describe('what happens in the process', () => {
       'requests_total{team="harbour",operation="POST /v1/tags",status="401"}': '0',
       'runs_total{team="harbour",groups="counts+listings+users",outcome="refused"}': '0',
       'runs_total{team="harbour",groups="edits",outcome="partial"}': '0',
-      'held_fields{team="harbour",reason="conflict"}': '0',
-      'held_fields{team="quay",reason="conflict"}': '2',
-      'refused_plan_users{team="harbour"}': '0',
-      'refused_plan_users{team="quay"}': '3',
+      'held_fields{team="harbour",state="held",reason="conflict"}': '0',
+      'held_fields{team="quay",state="held",reason="conflict"}': '2',
+      'batch_users{team="harbour"}': '0',
+      'batch_users{team="quay"}': '3',
     });
     const of = (name: string) =>
       Object.keys(first).filter((series) => series.startsWith(`${name}{team="harbour"`)).length;
     const each = ['runs_total', 'changes_total', 'requests_total', 'held_fields'];
-    expect(each.map(of)).toEqual([11 * 4, countedKinds.length, 2 * 5, 9]);
+    expect(each.map(of)).toEqual([11 * 4, countedKinds.length, 2 * 5, 2 * 8]);
     metrics.onServiceEvent('harbour', { kind: 'throttled' });
     metrics.onServiceEvent('harbour', request({ operation: 'POST /v1/tags', status: 401 }));
     metrics.onRun('harbour', { groups: ['users'], outcome: 'failed', counts: { pulled: 2 }, durationMs: 1 });
@@ -283,7 +283,7 @@ describe('what happens in the process', () => {
       judge: () => [],
       readStandings: async () => [],
       readHeld: async () => [],
-      readRefused: async () => [],
+      readInBatches: async () => [],
       readRate: async () => [],
     });
     for (const team of ['harbour', 'quay']) {

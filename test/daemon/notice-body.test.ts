@@ -103,7 +103,7 @@ describe('what is posted', () => {
   it('names the run that the service refused the credentials of, and the reasons of holds', () => {
     expect(of('credentials-refused')).toMatchObject({ run: 9n, command: 'musterd --team north check' });
     expect(of('fields-held')).toMatchObject({
-      text: `north: since ${since}, 3 fields are held for a person to decide: 2 conflict, 1 refused`,
+      text: `north: since ${since}, 3 fields need a decision: 2 changed on both sides, 1 refused by the service`,
       held: { conflict: 2, refused: 1 },
     });
   });
@@ -129,7 +129,7 @@ describe('what is posted', () => {
       sinceMs,
     } as const;
     expect(of('batch-waits', {}, { batches: [tags, ...facts.batches] })).toMatchObject({
-      text: expect.stringContaining('3 missing contact fields, pushes to 40 users wait') as string,
+      text: expect.stringContaining('3 missing contact fields, pushes to 40 users need a decision') as string,
       command: `musterd --team north approve a --reason '…'`,
     });
   });
@@ -151,7 +151,7 @@ describe('what is posted', () => {
     expect(JSON.parse(writeBody('json', notice))).toMatchObject({ details: { reasons: ['it & that'] } });
     const { text } = JSON.parse(writeBody('slack', notice)) as { text: string };
     expect(text.split('\n')).toEqual([
-      `north: since ${since}, 3 fields are held for a person to decide: 2 conflict, 1 refused`,
+      `north: since ${since}, 3 fields need a decision: 2 changed on both sides, 1 refused by the service`,
       '• it &amp; that',
       '• Ro bin &lt;!here&gt; (1), email: mirror a@example.com, service – (conflict)',
       '• all users, email: mirror a@example.com, service – (conflict)',
@@ -183,10 +183,11 @@ describe('what is told of what was read', () => {
     failedRuns: [],
     batches: [{ team: 'south', hash: 'a', unit: 'users', count: 2, sinceMs: 5 }],
     held: [
-      { team: 'north', reason: 'asked', count: 1, sinceMs: 1 },
-      { team: 'north', reason: 'rejected', count: 1, sinceMs: 1 },
-      { team: 'south', reason: 'conflict', count: 4, sinceMs: 3 },
-      { team: 'south', reason: 'gone', count: 1, sinceMs: 2 },
+      { team: 'north', state: 'held', inBatch: false, reason: 'asked', count: 1, sinceMs: 1 },
+      { team: 'north', state: 'rejected', inBatch: false, reason: 'limit', count: 1, sinceMs: 1 },
+      { team: 'south', state: 'held', inBatch: true, reason: 'limit', count: 9, sinceMs: 1 },
+      { team: 'south', state: 'held', inBatch: false, reason: 'conflict', count: 4, sinceMs: 3 },
+      { team: 'south', state: 'held', inBatch: false, reason: 'returned', count: 1, sinceMs: 2 },
     ],
     told: [{ team: 'south', event: 'batch-waits', notice: { ...standing, count: 2, doneAtMs: sinceMs } }],
     placing,

@@ -33,7 +33,7 @@ export const rules = (parse(readFileSync(path, 'utf8')) as { groups: { rules: Ru
 interface TeamState {
   standings: GroupStatus[];
   held: Readonly<Record<string, number>>;
-  refusedUsers: number;
+  batchUsers: number;
 }
 
 /** The team `harbour`, and the processes that look after it. */
@@ -80,7 +80,7 @@ function createWorld(clock: { nowMs: number }) {
       ...never,
     })),
     held: {},
-    refusedUsers: 0,
+    batchUsers: 0,
   };
   const asked = async <T>(instance: string, answer: () => readonly T[]) => {
     if (world.cutOff.has(instance)) throw new Error('the database is away');
@@ -111,12 +111,13 @@ function createWorld(clock: { nowMs: number }) {
         },
         readHeld: () =>
           asked(instance, () =>
-            Object.entries(team.held).map(([reason, count]) => ({ team: 'harbour', reason, count })),
+            Object.entries(team.held).map(([word, count]) => {
+              const [reason = '', state = 'held'] = word.split(', ');
+              return { team: 'harbour', state, reason, count };
+            }),
           ),
-        readRefused: () =>
-          asked(instance, () =>
-            team.refusedUsers > 0 ? [{ team: 'harbour', users: team.refusedUsers }] : [],
-          ),
+        readInBatches: () =>
+          asked(instance, () => (team.batchUsers > 0 ? [{ team: 'harbour', users: team.batchUsers }] : [])),
         readPlace: async () => {
           if (world.cutOff.has(instance)) throw new Error('the database is away');
           return Promise.resolve(world.places.get(instance) ?? 'here');

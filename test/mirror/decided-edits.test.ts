@@ -352,7 +352,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     left: Left,
   ])[] = [
     ['is as it was', 'approve', 'select', 'waiting', 'undecided', undecided],
-    ['is being sent', 'approve', open(), 'waiting, it is being sent', 'on its way', approved],
+    ['is being sent', 'approve', open(), 'sending', 'on its way', approved],
     [
       'was sent, and is unknown',
       'approve',
@@ -365,7 +365,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       'is being sent under that',
       'approve',
       `${open()}; ${hold(`decision = 'spent'`)}`,
-      'waiting, it is being sent',
+      'sending',
       'on its way',
       undecided,
     ],
@@ -384,7 +384,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       'was refused',
       'approve',
       hold(`decision = null, reason = 'refused', detail = 'no'`),
-      `refused, refused: no (batch ${batch})`,
+      `held, refused, no (batch ${batch})`,
       'moved',
       { held: 'refused in the batch no', ...both('new') },
     ],
@@ -392,7 +392,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       'is held again',
       'approve',
       hold(`decision = null`),
-      `void, limit (batch ${batch})`,
+      `held, limit, (batch ${batch})`,
       'moved',
       { held: 'limit in the batch', ...both('new') },
     ],
@@ -400,7 +400,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       'was withdrawn',
       'approve',
       set('old'),
-      'withdrawn, it was taken back here',
+      'ended, it was taken back here',
       'moved',
       { mirror: mail('old') },
     ],
@@ -408,7 +408,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       'was replaced',
       'approve',
       set('other'),
-      'withdrawn, somebody has edited the field again',
+      'ended, somebody has edited the field again',
       'moved',
       { held: 'limit approved in the batch of an edit that is over', ...both('other') },
     ],
@@ -416,7 +416,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       'was withdrawn, and has its value again',
       'approve',
       `${set('old')}; ${set('new')}`,
-      'withdrawn, it was taken back here',
+      'ended, it was taken back here',
       'moved',
       both('new'),
     ],
@@ -432,7 +432,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       'was decided about again',
       'approve',
       `select * from sync.reject('${batch}')`,
-      'void, rejected',
+      'rejected, limit',
       'moved',
       { held: 'rejected', ...both('new') },
     ],
@@ -444,20 +444,13 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       'moved',
       { held: 'limit approved in the batch the decision about it was taken back', ...both('new') },
     ],
-    ['is as it was', 'reject', 'select', 'held, rejected: so', 'undecided', undecided],
-    [
-      'is being sent',
-      'reject',
-      open(),
-      'waiting, it is being sent',
-      'on its way',
-      { held: rejected, ...both('new') },
-    ],
+    ['is as it was', 'reject', 'select', 'rejected, limit, so', 'undecided', undecided],
+    ['is being sent', 'reject', open(), 'sending', 'on its way', { held: rejected, ...both('new') }],
     [
       'was withdrawn',
       'reject',
       set('old'),
-      'withdrawn, it was taken back here',
+      'ended, it was taken back here',
       'moved',
       { mirror: mail('old') },
     ],
@@ -465,7 +458,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       'was replaced',
       'reject',
       set('other'),
-      'withdrawn, somebody has edited the field again',
+      'ended, somebody has edited the field again',
       'moved',
       { held: `${rejected} of an edit that is over`, ...both('other') },
     ],
@@ -473,7 +466,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
       'was given back',
       'revert',
       'select',
-      'withdrawn, it was taken back here',
+      'ended, it was taken back here',
       'given back',
       { mirror: mail('old') },
     ],
@@ -491,7 +484,7 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
         await decide(decision);
         await run(change);
         const [[said] = []] = await run(
-          `select concat_ws(', ', state, detail) from report.decisions where ${of} order by change_id limit 1`,
+          `select concat_ws(', ', state, reason, detail) from report.decisions where ${of} order by change_id limit 1`,
         );
         expect(said).toBe(became);
         const before = await left();
@@ -771,13 +764,11 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
         [3n, 'email', true],
       ]);
       expect(
-        await run(
-          `select user_id, field, state, held_because from report.pending where user_id < 3 order by 1, 2`,
-        ),
+        await run(`select user_id, field, state, reason from report.pending where user_id < 3 order by 1, 2`),
       ).toEqual([
         [1n, 'email', 'waiting', null],
         [1n, 'role_id', 'waiting', null],
-        [2n, 'email', 'refused', 'limit'],
+        [2n, 'email', 'held', 'limit'],
         [2n, 'role_id', 'waiting', null],
       ]);
     },

@@ -179,9 +179,9 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     const before = await sql(users);
     await drop();
     expect(await sql(users)).toEqual(before);
-    expect(await sql('select user_id, field, state, held_because from report.pending order by 1')).toEqual([
+    expect(await sql('select user_id, field, state, reason from report.pending order by 1')).toEqual([
       [1n, 'email', 'waiting', null],
-      [2n, 'phone', 'refused', 'limit'],
+      [2n, 'phone', 'held', 'limit'],
     ]);
     expect(await sql('select user_id, field, batch, mirror_text from report.held')).toEqual([
       [2n, 'phone', 'aaaaaaaaaaaa', '15550199'],
@@ -195,6 +195,17 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
         hint: 'Tags are read-only here: "musterd tag create <name>" makes one, at once.',
       },
     );
+  });
+
+  it('calls what was held because its user was gone, and came back, returned', async () => {
+    await sql(
+      `insert into sync.held_fields (team_id, user_id, field, reason) values (41, 1, 'phone', 'gone')`,
+    );
+    await drop();
+    expect(await sql('select user_id, field, state, reason from report.held order by 1')).toEqual([
+      [1n, 'phone', 'held', 'returned'],
+      [2n, 'phone', 'held', 'limit'],
+    ]);
   });
 
   it('keeps since when, and how often, a user was shown older than before', async () => {
@@ -214,13 +225,13 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     const role = `test_analyst_${randomBytes(4).toString('hex')}`;
     await sql(`create role ${role}; grant usage on schema report to ${role};
       grant select on report.changes, report.decisions to ${role}; grant select on report.held to ${role} with grant option;
-      grant select (team_id, field) on report.pending to ${role} with grant option;
+      grant select (team_id, field, held_because) on report.pending to ${role} with grant option;
       grant execute on function sync.settled(interval, boolean, xid8) to ${role} with grant option`);
     const views = `c.relnamespace = 'report'::regnamespace and c.relname in ('changes', 'decisions', 'held', 'pending')`;
     const granted = `a.grantee::text, a.privilege_type, a.is_grantable`;
     const rights = `
       select c.relname::text as place, ${granted} from pg_class c, aclexplode(c.relacl) a where ${views} and a.grantee <> c.relowner
-      union all select c.relname || '.' || t.attname, ${granted} from pg_class c join pg_attribute t on t.attrelid = c.oid, aclexplode(t.attacl) a where ${views}
+      union all select c.relname || '.' || replace(t.attname, 'held_because', 'reason'), ${granted} from pg_class c join pg_attribute t on t.attrelid = c.oid, aclexplode(t.attacl) a where ${views}
       union all select p.proname, ${granted} from pg_proc p, aclexplode(p.proacl) a where p.proname = 'settled' and a.grantee <> p.proowner
       order by 1, 2, 3`;
     const messenger = String((await sql(`select 'musterd_messenger'::regrole::oid::text`)).flat()[0]);
@@ -228,7 +239,14 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     await drop();
     expect(await sql(rights)).toEqual(before);
     expect(before.map(([place]) => place)).toEqual(
-      expect.arrayContaining(['changes', 'held', 'pending.field', 'pending.team_id', 'settled']),
+      expect.arrayContaining([
+        'changes',
+        'held',
+        'pending.field',
+        'pending.reason',
+        'pending.team_id',
+        'settled',
+      ]),
     );
     expect(
       await sql(

@@ -228,7 +228,7 @@ describe.each([oldestServer()])('an edit on $name', (server) => {
   });
 
   describe('is withdrawn', () => {
-    it.each(['limit', 'review', 'conflict', 'refused', 'ineffective', 'unsupported', 'gone'])(
+    it.each(['limit', 'review', 'conflict', 'refused', 'ineffective', 'unsupported', 'returned'])(
       'with what was held of it as %s',
       async (reason) => {
         await edit('Kim', `phone = '15550101'`);

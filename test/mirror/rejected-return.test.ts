@@ -24,8 +24,8 @@ it('keeps who rejected an edit, and why, of a user who left and came back', asyn
     .transaction()
     .execute((tx) => writeHolds(tx, { teamId: 41n, runId: null }, [{ id: 1n, hold }]));
   expect(
-    await sql('select reason, detail, decided_by, decided_why, decided_at < now() from report.held'),
-  ).toEqual([['rejected', 'no', 'anne', 'no', true]]);
+    await sql('select state, reason, detail, decided_by, decided_why, decided_at < now() from report.held'),
+  ).toEqual([['rejected', 'review', 'no', 'anne', 'no', true]]);
   // What it waited for before is not forgotten.
   expect(await sql('select reason, batch, decision from sync.held_fields')).toEqual([
     ['review', 'abc', 'rejected'],

@@ -28,7 +28,7 @@ describe.each([oldestServer()])('what is measured on $name', (server) => {
         select v.team_id, v.user_id, v.field, v.reason, r.run_id
         from sync.runs r, (values
           (41, 1, 'email', 'conflict'), (41, 1, 'phone', 'conflict'), (41, 1, 'name', 'refused'),
-          (41, 2, 'email', 'gone'), (42, 1, 'name', 'conflict'), (42, 1, 'email', 'asked'), (42, 9, 'phone', 'unsupported')
+          (41, 2, 'email', 'returned'), (42, 1, 'name', 'conflict'), (42, 1, 'email', 'asked'), (42, 9, 'phone', 'unsupported')
         ) v (team_id, user_id, field, reason)`.execute(tx);
     });
   });
@@ -39,11 +39,11 @@ describe.each([oldestServer()])('what is measured on $name', (server) => {
     await sql`update sync.held_fields set since = to_timestamp(9) where field = 'email'`.execute(kysely);
     await sql`update sync.held_fields set since = to_timestamp(11) where field <> 'email'`.execute(kysely);
     expect(await readHeldByReason(kysely, ['harbour', 'quay', 'calm', 'unknown'])).toEqual([
-      { team: 'harbour', reason: 'conflict', count: 2, sinceMs: 9_000 },
-      { team: 'harbour', reason: 'refused', count: 1, sinceMs: 11_000 },
-      { team: 'quay', reason: 'asked', count: 1, sinceMs: 9_000 },
-      { team: 'quay', reason: 'conflict', count: 1, sinceMs: 11_000 },
-      { team: 'quay', reason: 'unsupported', count: 1, sinceMs: 11_000 },
+      { team: 'harbour', state: 'held', inBatch: false, reason: 'conflict', count: 2, sinceMs: 9_000 },
+      { team: 'harbour', state: 'held', inBatch: false, reason: 'refused', count: 1, sinceMs: 11_000 },
+      { team: 'quay', state: 'held', inBatch: false, reason: 'asked', count: 1, sinceMs: 9_000 },
+      { team: 'quay', state: 'held', inBatch: false, reason: 'conflict', count: 1, sinceMs: 11_000 },
+      { team: 'quay', state: 'held', inBatch: false, reason: 'unsupported', count: 1, sinceMs: 11_000 },
     ]);
     expect(await readHeldByReason(kysely, ['calm'])).toEqual([]);
     expect(await readHeldByReason(kysely, [])).toEqual([]);

@@ -38,7 +38,7 @@ describe('edits that wait, in status', () => {
       select t, n, 'email', case n when 9 then 'conflict' else 'limit' end, case n when 27 then 'aaaaaaaaaaaa' end
       from unnest('{9,27}'::int[]) n, unnest('{41,42}'::bigint[]) t;
       insert into sync.changes (team_id, user_id, kind, state, base, old, new, outcome)
-      select t, n, 'push', 'open', '{}', '{}', '{"email": "unnoted@example.com"}', '{}'
+      select t, n, 'push', 'open', '{}', '{}', '{"email": "unnoted@example.com"}', case n when 33 then '{}' else '{"email": "unknown"}' end::jsonb
       from unnest('{33,39}'::int[]) n, unnest('{41,42}'::bigint[]) t;
       commit`);
   });
@@ -46,7 +46,7 @@ describe('edits that wait, in status', () => {
 
   it('are the same whether everybody is compared or those of whom something was noted', async () => {
     const { noted, all } = await pending();
-    expect(Object.keys(all).toSorted()).toEqual(['gone', 'held', 'refused', 'sent', 'unresolved', 'waiting']);
+    expect(Object.keys(all).toSorted()).toEqual(['held', 'sending', 'unknown', 'waiting']);
     expect(noted).toEqual(all);
     const { rows } = await readStatus(database.db, 'north', 0);
     expect(rows).toMatchObject({ users: 180, unresolved: 36, gone: 30 });
@@ -81,7 +81,7 @@ describe('edits that wait, in status', () => {
       'without the edits made with triggers off: report.pending compares every user; run 12 did at 2026-03-01T09:00:00Z',
     ]);
     expect(pendingLines({ pending: { waiting: 2, held: 1 }, isNotedOnly: true, lastSuccess: null })).toEqual([
-      'noted: 2 waiting, 1 held',
+      'noted: 2 waiting, 1 needs a decision',
       'without the edits made with triggers off: report.pending compares every user; no run has yet',
     ]);
   });

@@ -114,9 +114,12 @@ describe.each([oldestServer()])('what people are to be told on $name', (server) 
       { team: 'south', hash: 'c', unit: 'users', count: 1, sinceMs: 7_000 },
     ]);
     expect(held).toEqual([
-      { team: 'north', reason: 'asked', count: 1, sinceMs: 2_000 },
-      { team: 'north', reason: 'conflict', count: 1, sinceMs: 3_000 },
-      { team: 'north', reason: 'rejected', count: 1, sinceMs: 2_000 },
+      { team: 'north', state: 'held', reason: 'asked', inBatch: false, count: 1, sinceMs: 2_000 },
+      { team: 'north', state: 'held', reason: 'conflict', inBatch: false, count: 1, sinceMs: 3_000 },
+      { team: 'north', state: 'held', reason: 'limit', inBatch: true, count: 2, sinceMs: 4_000 },
+      { team: 'north', state: 'held', reason: 'review', inBatch: true, count: 1, sinceMs: 6_000 },
+      { team: 'north', state: 'rejected', reason: 'limit', inBatch: false, count: 1, sinceMs: 2_000 },
+      { team: 'south', state: 'held', reason: 'limit', inBatch: true, count: 1, sinceMs: 7_000 },
     ]);
     const details = async (inBatches: boolean) =>
       (await readHeldDetails(kysely, 'north', inBatches)).map(({ user_id, name, field }) => [

@@ -475,7 +475,7 @@ describe('whoever is forgotten', () => {
   it('leaves nothing behind but a line of the ledger, in that team alone', async () => {
     for (const team of [41, 42]) {
       await query(
-        `insert into sync.held_fields (team_id, user_id, field, reason) values (${team}, 1, 'email', 'gone')`,
+        `insert into sync.held_fields (team_id, user_id, field, reason) values (${team}, 1, 'email', 'returned')`,
       );
       await query(`insert into sync.absences (team_id, resource, id, missing_since)
         values (${team}, 'users', 1, now()), (${team}, 'tags', 1, now())`);

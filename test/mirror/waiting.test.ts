@@ -126,7 +126,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
       [1n, 'waiting'],
       [2n, 'waiting'],
       [3n, 'waiting'],
-      [4n, 'refused'],
+      [4n, 'held'],
     ]);
   });
 

@@ -273,7 +273,7 @@ describe('the first view without a daemon', () => {
       contextFor('/', { stopped }),
     );
     expect(title).toBe('2 things to do');
-    expect(textOf(main)).toContain('No daemon keeps harbour equal. 2 fields are held.');
+    expect(textOf(main)).toContain('No daemon keeps harbour equal. 2 fields need a decision.');
   });
 
   it('in a copy asks for what a copy asks for alone', () => {

@@ -415,7 +415,9 @@ describe('a list of many', () => {
   it('shows a few rows and nothing to decide, and all of it by itself', async () => {
     await openMany();
     const { text, forms, links } = await dora.ask('/waiting');
-    expect(text).toContain(`${ids.length} phone numbers and 2 email addresses were changed on both sides`);
+    expect(text).toContain(
+      `${ids.length} phone numbers and 2 email addresses need a decision: changed on both sides`,
+    );
     expect([forms, text.includes(`4 of ${ids.length + 2} shown`)]).toEqual([[], true]);
     expect(links).toContain('/waiting?state=conflict');
     const alone = await dora.ask('/waiting?state=conflict');
@@ -570,7 +572,7 @@ describe('a decision that is taken back', () => {
     );
     expect((await reasons()).length).toBe(4);
     expect((await dora.ask('/waiting')).text).toContain(
-      'approvalThe decision about it was taken back. None of it',
+      'to be approvedThe decision about it was taken back. None of it',
     );
     const before = await dora.ask(receipt);
     expect(before.text).toMatch(/4 approved by you at [\w :]+\. They were undone at [\w :]+\./);
@@ -638,7 +640,7 @@ describe('a decision that is taken back', () => {
       /Nothing was undone\. 2 of the 4 rows have moved while you looked\. What can be undone now stands below/,
     );
     expect(moved.text).toMatch(
-      /Robin Reed12 12 email another value by now.*Robin Reed13 13 email withdrawn/s,
+      /Robin Reed12 12 email another value by now.*Robin Reed13 13 email no longer wanted/s,
     );
     expect(await decisions()).toHaveLength(4);
     expect((await answer(moved, 'Undo 3')).status).toBe(303);

@@ -43,7 +43,7 @@ const users = `
     (41, 1, 'email', 'asked', null, null, null, null, '', '2100-01-01', null, null),
     (41, 4, 'phone', 'limit', '"41440102204"', '"4"', '"41440102204"', '"41440102204"', '', null, 'rejected', 4),
     (41, 5, 'phone', 'asked', null, null, null, null, '', '2100-01-01', null, null),
-    (41, 6, 'phone', 'gone', null, null, null, null, '', null, null, null);`;
+    (41, 6, 'phone', 'returned', null, null, null, null, '', null, null, null);`;
 
 const ledger = `
   insert into sync.changes (team_id, user_id, kind, base, old, new, outcome, opened_at, closed_at, edited_by, decided_by)
@@ -465,7 +465,7 @@ describe('what waits', () => {
     expect(lists.map(({ batch, state, rows, fields }) => [batch, state, rows, fields])).toEqual([
       [
         'abc',
-        'approval',
+        'limit',
         4,
         [
           { field: 'phone', rows: 3 },

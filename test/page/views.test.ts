@@ -25,7 +25,7 @@ const user: RosterRow = {
   gone_at: null,
   changed_at: now,
   standing: 'waits',
-  open: [{ field: 'phone', reason: 'conflict', batch: null, until: null, decidedBy: null }],
+  open: [{ field: 'phone', state: 'held', reason: 'conflict', batch: null, until: null, decidedBy: null }],
 };
 const counts = { present: 1, waits: 1, moving: 0, unresolved: 0, rejected: 0, asked: 0, equal: 0, left: 0 };
 const roster = { rows: [user], isMore: true, counts, found: null, roles: [] };
@@ -181,6 +181,7 @@ describe('one person', () => {
       user_id: 7n,
       name: evil,
       field: 'phone',
+      state: 'held',
       reason: 'conflict',
       base_value: '41440102217',
       mirror_value: null,
@@ -391,11 +392,11 @@ describe('one person', () => {
         ledger('settle', 2, { new_value: 'z@example.com' }),
       ];
       const history = historyOf({ changes, held: [waits] });
-      expect(history.split('waits for somebody')).toHaveLength(2);
-      expect(history).toMatch(/held 1 Mar 10:08, run 3waits for somebody, 2 hours/);
-      for (const other of [{ edit_id: 9n }, { reason: 'asked' }, { reason: 'rejected' }])
-        expect(historyOf({ changes, held: [{ ...waits, ...other }] })).not.toContain('waits for somebody');
-      expect(historyOf({ changes, held: [waits], row: { ...row, gone_at: now } })).not.toContain('waits for');
+      expect(history.split('needs a decision')).toHaveLength(2);
+      expect(history).toMatch(/held 1 Mar 10:08, run 3needs a decision, 2 hours/);
+      for (const other of [{ edit_id: 9n }, { reason: 'asked' }, { state: 'rejected' }])
+        expect(historyOf({ changes, held: [{ ...waits, ...other }] })).not.toContain('needs a decision');
+      expect(historyOf({ changes, held: [waits], row: { ...row, gone_at: now } })).not.toContain('needs a');
     });
   });
 

@@ -79,7 +79,7 @@ describe('an empty name of the service', () => {
       });
       const edited = makeState({ mirror: { ...robin, gone: true }, service: { name } });
       expect(planInLists(edited, member, holdAll)).toMatchObject({
-        holds: [{ field: 'name', reason: 'gone', mirror: robin.name }],
+        holds: [{ field: 'name', reason: 'returned', mirror: robin.name }],
         write: { mirror: robin, base: { name: base.name, joined: base.joined } },
       });
     });

@@ -25,7 +25,7 @@ type Event =
   | 'approved'
   | 'limit lifted'
   | 'user leaves and comes back';
-type Fate = 'stays' | 'ends' | 'new batch' | 'sent' | 'pulled' | 'conflict' | 'gone' | 'rejected';
+type Fate = 'stays' | 'ends' | 'new batch' | 'sent' | 'pulled' | 'conflict' | 'returned' | 'rejected';
 
 const agreed = base.email ?? '';
 const batch = 'abc';
@@ -132,7 +132,7 @@ const inBatch = {
   'service moved': 'stays',
   approved: 'sent',
   'limit lifted': 'stays',
-  'user leaves and comes back': 'gone',
+  'user leaves and comes back': 'returned',
 } as const;
 const alone = {
   nothing: 'stays',
@@ -140,7 +140,7 @@ const alone = {
   'edit withdrawn': 'ends',
   'service moved': 'conflict',
   'limit lifted': 'stays',
-  'user leaves and comes back': 'gone',
+  'user leaves and comes back': 'returned',
 } as const;
 const byMirror = { ...alone, 'service moved': 'stays' } as const;
 const table: Readonly<Record<Kind, Readonly<Partial<Record<Event, Fate>>>>> = {
@@ -152,7 +152,7 @@ const table: Readonly<Record<Kind, Readonly<Partial<Record<Event, Fate>>>>> = {
   ineffective: alone,
   unsupported: alone,
   rejected: { ...byMirror, 'user leaves and comes back': 'rejected' },
-  gone: byMirror,
+  returned: byMirror,
   asked: {
     nothing: 'stays',
     'edited again': 'stays',
@@ -274,7 +274,7 @@ describe('a held field', () => {
     ['edited again', 'new batch'],
     ['edit withdrawn', 'ends'],
     ['service moved', 'stays'],
-    ['user leaves and comes back', 'gone'],
+    ['user leaves and comes back', 'returned'],
   ])('that was approved, %s: %s', (event, fate) => {
     expect(fateOf(change[event](change.approved(stateOf('limit in a batch'))), settings.maxRows)).toBe(fate);
   });

@@ -185,7 +185,7 @@ describe('a hold', () => {
       conflict: true,
       refused: true,
       ineffective: true,
-      gone: true,
+      returned: true,
       limit: true,
       review: true,
       rejected: true,

@@ -181,7 +181,7 @@ describe('a held field that a person decided', () => {
   it('has an empty value where both sides changed it, and what was agreed on where nothing was said', () => {
     const baseAfter = (reason: Hold['reason']) =>
       planResolved(state('phone'), conflict('phone', { reason, service: null }), 'service').write.base.phone;
-    expect([baseAfter('conflict'), baseAfter('refused'), baseAfter('gone')]).toEqual([
+    expect([baseAfter('conflict'), baseAfter('refused'), baseAfter('returned')]).toEqual([
       null,
       base.phone,
       base.phone,

@@ -233,7 +233,7 @@ describe('a user who is back', () => {
     const state = back({ mirror: { [field]: otherValues[field] } });
     const plan = merge(state);
     const detail = 'the user had left the team and came back; the edit from before waits';
-    expect(plan.holds).toMatchObject([{ field, reason: 'gone', detail, mirror: otherValues[field] }]);
+    expect(plan.holds).toMatchObject([{ field, reason: 'returned', detail, mirror: otherValues[field] }]);
     expect(plan).toMatchObject({ moves: [] });
     expect(plan.write?.mirror[field]).toEqual(otherValues[field]);
     expect(plan.write?.base[field]).toEqual(base[field]);
@@ -244,7 +244,7 @@ describe('a user who is back', () => {
   it.each(fields)('has an edit of %s held, too, where the service leaves the field out', (field) => {
     const state = { ...back({ mirror: { [field]: otherValues[field] } }), service: without(field) };
     const plan = merge(state);
-    expect(plan.holds).toMatchObject([{ field, reason: 'gone' }]);
+    expect(plan.holds).toMatchObject([{ field, reason: 'returned' }]);
     expect(plan.write?.mirror[field]).toEqual(otherValues[field]);
     expect(plan.write?.base[field]).toEqual(base[field]);
     expect(plan.write?.base.joined).toBe('Anne Berg');
@@ -271,7 +271,7 @@ describe('a user who is back', () => {
       service: { name: 'Anne Marie Berg' },
     });
     const plan = merge(state);
-    expect(plan.holds).toMatchObject([{ field: 'name', reason: 'gone', mirror: name }]);
+    expect(plan.holds).toMatchObject([{ field: 'name', reason: 'returned', mirror: name }]);
     expect(plan.write).toMatchObject({ mirror: { name, split: 'known' }, base: agreed });
     const next = applyPlan(state, plan);
     expect(merge(next)).toMatchObject({ held: ['name'], moves: [] });
@@ -299,7 +299,7 @@ describe('a user who is back', () => {
         { ...hold, field: 'phone' },
       ],
     });
-    expect(plan.holds).toMatchObject([{ field: 'email', reason: 'gone' }]);
+    expect(plan.holds).toMatchObject([{ field: 'email', reason: 'returned' }]);
     expect(plan.releases).toEqual(['phone']);
   });
 
@@ -308,7 +308,7 @@ describe('a user who is back', () => {
     const plan = merge(state);
     expect(plan).toMatchObject({
       case: 'unresolved',
-      holds: [{ field: 'email', reason: 'gone' }],
+      holds: [{ field: 'email', reason: 'returned' }],
       write: { mirror: { email: 'robin@example.com' }, base: { email: 'anne@example.com' } },
     });
     expect(merge(applyPlan(state, plan))).toMatchObject({ holds: [], write: null });

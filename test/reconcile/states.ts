@@ -167,7 +167,7 @@ const reasons: readonly HoldReason[] = [
   'refused',
   'ineffective',
   'unsupported',
-  'gone',
+  'returned',
   'limit',
   'rejected',
 ];

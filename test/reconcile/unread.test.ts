@@ -90,7 +90,7 @@ describe('a user with a field that nobody can read', () => {
   it('who comes back keeps the edit from before, held', () => {
     const state = makeState({ mirror: { ...edits.phone, gone: true }, service: unreadable('phone') });
     const { holds, write } = planInLists(state, member, holdAll);
-    expect(holds).toMatchObject([{ field: 'phone', reason: 'gone', mirror: '15550177' }]);
+    expect(holds).toMatchObject([{ field: 'phone', reason: 'returned', mirror: '15550177' }]);
     expect(write).toMatchObject({ mirror: { phone: '15550177' }, base: { phone: base.phone } });
   });
 });

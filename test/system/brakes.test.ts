@@ -185,7 +185,7 @@ describe('a mass change', () => {
     await stage.sql(`update mirror.users set phone = '15550100'`);
     const refused = await musterd('reconcile', '--json');
     expect(refused.code).toBe(4);
-    expect(JSON.parse(refused.stdout)).toMatchObject({ refused_plan: null, held: 100, waiting: 100 });
+    expect(JSON.parse(refused.stdout)).toMatchObject({ batch: null, held: 100, waiting: 100 });
     expect(await stage.run()).toMatchObject({ outcome: 'complete', held: 100 });
     expect(await stage.run()).toMatchObject({ outcome: 'complete', held: 100, refusal: null });
     expect(stage.updates()).toEqual([]);

@@ -131,7 +131,7 @@ describe('while the demo goes on', () => {
   it('a run is summed up with what it was about, and nothing else', () => {
     const { run } = reports();
     const users = '  users          200 read, 1 newly held\n';
-    const rest = '  1 field waits for a person: see "musterd held"\n';
+    const rest = '  1 field needs a decision: see "musterd held"\n';
     const read = { users_read: 200, contact_fields_read: 3, inboxes_read: 2, surveys_read: 4, tags_read: 7 };
     const counts = { ...read, held: 1, contact_counts: 1 };
     const held = { counts, held: 1 };
@@ -148,7 +148,7 @@ describe('while the demo goes on', () => {
     const { run } = reports();
     const waiting = (reason: string) =>
       run({ refusal: { ...refusal, reasons: [reason] }, reasons: [reason] });
-    expect(waiting('58 would be pushed')).toContain('refused by the guard: 58 would be pushed\n');
+    expect(waiting('58 would be pushed')).toContain('held (limit): 58 would be pushed\n');
     expect(waiting('58 wait')).toBe('');
   });
 
@@ -267,7 +267,7 @@ describe('demo --serve', () => {
     const runs = 'select count(*)::int from report.runs';
     const before = Number(await first(runs));
     await eventually('two more runs', async () => Number(await first(runs)) >= before + 2);
-    expect(demo.output().stdout.match(/wait for an approval/g)).toHaveLength(1);
+    expect(demo.output().stdout.match(/need a decision;/g)).toHaveLength(1);
     expect(await movedAway()).toBe(0);
     const [, planned] = /(\d+) changes/.exec(await paste(`${look}; true`)) ?? [];
     const approved = Number(/^(\d+) users approved/.exec(await paste(approve))?.[1]);

@@ -117,7 +117,7 @@ describe.each(servers())('on a mirror with a year behind it, on $name,', (server
   it('old runs are deleted by indexes of whatever refers to them', async () => {
     await stage.sql(`
       insert into sync.held_fields (team_id, user_id, field, reason, run_id)
-      select team_id, 90000000 + n, 'email', 'gone', 1 from sync.teams, generate_series(1, ${rowsAtLeast}) n`);
+      select team_id, 90000000 + n, 'email', 'returned', 1 from sync.teams, generate_series(1, ${rowsAtLeast}) n`);
     watch.take();
     const { rows } = await sql`delete from sync.runs where run_id between 1000 and 1049 returning 1`.execute(
       db.kysely,

@@ -34,10 +34,10 @@ describe('the guard', () => {
     expect(refused.code).toBe(4);
     expect(await dump()).toEqual(before);
     expect(stage.updates()).toEqual([]);
-    const { refused_plan: hash } = JSON.parse(refused.stdout) as { refused_plan: string };
+    const { batch: hash } = JSON.parse(refused.stdout) as { batch: string };
     expect(hash).toMatch(/^[0-9a-f]{12}$/);
     expect((await musterd(['plan'])).code).toBe(4);
-    expect((await musterd(['plan', '--markdown'])).stdout).toContain('**Refused by the guard**');
+    expect((await musterd(['plan', '--markdown'])).stdout).toContain('**Held by the guard**');
 
     const [one, two, three] = stage.emulator.team.users().filter(({ email }) => email !== null);
     const ids = [one?.id, two?.id, three?.id];
@@ -78,7 +78,7 @@ describe('the guard', () => {
     expect((await musterd(['approve', hash, '--reason', 'the others'])).code).toBe(0);
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0 });
     expect(stage.updates().length).toBe(rest.length);
-    expect(await stage.sql('select user_id, reason, detail from report.held')).toEqual([
+    expect(await stage.sql('select user_id, state, detail from report.held')).toEqual([
       [String(one?.id), 'rejected', 'all but one'],
     ]);
   });

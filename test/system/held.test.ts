@@ -71,8 +71,8 @@ describe('held fields', () => {
     ]);
     expect([text.code, markdown.code, json.code]).toEqual([3, 3, 3]);
     expect(text.stdout).toContain('0 changes');
-    expect(text.stdout).toContain('held: 2 fields wait for a person; "musterd held" lists what is held\n');
-    expect(markdown.stdout).toContain('**Held**: 2 fields wait for a person; `musterd held` lists');
+    expect(text.stdout).toContain('held: 2 fields need a decision; "musterd held" lists what is held\n');
+    expect(markdown.stdout).toContain('**Held**: 2 fields need a decision; `musterd held` lists');
     expect(JSON.parse(json.stdout)).toMatchObject({ changes: [], held: 2 });
   });
 
@@ -96,7 +96,9 @@ describe('held fields', () => {
         service_value: 'Anne Marie Service',
       },
     ]);
-    const together = [{ batch: expect.stringMatching(/^[0-9a-f]{12}$/), reason: 'conflict', fields: 2 }];
+    const together = [
+      { batch: expect.stringMatching(/^[0-9a-f]{12}$/), state: 'held', reason: 'conflict', fields: 2 },
+    ];
     expect(await inJson('held', String(id))).toEqual({ held, together });
     const other = stage.emulator.team.users().find((user) => user.id !== id);
     expect(await inJson('held', String(other?.id))).toEqual({ held: [], together: [] });

@@ -23,7 +23,7 @@ interface Said {
     readonly from: unknown;
     readonly to: unknown;
   }[];
-  readonly refused: readonly string[];
+  readonly limit: readonly string[];
   readonly limited: readonly string[];
   readonly cost: { readonly users: number; readonly requests: number; readonly seconds: number };
   readonly applied: boolean;
@@ -406,7 +406,7 @@ describe('importing', () => {
       expect(await run('--yes')).toMatchObject({
         code: 0,
         approved: 0,
-        refused: expect.arrayContaining([
+        limit: expect.arrayContaining([
           expect.stringMatching(/of 30 users would be pushed within a day, more than the limit of \d/),
         ]),
       });

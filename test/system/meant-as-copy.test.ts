@@ -183,7 +183,7 @@ describe('a copy that is meant as one', () => {
     const { code, said } = await copy.json('reconcile');
     expect({ code, said }).toMatchObject({
       code: 0,
-      said: { outcome: 'complete', place: 'copy', refused_plan: expect.anything() as string },
+      said: { outcome: 'complete', place: 'copy', batch: expect.anything() as string },
     });
     expect(said['warnings']).toEqual([expect.stringContaining('this is a copy, said by kim')]);
     expect(await copy.sql(`select phone from mirror.users where id = ${changed}`)).toEqual([['15550123']]);

@@ -362,7 +362,7 @@ describe('no edit is lost and none is sent again', () => {
     stage.emulator.team.editUser(id, { email: 'back@example.com', phone: '15550177' });
     for (const _ of [1, 2]) expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 1 });
     expect(stage.updates()).toEqual([]);
-    expect(await held()).toEqual([[String(id), 'email', 'gone', 'pending@example.com']]);
+    expect(await held()).toEqual([[String(id), 'email', 'returned', 'pending@example.com']]);
     await set(id, `email = 'decided@example.com'`);
     for (const _ of [1, 2]) await stage.run();
     expect(stage.updates().map(({ email }) => email)).not.toContain('pending@example.com');

@@ -224,7 +224,7 @@ describe('what people are told by the daemon', () => {
       text: string;
       blocks: unknown;
     };
-    expect(message).toMatch(/1 field is held for a person to decide: 1 conflict/);
+    expect(message).toMatch(/1 field needs a decision: 1 changed on both sides/);
     expect(message).toContain('mirror Robin | Two, service &lt;!channel&gt; O&amp;Hara (conflict)');
     expect(message).toMatch(/\n`musterd --team default held`$/);
     expect(message).not.toMatch(/[<>]/);

@@ -75,7 +75,7 @@ describe('what the daemon tells the outside', () => {
     const metrics = await (await ask('/metrics')).text();
     expect(metrics).toMatch(/^musterd_runs_total\{.*outcome="complete".*\} 1$/m);
     expect(metrics).toMatch(/^musterd_fresh\{team="default"\} 1$/m);
-    expect(metrics).toContain('\nmusterd_refused_plan_users{team="default"} 0\n');
+    expect(metrics).toContain('\nmusterd_batch_users{team="default"} 0\n');
     expect(metrics).toContain('\nmusterd_throttled_total{team="default"} 0\n');
     for (const operation of [
       'GET /v1/users/get',

@@ -79,13 +79,15 @@ describe('edits that a person sees first', () => {
     const planned = await musterd('plan', '--json');
     expect(planned.code).toBe(3);
     expect(JSON.parse(planned.stdout)).toMatchObject({
-      refused: [],
-      reviewed: ['3 users wait for a person to see it first (push.approve)'],
+      limit: [],
+      review: ['3 users wait for a person to see it first (push.approve)'],
       batches: [first, second],
       changes: expect.arrayContaining([
         expect.objectContaining({
           user_id: a,
-          change: 'review',
+          change: 'hold',
+          state: 'held',
+          reason: 'review',
           batch: first,
           edited_by: 'Anna',
           edited_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),

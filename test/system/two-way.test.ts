@@ -177,7 +177,7 @@ describe.each(servers())('two-way runs on $name', (server) => {
     expect(await stage.run()).toMatchObject({ waiting: 1, counts: { returned: 1 } });
     expect(stage.updates()).toEqual([]);
     expect(await stage.sql('select field, reason, mirror_value from report.held')).toEqual([
-      ['email', 'gone', 'pending@example.com'],
+      ['email', 'returned', 'pending@example.com'],
     ]);
     await expectSilence();
   });

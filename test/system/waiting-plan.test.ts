@@ -86,9 +86,7 @@ describe('a plan of which a part was approved', () => {
     stage.emulator.team.addTag('meanwhile');
     const again = await musterd('reconcile');
     expect(again.code).toBe(4);
-    expect(again.stdout).toContain(
-      'Pushes to 2 users wait for an approval; the run went on with everything else',
-    );
+    expect(again.stdout).toContain('Pushes to 2 users need a decision; the run went on with everything else');
     expect(await stage.sql(`select count(*) from mirror.tags where tag = 'meanwhile'`)).toEqual([['1']]);
     expect(stage.updates()).toEqual([]);
     expect((await musterd('reconcile')).code).toBe(3);
@@ -142,7 +140,9 @@ describe('a plan under mirror-wins', () => {
       changes: readonly Record<string, unknown>[];
     };
     expect(changes[0]).toMatchObject({
-      change: 'refused',
+      change: 'hold',
+      state: 'held',
+      reason: 'limit',
       mirror: `new${ids[0]}@example.com`,
       service: `web${ids[0]}@example.com`,
     });
@@ -236,27 +236,25 @@ describe('a refusal', () => {
     const { refusal } = await stage.run();
     const run = await musterd('reconcile');
     expect(run.code).toBe(3);
-    expect(run.stdout).toContain(
-      'Pushes to 30 users wait for an approval; the run went on with everything else',
-    );
+    expect(run.stdout).toContain('Pushes to 30 users need a decision; the run went on with everything else');
     expect(run.stdout).toContain(`musterd approve ${refusal?.hash}`);
     expect(run.stdout).not.toContain('report.held');
     expect(run.stdout).not.toContain('not complete');
     const status = await musterd('status');
-    expect(status.stdout).toMatch(/held in a batch\s+pushes to 30 users wait since/);
+    expect(status.stdout).toMatch(/held in a batch\s+pushes to 30 users need a decision since/);
     expect(status.stdout).toContain(`musterd approve ${refusal?.hash} --reason`);
-    const { waiting_plan } = JSON.parse((await musterd('status', '--json')).stdout) as {
-      waiting_plan: unknown;
-    };
-    expect(waiting_plan).toEqual({
-      hash: refusal?.hash,
-      reasons: refusal?.reasons,
-      users: 30,
-      made_at: expect.stringMatching(/^\d{4}-/),
-    });
+    const { batches } = JSON.parse((await musterd('status', '--json')).stdout) as { batches: unknown };
+    expect(batches).toEqual([
+      {
+        hash: refusal?.hash,
+        reasons: refusal?.reasons,
+        users: 30,
+        made_at: expect.stringMatching(/^\d{4}-/),
+      },
+    ]);
     await stage.sql('update mirror.users u set email = b.email from sync.user_base b where b.id = u.id');
     await stage.run();
-    expect(JSON.parse((await musterd('status', '--json')).stdout)).toMatchObject({ waiting_plan: null });
+    expect(JSON.parse((await musterd('status', '--json')).stdout)).toMatchObject({ batches: [] });
   });
 
   it('counts a push for the day of which a part was confirmed and a part never left', async () => {
@@ -376,7 +374,7 @@ describe('what nobody has decided', () => {
       await musterd('approve', refusal?.hash ?? '', '--reason', 'the others');
       await stage.run();
       stage.emulator.clearRequests();
-      const held = () => stage.sql('select user_id, reason, detail from report.held');
+      const held = () => stage.sql('select user_id, state, detail from report.held');
       const rejected = [[String(one), 'rejected', 'never']];
       for (const change of [() => webEdit([one]), () => setBack([one], before), () => webEdit([one])]) {
         change();
@@ -407,7 +405,7 @@ describe('what nobody has decided', () => {
     for (let pass = 0; pass < 3; pass += 1) await stage.run();
     stage.emulator.team.showUser(one, { listed: true, answered: true });
     await stage.run();
-    expect(await stage.sql('select reason, detail from report.held')).toEqual([['rejected', 'never']]);
+    expect(await stage.sql('select state, detail from report.held')).toEqual([['rejected', 'never']]);
     const seen = `new${one}@example.com`;
     expect((await musterd('resolve', String(one), 'email', '--take', 'mirror', '--if', seen)).code).toBe(0);
     expect(await stage.run()).toMatchObject({ held: 0, counts: { pushed: 1 } });
@@ -471,13 +469,13 @@ describe('what nobody has decided', () => {
     expect(run.stdout).not.toContain('nothing was written');
   });
 
-  it('counts as refused in report.pending, and as waiting once it is approved', async () => {
+  it('counts as held in report.pending, and as waiting once it is approved', async () => {
     const { hash } = await refuse();
     const states = () => stage.sql('select state, count(*) from report.pending group by 1 order by 1');
-    expect(await states()).toEqual([['refused', '30']]);
+    expect(await states()).toEqual([['held', '30']]);
     await edit(idsOf(1, 40));
     expect(await states()).toEqual([
-      ['refused', '30'],
+      ['held', '30'],
       ['waiting', '1'],
     ]);
     await musterd('approve', hash, '--reason', 'all');

@@ -27,7 +27,7 @@ interface Why {
   readonly presence: string | null;
   readonly fields: readonly Field[];
   readonly open_push: Readonly<Record<string, unknown>> | null;
-  readonly refused_plan: Readonly<Record<string, unknown>> | null;
+  readonly batch: Readonly<Record<string, unknown>> | null;
   readonly moves: readonly Readonly<Record<string, unknown>>[];
   readonly next: string;
 }
@@ -434,7 +434,7 @@ describe('musterd why', () => {
         (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, detail, batch)
       values (41, ${id}, 'email', sync.find_edit(41, ${id}, 'email'), 'limit', '"${email}"', '"new@example.com"', '"${email}"', '"${email}"', 'too many', 'abcdef012345')`);
     const { report } = await why(String(id));
-    expect(report.refused_plan).toMatchObject({
+    expect(report.batch).toMatchObject({
       hash: 'abcdef012345',
       has_user: true,
       fields: ['email'],
@@ -442,7 +442,7 @@ describe('musterd why', () => {
     });
     expect(report.next).toBe('The push of email waits for "musterd approve abcdef012345".');
     const other = stage.emulator.team.users().find((user) => user.id !== id);
-    expect((await why(String(other?.id))).report.refused_plan).toBeNull();
+    expect((await why(String(other?.id))).report.batch).toBeNull();
     await stage.sql(`update mirror.users set phone = '15550155' where id = ${id}`);
     const both = 'The next run pushes phone, unless a guard stops it; the push of email waits for';
     expect((await why(String(id))).report.next).toContain(both);

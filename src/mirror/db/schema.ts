@@ -112,7 +112,7 @@ export interface Schema {
     team_id: bigint;
     user_id: bigint;
     field: 'name' | 'email' | 'phone' | 'role_id';
-    reason: 'conflict' | 'refused' | 'ineffective' | 'unsupported' | 'gone' | 'limit' | 'review' | 'asked';
+    reason: 'conflict' | 'refused' | 'ineffective' | 'unsupported' | 'returned' | 'limit' | 'review' | 'asked';
     base_value: ColumnType<unknown, string | null, string | null>;
     mirror_value: ColumnType<unknown, string | null, string | null>;
     service_value: ColumnType<unknown, string | null, string | null>;

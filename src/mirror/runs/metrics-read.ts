@@ -1,30 +1,32 @@
 /** The figures of the mirror for each scrape: one statement per figure, for all teams. */
 import { sql } from 'kysely';
-import type { HoldReason } from '../../model/user-plan.ts';
+import type { HeldReason } from '../../model/edit-state.ts';
 import type { Queryable } from '../db/database.ts';
-import { heldBecause, isInBatch, isLetPass } from '../users/holds.ts';
+import { heldReason, heldState, isInBatch, isLetPass } from '../users/holds.ts';
 import { paceOf, type PaceSettings } from '../../model/pace.ts';
 
 export interface HeldByReason {
   readonly team: string;
-  readonly reason: HoldReason;
+  readonly state: 'held' | 'rejected';
+  readonly reason: HeldReason;
+  readonly inBatch: boolean;
   readonly count: number;
   /** When the oldest hold began, in ms since 1970. */
   readonly sinceMs: number;
 }
 
-/** Counts the held fields by reason, without batches and without users that are gone. The reason `asked` waits for nobody. */
+/** Counts the held fields by state and reason, in batches and alone, without users that are gone. */
 export async function readHeldByReason(
   db: Queryable,
   teams: readonly string[],
 ): Promise<readonly HeldByReason[]> {
   const { rows } = await sql<HeldByReason>`
-    select t.team, ${heldBecause} as reason, count(*)::int as count, min(round(extract(epoch from h.since) * 1000)::float8) as "sinceMs"
+    select t.team, ${heldState} as state, ${heldReason} as reason, ${isInBatch} as "inBatch", count(*)::int as count, min(round(extract(epoch from h.since) * 1000)::float8) as "sinceMs"
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where t.team = any (${teams}::text[]) and u.gone_at is null and (${heldBecause} = 'asked' or not ${isInBatch}) and not ${isLetPass}
-    group by 1, 2 order by 1, 2`.execute(db);
+    where t.team = any (${teams}::text[]) and u.gone_at is null and not ${isLetPass}
+    group by 1, 2, 3, 4 order by 1, 2, 3, 4`.execute(db);
   return rows;
 }
 

@@ -1,5 +1,6 @@
 /** The data of `musterd status` for one team, in a handful of statements. */
 import { sql } from 'kysely';
+import type { EditState, HeldReason } from '../../model/edit-state.ts';
 import type { Id } from '../../model/id.ts';
 import type { NameSafety } from '../../model/intent.ts';
 import { readWaitingAbsences, type WaitingAbsence } from '../users/absences.ts';
@@ -10,7 +11,6 @@ import { type Database, databaseTime, type Queryable, type Row } from '../db/dat
 import { readNameSafety } from '../team/name-safety.ts';
 import { idsOfSuspects, pendingOf, readNotAtRest } from '../users/not-at-rest.ts';
 import { readTeamId } from '../team/pinned-teams.ts';
-import { heldBecause, isInBatch, isLetPass } from '../users/holds.ts';
 import { type RunRow, readLastRuns } from './runs.ts';
 import { segmentsOf } from '../listings/segments.ts';
 
@@ -25,11 +25,11 @@ export interface TeamStatus {
   /** How many are present of each listed resource, and of the users. */
   readonly rows: Readonly<Record<'users' | 'unresolved' | 'gone', number> & Record<string, number>>;
   /** Edits not yet on the service, by state. */
-  readonly pending: Readonly<Record<string, number>>;
+  readonly pending: Readonly<Partial<Record<EditState, number>>>;
   /** `pending` covers only users whose edits the triggers recorded. */
   readonly isNotedOnly: boolean;
-  /** Fields that wait for a person, by reason. */
-  readonly held: Readonly<Record<string, number>>;
+  /** Held fields, in batches and alone, by reason. */
+  readonly held: Readonly<Partial<Record<HeldReason, number>>>;
   readonly openPushes: number;
   readonly batches: readonly HeldBatch[];
   /** Missing rows that are not marked as gone before a person approves it. */
@@ -123,8 +123,7 @@ async function readStatusIn(db: Queryable, team: string, most: number): Promise<
     held: await readTally(
       db,
       sql`
-        select ${heldBecause} as word, count(*)::int as count from sync.held_fields h
-        where team_id = ${id} and (${heldBecause} = 'asked' or not ${isInBatch}) and not ${isLetPass} group by 1`,
+        select reason as word, count(*)::int as count from report.held where team_id = ${id} and state = 'held' group by reason`,
     ),
     openPushes,
     batches: await readBatches(db, id),

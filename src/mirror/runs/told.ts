@@ -7,7 +7,7 @@ import type { GroupStatus } from '../../model/run-group.ts';
 import type { Database, Queryable } from '../db/database.ts';
 import { readStandings } from '../team/due.ts';
 import { type HeldByReason, readHeldByReason } from './metrics-read.ts';
-import { heldBecause, isInBatch } from '../users/holds.ts';
+import { heldBecause, heldReason, isInBatch } from '../users/holds.ts';
 import { readPlacing } from '../team/known-place.ts';
 
 /** Prefix of the topics of notices. */
@@ -178,7 +178,7 @@ export async function readHeldDetails(
   inBatches: boolean,
 ): Promise<readonly HeldDetail[]> {
   const { rows } = await sql<HeldDetail>`
-    select h.user_id, u.name, h.field, ${heldBecause} as reason, h.mirror_value, h.shown_value as service_value
+    select h.user_id, u.name, h.field, ${heldReason} as reason, h.mirror_value, h.shown_value as service_value
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id

@@ -1,6 +1,7 @@
 /** Reads what became of a decision, and takes back what can be taken back of it. */
 import { sql } from 'kysely';
 import { columnOf, type Field } from '../../model/fields.ts';
+import type { EditState, HeldReason } from '../../model/edit-state.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import { byKey } from '../db/by-key.ts';
@@ -20,7 +21,9 @@ export interface DecidedEdit {
   /** The value that the mirror had then, and has as long as the edit lasts. */
   readonly value: unknown;
   /** `null` if nobody knows. */
-  readonly state: 'confirmed' | 'waiting' | 'unknown' | 'refused' | 'void' | 'held' | 'withdrawn' | null;
+  readonly state: EditState | null;
+  /** The reason of its hold. */
+  readonly reason: HeldReason | null;
   readonly detail: string | null;
 }
 
@@ -31,7 +34,7 @@ export async function readDecision(
   decision: bigint,
 ): Promise<readonly DecidedEdit[]> {
   const { rows } = await sql<DecidedEdit>`
-    select user_id as "userId", name, field, edit_id as edit, mirror_value as value, state, detail from report.decisions
+    select user_id as "userId", name, field, edit_id as edit, mirror_value as value, state, reason, detail from report.decisions
     where team_id = ${teamId} and decision_id = ${decision} and user_id is not null order by user_id, field`.execute(
     db,
   );

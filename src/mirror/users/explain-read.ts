@@ -1,16 +1,17 @@
 /** Reads what waits for one user, and why. A plan does not need this; people do. */
 import { sql } from 'kysely';
 import { type Field, fieldOf } from '../../model/fields.ts';
-import type { HoldReason } from '../../model/user-plan.ts';
 import type { Intent } from '../../model/intent.ts';
 import type { Id } from '../../model/id.ts';
 import type { Queryable } from '../db/database.ts';
+import type { HeldRow } from './held.ts';
 import { readIntents } from './intents.ts';
 
 /** Since when and until when a field is held, and by which run (`null`: by a person). */
 export interface HeldSince {
   readonly field: Field;
-  readonly reason: HoldReason;
+  readonly state: HeldRow['state'];
+  readonly reason: HeldRow['reason'];
   readonly detail: string;
   readonly since: Date;
   readonly until: Date | null;
@@ -24,7 +25,7 @@ export interface HeldSince {
 
 export async function readHeldSince(db: Queryable, teamId: Id, id: Id): Promise<readonly HeldSince[]> {
   const { rows } = await sql<Omit<HeldSince, 'field'> & { field: string }>`
-    select field, reason, detail, since, until, run_id as "runId", batch, edit_id as edit, mirror_value_then as "mirrorValue",
+    select field, state, reason, detail, since, until, run_id as "runId", batch, edit_id as edit, mirror_value_then as "mirrorValue",
            service_value_then as "serviceValue"
     from report.held where team_id = ${teamId} and user_id = ${id} order by field`.execute(db);
   return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));

@@ -109,12 +109,12 @@ export async function readFreshEdits(
   }));
 }
 
-/** Teams with an edit that is not held. */
+/** Teams with an edit that the next run sends. */
 async function readTeamsWithWaiting(db: Queryable, teamIds: readonly Id[]): Promise<ReadonlySet<Id>> {
   if (teamIds.length === 0) return new Set();
   const { rows } = await sql<Row<'sync.teams', 'team_id'>>`
     select distinct team_id from report.pending
-    where team_id = any (${teamIds}::bigint[]) and state = 'waiting'`.execute(db);
+    where team_id = any (${teamIds}::bigint[]) and state = 'waiting' and detail is null`.execute(db);
   return new Set(rows.map(({ team_id }) => team_id));
 }
 

@@ -2,8 +2,9 @@
 import { sql } from 'kysely';
 import { MusterdError } from '../../errors.ts';
 import { columnOf, type Field } from '../../model/fields.ts';
-import type { HoldReason } from '../../model/user-plan.ts';
+import type { HeldReason } from '../../model/edit-state.ts';
 import type { Id } from '../../model/id.ts';
+import type { HoldReason } from '../../model/user-plan.ts';
 import type { TimeFromNow } from '../../model/moment.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { heldBefore, isAskedFor, isLetPass, valuesToHold } from './holds.ts';
@@ -14,7 +15,8 @@ export interface HeldRow {
   readonly user_id: Id;
   readonly name: string | null;
   readonly field: string;
-  readonly reason: HoldReason;
+  readonly state: 'held' | 'rejected';
+  readonly reason: HeldReason;
   readonly base_value: unknown;
   readonly mirror_value: unknown;
   readonly service_value: unknown;
@@ -45,7 +47,7 @@ export async function readHeldFields(
   userId: Id | null,
 ): Promise<readonly HeldRow[]> {
   const { rows } = await sql<HeldRow>`
-    select user_id, name, field, reason, base_value, mirror_value, service_value, detail, since, until, run_id,
+    select user_id, name, field, state, reason, base_value, mirror_value, service_value, detail, since, until, run_id,
            mirror_value_then, service_value_then, edit_id, batch, decided_at, decided_by, decided_why, asked_by, held_before
     from report.held
     where team_id = ${teamId} and (${userId}::bigint is null or user_id = ${userId})

@@ -25,6 +25,10 @@ export const isLetPass = sql`(${isApproved} or ${isSpent})`;
 
 export const heldBecause = sql`sync.held_because(h.reason, h.decision, h.until)`;
 
+/** The state and the reason, as `report.held` has them. */
+export const heldState = sql`case ${heldBecause} when 'rejected' then 'rejected' else 'held' end`;
+export const heldReason = sql`sync.held_because(h.reason, null, h.until)`;
+
 /** Whether the field f.key of user s.id is held, and nobody has let the edit f.edit pass. */
 export const isHeldBack = (teamId: Id) => sql`
   exists (
@@ -60,7 +64,7 @@ export const isDecidedSince = (runId: bigint | null) => sql`exists (
 
 /** Whether it is no longer in the batch: the edit was let pass, the user has left, or it is another edit. */
 const isDone = sql`
-  (excluded.reason = 'gone' or ${isLetPass} or h.edit_id is distinct from excluded.edit_id)`;
+  (excluded.reason = 'returned' or ${isLetPass} or h.edit_id is distinct from excluded.edit_id)`;
 
 /**
  * Locks what is held of these users.

@@ -1,5 +1,6 @@
 /** Waits for what becomes of the edits of one transaction, in short calls of `sync.settled()`, so that it can stop. */
 import { sql } from 'kysely';
+import { type EditState, type HeldReason, isOpen } from '../../model/edit-state.ts';
 import type { Id } from '../../model/id.ts';
 import type { Database, Transaction } from '../db/database.ts';
 
@@ -7,8 +8,10 @@ import type { Database, Transaction } from '../db/database.ts';
 export interface SettledEdit {
   readonly user_id: Id;
   readonly field: string;
-  readonly state: 'confirmed' | 'held' | 'refused' | 'unknown' | 'withdrawn' | 'waiting';
-  /** Details of the state, such as a reason. */
+  readonly state: EditState;
+  /** The reason of its hold. */
+  readonly reason: HeldReason | null;
+  /** More about that, in words. */
   readonly detail: string | null;
   /** X-Request-Id of the push. */
   readonly request_id: string | null;
@@ -16,8 +19,6 @@ export interface SettledEdit {
 
 /** The longest wait of one statement, which could not be stopped and has a time limit. */
 const longestLookMs = 1_000;
-
-const isOpen = ({ state }: SettledEdit): boolean => state === 'waiting' || state === 'unknown';
 
 /** The number of this transaction, by which its edits are found. */
 export async function readTransactionId(tx: Transaction): Promise<string> {
@@ -36,7 +37,7 @@ export async function readSettled(
     signal.throwIfAborted();
     const lookS = Math.max(0, Math.min(longestLookMs, endMs - performance.now())) / 1_000;
     const { rows } = await sql<SettledEdit>`
-      select user_id, field, state, detail, request_id
+      select user_id, field, state, reason, detail, request_id
       from sync.settled(timeout => make_interval(secs => ${lookS}::float8), xid => ${xid}::xid8)`.execute(
       kysely,
     );

@@ -4,7 +4,7 @@ import type { Id } from '../../model/id.ts';
 import type { Queryable } from '../db/database.ts';
 
 /** Whether the field waits for a person, which it does not if it is asked or rejected, or its user is gone. */
-export const waitsForPerson = sql`(h.reason not in ('asked', 'rejected') and not exists (
+export const waitsForPerson = sql`(h.state = 'held' and h.reason <> 'asked' and not exists (
   select from mirror.users g where g.team_id = h.team_id and g.id = h.user_id and g.gone_at is not null))`;
 
 export const inBatch = sql`(h.batch is not null and h.reason in ('limit', 'review'))`;

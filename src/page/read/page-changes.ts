@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import { type NamedRoles, withRoleName } from '../../model/named-roles.ts';
-import type { HoldReason } from '../../model/user-plan.ts';
+import type { HeldReason } from '../../model/edit-state.ts';
 import { type Direction, kindsOf } from '../../model/ledger-words.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
 import type { Row } from '../../mirror/db/database.ts';
@@ -35,7 +35,7 @@ export interface ChangeRow extends LedgerRow, Row<'sync.changes', 'team_id' | 'b
   /** The edit that was sent or decided about. */
   readonly edit_id: Id | null;
   /** The reason of a hold that still lasts. */
-  readonly held: HoldReason | null;
+  readonly held: HeldReason | null;
 }
 
 export interface SearchEnd {

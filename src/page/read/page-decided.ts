@@ -1,7 +1,7 @@
 /** Reads decisions of people, and what became of each. */
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf } from '../../model/fields.ts';
-import type { HoldReason } from '../../model/user-plan.ts';
+import type { HeldReason } from '../../model/edit-state.ts';
 import type { Id } from '../../model/id.ts';
 import { type Deed, type Fate, mostOfDecision, perList } from '../../model/waiting-page.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
@@ -29,7 +29,7 @@ export interface FollowedDecision {
   readonly runs: readonly bigint[];
   readonly sentAt: Date | null;
   /** The lists in which some of it waits again. */
-  readonly waitsIn: readonly { readonly batch: string | null; readonly state: HoldReason }[];
+  readonly waitsIn: readonly { readonly batch: string | null; readonly state: HeldReason }[];
   /** The decision that took it back or, if it is an undo, the one that it took back. */
   readonly otherNumber: bigint | null;
   readonly otherDeed: Deed | null;
@@ -64,20 +64,20 @@ const valuesInText = rowPerField((field) => [
 
 /** The push of what was decided, the hold of the field, its value in the mirror, and the decisions about it before and after. */
 const followed = sql`
-  select n.*, p.run_id as sent_in, p.closed_at, h.reason, h.batch as held_in,
+  select n.*, p.run_id as sent_in, p.closed_at, h.reason as held_for, h.batch as held_in,
     coalesce(b.decision_id, a.decision_id) as other_number, coalesce(b.what, a.decision) as other_deed,
     coalesce(b.decided_at, a.decided_at) as other_at,
     case
       when a.decision = 'undo' then 'undone'
       when a.edit_id = n.edit_id then 'decided'
       when n.what = 'undo' and b.edit_id = n.edit_id then case h.edit_id when n.edit_id then 'undecided' else 'moved' end
-      when n.what = 'reject' then case when 'rejected' in (h.reason, h.held_before) then 'kept' else 'moved' end
+      when n.what = 'reject' then case when 'rejected' in (h.state, h.held_before) then 'kept' else 'moved' end
       when n.what in ('service', 'withdraw') then case when g.text is not distinct from q.text then 'kept' else 'moved' end
       when p.outcome = 'confirmed' then 'sent'
-      when p.outcome = 'unknown' then case n.detail when 'it is being sent' then 'leaving' else 'asked' end
+      when p.outcome = 'unknown' then case n.state when 'sending' then 'leaving' else 'asked' end
       when p.outcome = 'refused' then 'refused'
       when h.reason is not null then case h.edit_id when n.edit_id then 'waits' else 'edited' end
-      when n.state is distinct from 'withdrawn' and g.text is not distinct from n.mirror_text then 'coming'
+      when n.state is distinct from 'ended' and g.text is not distinct from n.mirror_text then 'coming'
       else 'moved' end as fate
   from numbered n
   left join lateral (
@@ -93,7 +93,7 @@ const followed = sql`
     ), n.service_text) end as text
   ) q on n.what in ('service', 'withdraw')
   left join lateral (
-    select h.reason, h.held_before, h.edit_id, h.batch from report.held h
+    select h.state, h.reason, h.held_before, h.edit_id, h.batch from report.held h
     where h.team_id = n.team_id and h.user_id = n.user_id and h.field = n.field limit 1
   ) h on true
   left join lateral (
@@ -148,7 +148,7 @@ export async function readDecided(
       array_agg(distinct f.field) as fields, max(f.name) as name, (array_agg(f.mirror_value))[1] as value,
       coalesce(array_agg(distinct f.sent_in) filter (where f.fate in ('sent', 'leaving') and f.sent_in is not null), '{}') as runs,
       max(f.closed_at) filter (where f.fate = 'sent') as "sentAt",
-      coalesce(jsonb_agg(distinct jsonb_build_object('batch', case when f.reason in ('limit', 'review') then f.held_in end, 'state', f.reason))
+      coalesce(jsonb_agg(distinct jsonb_build_object('batch', case when f.held_for in ('limit', 'review') then f.held_in end, 'state', f.held_for))
         filter (where f.fate in ('edited', 'waits')), '[]') as "waitsIn",
       max(f.other_number) as "otherNumber", max(f.other_deed) as "otherDeed", max(f.other_at) as "otherAt"
     from followed f group by f.decision_id, f.team_id order by f.decision_id desc`.execute(db);

@@ -101,6 +101,7 @@ function stateOf(
     held: held.map((row) =>
       toHold({
         ...row,
+        decision: row.state === 'rejected' ? row.state : null,
         mirror_value: row.mirror_value_then,
         service_value: row.service_value_then,
         shown_value: row.service_value,

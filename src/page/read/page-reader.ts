@@ -96,7 +96,9 @@ async function countWaitingEdits(db: Queryable, teamIds: readonly Id[]): Promise
   for (const { teamId, edited } of await readNotAtRest(db, teamIds)) {
     const pending = pendingOf(teamId, sql`select unnest(${idArray(edited)})`);
     const { rows } = await sql<{ edits: number }>`
-      select count(*)::int as edits from ${pending} where p.state <> 'gone'`.execute(db);
+      select count(*)::int as edits from ${pending} join mirror.users u on u.team_id = p.team_id and u.id = p.user_id and u.gone_at is null`.execute(
+      db,
+    );
     sum += rows[0]?.edits ?? 0;
   }
   return sum;

@@ -1,5 +1,6 @@
 /** The states of the users that are not equal on both sides, by team and id; all others are equal. */
 import { type RawBuilder, sql } from 'kysely';
+import type { EditState, HeldReason } from '../../model/edit-state.ts';
 import type { Id } from '../../model/id.ts';
 import { type PeopleState, type UserStanding, standingOf, standings } from '../../model/standing.ts';
 import { idArray } from '../../mirror/db/by-key.ts';
@@ -9,8 +10,9 @@ import type { PageReader } from './page-reader.ts';
 /** A field that differs from the service. */
 export interface OpenField {
   readonly field: string;
-  /** The reason of its hold; `null` if it is not held and will be pushed. */
-  readonly reason: string | null;
+  readonly state: EditState;
+  /** The reason of its hold. */
+  readonly reason: HeldReason | null;
   readonly batch: string | null;
   readonly until: Date | null;
   readonly decidedBy: string | null;
@@ -20,14 +22,14 @@ type OpenRow = OpenField & { readonly id: Id };
 
 async function readOpen({ db }: PageReader, { teamId, edited }: NotAtRest): Promise<readonly OpenRow[]> {
   const { rows } = await sql<OpenRow>`
-    select h.user_id as id, h.field, h.reason, h.batch, h.until, h.decided_by as "decidedBy"
+    select h.user_id as id, h.field, h.state, h.reason, h.batch, h.until, h.decided_by as "decidedBy"
     from report.held h
     join mirror.users u on u.team_id = h.team_id and u.id = h.user_id and u.gone_at is null
     where h.team_id = ${teamId}
     union all
-    select p.user_id, p.field, null, null, null, null
+    select p.user_id, p.field, p.state, null, null, null, null
     from ${pendingOf(teamId, sql`select unnest(${idArray(edited)})`)}
-    where p.state in ('waiting', 'sent')
+    where p.state in ('waiting', 'sending', 'unknown') and p.detail is null
     order by id, field`.execute(db);
   return rows;
 }
@@ -45,12 +47,7 @@ export async function readTeamStandings(reader: PageReader): Promise<readonly Te
     const open = Map.groupBy(await readOpen(reader, noted), ({ id }) => id);
     const unresolved = new Set(noted.unresolved);
     const all = new Set([...open.keys(), ...noted.unresolved]);
-    const ids = Object.groupBy(all, (id) =>
-      standingOf(
-        (open.get(id) ?? []).map(({ reason }) => reason),
-        !unresolved.has(id),
-      ),
-    );
+    const ids = Object.groupBy(all, (id) => standingOf(open.get(id) ?? [], !unresolved.has(id)));
     teams.push({ noted, open, ids });
   }
   return teams;

@@ -147,7 +147,7 @@ export async function readWaitingView(reader: PageReader, filter: WaitingFilter)
   const { params, query, isCsv } = filter;
   const all = await readWaitingLists(reader);
   const listsAsked = all.lists.filter(({ batch, state }) => isAsked(filter, batch, state));
-  const missing = all.missing.filter(({ hash }) => isAsked(filter, hash, 'approval'));
+  const missing = all.missing.filter(({ hash }) => isAsked(filter, hash, 'missing'));
   const isNarrow = params['batch'] !== undefined || query.get('state') !== null;
   const isAlone = listsAsked.length === 1 && missing.length === 0 && isNarrow;
   const most = ({ rows }: WaitingList) => (isAlone ? perList : rows > mostWhole ? fewShown : mostWhole);

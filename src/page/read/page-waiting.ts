@@ -1,7 +1,7 @@
 /** Reads what waits for a person: a list for each batch, one for each other reason, and missing rows. */
 import { type RawBuilder, sql } from 'kysely';
+import type { HeldReason } from '../../model/edit-state.ts';
 import type { Id } from '../../model/id.ts';
-import type { HoldReason } from '../../model/user-plan.ts';
 import { perList, type RowSort } from '../../model/waiting-page.ts';
 import { inBatch, waitsForPerson } from '../../mirror/users/waiting-fields.ts';
 import type { PageReader } from './page-reader.ts';
@@ -12,7 +12,7 @@ export interface PageField {
   readonly userId: Id | null;
   readonly name: string | null;
   readonly field: string;
-  readonly reason: HoldReason;
+  readonly reason: HeldReason;
   readonly detail: string;
   readonly base: unknown;
   readonly mirror: unknown;
@@ -35,8 +35,8 @@ export interface WaitingList {
   readonly teamId: Id;
   /** `null` if no guard stopped it. */
   readonly batch: string | null;
-  /** The word of `?state=`. A batch waits for an approval, whatever stopped it. */
-  readonly state: HoldReason | 'approval';
+  /** The reason, which is the word of `?state=`. */
+  readonly state: HeldReason;
   readonly rows: number;
   /** The most frequent first. */
   readonly fields: readonly { readonly field: string; readonly rows: number }[];
@@ -68,7 +68,7 @@ export interface WaitingTotals {
 
 /** The batch in which it waits and is decided together with others. */
 const batchOf = sql`(case when ${inBatch} then h.batch end)`;
-const stateOf = sql`(case when ${inBatch} then 'approval' else h.reason end)`;
+const stateOf = sql`(case when ${inBatch} then min(h.reason) over (partition by h.team_id, h.batch) else h.reason end)`;
 
 const counted = (column: RawBuilder<unknown>, name: string) => sql`(
   select jsonb_agg(jsonb_build_object(${sql.lit(name)}, c.what, 'rows', c.rows) order by c.rows desc, c.what)
@@ -142,7 +142,7 @@ export async function readListRows(
       select ${fieldColumns}, row_number() over (order by ${orders[sort]} ${isDown ? sql`desc` : sql``}, h.user_id, h.field) as n,
         count(*) over ()::int as found
       from report.held h
-      where h.team_id = ${list.teamId} and ${waitsForPerson} and ${stateOf} = ${list.state}
+      where h.team_id = ${list.teamId} and ${waitsForPerson} and (${list.batch}::text is not null or h.reason = ${list.state})
         and ${batchOf} is not distinct from ${list.batch}
         and (${field}::text is null or h.field = ${field}) and (${editor}::text is null or coalesce(h.edited_by, '') = ${editor})
       order by n limit ${most(list)} offset ${skip}

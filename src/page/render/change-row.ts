@@ -2,7 +2,7 @@
 import type { ChangeRow } from '../read/page-changes.ts';
 import { kindsOf } from '../../model/ledger-words.ts';
 import { person, table, type TableRow, teamCells, teamColumns } from './components.ts';
-import { fieldName } from './hold-words.ts';
+import { fieldName, heldWords } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { to } from './links.ts';
 import { direction, pill } from './pills.ts';
@@ -60,7 +60,7 @@ function outcomeOf(
   if (kind === 'hold')
     return held === null
       ? html`<span class="none">ended</span>`
-      : pill('pause', 'dim', link(`held: ${held}`));
+      : pill('pause', 'dim', link(heldWords(held)));
   if (outcome === null) return html`<span class="none">–</span>`;
   if (outcome === 'confirmed') return pill('tick', 'ok', 'confirmed');
   if (outcome === 'unknown') return pill('clock', 'dim', closed === null ? 'not known yet' : 'not known');

@@ -1,10 +1,11 @@
 /** The tasks that somebody must do: stale teams come first, then batches, then single fields. */
+import { needDecision } from '../../model/edit-state.ts';
 import type { Glance, GlanceGroup } from '../read/page-glance.ts';
 import type { SeenTeam } from '../read/page-reader.ts';
 import type { Id } from '../../model/id.ts';
 import { isCopy } from './banner.ts';
 import type { Task } from './components.ts';
-import { editorsIn, listTitle, waits } from './hold-words.ts';
+import { editorsIn, listTitle } from './hold-words.ts';
 import { html, none } from './html.ts';
 import { inTeam } from './waiting-cards.ts';
 import { teamName } from './layout.ts';
@@ -82,7 +83,7 @@ function batchTasks(read: Glance, team: SeenTeam, context: PageContext): readonl
     ...missing.map(({ hash, resource, rows, reason }) => ({
       teamId: team.teamId,
       id: `missing-${hash}`,
-      brief: html`${many(rows, 'missing row')} of ${resource.replace('_', ' ')} ${waits(rows, 'an approval')}${ofTeam}.`,
+      brief: html`${many(rows, 'missing row')} of ${resource.replace('_', ' ')} ${needDecision(rows)}${ofTeam}.`,
       title: html`${count(rows)} ${resource.replace('_', ' ')} are missing on the service${ofTeam}`,
       text: html`${visible(capital(reason))}. None of them is marked as gone before somebody agrees.`,
       ways: [
@@ -100,7 +101,7 @@ function singleTask(read: Glance, team: SeenTeam, context: PageContext): readonl
   if (lists.length === 0) return [];
   const ofTeam = inTeam(context, team);
   const rows = lists.reduce((sum, list) => sum + list.rows, 0);
-  const words = `${many(rows, 'field')} ${rows === 1 ? 'is' : 'are'} held`;
+  const words = `${many(rows, 'field')} ${needDecision(rows)}`;
   return [
     {
       teamId: team.teamId,

@@ -1,9 +1,10 @@
 /** The forms to leave fields of somebody alone for a while, and to end that. Both open in place, since they send nothing. */
+import { editStates, holdReasons } from '../../model/edit-state.ts';
 import type { HeldRow } from '../../mirror/users/held.ts';
 import type { PersonRead } from '../read/page-person.ts';
 import { choice } from './components.ts';
 import { hidden, mayDecide } from './decide.ts';
-import { fieldName, stateName } from './hold-words.ts';
+import { fieldName } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { commandOf, href, to } from './links.ts';
 import type { PageContext } from './view.ts';
@@ -111,7 +112,9 @@ function heldAlready(
   const author = by === null ? none : html` by ${named(by)}`;
   const reason = why === '' || !details ? none : html`, “${named(why)}”`;
   const again = holds.flatMap(({ field, held_before: was }) =>
-    was === null ? [] : [`${fieldName(field)} ${stateName[was]}`],
+    was === null
+      ? []
+      : [`${fieldName(field)} ${was === 'rejected' ? editStates[was] : holdReasons[was].words}`],
   );
   const rest = again.length === 0 ? '' : `; then as before: ${again.join(', ')}`;
   const title = html`Held until ${until === null ? 'it is ended' : time(until, clockTime(until, now))}${author}${reason}`;

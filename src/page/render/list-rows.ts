@@ -12,15 +12,15 @@ import { type PageContext, teamOf } from './view.ts';
 import { at, capital, visible } from './words.ts';
 
 /** The possible decisions about it. The last one is the main button of a batch. */
-export function verbsOf({ state }: WaitingList): readonly Verb[] {
-  if (state === 'approval') return ['Reject', 'Approve'];
+export function verbsOf({ batch, state }: WaitingList): readonly Verb[] {
+  if (batch !== null) return ['Reject', 'Approve'];
   // The service would refuse again what it has refused.
   return state === 'refused' ? ['service'] : ['mirror', 'service'];
 }
 
 /** A batch is ticked at first, and what one statement or one import edited. No side of a conflict is taken. */
-const isTickedAtFirst = ({ state, isOneEdit }: WaitingList): boolean =>
-  state === 'approval' || (state === 'limit' && isOneEdit);
+const isTickedAtFirst = ({ batch, state, isOneEdit }: WaitingList): boolean =>
+  batch !== null || (state === 'limit' && isOneEdit);
 
 /** A list together with what the page needs to show it. */
 export interface ListOnPage {

@@ -1,6 +1,7 @@
 /** People: the roster, with filters and a search, and those who need somebody first. */
 import type { PeopleFilter, PeopleRead, RosterRow } from '../read/page-people.ts';
 import type { OpenField } from '../read/page-standings.ts';
+import { editStates, holdReasons, isOpen, needDecision, needsDecision } from '../../model/edit-state.ts';
 import { printable } from '../../model/in-words.ts';
 import { type PeopleState, peopleSorts, standings, type UserStanding } from '../../model/standing.ts';
 import {
@@ -22,7 +23,7 @@ import { csvOf, href, to } from './links.ts';
 import { pill } from './pills.ts';
 import { value } from './three-values.ts';
 import { type Csv, csvFrom, type ViewRequest, type PageContext, type PageShown, teamOf } from './view.ts';
-import { clockTime, count, day, listed, many, named, time, visible } from './words.ts';
+import { capital, clockTime, count, day, listed, many, named, time, visible } from './words.ts';
 
 const perPage = 50;
 /** Most rows of a file, which is more than nearly all mirrors have. */
@@ -71,31 +72,33 @@ function fieldsOf(open: readonly OpenField[], say: (field: OpenField) => string)
   return html`<span class="note">${parts.join('; ')}</span>`;
 }
 
-const isWaiting = ({ reason }: OpenField) => reason !== null && reason !== 'asked' && reason !== 'rejected';
-
 /** Red is for Waiting, where it can be decided. Here it is a grey pause that links there. */
 function stateCell(context: PageContext, row: RosterRow): Html {
   const { open, standing } = row;
   const { now } = context;
-  const fieldsHeldFor = (reason: string | null) => open.filter((field) => field.reason === reason);
   switch (standing) {
     case 'waits': {
-      const waiting = open.filter(isWaiting);
+      const waiting = open.filter(needsDecision);
       const [first] = waiting;
-      const words = many(waiting.length, 'field waits', 'fields wait');
-      const say = ({ batch, reason }: OpenField) => (batch === null ? `: ${reason}` : `, in batch ${batch}`);
+      const words = `${many(waiting.length, 'field')} ${needDecision(waiting.length)}`;
+      const say = ({ batch, reason }: OpenField) =>
+        `: ${reason === null ? '' : holdReasons[reason].words}${batch === null ? '' : `, in batch ${batch}`}`;
       return html`${pill('pause', 'dim', first === undefined ? words : html`<a href="${linkTo(context, row, first)}">${words}</a>`)}${fieldsOf(waiting, say)}`;
     }
     case 'moving':
-      return html`${pill('clock', 'dim', 'On its way')}${fieldsOf(fieldsHeldFor(null), () => ', with the next run')}`;
+      return html`${pill('clock', 'dim', capital(editStates.waiting))}${fieldsOf(open.filter(isOpen), ({ state }) => `, ${state === 'waiting' ? 'with the next run' : editStates[state]}`)}`;
     case 'unresolved':
       return html`${pill('dashed', 'dim', 'Unresolved')}<span class="note">no lookup answers</span>`;
     case 'rejected':
-      return html`${pill('pause', 'dim', 'Rejected')}${fieldsOf(fieldsHeldFor('rejected'), ({ decidedBy }) => (decidedBy === null ? '' : `, by ${decidedBy}`))}`;
+      return html`${pill('pause', 'dim', capital(editStates.rejected))}${fieldsOf(
+        open.filter(({ state }) => state === 'rejected'),
+        ({ decidedBy }) => (decidedBy === null ? '' : `, by ${decidedBy}`),
+      )}`;
     case 'asked': {
-      const [first] = fieldsHeldFor('asked');
+      const asked = open.filter(({ reason }) => reason === 'asked');
+      const [first] = asked;
       const until = first?.until ?? null;
-      return html`${pill('clock', 'dim', until === null ? 'Held on request' : html`Held until ${time(until, clockTime(until, now))}`)}${fieldsOf(fieldsHeldFor('asked'), () => '')}`;
+      return html`${pill('clock', 'dim', until === null ? 'Held on request' : html`Held until ${time(until, clockTime(until, now))}`)}${fieldsOf(asked, () => '')}`;
     }
     case 'equal':
       return pill('tick', 'ok', 'Equal');
@@ -147,11 +150,11 @@ function cellsOf(context: PageContext, row: RosterRow): readonly (string | Html)
 
 const chipWords: Readonly<Record<PeopleState, string>> = {
   present: 'In the team',
-  waits: 'Something waits',
-  moving: 'On its way',
+  waits: capital(editStates.held),
+  moving: capital(editStates.waiting),
   equal: 'Equal',
   asked: 'Held on request',
-  rejected: 'Rejected',
+  rejected: capital(editStates.rejected),
   unresolved: 'Unresolved',
   left: 'Left',
 };

@@ -1,4 +1,5 @@
 /** All that happened to one person, as a list of events. One change is one event. */
+import { editStates, needsDecision } from '../../model/edit-state.ts';
 import type { ChangeRow } from '../read/page-changes.ts';
 import type { Id } from '../../model/id.ts';
 import type { PersonPeriod, PersonRead } from '../read/page-person.ts';
@@ -187,14 +188,8 @@ function unfinished(context: PageContext, { first, edit }: HistoryEvent, { row, 
   const heldRow = held.find(
     ({ field, edit_id: of }) => field === first.field && (edit === null || of === edit),
   );
-  if (
-    heldRow === undefined ||
-    heldRow.reason === 'asked' ||
-    heldRow.reason === 'rejected' ||
-    row.gone_at !== null
-  )
-    return none;
-  return html`<li><b>waits for somebody</b>, ${span(context.now.getTime() - heldRow.since.getTime())}</li>`;
+  if (heldRow === undefined || !needsDecision(heldRow) || row.gone_at !== null) return none;
+  return html`<li><b>${editStates.held}</b>, ${span(context.now.getTime() - heldRow.since.getTime())}</li>`;
 }
 
 function eventItem(context: PageContext, { first, steps }: HistoryEvent, last: Html): Html {

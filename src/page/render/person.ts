@@ -1,6 +1,7 @@
 /** One person: three versions of each field, the reasons, what is next, what can be decided, and what was before. */
 import type { HeldRow } from '../../mirror/users/held.ts';
 import type { PersonRead } from '../read/page-person.ts';
+import { editStates, holdReasons, needsDecision } from '../../model/edit-state.ts';
 import { printable } from '../../model/in-words.ts';
 import { isCopy } from './banner.ts';
 import { choice, heading, table } from './components.ts';
@@ -15,7 +16,7 @@ import { nothingCard } from './receipt.ts';
 import { headOfThree, isShown, textOf, three } from './three-values.ts';
 import { overTime } from './values-over-time.ts';
 import { type PageContext, type PageShown, teamOf } from './view.ts';
-import { at, clockTime, day, named, time, visible } from './words.ts';
+import { at, capital, clockTime, day, named, time, visible } from './words.ts';
 
 type Column = 'name' | 'email' | 'phone' | 'role_id';
 const columns: readonly Column[] = ['name', 'email', 'phone', 'role_id'];
@@ -31,28 +32,14 @@ function versionsOf({ state, roleNames }: PersonRead, field: Column) {
   return { base: named(base?.roleId), mirror: named(mirror?.roleId), service: named(service?.roleId) };
 }
 
-const holdWords: Readonly<Record<HeldRow['reason'], string>> = {
-  conflict: 'Conflict',
-  refused: 'Refused by the service',
-  ineffective: 'Taken without effect',
-  unsupported: 'Cannot be sent',
-  gone: 'From before they left',
-  limit: 'Waits for an approval',
-  review: 'Waits for an approval',
-  asked: 'Held',
-  rejected: 'Rejected',
-};
-
-const mustAct = ({ reason }: HeldRow) => reason !== 'asked' && reason !== 'rejected';
-
 function heldState(context: PageContext, hold: HeldRow): Html {
   const { now } = context;
-  const since = html`<span class="note">held since ${at(hold.since, now)}</span>`;
+  const since = html`<span class="note">${holdReasons[hold.reason].words}, since ${at(hold.since, now)}</span>`;
   if (hold.reason === 'asked')
     return html`${pill('clock', 'dim', hold.until === null ? 'Held' : html`Held until ${time(hold.until, clockTime(hold.until, now))}`)}${since}`;
-  if (hold.reason === 'rejected')
-    return html`${pill('pause', 'dim', 'Rejected')}<span class="note">${hold.decided_by === null ? '' : `by ${hold.decided_by}`}</span>`;
-  return html`${pill('alarm', 'act', holdWords[hold.reason])}${since}`;
+  if (hold.state === 'rejected')
+    return html`${pill('pause', 'dim', capital(editStates.rejected))}<span class="note">${hold.decided_by === null ? '' : `by ${hold.decided_by}`}</span>`;
+  return html`${pill('alarm', 'act', capital(editStates[hold.state]))}${since}`;
 }
 
 function stateOf(context: PageContext, read: PersonRead, field: Column): Html {
@@ -64,7 +51,7 @@ function stateOf(context: PageContext, read: PersonRead, field: Column): Html {
   const { base, mirror } = versionsOf(read, field);
   if (textOf(base) !== textOf(mirror))
     return state.hasOpenIntent
-      ? pill('clock', 'dim', 'Sent, not confirmed yet')
+      ? pill('clock', 'dim', capital(editStates.unknown))
       : pill('clock', 'dim', 'Goes with the next run');
   const halves =
     field === 'name' && row.last_name !== '' && isShown(context, 'name')
@@ -126,7 +113,7 @@ function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold:
     isShown(context, field)
       ? html`<bdi class="value">${visible(textOf(shownValue) ?? 'none')}</bdi>`
       : 'its value';
-  if (batch !== null && mustAct(hold)) {
+  if (batch !== null && needsDecision(hold)) {
     const all = html`the ${word}; others wait in the <a href="${to(context, `/waiting/${batch}`)}">same batch</a>`;
     return html`${choice('Meant so', html`the next run sends ${all}`, command(`approve ${batch} --only ${id}.${field} --reason '…'`))}${choice('Not meant so', 'it stays in the mirror and is held as rejected', command(`reject ${batch} --only ${id}.${field} --reason '…'`))}`;
   }
@@ -204,7 +191,7 @@ export function onePerson(read: PersonRead, context: PageContext, request?: Hold
   const choices = mayAct
     ? html`${others.map((hold) => choicesOf(context, read, team, hold))}${holdChoices(context, read, team, request)}`
     : none;
-  const act = mayAct && held.some(mustAct) ? ' act-bar' : '';
+  const act = mayAct && held.some(needsDecision) ? ' act-bar' : '';
   const barred = mayAct && held.length > 0 ? barredNote(context, [team]) : none;
   const card = html`<div class="card flush person${act}">${versions(context, read)}${why(context, read, team)}${barred}${choices}</div>`;
   const refused = request?.refusal === undefined ? none : nothingCard(`${request.refusal}.`);

@@ -63,7 +63,7 @@ export function outcomePill({ outcome }: Pick<PageRun, 'outcome'>): Html {
     case 'complete':
       return pill('tick', 'ok', 'Complete');
     case 'refused':
-      return pill('alarm', 'act', 'Refused by the guard');
+      return pill('alarm', 'act', 'Stopped by the guard');
     case 'partial':
       return pill('half', 'dim', 'Partial');
     case 'failed':

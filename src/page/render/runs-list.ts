@@ -129,7 +129,7 @@ function summary({ runs, isRecent, beganAt }: RunsRead): string {
     [countOf('complete'), 'complete'],
     [countOf('partial'), 'partial'],
     [countOf('failed'), 'failed'],
-    [countOf('refused'), 'refused by the guard'],
+    [countOf('refused'), 'stopped by the guard'],
     [countOf('running'), 'under way'],
   ] as const;
   const words = outcomes.flatMap(([number, word]) => (number > 0 ? [`${count(number)} ${word}`] : []));

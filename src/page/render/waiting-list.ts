@@ -1,20 +1,11 @@
 /** Waiting: a list for each reason, batches first, with evidence and one decision about the ticked rows. */
-import type { WaitingList } from '../read/page-waiting.ts';
 import type { ListRead, PageWaiting } from '../read/page-waiting-view.ts';
+import { holdReasons, needDecision } from '../../model/edit-state.ts';
 import { mostWhole, ownKey } from '../../model/waiting-page.ts';
 import { hasBanner, isCopy, nothingDecided } from './banner.ts';
 import { chips, csvChip, empty, heading } from './components.ts';
 import { barredNote } from './decide.ts';
-import {
-  byWhom,
-  editorsIn,
-  isMine,
-  listTitle,
-  meaning,
-  meaningOfMany,
-  stateName,
-  waits,
-} from './hold-words.ts';
+import { byWhom, editorsIn, isMine, listTitle } from './hold-words.ts';
 import { type Html, html, none } from './html.ts';
 import { csvOf, href, to } from './links.ts';
 import { decidedBelow, listFilters, lookAtAll } from './list-form.ts';
@@ -72,12 +63,12 @@ function aboutOf({ list, context, read }: ListOnPage): Html {
 /** The reason why it waits, and what that means. */
 function meaningOf({ list, context, read, isDecided }: ListOnPage): Html {
   const details =
-    list.state === 'approval' || (list.state === 'limit' && list.details.length === 1)
+    list.batch !== null || (list.state === 'limit' && list.details.length === 1)
       ? list.details.filter((detail) => detail !== '').map((detail) => html`${visible(capital(detail))}. `)
       : [];
   const means =
-    list.state !== 'approval'
-      ? (list.rows === 1 ? meaning : meaningOfMany)[list.state]
+    list.batch === null
+      ? holdReasons[list.state].means[list.rows === 1 ? 0 : 1]
       : isCopy(context)
         ? 'None of it is sent from here.'
         : 'None of it was sent. It waits until somebody decides or the edits change; all else goes on.';
@@ -127,15 +118,10 @@ function stateChips({ all, missing }: PageWaiting, context: PageContext): Html {
     href: href(context, { state }),
     isCurrent: context.query.get('state') === state,
   });
-  const words = (state: WaitingList['state']) => capital(stateName[state]);
   const chosen = [
     chip('All', null, sum),
-    ...states.map(([state, rows]) =>
-      chip(words(state), state, rows + (state === 'approval' ? missing.length : 0)),
-    ),
-    ...(missing.length > 0 && !states.some(([state]) => state === 'approval')
-      ? [chip(words('approval'), 'approval', missing.length)]
-      : []),
+    ...states.map(([state, rows]) => chip(capital(holdReasons[state].words), state, rows)),
+    ...(missing.length > 0 ? [chip('Missing rows', 'missing', missing.length)] : []),
   ];
   return chips('What waits', chosen, html`${legend}${csvChip(csvOf(context))}`);
 }
@@ -145,13 +131,13 @@ function leadOf({ all, missing }: PageWaiting): string {
   const others = all.filter(({ batch }) => batch === null);
   const inBatches = batches.reduce((sum, { rows }) => sum + rows, 0);
   const byState = [...Map.groupBy(others, ({ state }) => state)].map(
-    ([state, of]) => `${count(of.reduce((sum, { rows }) => sum + rows, 0))} ${stateName[state]}`,
+    ([state, of]) => `${count(of.reduce((sum, { rows }) => sum + rows, 0))} ${holdReasons[state].words}`,
   );
   const parts = [
     ...(batches.length === 0
       ? []
       : [
-          `${batches.length === 1 ? 'One batch' : `${count(batches.length)} batches`} of ${count(inBatches)} for an approval`,
+          `${batches.length === 1 ? 'One batch' : `${count(batches.length)} batches`} of ${count(inBatches)}`,
         ]),
     ...(missing.length === 0 ? [] : [`${many(missing.length, 'list')} of missing rows`]),
     ...byState,
@@ -191,13 +177,13 @@ export function waiting(read: PageWaiting, context: PageContext, refusal?: strin
   if (rows === 0) {
     const text =
       'Fields appear here when both sides changed one, when the service refuses a value, or when a run would push to more users than the guard lets pass.';
-    const title = 'Nothing waits for anybody';
+    const title = 'Nothing needs a decision';
     return {
       title,
       main: html`${receipt}<h1 class="away">${title}</h1>${empty(wellIn(context), title, text)}${last}`,
     };
   }
-  const title = `${many(rows, 'field')} ${waits(rows, 'somebody')}`;
+  const title = `${many(rows, 'field')} ${needDecision(rows)}`;
   const text = isCopy(context) ? nothingDecided : leadOf(read);
   return {
     title,
@@ -232,6 +218,7 @@ export function waitingCsv(read: PageWaiting, context: PageContext): Csv {
       user_id: (row) => row.userId,
       ...(context.details ? { name: (row) => row.name } : {}),
       field: (row) => row.field,
+      state: () => 'held',
       reason: (row) => row.reason,
       detail: (row) => row.detail,
       last_agreed: (row) => shownValue(row.field, row.base),

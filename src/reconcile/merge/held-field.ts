@@ -3,12 +3,12 @@
  *
  * | reason                               | edited again | edit withdrawn | service moved    | approved    | rejected | limit lifted | user leaves |
  * |--------------------------------------|--------------|----------------|------------------|-------------|----------|--------------|-------------|
- * | limit, review, in a batch            | new batch    | ends           | stays (†)        | passes      | rejected | stays        | gone        |
- * | limit on one field                   | merged again | ends           | merged again     | –           | –        | is sent      | gone        |
- * | conflict                             | merged again | ends, pulled   | merged again     | –           | –        | stays        | gone        |
- * | refused, ineffective, unsupported    | merged again | ends           | merged again     | –           | –        | stays        | gone        |
+ * | limit, review, in a batch            | new batch    | ends           | stays (†)        | passes      | rejected | stays        | returned    |
+ * | limit on one field                   | merged again | ends           | merged again     | –           | –        | is sent      | returned    |
+ * | conflict                             | merged again | ends, pulled   | merged again     | –           | –        | stays        | returned    |
+ * | refused, ineffective, unsupported    | merged again | ends           | merged again     | –           | –        | stays        | returned    |
  * | rejected                             | merged again | ends           | stays            | –           | –        | stays        | rejected    |
- * | gone                                 | merged again | ends           | stays            | –           | –        | stays        | gone        |
+ * | returned                             | merged again | ends           | stays            | –           | –        | stays        | returned    |
  * | asked                                | stays        | stays          | stays            | –           | –        | stays        | asked       |
  *
  * *Merged again*: it is pushed, pulled or held like any other field, and counted by the guard. –: only `musterd resolve`
@@ -29,7 +29,7 @@
  * | is being sent                       | ·                       | –                            | is spent (¶)     | "on its way"     |
  * | was sent, no answer, not there      | ·                       | merged again                 | sent again (¶)   | –                |
  * | is in a refused request that is cut | ·                       | asked again before each part | likewise         | is taken out     |
- * | is of a user who left               | ·                       | gone                         | void: gone       | stays            |
+ * | is of a user who left               | ·                       | returned                     | void: returned   | stays            |
  *
  * An approval is about values: where the service's went there and back, it holds. § with a policy other than `hold` it is merged
  * again, as below. ¶ the decision is spent when an intent is opened under it, which remembers it: the table in

@@ -54,7 +54,7 @@ function unsendableName(mirror: MirrorUser, base: BaseUser): string | undefined 
 
 /** Whether a hold waits for a person whatever the service does: a rejected edit, or one from before the user left. */
 export const standsByMirror = ({ reason }: Pick<Hold, 'reason'>): boolean =>
-  reason === 'gone' || reason === 'rejected';
+  reason === 'returned' || reason === 'rejected';
 
 /** Whether a person asked to hold the field, and that has not ended. */
 export const isAsked = (hold: Hold | undefined): boolean =>

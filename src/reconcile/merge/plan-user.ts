@@ -56,7 +56,7 @@ function holdOfGone(
   const service = (field === 'name' ? joinName(agreed.name) : agreed[field]) as ServiceValue;
   const detail = 'the user had left the team and came back; the edit from before waits';
   const values = { base: agreed[field], mirror: mirror[field], service };
-  const { hold } = holdField(field, 'gone', detail, values);
+  const { hold } = holdField(field, 'returned', detail, values);
   const before = holdOn(field, { held });
   const isRejected =
     before?.reason === 'rejected' &&

@@ -637,7 +637,7 @@ export async function createPlay() {
       ]),
     );
     const pending = await sql(
-      `select user_id, field, state from report.pending where state in ('waiting', 'sent', 'unresolved', 'gone')`,
+      `select user_id, field, state from report.pending where state in ('waiting', 'sending', 'unknown')`,
     );
     const ended = await sql(`select h.user_id, h.field, h.reason from sync.held_fields h where not exists (
       select from sync.edits e where e.team_id = h.team_id and e.edit_id = h.edit_id and e.field = h.field and e.user_id = h.user_id and e.ended_at is null)`);

@@ -10,7 +10,7 @@ import { createTeams, type Person, type Team } from './people.ts';
 const teams = createTeams();
 afterAll(() => teams.close());
 
-const columns = 'user_id, field, state, detail, request_id';
+const columns = 'user_id, field, state, detail, request_id, reason';
 
 describe('whoever edits in SQL is told what became of it', () => {
   let team: Team;
@@ -34,8 +34,8 @@ describe('whoever edits in SQL is told what became of it', () => {
     await reconcile();
     const requestId = expect.stringMatching(/./) as string;
     expect(await settled(team.bob)).toEqual([
-      [BigInt(id), 'email', 'confirmed', null, requestId],
-      [BigInt(id), 'phone', 'confirmed', null, requestId],
+      [BigInt(id), 'email', 'confirmed', null, requestId, null],
+      [BigInt(id), 'phone', 'confirmed', null, requestId, null],
     ]);
     expect(await settled(team.bob, `timeout => '0', raise => true`)).toHaveLength(2);
   });
@@ -46,7 +46,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     await reconcile();
     const batch = await team.batchOf(id, 'phone');
     expect(await settled(team.bob)).toEqual([
-      [BigInt(id), 'phone', 'held', `review: a person is to see it first (batch ${batch})`, null],
+      [BigInt(id), 'phone', 'held', `a person is to see it first (batch ${batch})`, null, 'review'],
     ]);
     await expect(settled(team.bob, `timeout => '0', raise => true`)).rejects.toThrow(
       `Not everything is on the service: phone of user ${id}: held, review`,
@@ -57,7 +57,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     expect(await states(team.bob)).toEqual([[BigInt(id), 'phone', 'confirmed']]);
   });
 
-  it('refused, with what the service said and its request', async () => {
+  it('held because the service refused it, with what it said and its request', async () => {
     await open(guarded);
     await team.bob.edit(id, `phone = '15550100'`);
     team.emulator.addFault({ kind: 'status', code: 400, path: '/v1/users/update', times: 'always' });
@@ -66,50 +66,51 @@ describe('whoever edits in SQL is told what became of it', () => {
       [
         BigInt(id),
         'phone',
-        'refused',
+        'held',
         expect.stringContaining('the service answered 400') as string,
         expect.stringMatching(/./) as string,
+        'refused',
       ],
     ]);
   });
 
-  it('withdrawn, where it was taken back or edited again, by whomever', async () => {
+  it('ended, where it was taken back or edited again, by whomever', async () => {
     await open(guarded);
     const [[before] = []] = await team.bob.sql(`select phone from mirror.users where id = ${id}`);
     await team.bob.edit(id, `phone = '15550100', email = 'ada@example.com'`);
     await team.mallory.edit(id, `phone = '${String(before)}', email = 'eva@example.com'`);
     expect(await settled(team.bob)).toEqual([
-      [BigInt(id), 'email', 'withdrawn', 'somebody has edited the field again', null],
-      [BigInt(id), 'phone', 'withdrawn', 'it was taken back here', null],
+      [BigInt(id), 'email', 'ended', 'somebody has edited the field again', null, null],
+      [BigInt(id), 'phone', 'ended', 'it was taken back here', null, null],
     ]);
     expect(await states(team.mallory)).toEqual([
       [BigInt(id), 'email', 'waiting'],
-      [BigInt(id), 'phone', 'withdrawn'],
+      [BigInt(id), 'phone', 'ended'],
     ]);
   });
 
-  it('withdrawn as well, where the value of the service was taken in its place', async () => {
+  it('ended as well, where the value of the service was taken in its place', async () => {
     await open({ ...guarded, config: { policy: { ...holdAll, phone: 'service-wins' } } });
     await team.bob.edit(id, `phone = '15550100', email = 'ada@example.com'`);
     team.emulator.team.editUser(id, { phone: '15550123' });
     await reconcile();
     expect(await settled(team.bob)).toEqual([
-      [BigInt(id), 'email', 'confirmed', null, expect.stringMatching(/./) as string],
-      [BigInt(id), 'phone', 'withdrawn', 'the value of the service was taken in its place', null],
+      [BigInt(id), 'email', 'confirmed', null, expect.stringMatching(/./) as string, null],
+      [BigInt(id), 'phone', 'ended', 'the value of the service was taken in its place', null, null],
     ]);
   });
 
   it.each([
     ['as it was', undefined],
     ['as it is by now', { phone: '15550123' }],
-  ])('withdrawn, where somebody took the value of the service %s', async (_, moved) => {
+  ])('ended, where somebody took the value of the service %s', async (_, moved) => {
     await open();
     await team.bob.edit(id, `phone = '15550100'`);
     if (moved !== undefined) team.emulator.team.editUser(id, moved);
     await reconcile();
     const take = ['resolve', String(id), 'phone', '--take', 'service', '--if', '15550100', '--as', 'Dora'];
     expect(await team.musterd(...take)).toMatchObject({ code: 0 });
-    expect(await states(team.bob)).toEqual([[BigInt(id), 'phone', 'withdrawn']]);
+    expect(await states(team.bob)).toEqual([[BigInt(id), 'phone', 'ended']]);
     expect(await team.sql('select from sync.edits where ended_at is null')).toEqual([]);
   });
 
@@ -117,7 +118,7 @@ describe('whoever edits in SQL is told what became of it', () => {
     await open(guarded);
     await team.bob.edit(id, `phone = '15550100'`);
     expect(await settled(team.bob)).toEqual([
-      [BigInt(id), 'phone', 'waiting', 'no daemon listens here: the next run sends it', null],
+      [BigInt(id), 'phone', 'waiting', 'no daemon listens here: the next run sends it', null, null],
     ]);
     team.emulator.addFault({ kind: 'reset-after', path: '/v1/users/update', times: 1 });
     team.emulator.before({ path: '/v1/users/update' }, () => {

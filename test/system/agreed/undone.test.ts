@@ -69,11 +69,11 @@ describe('a decision that is taken back', () => {
       expect(await sent()).toEqual([]);
       expect([await team.batchOf(id, field), await became(decision)]).toEqual([
         batch,
-        [[String(id), 'approve', 'void']],
+        [[String(id), 'approve', 'held']],
       ]);
       expect(await apply(decision)).toMatchObject({
         undecided: [],
-        left: [{ reason: expect.stringContaining('void') as string }],
+        left: [{ reason: expect.stringContaining('needs a decision') as string }],
       });
       await decide('approve', batch);
       expect(await sent()).toEqual([{ id, ...as }]);
@@ -88,8 +88,8 @@ describe('a decision that is taken back', () => {
     await team.bob.edit(c, `email = '${team.emulator.team.user(c).email}'`);
     const { stdout, stderr } = await team.musterd('undo', '--decision', decision, '--apply', '--as', 'dora');
     expect(stdout).toContain(`${a}\t`);
-    expect(stdout).toContain('withdrawn: somebody has edited the field again');
-    expect(stdout).toContain('withdrawn: it was taken back here');
+    expect(stdout).toContain('no longer wanted: somebody has edited the field again');
+    expect(stdout).toContain('no longer wanted: it was taken back here');
     expect(stderr).toMatch(
       /1 field undecided again, 0 fields to set back, 2 left as they are \(decision \d+\)/,
     );
@@ -100,7 +100,7 @@ describe('a decision that is taken back', () => {
   it('lets what was rejected wait in its batch again, and approves nothing', async () => {
     const { ids, batch } = await openBatch(2);
     const decision = await decide('reject', batch);
-    expect(await became(decision)).toEqual(ids.map((id) => [String(id), 'reject', 'held']));
+    expect(await became(decision)).toEqual(ids.map((id) => [String(id), 'reject', 'rejected']));
     expect(await apply(decision, '--reason', 'too soon')).toMatchObject({ changes: [], left: [] });
     expect(await sent()).toEqual([]);
     expect(await team.held()).toEqual(ids.map((id) => [String(id), 'email', 'review']));
@@ -199,7 +199,7 @@ describe('a decision that is taken back', () => {
     team.emulator.clearRequests();
     for (const _run of [1, 2]) expect(await sent()).toEqual([]);
     expect(await team.held()).toEqual([[String(ids[0]), 'email', 'review']]);
-    expect(await became(decision)).toEqual([[String(ids[0]), 'approve', 'void']]);
+    expect(await became(decision)).toEqual([[String(ids[0]), 'approve', 'held']]);
     expect(await team.carol.approve(batch)).toEqual(['approved']);
     expect(await sent()).toHaveLength(1);
   });

@@ -1,0 +1,100 @@
+/** The 58 edits of the demo that a guard stops have one state and one reason, wherever they are read. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/postgres-process.ts';
+import { type Running, runMusterd, startMusterd } from './run-musterd.ts';
+import { createStage, type Stage } from './stage.ts';
+
+interface Counted {
+  readonly state: string;
+  readonly reason: string;
+}
+
+/** `held limit 58` */
+const counted = (rows: readonly Counted[]) => {
+  const words = Map.groupBy(rows, ({ state, reason }) => `${state} ${reason}`);
+  return [...words].map(([word, of]) => `${word} ${of.length}`);
+};
+
+describe('musterd calls the 58 edits of the demo that a guard stops', () => {
+  let stage: Stage;
+  let daemon: Running;
+  let origin: string;
+  const environment = () => ({
+    ...stage.emulator.environment,
+    DATABASE_URL: stage.url,
+    MUSTERD__rate__perMinute: '100000',
+  });
+  const musterd = async (...args: readonly string[]) => (await runMusterd(args, environment())).stdout;
+  const json = async (...args: readonly string[]) =>
+    JSON.parse(await musterd(...args, '--json')) as Readonly<Record<string, unknown>>;
+  const ask = async (path: string) => await (await fetch(`${origin}${path}`)).text();
+
+  beforeAll(async () => {
+    stage = await createStage({ emulator: { seed: 1, users: 200 } });
+    await stage.run();
+    const [[last] = []] = await stage.sql('select id from mirror.users order by id desc offset 60 limit 1');
+    await stage.sql(`update mirror.users set email = replace(email, '@', '@mail.') where id > ${last}`);
+    await stage.run();
+    daemon = startMusterd(['daemon'], { ...environment(), MUSTERD__status__port: String(await freePort()) });
+    await eventually('the daemon has started', () => daemon.output().stderr.includes('daemon started'));
+    origin = `http://127.0.0.1:${/"port":(\d+)/.exec(daemon.output().stderr)?.[1]}`;
+  });
+  afterAll(async () => {
+    daemon.process.kill('SIGKILL');
+    await daemon.ended;
+    await stage.close();
+  });
+
+  const inSql = async (from: string) =>
+    (
+      await stage.sql(`select concat_ws(' ', state, reason, count(*)) from ${from} group by state, reason`)
+    ).flat();
+
+  it.each<readonly [string, () => Promise<readonly string[]>]>([
+    [
+      'sync.settled()',
+      async () =>
+        await inSql(`sync.settled('0', xid => (select max(xid::text::bigint)::text::xid8 from sync.edits))`),
+    ],
+    ['report.pending', async () => await inSql('report.pending')],
+    ['report.held', async () => await inSql('report.held')],
+    ['plan --json', async () => counted((await json('plan'))['changes'] as readonly Counted[])],
+    ['held --json', async () => counted((await json('held'))['held'] as readonly Counted[])],
+    [
+      'status --json',
+      async () => {
+        const { pending, held } = (await json('status')) as Readonly<
+          Record<string, Readonly<Record<string, number>>>
+        >;
+        expect(Object.values(held ?? {})).toEqual(Object.values(pending ?? {}));
+        return [[...Object.keys(pending ?? {}), ...Object.entries(held ?? {}).flat()].join(' ')];
+      },
+    ],
+    [
+      '/metrics',
+      async () =>
+        [
+          ...(await ask('/metrics')).matchAll(
+            /^musterd_held_fields\{.*state="(\w+)",reason="(\w+)"\} ([1-9]\d*)$/gm,
+          ),
+        ].map(([, ...words]) => words.join(' ')),
+    ],
+  ])('held, for the reason limit: %s', async (_, read) => {
+    expect(await read()).toEqual(['held limit 58']);
+  });
+
+  it.each([
+    ['plan', /held \(limit\): 58 /],
+    ['status', /pending edits +58 need a decision\nheld fields +58 more than the limit\n/],
+    ['held', /needs a decision\tlimit\t/],
+  ])('in need of a decision, in words: %s', async (command, words) => {
+    expect(await musterd(command)).toMatch(words);
+  });
+
+  it('in need of a decision on its page', async () => {
+    expect(await ask('/waiting?state=limit')).toContain(
+      '58 email addresses need a decision: more than the limit',
+    );
+  });
+});
