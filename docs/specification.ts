@@ -78,7 +78,7 @@ export function factsOf(field: Field, state: UserState, policy: ConflictPolicy, 
     nothing: (!edited && !moved) || (base === undefined && !isShown),
     decided: hold?.decision !== undefined,
     asSeen: sameValue && bytes(hold.base) === bytes(base?.[field]) && isSameService,
-    batched: hold?.batch !== undefined && (hold.reason === 'limit' || hold.reason === 'review'),
+    batched: hold?.isAlone !== true && (hold?.reason === 'limit' || hold?.reason === 'review'),
     stands: hold?.reason !== 'asked' && sameValue && isWhere && !mayGo,
     wins: edited && moved ? policy : edited ? 'mirror-wins' : 'service-wins',
   };

@@ -59,58 +59,59 @@ begin
 end
 $$;
 
+-- So is a function that answers otherwise.
 do $$
 declare
   again text[];
+  one   text[];
   what  text;
 begin
-  if to_regprocedure('sync.settled(interval,boolean,xid8)') is not null then
+  foreach one slice 1 in array array[
+    ['sync.settled(interval, boolean, xid8)', 'sync.settled(timeout interval default null, raise boolean default null, xid xid8 default null)',
+      'user_id bigint, field text, state text, detail text, request_id text, reason text'],
+    ['sync.approve(text, bigint[], text, bigint, bigint[])', 'sync.approve(batch text, reason text default null, only_users bigint[] default null, only_edits bigint[] default null, team bigint default null)',
+      'edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text'],
+    ['sync.reject(text, bigint[], text, boolean, bigint, bigint[])', 'sync.reject(batch text, reason text default null, revert boolean default null, only_users bigint[] default null, only_edits bigint[] default null, team bigint default null)',
+      'edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text']] loop
+    continue when to_regprocedure(one[1]) is null;
     again := array(
-      select format('grant execute on function sync.settled(interval, boolean, xid8) to %s%s', a.grantee::regrole,
-        case when a.is_grantable then ' with grant option' else '' end)
-      from pg_proc p cross join lateral aclexplode(p.proacl) a
-      where p.oid = 'sync.settled(interval,boolean,xid8)'::regprocedure and a.grantee not in (0, p.proowner));
-    drop function sync.settled(interval, boolean, xid8);
-    create function sync.settled(timeout interval default '10 s', raise boolean default false, xid xid8 default null)
-    returns table (user_id bigint, field text, state text, detail text, request_id text, reason text)
-    language sql as 'select null::bigint, null, null, null, null, null where false';
-    revoke execute on function sync.settled(interval, boolean, xid8) from public;
+      select format('grant execute on function %s to %s%s', split_part(one[2], '(', 1), a.grantee::regrole, case when a.is_grantable then ' with grant option' else '' end)
+      from pg_proc p cross join lateral aclexplode(p.proacl) a where p.oid = to_regprocedure(one[1]) and a.grantee not in (0, p.proowner));
+    execute format('drop function %s', one[1]);
+    execute format('create function %s returns table (%s) language plpgsql as %L', one[2], one[3], 'begin end');
+    execute format('revoke execute on function %s from public', split_part(one[2], '(', 1));
     foreach what in array again loop
       execute what;
     end loop;
-  end if;
+  end loop;
 end
 $$;
-drop function if exists sync.edit_states(xid8), sync.wanted_columns(text), sync.wanted(text, jsonb), sync.resolve_message(bigint, uuid, bigint, text),
+drop function if exists sync.edit_states(xid8), sync.decide(text, boolean, bigint[], text, boolean, bigint, bigint[]),
+  sync.decide_batch(text, boolean, bigint[], text, boolean, bigint, bigint[]), sync.wanted_columns(text), sync.wanted(text, jsonb), sync.resolve_message(bigint, uuid, bigint, text),
   sync.note_request(bigint, uuid, text, jsonb, jsonb), sync.withdraw_request(bigint, uuid, text), sync.hold_messages(text),
   sync.decide_requests(text, bigint, jsonb, text, text, boolean, bigint), sync.undecide_requests(bigint, text, bigint),
   mirror.require_write(bigint, text), mirror.message_terms(), mirror.check_message(), mirror.cancel_messages(), mirror.check_conversation_read();
 drop function if exists mirror.note_request(), mirror.check_tag() cascade;
 
-alter table mirror.tags drop constraint tags_id_key;
-alter table mirror.tags add constraint tags_pkey primary key (team_id, id);
+alter table mirror.tags drop constraint tags_id_key, add constraint tags_pkey primary key (team_id, id);
 comment on table mirror.tags is 'The team''s contact tags. Read-only: "musterd tag create" makes one.';
 comment on column mirror.tags.id is 'The service''s id of the tag.';
 
 alter table sync.teams drop column writes;
 
-alter table sync.edits drop column local_id;
-alter table sync.edits alter column user_id set not null;
-alter table sync.edits drop constraint edits_field_check;
-alter table sync.edits add constraint edits_field_check check (field in ('name', 'name_split', 'email', 'phone', 'role_id'));
-comment on table sync.edits is 'Edits of mirror.users, a row each. An edit is one field of one user that the mirror has other than both sides last agreed on: it lasts from the statement that made it so until they agree again.';
+alter table sync.edits drop column local_id, alter column user_id set not null, drop constraint edits_field_check, add constraint edits_field_check check (field in ('name', 'name_split', 'email', 'phone', 'role_id'));
 comment on column sync.edits.user_id is 'The service''s id of the user.';
 comment on column sync.edits.field is 'name is the pair of first and last name; name_split says whether they were cut by a guess, which is recorded and ends at once; email, phone, role_id.';
 
-alter table sync.held_fields drop column local_id;
-alter table sync.held_fields add constraint held_fields_key unique nulls not distinct (team_id, user_id, field);
-alter table sync.held_fields drop constraint held_fields_field_check;
-alter table sync.held_fields add constraint held_fields_field_check check (field in ('name', 'email', 'phone', 'role_id'));
-comment on column sync.held_fields.user_id is 'The user; NULL: the field of all users, of whom too many no longer have it.';
+-- A field that the service does not show stays as it is: no limit stops all pushes for it.
+delete from sync.held_fields where user_id is null;
+-- An approval is about values: if the service's value went there and back, it still holds.
+alter table sync.held_fields drop column local_id, drop column seen_version, add constraint held_fields_pkey primary key (team_id, user_id, field),
+  drop constraint held_fields_field_check, add constraint held_fields_field_check check (field in ('name', 'email', 'phone', 'role_id'));
+comment on column sync.held_fields.user_id is 'The user.';
 comment on column sync.held_fields.field is 'The field: name is the pair of first and last name.';
 
-alter table sync.changes drop column local_id;
-alter table sync.changes drop constraint changes_kind_check;
+alter table sync.changes drop column local_id, drop constraint changes_kind_check;
 alter table sync.changes add constraint changes_kind_check check (kind in ('adopt', 'return', 'pull', 'push', 'settle', 'hold', 'tombstone', 'forget', 'approve', 'reject', 'resolve', 'undo', 'place', 'call'));
 alter table sync.changes add constraint changes_user_check check (user_id is not null or kind in ('place', 'approve', 'call') or new ?| '{tag,message,conversation_read}'::text[]);
 comment on column sync.changes.user_id is 'The user whose fields moved; NULL: it is about a message, a tag or a read conversation, or about the mirror itself, or a person approved that many users lack a field.';

@@ -1,9 +1,3 @@
--- A field that the service does not show stays as it is: no limit stops all pushes for it.
-delete from sync.held_fields where user_id is null;
-alter table sync.held_fields drop constraint held_fields_key, add constraint held_fields_pkey primary key (team_id, user_id, field);
-comment on column sync.held_fields.user_id is 'The user.';
--- An approval is about values: if the service's value went there and back, it still holds.
-alter table sync.held_fields drop column seen_version;
 delete from sync.learned where topic = 'a version moves though no value does';
 -- Whoever is shown with an older version has a base, which says so.
 alter table sync.user_base add column older_since timestamptz, add column older_passes integer,
@@ -39,11 +33,14 @@ comment on column sync.migrations.timestamp is 'When it was applied; of a repeat
 comment on column sync.migrations.checksum is 'SHA-256 of the file, to see that it was not changed afterwards; of a repeatable one, that of each text that was applied, the present one last.';
 alter table sync.teams drop column plan_key;
 -- A state of an edit and a reason to hold it have one word each.
-alter table sync.held_fields drop constraint held_fields_reason_check;
-update sync.held_fields set reason = 'returned' where reason = 'gone';
+alter table sync.held_fields drop constraint held_fields_reason_check, add column alone boolean not null default false;
+update sync.held_fields set alone = reason = 'limit' and batch is null, reason = case reason when 'gone' then 'returned' else reason end;
 alter table sync.held_fields add constraint held_fields_reason_check check (reason in ('conflict', 'refused', 'ineffective', 'unsupported', 'returned', 'limit', 'review', 'asked'));
 comment on column sync.held_fields.reason is 'conflict: both sides changed it. refused: the service refused the value. ineffective: the service takes it without effect. unsupported: it cannot be sent. returned: the user had left, and came back. limit: the guard stopped it, alone or in a batch. review: a person wants to see it first. asked: somebody asked for it, and nothing else holds it.';
 alter view if exists report.pending rename column held_because to reason;
+-- Every held edit is in a batch. A limit on the field alone lets go by itself once it is true no more.
+comment on column sync.held_fields.alone is 'Whether a limit on this field alone holds it, and not one on the whole run: it is sent once that limit has gone.';
+comment on column sync.held_fields.batch is 'What one person did and one run held: first 12 hex digits of the SHA-256 of its edits, and of what was seen of both sides. Another edit of the field does not inherit it. NULL: the run that holds it has not ended, or no edit is held.';
 
 -- What a row is.
 comment on table sync.absences is 'A row that complete passes no longer show, until it is proven gone or comes back.';

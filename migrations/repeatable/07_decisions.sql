@@ -6,25 +6,49 @@ alter table sync.held_fields drop constraint if exists held_fields_decision_chec
 alter table sync.held_fields add constraint held_fields_decision_check check (decision in ('approved', 'spent', 'rejected'));
 comment on column sync.held_fields.decision is 'approved: the edit passes what held it: the limits on a whole run if it is in a batch, else those on single fields too. That counts for this edit alone, once, and as long as the service is as it was seen. spent: the edit is being sent under the approval; if it was not sent, or got no answer and is not there, it is approved again. rejected: it is not sent for as long as this edit lasts, whatever the service does. Who decided, and why, is in sync.changes. NULL: nobody has decided.';
 
--- Decides about the fields of a batch as they were when they were held.
+-- What sync.decide_edits() does and answers, as a row for each edit.
+create or replace function sync.answered(verb text, team bigint, seen jsonb, reason text, batch text, revert boolean, number bigint)
+returns table (edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text)
+language sql set search_path = pg_catalog, pg_temp as $$
+  select nullif(s.edit_id, 0), d.user_id, d.field, case when answered.revert and d.outcome = 'rejected' then 'ended' else w.state end, w.detail,
+    d.decision_id, d.outcome
+  from sync.decide_edits(verb, team, seen, reason, batch, revert, number => number) d
+  join jsonb_to_recordset(seen) s (user_id bigint, field text, edit_id bigint) on s.user_id = d.user_id and s.field = d.field
+  join (values ('approved', 'waiting', null), ('rejected', 'rejected', null), ('on its way', 'sending', 'the push tells what becomes of it'),
+    ('moved', 'held', 'it is not as it was held'), ('ended', 'ended', 'it is no edit any more'), ('asked', 'held', 'a person asked to hold it'),
+    ('held', 'held', 'something else holds it'), ('gone', 'held', 'the user has left')) w (outcome, state, detail) on w.outcome = d.outcome
+  order by d.user_id, d.field
+$$;
+comment on function sync.answered(text,bigint,jsonb,text,text,boolean,bigint) is 'What sync.decide_edits() does and answers, as sync.approve(), sync.reject() and sync.withdraw() tell it.';
+revoke execute on function sync.answered(text,bigint,jsonb,text,text,boolean,bigint) from public;
+
+-- Decides about what is held under the name of a batch, as it was when it was held: edits, or missing rows.
 create or replace function sync.decide(batch text, approves boolean, only_users bigint[], reason text, revert boolean, team bigint, only_edits bigint[])
-returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
+returns table (edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   hash     constant text := lower(decide.batch);
   verb     constant text := case when decide.approves then 'approve' else 'reject' end;
+  decider  constant text := sync.decider();
+  number   constant bigint := sync.new_decision();
   teams    bigint[];
+  missing  text;
   stranger text;
   seen     jsonb;
   own      bigint[];
-  number   constant bigint := sync.new_decision();
 begin
   perform sync.require_approver();
-  select array_agg(distinct h.team_id) into teams
-  from sync.held_fields h
-  where h.batch = hash and h.decision is distinct from 'rejected' and (decide.team is null or h.team_id = decide.team)
-    and sync.session_sees(h.team_id);
+  -- A run that looks at missing rows ends first; what it replaced no longer waits under this name.
+  perform from sync.absences a
+  where a.batch = hash and (decide.team is null or a.team_id = decide.team) and sync.session_sees(a.team_id)
+  order by a.team_id, a.resource, a.id for update;
+  select array_agg(distinct w.team_id), min(w.resource) into teams, missing
+  from (
+    select h.team_id, null as resource from sync.held_fields h where h.batch = hash and h.decision is distinct from 'rejected'
+    union all select a.team_id, a.resource from sync.absences a where a.batch = hash
+  ) w
+  where (decide.team is null or w.team_id = decide.team) and sync.session_sees(w.team_id);
   if teams is null then
     raise exception 'Nothing is held in a batch %', decide.batch
       using errcode = 'no_data_found', hint = 'report.held has the batches that wait.';
@@ -32,6 +56,10 @@ begin
   if cardinality(teams) > 1 then
     raise exception 'Batch % is held in % teams', decide.batch, cardinality(teams)
       using errcode = 'invalid_parameter_value', hint = 'Say which one: team => 41.';
+  end if;
+  if missing is not null and decide.only_edits is not null then
+    raise exception 'Batch % consists of missing %, which are not edits', decide.batch, missing
+      using errcode = 'invalid_parameter_value', hint = 'only_users names them by their ids.';
   end if;
   select o.what into stranger
   from (
@@ -41,10 +69,46 @@ begin
   where not exists (
     select from sync.held_fields h
     where h.team_id = teams[1] and h.batch = hash and h.decision is distinct from 'rejected' and (h.user_id = o.id or h.edit_id = o.edit_id)
-  )
+  ) and not exists (select from sync.absences a where a.team_id = teams[1] and a.batch = hash and a.id = o.id)
   limit 1;
   if stranger is not null then
     raise exception '% is not in batch %', stranger, decide.batch using errcode = 'invalid_parameter_value';
+  end if;
+
+  if missing is not null then
+    return query
+    with named as materialized (
+      select a.team_id, a.resource, a.id, decide.only_users is null or a.id = any (decide.only_users) as is_chosen
+      from sync.absences a where a.team_id = teams[1] and a.batch = hash
+    ),
+    -- The hash is the one that a run gives these rows if it finds nothing else in doubt.
+    rest as (
+      select substr(encode(sha256(convert_to(
+          format('["%s",[%s]]', missing, string_agg(n.id::text, ',' order by n.id)), 'UTF8')), 'hex'), 1, 12) as hash,
+        case count(*) when 1 then '1 missing row was' else count(*) || ' missing rows were' end || ' left out of an approval' as words
+      from named n where not n.is_chosen
+    ),
+    written as (
+      update sync.absences a set
+        verdict = case when n.is_chosen then 'approved' else 'left' end,
+        verdict_scope = case when n.is_chosen then a.scope end,
+        batch = case when not n.is_chosen then r.hash end,
+        detail = case when not n.is_chosen then r.words end,
+        scope = case when not n.is_chosen then a.scope end,
+        withheld_at = case when not n.is_chosen then clock_timestamp() end,
+        decided_at = clock_timestamp(), decided_by = decider, decided_role = session_user, decided_why = coalesce(decide.reason, '')
+      from named n cross join rest r
+      where decide.approves and (a.team_id, a.resource, a.id) = (n.team_id, n.resource, n.id)
+    ),
+    recorded as (
+      insert into sync.changes (team_id, user_id, kind, closed_at, decided_by, decided_role, decided_why, batch, decision_id)
+      select n.team_id, n.id, 'approve', clock_timestamp(), decider, session_user, coalesce(decide.reason, ''), hash, number
+      from named n where decide.approves and n.is_chosen and n.resource = 'users' order by n.id
+    )
+    select null::bigint, n.id, n.resource, case when decide.approves then 'waiting' else 'held' end, null::text,
+      case when decide.approves and missing = 'users' then number end, case when decide.approves then 'approved' else 'left' end
+    from named n where n.is_chosen order by n.id;
+    return;
   end if;
 
   -- A daemon that listens looks at what may go now.
@@ -63,114 +127,52 @@ begin
     from sync.decide_edits(verb, teams[1], seen, decide.reason, hash, only_shown => true) d where d.outcome = 'own';
   end if;
   if own is not null then
-    raise exception '% edited what is to be approved, or may have, for % users: %', sync.decider(), cardinality(own),
+    raise exception '% edited what is to be approved, or may have, for % users: %', decider, cardinality(own),
       array_to_string(own[1:10], ', ') || case when cardinality(own) > 10 then ', …' else '' end
       using errcode = 'invalid_parameter_value',
             hint = 'Somebody else has to approve them (push.fourEyes). What others edited can be approved by itself: only_users, or --only.';
   end if;
-  return query select * from sync.decide_edits(verb, teams[1], seen, decide.reason, hash, decide.revert, number => number);
+  return query select d.* from sync.answered(verb, teams[1], seen, decide.reason, hash, decide.revert, number) d;
 end
 $$;
-comment on function sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) is 'Approves or rejects the edits of a batch as they are held in it: what sync.approve() and sync.reject() do.';
+comment on function sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) is 'Approves or rejects what is held under the name of a batch: what sync.approve() and sync.reject() do.';
 revoke execute on function sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) from public;
 
-create or replace function sync.decide_batch(batch text, approves boolean, only_ids bigint[], reason text, revert boolean, team bigint, only_edits bigint[])
-returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
-language plpgsql set search_path = pg_catalog, pg_temp as $$#variable_conflict use_column
-declare
-  teams    bigint[];
-  missing  text;
-  stranger bigint;
-  decider  constant text := sync.decider();
-  number   constant bigint := sync.new_decision();
-begin
-  perform sync.require_approver();
-  -- A run that looks at these rows ends first; what it replaced no longer waits under this name.
-  perform from sync.absences a
-  where a.batch = lower(decide_batch.batch) and (decide_batch.team is null or a.team_id = decide_batch.team)
-    and sync.session_sees(a.team_id)
-  order by a.team_id, a.resource, a.id for update;
-  select array_agg(distinct a.team_id), min(a.resource) into teams, missing
-  from sync.absences a
-  where a.batch = lower(decide_batch.batch) and (decide_batch.team is null or a.team_id = decide_batch.team)
-    and sync.session_sees(a.team_id);
-  if teams is null then
-    return query select * from sync.decide(decide_batch.batch, approves, only_ids, reason, revert, team, only_edits);
-    return;
-  end if;
-  if cardinality(teams) > 1 then
-    raise exception 'Batch % waits in % teams', decide_batch.batch, cardinality(teams)
-      using errcode = 'invalid_parameter_value', hint = 'Say which one: team => 41.';
-  end if;
-  if decide_batch.only_edits is not null then
-    raise exception 'Batch % consists of missing %, which are not edits', decide_batch.batch, missing
-      using errcode = 'invalid_parameter_value', hint = 'only_users names them by their ids.';
-  end if;
-  select o.id into stranger
-  from unnest(decide_batch.only_ids) as o (id)
-  where not exists (
-    select from sync.absences a where a.team_id = teams[1] and a.batch = lower(decide_batch.batch) and a.id = o.id
-  )
-  limit 1;
-  if stranger is not null then
-    raise exception '% is not among the missing % of batch %', stranger, missing, decide_batch.batch
-      using errcode = 'invalid_parameter_value';
-  end if;
-
-  return query
-  with named as materialized (
-    select a.team_id, a.resource, a.id, decide_batch.only_ids is null or a.id = any (decide_batch.only_ids) as is_chosen
-    from sync.absences a where a.team_id = teams[1] and a.batch = lower(decide_batch.batch)
-  ),
-  -- The hash is the one that a run gives these rows if it finds nothing else in doubt.
-  rest as (
-    select substr(encode(sha256(convert_to(
-        format('["%s",[%s]]', missing, string_agg(n.id::text, ',' order by n.id)), 'UTF8')), 'hex'), 1, 12) as hash,
-      case count(*) when 1 then '1 missing row was' else count(*) || ' missing rows were' end || ' left out of an approval' as words
-    from named n where not n.is_chosen
-  ),
-  written as (
-    update sync.absences a set
-      verdict = case when n.is_chosen then 'approved' else 'left' end,
-      verdict_scope = case when n.is_chosen then a.scope end,
-      batch = case when not n.is_chosen then r.hash end,
-      detail = case when not n.is_chosen then r.words end,
-      scope = case when not n.is_chosen then a.scope end,
-      withheld_at = case when not n.is_chosen then clock_timestamp() end,
-      decided_at = clock_timestamp(), decided_by = decider, decided_role = session_user,
-      decided_why = coalesce(decide_batch.reason, '')
-    from named n cross join rest r
-    where decide_batch.approves and (a.team_id, a.resource, a.id) = (n.team_id, n.resource, n.id)
-  ),
-  recorded as (
-    insert into sync.changes (team_id, user_id, kind, closed_at, decided_by, decided_role, decided_why, batch, decision_id)
-    select n.team_id, n.id, 'approve', clock_timestamp(), decider, session_user, coalesce(decide_batch.reason, ''),
-      lower(decide_batch.batch), number
-    from named n where decide_batch.approves and n.is_chosen and n.resource = 'users' order by n.id
-  )
-  select n.team_id, n.id, n.resource, case when decide_batch.approves then 'approved' else 'left' end,
-    case when decide_batch.approves and missing = 'users' then number end
-  from named n where n.is_chosen order by n.id;
-end
-$$;
-comment on function sync.decide_batch(text,boolean,bigint[],text,boolean,bigint,bigint[]) is 'Approves or rejects what waits under a name: missing rows, or else held fields. What sync.approve() and sync.reject() do.';
-revoke execute on function sync.decide_batch(text,boolean,bigint[],text,boolean,bigint,bigint[]) from public;
-
-create or replace function sync.approve(batch text, only_users bigint[] default null, reason text default null, team bigint default null, only_edits bigint[] default null)
-returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
+create or replace function sync.approve(batch text, reason text default null, only_users bigint[] default null, only_edits bigint[] default null, team bigint default null)
+returns table (edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text)
 language sql security definer set search_path = pg_catalog, pg_temp as $$
-  select * from sync.decide_batch(batch, true, only_users, reason, false, team, only_edits)
+  select * from sync.decide(batch, true, only_users, reason, false, team, only_edits)
 $$;
-comment on function sync.approve(text,bigint[],text,bigint,bigint[]) is 'Lets the edits of a batch pass the limits, all of them, those of some users or single ones: once, and only as long as it is the same edit over what was seen of the service. It is refused if the settings ask for four eyes and the person who decides edited one of them. It says for each row: approved; moved: it is not as it was held, and is left; ended: it is no edit any more; on its way: it is being sent; asked, held: something else holds it; gone: the user has left. For a batch of missing rows, it agrees that they are gone, as long as they are missing and the settings ask for the same; rows that only_users leaves out go on waiting. user_id is then the id of the row, and field is users or the table of a listing. decision_id is the number of the decision, as in report.decisions; empty: nothing was decided, or nothing about users.';
-revoke execute on function sync.approve(text,bigint[],text,bigint,bigint[]) from public;
+comment on function sync.approve(text,text,bigint[],bigint[],bigint) is 'Lets the edits of a batch pass the limit or the review that holds them, all of them, those of some users or single ones: once, and only as long as it is the same edit over what was seen of the service. It decides no conflict. It is refused if the settings ask for four eyes and the person who decides edited one of them. Says of each what state it is in now, with the number of the decision, as in report.decisions, and its outcome: approved; moved: it is not as it was held, and is left; ended: it is no edit any more; on its way: it is being sent; asked, held: something else holds it; gone: the user has left. For a batch of missing rows, it agrees that they are gone, as long as they are missing and the settings ask for the same; rows that only_users leaves out go on waiting. user_id is then the id of the row, and field is users or the table of a listing.';
+revoke execute on function sync.approve(text,text,bigint[],bigint[],bigint) from public;
 
-create or replace function sync.reject(batch text, only_users bigint[] default null, reason text default null, revert boolean default false, team bigint default null, only_edits bigint[] default null)
-returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
+create or replace function sync.reject(batch text, reason text default null, revert boolean default false, only_users bigint[] default null,
+  only_edits bigint[] default null, team bigint default null)
+returns table (edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text)
 language sql security definer set search_path = pg_catalog, pg_temp as $$
-  select * from sync.decide_batch(batch, false, only_users, reason, revert, team, only_edits)
+  select * from sync.decide(batch, false, only_users, reason, revert, team, only_edits)
 $$;
-comment on function sync.reject(text,bigint[],text,boolean,bigint,bigint[]) is 'Decides that the edits of a batch are not sent, all of them, those of some users or single ones, for as long as these edits last. With revert the mirror is set back to what both sides last agreed on. It says for each row: rejected; on its way: it is being sent, and the push tells what becomes of it; left: nothing is to be rejected, as with missing rows, which stay as they are until they are approved; and what sync.approve() says.';
-revoke execute on function sync.reject(text,bigint[],text,boolean,bigint,bigint[]) from public;
+comment on function sync.reject(text,text,boolean,bigint[],bigint[],bigint) is 'Decides that the edits of a batch are not sent, whatever holds them, all of them, those of some users or single ones, for as long as these edits last. With revert the mirror is set back to what both sides last agreed on. Says of each what sync.approve() says, and: rejected; on its way: it is being sent, and the push tells what becomes of it; left: nothing is to be rejected, as with missing rows, which stay as they are until they are approved.';
+revoke execute on function sync.reject(text,text,boolean,bigint[],bigint[],bigint) from public;
+
+create or replace function sync.withdraw(batch text default null, reason text default null)
+returns table (edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text)
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  select a.* from (
+    select e.team_id, jsonb_agg(jsonb_build_object('user_id', e.user_id, 'field', e.field, 'edit_id', e.edit_id, 'mirror', e.new_value,
+      'base', v.value, 'service', coalesce(h.shown_value, v.value))) as seen
+    from sync.edits e
+    left join sync.user_base b on b.team_id = e.team_id and b.id = e.user_id
+    left join lateral (values {fields (FIELD, VALUE(b.))}) v (field, value) on v.field = e.field
+    left join sync.held_fields h on h.team_id = e.team_id and h.user_id = e.user_id and h.field = e.field and h.edit_id = e.edit_id
+    where e.ended_at is null and e.edited_by = session_user and e.actor is not distinct from sync.actor()
+      and (withdraw.batch is null or h.batch = lower(withdraw.batch)) and sync.session_sees(e.team_id)
+    group by e.team_id
+  ) t
+  cross join lateral sync.answered('withdraw', t.team_id, t.seen, reason, lower(withdraw.batch), true, sync.new_decision()) a
+$$;
+comment on function sync.withdraw(text,text) is 'Takes back the edits of whoever calls it that have not left, or those of a batch: the mirror gets what both sides last agreed on. The author is the login and, where the session names one, the person for whom it acts (musterd.actor). Says of each what sync.reject() says.';
+grant execute on function sync.withdraw(text,text) to public;
 
 -- What taking a decision back finds, by the fate of each of its edits:
 --
@@ -316,7 +318,9 @@ declare
   mine      constant bigint := case when not only_shown then coalesce(decide_edits.number, sync.new_decision()) end;
 begin
   if not only_shown then
-    perform sync.require_approver();
+    if decide_edits.verb <> 'withdraw' then
+      perform sync.require_approver();
+    end if;
     -- In the order in which a run locks: users, then held fields.
     if decide_edits.revert then
       perform from mirror.users u
@@ -338,12 +342,13 @@ begin
         when u.id is null or u.gone_at is not null then 'gone'
         when h.until > clock_timestamp() then 'asked'
         when x.is_sent and (decide_edits.verb <> 'reject' or x.edit_id is not null) then 'on its way'
-        when decide_edits.verb <> 'resolve' and x.is_there
-          and (h.decision = 'rejected' or h.decision is null and (h.batch is null or h.reason not in ('limit', 'review'))) then 'held'
+        when x.is_there and (decide_edits.verb in ('approve', 'reject') and h.decision = 'rejected'
+          or decide_edits.verb = 'approve' and h.decision is null
+            and (h.reason not in ('limit', 'review') or h.alone and h.batch is distinct from decide_edits.batch)) then 'held'
         when s.edit_id is not null and x.edit_id is null then case when l.edit_id is null then 'ended' else 'moved' end
         when v.mirror_value is distinct from s.mirror then 'moved'
         when b.id is null and (decide_edits.revert or decide_edits.verb <> 'reject') then 'moved'
-        when decide_edits.verb = 'reject' then 'rejected'
+        when decide_edits.verb in ('reject', 'withdraw') then 'rejected'
         when decide_edits.verb = 'approve' and (v.base_value is distinct from s.base
           or x.is_there and h.batch = decide_edits.batch and h.service_value is distinct from h.shown_value) then 'moved'
         when decide_edits.verb = 'approve' and v.mirror_value is not distinct from v.base_value then 'ended'
@@ -420,7 +425,7 @@ begin
   recorded as (
     insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, edits, outcome, closed_at, decided_by, decided_role,
       decided_why, batch, decision_id)
-    select decide_edits.team, d.user_id, decide_edits.run, decide_edits.verb, jsonb_object_agg(d.field, d.base), jsonb_object_agg(d.field, d.service),
+    select decide_edits.team, d.user_id, decide_edits.run, case decide_edits.verb when 'withdraw' then 'reject' else decide_edits.verb end, jsonb_object_agg(d.field, d.base), jsonb_object_agg(d.field, d.service),
       jsonb_object_agg(d.field, d.mirror), jsonb_strip_nulls(jsonb_object_agg(d.field, d.edit)),
       coalesce(jsonb_object_agg(d.field, case when d.edited then 'edited' else 'withdrawn' end)
         filter (where d.edited or decide_edits.revert and not d.is_sent), '{}'), clock_timestamp(),

@@ -749,20 +749,16 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
            when o.ended_how = 'agreed' then 'confirmed'
            when o.edit_id is not null then 'ended'
            when l.edit_id is null then null
-           when p.outcome = 'unknown' then 'unknown'
-           when p.state = 'open' then 'sending'
-           when r.reason is null then 'waiting'
-           when r.reason = 'rejected' then 'rejected'
-           else 'held' end as state,
+           when p.state is not null then case p.outcome when 'unknown' then 'unknown' else 'sending' end
+           else coalesce(h.state, 'waiting') end as state,
          case
            when o.ended_how = 'overruled' then 'the value of the service was taken in its place'
            when o.ended_how = 'replaced' then 'somebody has edited the field again'
            when o.ended_how = 'forgotten' then 'the user is in the team no longer'
            when o.ended_how = 'withdrawn' then 'it was taken back here'
            when p.outcome = 'unknown' then 'it was sent, and no answer came: a run reads it back'
-           when p.state is null and r.reason is not null then nullif(concat_ws(' ', nullif(case r.reason when 'asked' then h.asked_why else h.detail end, ''),
-             '(batch ' || case when h.decision is null then h.batch end || ')'), '') end as detail,
-         case when p.state is null then sync.held_because(h.reason, null, h.until) end as reason
+           when p.state is null then nullif(concat_ws(' ', nullif(h.detail, ''), '(batch ' || h.batch || ')'), '') end as detail,
+         case when p.state is null then h.reason end as reason
   from sync.changes c
   -- For a reader, Postgres looks an edit up by a number, and by a cast of JSON it would compare all edits (row-level security).
   left join lateral (
@@ -772,9 +768,7 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
   left join sync.edits l on l.team_id = c.team_id and l.user_id = c.user_id and l.field = f.field and l.ended_at is null
     and l.edit_id = f.edit_id
   left join sync.edits o on o.team_id = c.team_id and o.edit_id = f.edit_id and o.ended_at is not null
-  left join sync.held_fields h on h.team_id = l.team_id and h.user_id = l.user_id and h.field = l.field
-    and (h.decision is null or h.decision = 'rejected') and (h.edit_id = l.edit_id or h.until > clock_timestamp())
-  left join lateral (select sync.held_because(h.reason, h.decision, h.until)) r (reason) on true
+  left join report.held h on h.team_id = l.team_id and h.user_id = l.user_id and h.field = l.field and (h.edit_id = l.edit_id or h.until > clock_timestamp())
   left join sync.absences a on f.field is null and a.team_id = c.team_id and a.resource = 'users' and a.id = c.user_id
     and a.verdict = 'approved'
   left join lateral (

@@ -6,9 +6,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     case
       when e.ended_how = 'agreed' then 'confirmed'
       when e.ended_at is not null then 'ended'
-      when h.state is not null then h.state
-      when p.change_id is not null then case p.outcome when 'unknown' then 'unknown' else 'sending' end
-      else 'waiting' end,
+      when h.state is null and p.change_id is not null then case p.outcome when 'unknown' then 'unknown' else 'sending' end
+      else coalesce(h.state, 'waiting') end,
     case
       when e.ended_how = 'agreed' then null
       when e.ended_how = 'overruled' then 'the value of the service was taken in its place'

@@ -39,8 +39,8 @@ begin
       ('musterd_editor', array[format('update (name_split, %s) on mirror.users', array_to_string(array_remove(array[{columns 'COLUMN'}], 'role_id'), ', ')),
         'insert (team_id, email, phone) on mirror.user_lookups', 'execute on function mirror.forget_lookups(bigint, text[])']),
       ('musterd_role_editor', array['update (role_id) on mirror.users']),
-      ('musterd_approver', array['execute on function sync.approve(text, bigint[], text, bigint, bigint[])',
-        'execute on function sync.reject(text, bigint[], text, boolean, bigint, bigint[])',
+      ('musterd_approver', array['execute on function sync.approve(text, text, bigint[], bigint[], bigint)',
+        'execute on function sync.reject(text, text, boolean, bigint[], bigint[], bigint)',
         'execute on function sync.undecide(bigint, text, boolean)'])
     ) as v (name, rights)
     join pg_roles r on r.rolname = v.name

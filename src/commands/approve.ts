@@ -1,6 +1,6 @@
 import { MusterdError } from '../errors.ts';
 import { plural } from '../model/in-words.ts';
-import { approve, type DecidedBatch, type DecidedRows, reject } from '../runs/approve-batch.ts';
+import { approve, type DecidedBatch, type DecidedRows, reject, withdraw } from '../runs/approve-batch.ts';
 import { confirmationOf } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
 import { printJson, printLine } from './output.ts';
@@ -49,6 +49,27 @@ export async function rejectCommand(
   });
 }
 
+/** Takes back one's own edits that have not left. @returns 3 if some are being sent, or are left for another reason */
+export async function withdrawCommand(
+  context: Context,
+  options: Pick<ApproveOptions, 'reason' | 'as'>,
+  hash: string | undefined,
+): Promise<ExitCode> {
+  const { actor, why = '' } = confirmationOf(context, options);
+  return withMirror(context, async (setup) => {
+    const fields = await withdraw(setup, { batch: hash?.toLowerCase(), why, actor });
+    const left = fields.filter(({ outcome }) => outcome in staying);
+    const [decision = null] = fields.map(({ decision_id }) => decision_id);
+    const withdrawn = fields.length - left.length;
+    if (context.json) printJson(context, { decision_id: decision, withdrawn, left });
+    else {
+      printLine(context.out, `${plural(withdrawn, 'field')} taken back${numbered(decision)}`);
+      printLeft(context, left);
+    }
+    return left.length > 0 ? exitCode.waiting : exitCode.ok;
+  });
+}
+
 /** The end of the line that says what was done. */
 export const numbered = (decision: bigint | null): string =>
   decision === null ? '' : ` (decision ${decision})`;
@@ -88,6 +109,13 @@ const isWaiting = ({ outcome }: DecidedBatch['fields'][number], verb: 'approve' 
   outcome !== 'ended' &&
   (outcome !== 'on its way' || verb === 'reject');
 
+function printLeft(context: Context, left: DecidedBatch['fields']): void {
+  for (const [outcome, words] of Object.entries(staying)) {
+    const count = left.filter((row) => row.outcome === outcome).length;
+    if (count > 0) printLine(context.out, `Left as they are: ${plural(count, 'field')} ${words}.`);
+  }
+}
+
 /** @returns 3 if something that was to be decided still waits, or may arrive although it was rejected */
 function showBatch(
   context: Context,
@@ -117,10 +145,7 @@ function showBatch(
   const done =
     verb === 'reject' ? `${plural(rejected, 'user')} rejected` : `${plural(approved, 'user')} approved`;
   printLine(context.out, `${done}, ${waiting} wait on${numbered(decision)}`);
-  for (const [outcome, words] of Object.entries(staying)) {
-    const count = withOutcome(outcome).length;
-    if (count > 0) printLine(context.out, `Left as they are: ${plural(count, 'field')} ${words}.`);
-  }
+  printLeft(context, left);
   if (approved > 0)
     printLine(
       context.out,

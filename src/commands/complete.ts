@@ -49,7 +49,7 @@ function neededFor(words: readonly string[]): NeededValues {
     !last.startsWith('-') && names.some((name) => words.slice(0, -1).includes(name));
   return {
     teams: isValueOf('--team'),
-    batches: ofCommand('approve', 'reject'),
+    batches: ofCommand('approve', 'reject', 'withdraw'),
     runs: (ofCommand('undo') && !isValueOf('--decision')) || isValueOf('--run'),
   };
 }

@@ -47,7 +47,7 @@ export function reportNews(context: Pick<Context, 'out' | 'err' | 'env'>) {
       const { pulled = 0, pushed = 0, held = 0 } = counts;
       const refusals = refusal?.reasons ?? [];
       const messages = [...reasons.filter((reason) => !refusals.includes(reason)), ...warnings];
-      const isNew = isNews([...messages, ...(refusal?.batches ?? [])]);
+      const isNew = isNews([...messages, ...report.batches]);
       if (isNew || pulled + pushed + held > 0) printReport(context, report);
     },
     onFailure: (_: unknown, __: unknown, error: unknown) => {

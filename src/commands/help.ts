@@ -36,12 +36,13 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'musterd sql -f report.sql --format csv > report.csv',
     'musterd sql',
   ],
-  held: ['musterd held', 'musterd held robin@example.com'],
+  held: ['musterd held', 'musterd held --all', 'musterd held robin@example.com'],
   approve: [
     "musterd approve 4f1c2a9b7d60 --reason 'they have moved'",
     'musterd approve 4f1c2a9b7d60 --only 17,18.email',
   ],
   reject: ["musterd reject 4f1c2a9b7d60 --revert --reason 'a slip'"],
+  withdraw: ['musterd withdraw', "musterd withdraw 4f1c2a9b7d60 --reason 'not yet'"],
   resolve: [
     'musterd resolve robin@example.com phone --take mirror --if 15550100',
     'musterd resolve robin@example.com phone --take service --edit 12 --if-service 15550123',

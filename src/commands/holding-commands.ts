@@ -13,7 +13,7 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
   json(
     add(
       'approve <batch>',
-      'let a batch that the guard stopped pass, once',
+      'let a batch pass, once, as far as a limit or a review holds it',
       async (context, options, [hash = '']) =>
         (await import('./approve.ts')).approveCommand(context, options, hash),
     ),
@@ -24,7 +24,7 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
   json(
     add(
       'reject <batch>',
-      'keep a batch that the guard stopped from being sent',
+      'keep a batch from being sent, whatever holds it',
       async (context, options, [hash = '']) =>
         (await import('./approve.ts')).rejectCommand(context, options, hash),
     ),
@@ -35,13 +35,23 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
     .option(...asOption);
   json(
     add(
+      'withdraw [batch]',
+      'take back what you edited yourself and what has not left, or what of that is in a batch',
+      async (context, options, [hash]) =>
+        (await import('./approve.ts')).withdrawCommand(context, options, hash),
+    ),
+  )
+    .option('--reason <text>', 'reason, for the record')
+    .option(...asOption);
+  json(
+    add(
       'resolve [user] [field]',
       'decide a held field; the next run carries it out',
       async (context, options, [who, field]) =>
         (await import('./resolve.ts')).resolveCommand(context, options, who, field),
     ),
   )
-    .option('--batch <hash>', 'all that one change is held with, as "musterd held" names it')
+    .option('--batch <hash>', 'the fields of a batch of which a side has to be chosen')
     .option('--take <value>', 'mirror, service, or another value; a name as "First|Last"')
     .option('--if <value>', "only if this is the mirror's value, as you have seen it")
     .option('--edit <number>', 'only if this is the edit; "musterd held" shows its number')
@@ -57,10 +67,10 @@ export function addHoldingCommands<C extends WithOptions<C>>({ add, json, group 
   json(
     add(
       'held [user]',
-      'list the fields that wait for a person, with all three values',
-      async (context, _, [who]) => (await import('./held.ts')).heldCommand(context, who),
+      'list what waits for a person: batches, or the fields of a user',
+      async (context, options, [who]) => (await import('./held.ts')).heldCommand(context, options, who),
     ),
-  );
+  ).option('--all', 'each field, with all three values');
   json(
     add(
       'hold <user> [field]',

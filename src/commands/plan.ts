@@ -2,7 +2,7 @@ import { needDecision } from '../model/edit-state.ts';
 import { columnOf } from '../model/fields.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { changesOf, type PlannedChange, hasMovedSince, stateOf } from '../model/user-changes.ts';
-import type { EditedField, WaitingField } from '../model/waiting.ts';
+import type { HeldEdit, WaitingField } from '../model/waiting.ts';
 import { afterBatch } from '../reconcile/guard/guard.ts';
 import { nameIn } from '../reconcile/read/roster.ts';
 import { type PlanReport, runPlan } from '../runs/reconcile-team.ts';
@@ -40,20 +40,28 @@ export async function planCommand(
 /** All changes by user, including those that the guard stops. */
 export function plannedChangesOf(report: PlanReport): readonly PlannedChange[] {
   const { plans, verdict } = report.users;
-  const keyOf = ({ userId, hold }: WaitingField) => `${userId} ${hold.field}`;
-  const edits = new Map(report.edits.map((edit) => [`${edit.userId} ${edit.field}`, edit]));
+  const edits = new Map(report.edits.map((edit) => [`${edit.userId} ${columnOf(edit.field)}`, edit]));
+  const editOf = ({ user_id: id, field }: PlannedChange) => edits.get(`${id} ${field}`);
   const changes = [
     ...afterBatch(plans).flatMap((plan) => changesOf(plan, nameIn(report.users.look.roster, plan.id))),
-    ...verdict.waiting.map((waiting) => waitingChange(waiting, edits.get(keyOf(waiting)))),
-  ];
+    ...verdict.waiting.map(waitingChange),
+  ].map((change) => (change.change === 'hold' ? withEdit(change, editOf(change)) : change));
   return changes.toSorted((a, b) => (a.user_id < b.user_id ? -1 : a.user_id > b.user_id ? 1 : 0));
 }
 
-/** A field that waits in a batch, with who edited it and when. */
-function waitingChange({ userId, name, hold }: WaitingField, edit: EditedField | undefined): PlannedChange {
-  const editor = edit?.editedBy ? `, edited by ${edit.editedBy}` : '';
-  const when = edit?.editedAt ? ` at ${edit.editedAt.toISOString()}` : '';
-  const moved = hasMovedSince(hold) ? 'the service has changed it since it was held: ' : '';
+/** A held field with its batch, and with who edited it and when. */
+function withEdit(change: PlannedChange, edit: HeldEdit | undefined): PlannedChange {
+  if (edit === undefined) return change;
+  const { batch, editedBy, editedAt } = edit;
+  const by = editedBy === null ? '' : `, edited by ${editedBy}`;
+  const when = editedAt === null ? '' : ` at ${editedAt.toISOString()}`;
+  const detail = [change.detail, `batch ${batch}${by}${when}`].filter(Boolean).join('; ');
+  return { ...change, detail, batch, edited_by: editedBy, edited_at: editedAt };
+}
+
+/** A field that a limit on the whole run or a review holds. */
+function waitingChange({ userId, name, hold }: WaitingField): PlannedChange {
+  const moved = hasMovedSince(hold) ? 'the service has changed it since it was held' : null;
   return {
     user_id: userId,
     name,
@@ -63,10 +71,10 @@ function waitingChange({ userId, name, hold }: WaitingField, edit: EditedField |
     mirror: hold.mirror ?? null,
     service: hold.shown ?? hold.service ?? null,
     ...stateOf(hold),
-    detail: `${moved}batch ${hold.batch}${editor}${when}`,
+    detail: moved,
     batch: hold.batch ?? null,
-    edited_by: edit?.editedBy ?? null,
-    edited_at: edit?.editedAt ?? null,
+    edited_by: null,
+    edited_at: null,
   };
 }
 
@@ -87,7 +95,7 @@ function planInJson(report: PlanReport, changes: readonly PlannedChange[]): obje
     limit: users.verdict.refused,
     review: users.verdict.reviewed,
     held: report.held + users.verdict.waiting.length,
-    batches: report.users.verdict.batches,
+    batches: batchesOf(changes),
     cost: { users: cost.users, requests: cost.requests, seconds: cost.seconds },
     changes,
     listings,
@@ -107,7 +115,7 @@ export function printPlan(
   );
   printUserChanges(context, changes);
   if (report.cost.requests > 0) printLine(context.out, costInWords(report));
-  printRefusal(context, report);
+  printRefusal(context, report, changes);
   const wordOf = (resource: string) => resource.replace('_', ' ');
   const same: string[] = [];
   for (const { resource, added, changed, absent } of listings) {
@@ -120,13 +128,23 @@ export function printPlan(
   for (const warning of notes.warnings) printLine(context.out, `note: ${printable(warning)}`);
 }
 
-function printRefusal(context: Pick<Context, 'out' | 'env'>, report: PlanReport): void {
+/** The batches that "musterd approve" decides about. */
+function batchesOf(changes: readonly PlannedChange[]): readonly string[] {
+  const stopped = changes.filter(({ reason }) => reason === 'limit' || reason === 'review');
+  return [...new Set(stopped.flatMap(({ batch }) => batch ?? []))];
+}
+
+function printRefusal(
+  context: Pick<Context, 'out' | 'env'>,
+  report: PlanReport,
+  changes: readonly PlannedChange[],
+): void {
   for (const reason of report.users.verdict.refused)
     printLine(context.out, `held (limit): ${printable(reason)}`);
   for (const reason of report.users.verdict.reviewed)
     printLine(context.out, `held (review): ${printable(reason)}`);
   if (report.held > 0) printLine(context.out, `held: ${heldInWords(report.held)}`);
-  for (const hash of report.users.verdict.batches)
+  for (const hash of batchesOf(changes))
     printLine(context.out, `A run holds this as batch ${hash}; then: musterd approve ${hash} --reason …`);
 }
 
@@ -141,7 +159,7 @@ function printMarkdown(context: Context, report: PlanReport, changes: readonly P
   const held = [...refused, ...report.users.verdict.reviewed];
   if (held.length > 0) {
     line('');
-    const named = report.users.verdict.batches.map((hash) => `\`${hash}\``);
+    const named = batchesOf(changes).map((hash) => `\`${hash}\``);
     const title = refused.length > 0 ? 'Held by the guard' : 'Held until a person approves';
     line(`**${title}**${named.length === 0 ? '' : ` (${named.join(', ')})`}:`);
     for (const reason of held) line(`- ${inMarkdown(reason)}`);

@@ -50,12 +50,12 @@ export function exitCodeOf({
   return waiting > 0 ? exitCode.waiting : exitCode.ok;
 }
 
-function reportInJson({ runId, durationMs, refusal, sendBlock, ...report }: RunReport): object {
+function reportInJson({ runId, durationMs, refusal, batches, sendBlock, ...report }: RunReport): object {
   return {
     ...report,
     place: sendBlock ?? 'here',
     run_id: runId,
-    batch: refusal?.hash ?? null,
+    batch: refusal === null ? null : (batches.at(-1) ?? null),
     duration_ms: durationMs,
   };
 }
@@ -109,7 +109,7 @@ export function printReport(context: Pick<Context, 'out' | 'env'>, report: RunRe
     printLine(context.out, `  ${paint(context, 'yellow', 'not complete:')} ${printable(reason)}`);
   for (const warning of warnings)
     printLine(context.out, `  ${paint(context, 'yellow', 'note:')} ${printable(warning)}`);
-  if (refusal !== null) printRefusal(context, refusal);
+  if (refusal !== null) printRefusal(context, refusal, report.batches);
   if (held > 0) {
     printLine(
       context.out,
@@ -120,7 +120,8 @@ export function printReport(context: Pick<Context, 'out' | 'env'>, report: RunRe
 
 function printRefusal(
   context: Pick<Context, 'out' | 'env'>,
-  { batches, reasons, users, stopped, isReview }: NonNullable<RunReport['refusal']>,
+  { reasons, users, stopped, isReview }: NonNullable<RunReport['refusal']>,
+  batches: RunReport['batches'],
 ): void {
   const line = (text: string) => printLine(context.out, `  ${text}`);
   // These counts may include what an earlier run had sent, because that is read back first.

@@ -64,10 +64,12 @@ function when(date: Date | null | undefined): string {
 const withheldLine = ({ resource, reason, hash }: TeamStatus['withheld'][number]) =>
   `${resource.replace('_', ' ')}: ${reason}; musterd approve ${hash} --reason …`;
 
-/** Says what the guard stopped, and what to do about it. */
-function batchLines({ hash, reasons, users, since }: HeldBatch): readonly string[] {
+/** Says what waits, and what to do about it. */
+function batchLines({ hash, reasons, users, since, isApproved }: HeldBatch): readonly string[] {
+  const decide = isApproved ? 'approve' : 'resolve --batch';
+  const more = isApproved ? '--reason …' : '--take mirror, or --take service';
   return [
-    `${batchInWords(users)} ${needDecision(2)} since ${when(since)}; musterd approve ${hash} --reason …`,
+    `${batchInWords(users)} ${needDecision(2)} since ${when(since)}; musterd ${decide} ${hash} ${more}`,
     ...reasons,
   ];
 }

@@ -7,7 +7,7 @@ import type { ContactCount } from '../model/contact-count.ts';
 import type { Id } from '../model/id.ts';
 import type { ListedResource } from '../model/listed-resource.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
-import type { StoppedPushes } from '../model/waiting.ts';
+import type { HoldOfUser, StoppedPushes } from '../model/waiting.ts';
 import type { ListingRecord } from '../model/listing.ts';
 import type { UserState } from '../model/user-state.ts';
 import { applyAbsences, isNoNews, readAbsenceGrounds } from './users/absences.ts';
@@ -17,7 +17,7 @@ import { applyResults } from './users/apply-results.ts';
 import { markSent, openIntents, readIntents } from './users/intents.ts';
 import { readEditedUsers } from './users/fresh-edits.ts';
 import { isKnown, type KnownTeam } from './team/known-team.ts';
-import { readLastEdits } from './users/last-edits.ts';
+import { readHeldEdits } from './users/last-edits.ts';
 import type { Learned } from './team/learned.ts';
 import { fenced, type Lease, type LeasedWork } from './team/lease.ts';
 import {
@@ -77,7 +77,7 @@ function createReads(db: Database, teamId: Id, known?: KnownTeam, look: SeeUsers
         ...(await readGuardHistory(tx, teamId)),
         open: await readIntents(tx, teamId),
       })),
-    readLastEdits: (ids: readonly Id[]) => readLastEdits(kysely, teamId, ids),
+    readHeldEdits: (holds: readonly HoldOfUser[]) => readHeldEdits(kysely, teamId, holds),
     readAbsenceGrounds: (resource: MirroredResource) => readAbsenceGrounds(kysely, teamId, resource),
     gatherListing: (resource: ListedResource) => createSpool(tableOf(resource)),
     readLackingRows: (rows: ListingSpool, most: number, after: Id) =>

@@ -52,7 +52,9 @@ export interface Hold extends Values {
   readonly shown?: ServiceValue;
   /** For a hold that a person asked for, ms from now until its end, which the values do not change. */
   readonly endsInMs?: number | undefined;
-  /** The batch that it was stopped in, which stays with the field while something else holds it. */
+  /** Set if a limit on this field alone holds it, and not one on the whole run. */
+  readonly isAlone?: boolean | undefined;
+  /** The batch that it is in since the run ended which held it. */
   readonly batch?: string;
   /** Whether a person lets this edit pass the limits on a whole run, or (`resolved`) those on single fields, too. */
   readonly decision?: 'approved' | 'resolved';

@@ -22,10 +22,19 @@ export interface EditedField {
   readonly editedBy: string | null;
 }
 
-/** Fields that were stopped together and still wait. */
+/** A held edit, and the batch that it is in, or would be in after a run. */
+export interface HeldEdit extends Omit<EditedField, 'transaction'> {
+  readonly batch: string;
+}
+
+/** What one person did and one run held, and what still waits of it. */
 export interface HeldBatch {
-  /** The hash for "musterd approve", which identifies these rows with these values. */
+  /** A hash of these edits, and of what was seen of both sides. */
   readonly hash: string;
+  /** Whether "musterd approve" decides about some of it: a limit or a review holds it. */
+  readonly isApproved: boolean;
+  /** Whether a limit on a whole run or a review stopped some of it. */
+  readonly isStopped: boolean;
   readonly reasons: readonly string[];
   /** The number of users that wait in it. */
   readonly users: number;

@@ -1,8 +1,8 @@
 /** What a run would do: its look, plan and guard, and a comparison of the listings. It writes nothing on either side. */
 import { listedResources } from '../model/listed-resources.ts';
 import type { Team } from '../model/team.ts';
-import { isPush, pushOf } from '../model/user-plan.ts';
-import type { EditedField } from '../model/waiting.ts';
+import { holdsOf, isPush, pushOf } from '../model/user-plan.ts';
+import type { HeldEdit } from '../model/waiting.ts';
 import { countPlans, notePostponed } from './apply-users.ts';
 import { look } from './look.ts';
 import { planUnknown, planUsers, type RunContext, type UsersPlan } from './plan-users.ts';
@@ -41,8 +41,8 @@ export interface RunPlan {
   readonly users: UsersPlan;
   readonly listings: readonly ListingsPlan[];
   readonly cost: PushCost;
-  /** The edits that wait in batches, with the people who made them. */
-  readonly edits: readonly EditedField[];
+  /** The edits that would be held, and those that limits on a whole run and reviews hold already. */
+  readonly edits: readonly HeldEdit[];
 }
 
 export async function planRun(places: RunContext, team: Team, settings: ReconcileSettings): Promise<RunPlan> {
@@ -63,7 +63,12 @@ export async function planRun(places: RunContext, team: Team, settings: Reconcil
         await planRefresh(refreshable(resource, service), mirror, { ...settings, teamId: team.id }, notes),
       ),
     );
-  const waiting = [...new Set(users.verdict.waiting.map(({ userId }) => userId))];
-  const edits = waiting.length === 0 ? [] : await mirror.readLastEdits(waiting);
+  const held = [
+    ...users.plans.flatMap((plan) => holdsOf(plan).map((hold) => ({ id: plan.id, hold }))),
+    ...users.verdict.waiting.flatMap(({ userId: id, hold }) =>
+      hold.batch === undefined ? [] : [{ id, hold }],
+    ),
+  ];
+  const edits = held.length === 0 ? [] : await mirror.readHeldEdits(held);
   return { users, listings, cost: await costOf(mirror, users, settings.push), edits };
 }

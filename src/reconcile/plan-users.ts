@@ -118,14 +118,15 @@ export async function planUsers(
   const plans = await planEach(seen, planOf, history.population, notes);
   // Only a look at everybody shows whether a limit has gone.
   const offers = isWhole ? offerLimited(plans, states) : [];
-  const known = await readKnown(mirror, [...plans, ...offers], settings.guard);
-  if (!isWhole) await lookAround(seen.lookup, plans, known.present, settings.guard.adminRoleIds);
+  const { adminRoleIds } = settings.guard;
+  const present = await readKnown(mirror, [...plans, ...offers], adminRoleIds);
+  if (!isWhole) await lookAround(seen.lookup, plans, present, adminRoleIds);
   await noteLook(seen, notes);
   warnOfStale(notes, staleOf(seen).length);
   const { emails, phones } = concernOf([...plans, ...offers], []);
   if (emails.length + phones.length > 0) await indexAddresses(members);
   const differing = isWhole ? [...states.map(({ id }) => id), ...unknown] : users.keys();
-  const view = { states, plans, users, differing, isWhole, members, open, history, offers, ...known };
+  const view = { states, plans, users, differing, isWhole, members, open, history, offers, present };
   const verdict = guard(view, settings.guard);
   const missing = new Set(plans.filter((plan) => plan.case === 'missing').map(({ id }) => id));
   const absent = states

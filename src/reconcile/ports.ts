@@ -17,7 +17,7 @@ import type { ListedResource, ListedRow } from '../model/listed-resource.ts';
 import type { GatheredRows, Listing, ListingMemory, ListingRecord } from '../model/listing.ts';
 import type { RejectedRow } from '../model/rejected-row.ts';
 import type { ListingOptions, SendOptions, UserFilter, UsersAnswer } from '../model/service-request.ts';
-import type { EditedField, GuardHistory, StoppedPushes } from '../model/waiting.ts';
+import type { GuardHistory, HeldEdit, HoldOfUser, StoppedPushes } from '../model/waiting.ts';
 import type { UserPatch } from '../model/user.ts';
 
 /** All methods throw `ServiceError`; its `phase` says whether a write may have had an effect. */
@@ -54,8 +54,8 @@ export interface MirrorPort {
   readIntents(): Promise<readonly Intent[]>;
   /** With the open pushes. */
   readGuardHistory(): Promise<GuardHistory & { readonly open: readonly Intent[] }>;
-  /** Reads who last edited the fields of these users. */
-  readLastEdits(ids: readonly Id[]): Promise<readonly EditedField[]>;
+  /** Tells who edited these fields, and in which batch they are or would be. */
+  readHeldEdits(holds: readonly HoldOfUser[]): Promise<readonly HeldEdit[]>;
   readAbsenceGrounds(resource: MirroredResource): Promise<AbsenceGrounds>;
   /** Without the answers that left nothing to do, if the mirror has other rows now. */
   readListingMemory(resource: MirroredResource): Promise<ListingMemory>;

@@ -37,14 +37,12 @@ async function stopsAtGuard(
   { mirror, notes, sendBlock }: WritingContext,
   { plans, verdict }: UsersPlan,
 ): Promise<boolean> {
-  const { refused, reviewed, waiting, batches, isNews, writes, postponed } = verdict;
-  // If nothing may be sent, the batches wait like everything else, and there is no reason to stop.
+  const { refused, reviewed, waiting, isNews, writes, postponed } = verdict;
+  // If nothing may be sent, what is held waits like everything else, and there is no reason to stop.
   const isStopped = verdict.stopped && sendBlock === undefined;
   if (isNews || writes.holds.length > 0) await mirror.applyStopped(writes);
   if (refused.length + reviewed.length > 0)
     notes.refuse({
-      hash: batches.at(-1) ?? null,
-      batches,
       reasons: [...refused, ...reviewed],
       isReview: refused.length === 0,
       users: countUsers(waiting),

@@ -40,10 +40,6 @@ export type RunEvent =
 
 /** The pushes that the guard refused in this run. */
 interface GuardRefusal {
-  /** The hash for "musterd approve"; `null` if there is nothing to approve. */
-  readonly hash: string | null;
-  /** All waiting batches, the newest last. */
-  readonly batches: readonly string[];
   readonly reasons: readonly string[];
   /** Number of users that wait for an approval. */
   readonly users: number;

@@ -10,6 +10,7 @@ import {
   decideBatch,
   readBatches,
   readBatchFields,
+  withdrawOwn,
 } from '../mirror/users/held-batches.ts';
 import { asPerson } from '../mirror/team/known-place.ts';
 import { readShownEdits } from '../mirror/users/waiting-fields.ts';
@@ -30,7 +31,7 @@ export interface DecidedBatch {
   /** The number of the decision, or `null` if nothing was decided. */
   readonly decision: bigint | null;
   readonly fields: readonly DecidedField[];
-  /** Users of the batch about which nobody has decided yet. */
+  /** Users of the batch of whom nobody has decided about everything yet. */
   readonly waiting: number;
   readonly batches: readonly Pick<HeldBatch, 'hash' | 'users'>[];
 }
@@ -223,6 +224,18 @@ export async function approve(setup: Setup, decision: BatchDecision): Promise<De
     const decided = await decideBatch(tx, teamId, 'approve', await asShown(tx, teamId, choice));
     if (absence !== undefined) return await decidedRows(tx, teamId, absence.resource, decided);
     return await decidedBatch(tx, teamId, choice.batch, decided);
+  });
+}
+
+/** Takes back what whoever acts has edited and what has not left, or what of that is in a batch. */
+export async function withdraw(
+  setup: Setup,
+  { batch, why, actor }: Pick<BatchDecision, 'why' | 'actor'> & { readonly batch: string | undefined },
+): Promise<readonly DecidedField[]> {
+  await requireSchema(setup.mirror.db);
+  return await asPerson(setup.mirror.db, async (tx) => {
+    await actAs(tx, setup.config, actor);
+    return await withdrawOwn(tx, batch ?? null, why);
   });
 }
 

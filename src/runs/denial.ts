@@ -7,7 +7,7 @@ const neededBy: Readonly<Record<string, string>> = {
   reject: 'musterd_approver',
   import: 'musterd_editor, and musterd_role_editor for roles',
   ...Object.fromEntries(
-    ['status', 'held', 'why', 'changes', 'export', 'inboxes', 'surveys'].map((name) => [
+    ['status', 'held', 'why', 'changes', 'export', 'inboxes', 'surveys', 'withdraw'].map((name) => [
       name,
       'musterd_reader',
     ]),

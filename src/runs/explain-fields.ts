@@ -6,7 +6,7 @@ import { type Hold, holdsOf, type UserPlan } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
 import { isUnreadable, type ServiceUser, serviceValue } from '../model/user.ts';
 import { mergeField, type Verdict } from '../reconcile/merge/merge-field.ts';
-import { waitsInBatch } from '../reconcile/merge/held-field.ts';
+import { isStopped } from '../reconcile/merge/held-field.ts';
 import { standsByMirror } from '../reconcile/merge/plan-field.ts';
 import type { Policy } from '../reconcile/merge/merge-field.ts';
 
@@ -157,7 +157,7 @@ function afterMerge(plan: UserPlan, facts: ExplainedFacts): string {
   ];
   const held = decided('held');
   const requested = held.filter((field) => facts.heldUntil[field] !== undefined);
-  const waiting = facts.state.held.filter((hold) => held.includes(hold.field) && waitsInBatch(hold));
+  const waiting = facts.state.held.filter((hold) => held.includes(hold.field) && isStopped(hold));
   const others = held.filter(
     (field) => !requested.includes(field) && waiting.every((hold) => hold.field !== field),
   );

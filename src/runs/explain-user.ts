@@ -29,7 +29,7 @@ import { neverLeft } from '../reconcile/push/result.ts';
 import { askService, type ServiceAnswer } from './ask-service.ts';
 import { adviceFor, explainFields, type FieldExplanation } from './explain-fields.ts';
 import { requireSchema, type Setup } from './open.ts';
-import { sayResolveEach } from './say-seen.ts';
+import { sayDecideEach } from './say-seen.ts';
 import { policyOf } from './reconcile-team.ts';
 import { nobodyAnswers, theOnly } from './named-user.ts';
 
@@ -126,7 +126,7 @@ async function explain(setup: Setup, teamId: Id, id: Id, answer: ServiceAnswer):
     placing: await readPlacing(mirror.db),
     fields,
     held,
-    commands: sayResolveEach(await readHeldFields(kysely, teamId, id)),
+    commands: sayDecideEach(await readHeldFields(kysely, teamId, { userId: id })),
     openPush,
     openOutcomes,
     moves,

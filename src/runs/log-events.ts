@@ -31,7 +31,7 @@ export function logRunEvent(log: Log, event: RunEvent): void {
       return;
     case 'refused':
       log[event.refusal.isReview === true ? 'info' : 'warn'](
-        { plan: event.refusal.hash, users: event.refusal.users, reasons: event.refusal.reasons },
+        { users: event.refusal.users, reasons: event.refusal.reasons },
         event.refusal.isReview === true ? 'edits wait for a person' : 'the guard stopped edits',
       );
       return;

@@ -1,11 +1,12 @@
 import { MusterdError } from '../errors.ts';
-import { readBatches } from '../mirror/users/held-batches.ts';
 import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
-import { plural, printable } from '../model/in-words.ts';
-import { readHeldTogether } from './held-together.ts';
+import { readHeldFields } from '../mirror/users/held.ts';
+import { fieldOf } from '../model/fields.ts';
+import { printable } from '../model/in-words.ts';
 import { requireTeamId } from './named-user.ts';
 import type { Setup } from './open.ts';
 import { type Resolution, type ResolvedFields, resolveEach } from './resolve-field.ts';
+import { seenOf } from './say-seen.ts';
 
 export interface BatchResolution extends Pick<Resolution, 'why' | 'actor'> {
   /** The hash, which identifies what was seen. */
@@ -13,7 +14,10 @@ export interface BatchResolution extends Pick<Resolution, 'why' | 'actor'> {
   readonly take: 'mirror' | 'service';
 }
 
-/** Decides about all fields of a hash at once, or about none. @throws MusterdError `usage` if any of them is not as it was */
+/**
+ * Decides about all fields of a batch of which a side has to be chosen, or about none.
+ * @throws MusterdError `usage` if any of them is not as it was held
+ */
 export async function resolveBatch(
   setup: Setup,
   leased: LeasedTeam,
@@ -21,23 +25,21 @@ export async function resolveBatch(
 ): Promise<ResolvedFields> {
   const teamId = await requireTeamId(setup);
   return await underLease(setup.mirror.db, leased, async (tx) => {
-    const all = await readHeldTogether(tx, teamId);
-    const found = all.find(({ hash }) => hash === batch);
-    if (found === undefined) {
-      const isStopped = (await readBatches(tx, teamId)).some(({ hash }) => hash === batch);
-      const held = all.map(({ hash, fields }) => `${hash} (${plural(fields.length, 'field')})`).join(', ');
-      throw new MusterdError('usage', `No held fields are ${printable(batch)} now`, {
-        hint: isStopped
-          ? `The guard stopped that batch: decide about it with musterd approve ${batch}, or musterd reject ${batch}.`
-          : `Nothing was decided. ${held === '' ? 'Nothing is held that can be decided at once.' : `What is held now: ${held}; "musterd held" shows it.`}`,
+    const held = await readHeldFields(tx, teamId, { batch });
+    const open = held.filter(({ reason }) => reason !== 'limit' && reason !== 'review' && reason !== 'asked');
+    if (open.length === 0)
+      throw new MusterdError('usage', `No field of a batch ${printable(batch)} needs a side to be chosen`, {
+        hint:
+          held.length > 0
+            ? `Decide about it with musterd approve ${batch}, or musterd reject ${batch}.`
+            : 'Nothing was decided. "musterd held" shows the batches that there are now.',
       });
-    }
-    const resolutions = found.fields.map(({ userId: id, field }) => ({
-      id,
-      field,
-      seen: undefined,
-      ...resolution,
-    }));
+    const resolutions = open.map((row) => {
+      const { edit } = seenOf(row);
+      const { service } = seenOf({ ...row, service_value: row.service_value_then });
+      const seen = edit === undefined ? undefined : ({ kind: 'edit', edit, service } as const);
+      return { id: row.user_id, field: fieldOf(row.field), seen, ...resolution };
+    });
     return await resolveEach(tx, { teamId, config: setup.config }, resolutions);
   });
 }

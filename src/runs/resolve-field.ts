@@ -19,6 +19,7 @@ import {
   type UserPatch,
 } from '../model/user.ts';
 import type { Hold } from '../model/user-plan.ts';
+import { isStopped } from '../reconcile/merge/held-field.ts';
 import { planResolved } from '../reconcile/merge/plan-resync.ts';
 import { actAs, decideFor } from './four-eyes.ts';
 import { requireTeamId, requireUser } from './named-user.ts';
@@ -162,10 +163,10 @@ async function resolveHold(
   const take = isMirrors(wantedTake, field, mirror) ? 'mirror' : wantedTake;
   act.runId ??= await recordStep(tx, { team, teamId, command: 'resolve' });
   const { runId } = act;
-  // Another value is an edit like any other, about which nobody has decided. The conflict is over, but what waited in a
-  // batch waits again, and every limit applies anew.
+  // Another value is an edit like any other, about which nobody has decided. The conflict is over, but what a limit on the
+  // whole run or a review stopped waits again, and every limit applies anew.
   const isAnother = typeof take === 'object';
-  const staysInBatch = isAnother && hold.batch !== undefined;
+  const staysInBatch = isAnother && isStopped(hold);
   const side = take === 'service' ? take : 'mirror';
   const decided = planResolved({ ...state, mirror, base }, hold, side, take === 'mirror' || staysInBatch);
   const deferred = await applyDecisions(tx, { teamId, runId }, [decided]);

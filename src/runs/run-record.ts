@@ -4,6 +4,8 @@ import type { Config } from '../config/config.ts';
 import { LockedError, MusterdError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type EndpointCount, type FinishedRun, finishRun } from '../mirror/runs/runs.ts';
+import { readBatches } from '../mirror/users/held-batches.ts';
+import { nameBatches } from '../mirror/users/last-edits.ts';
 import type { KnownTeam } from '../mirror/team/known-team.ts';
 import { type Learned, writeLearned } from '../mirror/team/learned.ts';
 import type { Lease } from '../mirror/team/lease.ts';
@@ -61,8 +63,10 @@ export interface RunReport {
   readonly outcome: RunOutcome;
   readonly reasons: readonly string[];
   readonly warnings: readonly string[];
-  /** Set if the guard refused pushes, which wait for an approval. */
+  /** Set if the guard stopped pushes, which wait for an approval. */
   readonly refusal: RunNotes['refusal'];
+  /** The batches that "musterd approve" decides about, the oldest first. */
+  readonly batches: readonly string[];
   readonly counts: RunNotes['counts'];
   /** The number of held fields that wait for a person. */
   readonly held: number;
@@ -112,7 +116,7 @@ export function createRecord({
       ...(longestPushMs === null ? {} : { push_window_ms: longestPushMs }),
     };
     const requests = endpointCounts.requests();
-    let waits = { held: 0, waiting: 0 };
+    let waits: Pick<RunReport, 'held' | 'waiting' | 'batches'> = { held: 0, waiting: 0, batches: [] };
     const news = learned();
     const run = {
       outcome,
@@ -125,8 +129,10 @@ export function createRecord({
       errorCode,
     };
     await lease.release(async (tx) => {
+      await nameBatches(tx, runId);
       const { isNoted, ...left } = await finishRun(tx, runId, run);
-      waits = left;
+      const stopped = waiting === null || notes.refusal === null ? [] : await readBatches(tx, waiting.teamId);
+      waits = { ...left, batches: stopped.flatMap((batch) => (batch.isStopped ? [batch.hash] : [])) };
       // If the end was not noted, this run stalled, and another one has learned something newer since.
       if (isNoted && news.length > 0) await writeLearned(tx, config.team, news);
     });

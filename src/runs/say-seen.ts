@@ -6,7 +6,6 @@ import type { Id } from '../model/id.ts';
 import { printable, quoted } from '../model/in-words.ts';
 import type { NamePair } from '../model/name.ts';
 import { canonicalShown, type ServiceValue, sameValue } from '../model/user.ts';
-import type { Hold } from '../model/user-plan.ts';
 import { readSeen, readShown } from './read-take.ts';
 
 export interface SeenHold {
@@ -62,14 +61,13 @@ export function seenOf({ field: column, edit_id, mirror_value, service_value }: 
   };
 }
 
-/** Whether `musterd resolve` decides about it, and no other command does. */
-const isResolved = ({ reason, batch }: Pick<HeldRow | Hold, 'reason' | 'batch'>): boolean =>
-  reason !== 'asked' && ((batch ?? null) === null || (reason !== 'limit' && reason !== 'review'));
-
-/** The commands that decide about these rows one by one. */
-export function sayResolveEach(rows: readonly HeldRow[]): readonly string[] {
+/** The commands that decide about these rows one by one. What a limit or a review holds is approved, and of all else a side wins. */
+export function sayDecideEach(rows: readonly HeldRow[]): readonly string[] {
   return rows.flatMap((row) => {
-    if (!isResolved(row)) return [];
-    return [sayResolve(row.user_id, seenOf(row))];
+    if (row.reason === 'asked') return [];
+    if (row.reason !== 'limit' && row.reason !== 'review') return [sayResolve(row.user_id, seenOf(row))];
+    return row.batch === null
+      ? []
+      : [`musterd approve ${row.batch} --only ${row.user_id}.${row.field} --reason …`];
   });
 }

@@ -62,7 +62,7 @@ it('approves all that waits together, and nothing else, and says who and why', a
 });
 
 it('names what an approval leaves out as the next pass does, which changes nothing about it', async () => {
-  expect(await approve(`'${all}', '{1}', 'they left'`)).toEqual([[1n, 'tags', 'approved']]);
+  expect(await approve(`'${all}', 'they left', only_users => '{1}'`)).toEqual([[1n, 'tags', 'approved']]);
   const rest = absenceHash('tags', [2n, 10n]);
   const left = (id: bigint) => [id, rest, scope, 'left', null, true, 'they left', true];
   expect(await known()).toEqual([approved(1n), left(2n), left(10n)]);
@@ -70,7 +70,7 @@ it('names what an approval leaves out as the next pass does, which changes nothi
   const since = await sql('select min(withheld_at) from sync.absences');
   await withhold('tags', [2n, 10n], { missing: [1n, 2n, 10n] });
   expect(await sql('select min(withheld_at) from sync.absences')).toEqual(since);
-  expect(await approve(`'${rest}', '{2}', 'they left'`)).toEqual([[2n, 'tags', 'approved']]);
+  expect(await approve(`'${rest}', 'they left', only_users => '{2}'`)).toEqual([[2n, 'tags', 'approved']]);
   expect(await waiting()).toEqual([
     ['tags', absenceHash('tags', [10n]), '1 missing row was left out of an approval', [10n]],
   ]);
@@ -85,7 +85,7 @@ it('names what an approval leaves out as the next pass does, which changes nothi
 
 it('keeps in the ledger who agreed that a user has left', async () => {
   await withhold('users', [1n, 2n]);
-  await approve(`'${absenceHash('users', [1n, 2n])}', '{2}', 'they left'`);
+  await approve(`'${absenceHash('users', [1n, 2n])}', 'they left', only_users => '{2}'`);
   expect(
     await sql(`select team_id, user_id, run_id, kind, state, decided_by = session_user as by_me, decided_why,
          closed_at is not null as is_closed
@@ -94,14 +94,14 @@ it('keeps in the ledger who agreed that a user has left', async () => {
 });
 
 it('rejects nothing, as a missing row stays until it is approved', async () => {
-  expect(await sql(`select user_id, field, outcome from sync.reject('${all}', '{2}')`)).toEqual([
-    [2n, 'tags', 'left'],
-  ]);
+  expect(await sql(`select user_id, field, outcome from sync.reject('${all}', only_users => '{2}')`)).toEqual(
+    [[2n, 'tags', 'left']],
+  );
   expect(await known()).toEqual([1n, 2n, 10n].map(waits));
 });
 
 it.each([
-  [`'${all}', '{1,3}'`, '3 is not among the missing tags of batch'],
+  [`'${all}', only_users => '{1,3}'`, 'User 3 is not in batch'],
   [`'${all}', team => 43`, 'Nothing is held in a batch'],
   [`'ffffffffffff'`, 'Nothing is held in a batch'],
 ])('refuses %s and writes nothing', async (args, says) => {
@@ -112,7 +112,7 @@ it.each([
 
 it('asks which team is meant where the same rows are missing from two', async () => {
   await withhold('tags', [1n, 2n, 10n], {}, 42n);
-  await expect(approve(`'${all}'`)).rejects.toThrow('waits in 2 teams');
+  await expect(approve(`'${all}'`)).rejects.toThrow('is held in 2 teams');
   expect(await approve(`'${all}', team => 42`)).toHaveLength(3);
   expect(await waiting()).toHaveLength(1);
   expect(await waiting(42n)).toEqual([]);
@@ -127,7 +127,7 @@ it('lets nobody decide about a team that the session does not see, nor without t
     await expect(as(`select sync.approve('${all}')`)).rejects.toThrow('Nothing is held in a batch');
     await expect(as(`select sync.approve('${all}', team => 41)`)).rejects.toThrow('Nothing is held');
     await sql(`reset session authorization; revoke musterd_approver from ${role};
-      grant usage on schema sync to ${role}; grant execute on function sync.approve(text, bigint[], text, bigint, bigint[]) to ${role};
+      grant usage on schema sync to ${role}; grant execute on function sync.approve(text, text, bigint[], bigint[], bigint) to ${role};
       update mirror.team_roles set team_id = 41`);
     await expect(as(`select sync.approve('${all}')`)).rejects.toThrow('may not decide');
     expect(await sql(`reset session authorization; select count(batch)::int from sync.absences`)).toEqual([
@@ -153,7 +153,7 @@ it('withholds other rows in place of those before, and knows when the others beg
 });
 
 it('forgets who decided about a row of which the service says something else since', async () => {
-  await approve(`'${all}', '{1,2}', 'they left'`);
+  await approve(`'${all}', 'they left', only_users => '{1,2}'`);
   await withhold('tags', [10n], { missing: [1n, 2n, 10n], found: [1n], lost: [2n] });
   expect((await known()).map((row) => row.slice(3))).toEqual([
     ['found', scope, null, null, true],

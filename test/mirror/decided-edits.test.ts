@@ -263,8 +263,12 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     [
       'is a conflict by now',
       `update sync.held_fields set reason = 'conflict' where user_id = 1 and field = 'email'`,
-      same('held'),
-      untouched({ held: 'conflict in the batch', ...both('new') }),
+      { approve: 'held', reject: 'rejected', revert: 'rejected' },
+      {
+        approve: { held: 'conflict in the batch', ...both('new') },
+        reject: { held: rejected, ...both('new') },
+        revert: { mirror: mail('old') },
+      },
     ],
     [
       'is of a user of whom nothing was agreed on',

@@ -20,7 +20,6 @@ import { readHeldSince, readLastEdit, readOpenPush } from '../../src/mirror/user
 import { findUsers } from '../../src/mirror/users/find-user.ts';
 import { readEditedUsers, readFreshEdits } from '../../src/mirror/users/fresh-edits.ts';
 import { readBatches, readBatchFields, readGuardHistory } from '../../src/mirror/users/held-batches.ts';
-import { readHeldEdits } from '../../src/mirror/users/held-edits.ts';
 import { readHeldFields } from '../../src/mirror/users/held.ts';
 import { readWaitingFields, waitingOf } from '../../src/mirror/users/holds.ts';
 import { readRoles, readTeamUsers } from '../../src/mirror/users/import-read.ts';
@@ -103,9 +102,9 @@ export async function readAllOf(db: Database, tx: Transaction, of: Team): Promis
     batches: () => readBatches(tx, teamId),
     batchFields: () => readBatchFields(tx, teamId, batch),
     shownEdits: () => readShownEdits(tx, teamId, batch),
-    heldEdits: () => readHeldEdits(tx, teamId),
-    held: () => readHeldFields(tx, teamId, null),
-    heldOf: () => readHeldFields(tx, teamId, id),
+    held: () => readHeldFields(tx, teamId, {}),
+    heldOf: () => readHeldFields(tx, teamId, { userId: id }),
+    heldIn: () => readHeldFields(tx, teamId, { batch }),
     waiting: () => readWaitingFields(tx, teamId),
     waitingInAll: async () => (await waitingOf(teamId).execute(tx)).rows,
     ownEdits: () => readOwnEdits(tx, teamId, users),

@@ -28,6 +28,6 @@ it('keeps who rejected an edit, and why, of a user who left and came back', asyn
   ).toEqual([['rejected', 'review', 'no', 'anne', 'no', true]]);
   // What it waited for before is not forgotten.
   expect(await sql('select reason, batch, decision from sync.held_fields')).toEqual([
-    ['review', 'abc', 'rejected'],
+    ['review', null, 'rejected'],
   ]);
 });

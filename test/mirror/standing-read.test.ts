@@ -60,6 +60,7 @@ describe.each([oldestServer()])('what is measured on $name', (server) => {
         (42, 18, 'phone', 'limit', 'c', null, null), (43, 18, 'phone', 'limit', 'c', 'approved', null)`.execute(
       kysely,
     );
+    await sql`update sync.held_fields set alone = true where user_id = 15`.execute(kysely);
     expect(await readUsersInBatches(kysely, ['harbour', 'quay', 'calm', 'unknown'])).toEqual([
       { team: 'harbour', users: 3 },
       { team: 'quay', users: 1 },

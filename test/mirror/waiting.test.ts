@@ -202,15 +202,21 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     await run('rollback');
     // Nobody wrote down who edited the third: whoever may edit may have.
     await run(`update sync.edits set edited_by = null, authors = '{""}' where user_id = 3`);
-    await expect(approve(asApprover, `${all}, '{2,3}'`)).rejects.toThrow(refused('1 users: 3'));
+    await expect(approve(asApprover, `${all}, only_users => '{2,3}'`)).rejects.toThrow(refused('1 users: 3'));
     await run(`revoke musterd_editor from ${approver}`);
     await run('begin', asApprover);
-    expect((await approve(asApprover, `${all}, '{3}'`)).map((row) => row[2])).toEqual(['approved']);
+    expect((await approve(asApprover, `${all}, only_users => '{3}'`)).map((row) => row[2])).toEqual([
+      'approved',
+    ]);
     await run('rollback', asApprover);
     expect(await held()).toEqual([...untouched, other]);
-    expect((await reject(asApprover, `${all}, '{3}'`)).map((row) => row[2])).toEqual(['rejected']);
-    expect((await approve(asApprover, `${all}, '{2}'`)).map((row) => row[2])).toEqual(['approved']);
-    await asActor(database.db, 'Kim', `select sync.approve(${all}, '{1}')`);
+    expect((await reject(asApprover, `${all}, only_users => '{3}'`)).map((row) => row[2])).toEqual([
+      'rejected',
+    ]);
+    expect((await approve(asApprover, `${all}, only_users => '{2}'`)).map((row) => row[2])).toEqual([
+      'approved',
+    ]);
+    await asActor(database.db, 'Kim', `select sync.approve(${all}, only_users => '{1}')`);
     expect(
       await run(
         `select user_id, decided_by, decided_role, batch from sync.changes where kind = 'approve' order by 1`,
@@ -238,7 +244,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
 
   it('rejects and gives the mirror back what both sides last agreed on', async () => {
     await run(`set local musterd.writing = 'on'; update mirror.users set first_name = 'Anna' where id = 1`);
-    expect(await reject(asApprover, `'aaaaaaaaaaaa', '{1}', revert => true`)).toEqual([
+    expect(await reject(asApprover, `'aaaaaaaaaaaa', only_users => '{1}', revert => true`)).toEqual([
       [1n, 'email', 'rejected'],
     ]);
     expect(
@@ -255,7 +261,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
   it('puts what it gave back down to whoever decided, and to no run that they name', async () => {
     const lent = `begin; set local musterd.run = '77'; set local musterd.actor = 'Kim'`;
     await run(lent, asApprover);
-    await reject(asApprover, `'aaaaaaaaaaaa', '{1}', revert => true`);
+    await reject(asApprover, `'aaaaaaaaaaaa', only_users => '{1}', revert => true`);
     expect(await run(`select current_setting('musterd.run', true)`, asApprover)).toEqual([['77']]);
     await run('commit', asApprover);
     expect(
@@ -277,7 +283,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
 
   it('says that nothing is given back where nothing was ever agreed on, and records no rejection', async () => {
     await run('delete from sync.user_base where id = 1');
-    expect(await reject(asApprover, `'aaaaaaaaaaaa', '{1}', revert => true`)).toEqual([
+    expect(await reject(asApprover, `'aaaaaaaaaaaa', only_users => '{1}', revert => true`)).toEqual([
       [1n, 'email', 'moved'],
     ]);
     expect(await held()).toEqual([...untouched, other]);
@@ -285,14 +291,16 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
   });
 
   it('does nothing to rows that are not named, nor again to those that were', async () => {
-    await approve(asApprover, `'aaaaaaaaaaaa', '{2}', 'this one'`);
+    await approve(asApprover, `'aaaaaaaaaaaa', 'this one', only_users => '{2}'`);
     const [first, second, third, fourth] = await held();
     expect([first, third, fourth]).toEqual([untouched[0], untouched[2], other]);
     expect(second?.slice(3, 6)).toEqual(['approved', approver, 'this one']);
-    expect(await approve(asApprover, `'aaaaaaaaaaaa', '{2}', 'again'`)).toEqual([[2n, 'email', 'approved']]);
+    expect(await approve(asApprover, `'aaaaaaaaaaaa', 'again', only_users => '{2}'`)).toEqual([
+      [2n, 'email', 'approved'],
+    ]);
     expect((await held())[1]?.slice(3)).toEqual(['approved', approver, 'this one', null]);
     expect(await run('select decided_why from sync.changes')).toEqual([['this one']]);
-    await reject(asApprover, `'aaaaaaaaaaaa', '{2}', 'not after all'`);
+    await reject(asApprover, `'aaaaaaaaaaaa', 'not after all', only_users => '{2}'`);
     expect((await held())[1]).toEqual([2n, 'rejected', null, null, approver, 'not after all', null]);
   });
 
@@ -322,21 +330,29 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
       'a conflict by now',
       `update sync.held_fields set reason = 'conflict' where user_id = 1`,
       'held',
-      'held',
+      'rejected',
     ],
   ])('says of a row that is %s how it is', async (_, change, approved, rejected) => {
     await run(`set local musterd.writing = 'on'; ${change}`);
     const before = await held();
     const isDone = (outcome: string) => outcome === 'approved' || outcome === 'rejected';
-    expect(await approve(asApprover, `'aaaaaaaaaaaa', '{1}'`)).toEqual([[1n, 'email', approved]]);
+    expect(await approve(asApprover, `'aaaaaaaaaaaa', only_users => '{1}'`)).toEqual([
+      [1n, 'email', approved],
+    ]);
     if (!isDone(approved)) expect(await held()).toEqual(before);
-    expect(await reject(asApprover, `'aaaaaaaaaaaa', '{1}'`)).toEqual([[1n, 'email', rejected]]);
+    expect(await reject(asApprover, `'aaaaaaaaaaaa', only_users => '{1}'`)).toEqual([
+      [1n, 'email', rejected],
+    ]);
     if (!isDone(rejected)) expect(await held()).toEqual(before);
   });
 
   it.each([
     ['a batch that is not there', `'dddddddddddd'`, 'Nothing is held in a batch dddddddddddd'],
-    ['a user of another batch', `'aaaaaaaaaaaa', '{1,4}'`, 'User 4 is not in batch aaaaaaaaaaaa'],
+    [
+      'a user of another batch',
+      `'aaaaaaaaaaaa', only_users => '{1,4}'`,
+      'User 4 is not in batch aaaaaaaaaaaa',
+    ],
     ['a batch of another team than was named', `'aaaaaaaaaaaa', team => 42`, 'Nothing is held in a batch'],
   ])('refuses %s, and does nothing', async (_, args, told) => {
     for (const decide of [approve, reject]) await expect(decide(asApprover, args)).rejects.toThrow(told);
@@ -375,7 +391,6 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
     );
     for (const call of [
       `sync.decide('aaaaaaaaaaaa', true, null, null, false, null, null)`,
-      `sync.decide_batch('aaaaaaaaaaaa', true, null, null, false, null, null)`,
       `sync.decide_edits('approve', 41, '[]', null)`,
       'mirror.note_edits()',
       'sync.require_approver()',
@@ -433,7 +448,7 @@ describe.each([oldestServer()])('deciding about a batch on $name', (server) => {
       run(`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
     let ended: Promise<unknown> | undefined;
     try {
-      await run(`begin; select sync.reject('aaaaaaaaaaaa', '{1}', 'no')`, asApprover);
+      await run(`begin; select sync.reject('aaaaaaaaaaaa', 'no', only_users => '{1}')`, asApprover);
       ended = run(`select user_id, field, outcome from ${call}`, second);
       await eventually('the second waits', async () => (await waiting()).length > 0);
       await run('commit', asApprover);

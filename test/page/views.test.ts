@@ -199,6 +199,8 @@ describe('one person', () => {
       decided_why: null,
       asked_by: null,
       held_before: null,
+      edited_at: null,
+      edited_by: null,
     },
   ] as const;
   const state = {

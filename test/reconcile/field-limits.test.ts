@@ -4,7 +4,6 @@ import type { Id } from '../../src/model/id.ts';
 import type { Intent } from '../../src/model/intent.ts';
 import type { MirrorRow } from '../../src/model/user.ts';
 import { holdField, isPush } from '../../src/model/user-plan.ts';
-import { batchingOf } from '../../src/reconcile/guard/batching.ts';
 import {
   joinLimits,
   lastAdministrators,
@@ -194,28 +193,4 @@ it('a field that several limits hold is held once, by the first', () => {
     new Map([[1n, [hold('email', 'b'), hold('phone', 'c')]]]),
   ]);
   expect(joined.get(1n)?.map(({ field, detail }) => `${field} ${detail}`)).toEqual(['email a', 'phone c']);
-});
-
-it.each([
-  [['a', 'b'], false, 'limit', 'a; b', 1],
-  [['a', 'b'], true, 'limit', 'a; b', 1],
-  [[], true, 'review', 'a person is to see it first', 3],
-  [[], false, 'limit', 'edited again, or changed on the service, since it was held in a batch', 1],
-] as const)('what is held together for %j, reviewed: %j', (tooMuch, isReviewed, reason, detail, groups) => {
-  const edit = { userId: 1n, role: 'kim', madeMs: 0 };
-  const edits = [
-    { ...edit, field: 'email', transaction: '7' },
-    { ...edit, field: 'phone', transaction: '8' },
-    { ...edit, userId: 2n, field: 'phone', transaction: '8' },
-  ] as unknown as Parameters<typeof batchingOf>[0];
-  const { groupOf, ...batching } = batchingOf(edits, tooMuch, isReviewed);
-  expect(batching).toEqual({ reason, detail });
-  const places = [
-    [1n, 'email'],
-    [1n, 'phone'],
-    [2n, 'phone'],
-    [3n, 'phone'],
-    [4n, 'email'],
-  ] as const;
-  expect(new Set(places.map(([id, field]) => groupOf(id, field))).size).toBe(groups);
 });

@@ -39,8 +39,8 @@ describe('what was held before', () => {
   });
 
   it.each([
-    ['alone', hold(), 2],
-    ['in a batch', hold({ batch: '1a' }), 1],
+    ['alone', hold({ isAlone: true }), 2],
+    ['by a limit on the run', hold(), 1],
     ['because somebody asked', hold({ reason: 'asked' }), 1],
     ['because somebody rejected it', hold({ reason: 'rejected' }), 1],
   ])('is counted, with what is held anew, %s', (_, anew, count) => {
@@ -117,11 +117,11 @@ describe('what a push carries', () => {
     expect(pushedValues({ ...planOf(push), write: null }, 'email', values)).toEqual(values);
   });
 
-  it('is the edit, and when it was made', () => {
-    const edits = { email: { id: 5n, madeMs: 7 } };
-    expect(pushedEdit(planOf(push), 'email', edits as never)).toEqual({ edit: 5n, madeMs: 7 });
-    expect(pushedEdit(planOf(push), 'email', undefined)).toEqual({ edit: 5n, madeMs: undefined });
-    expect(pushedEdit(planOf(push), 'email', {})).toEqual({ edit: 5n, madeMs: undefined });
+  it('is the edit, if it is on record and sent', () => {
+    expect([pushedEdit(planOf(push), 'email'), pushedEdit(planOf({ kind: 'wait' }), 'email')]).toEqual([
+      5n,
+      undefined,
+    ]);
   });
 
   it.each([

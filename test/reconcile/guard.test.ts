@@ -6,13 +6,13 @@ import type { Intent } from '../../src/model/intent.ts';
 import { type Hold, holdsOf, isPush, mapPushes, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
-import type { EditedField, GuardHistory } from '../../src/model/waiting.ts';
+import type { GuardHistory } from '../../src/model/waiting.ts';
 import { type MirrorUser, readable, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
 import { hashOf } from '../../src/reconcile/guard/batch-hash.ts';
 import { afterBatch, type GuardVerdict, type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
 import { offerLimited } from '../../src/reconcile/guard/field-limits.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
-import { waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
+import { isStopped } from '../../src/reconcile/merge/held-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { concernOf } from '../../src/reconcile/guard/concerned.ts';
 import { onlyGuarded } from '../../src/reconcile/guard/planned-push.ts';
@@ -72,7 +72,7 @@ function viewOf({ edits = {}, shows = {}, held = {}, history = {}, open = [], ..
   });
   const waiting = states.flatMap(({ id, held: of }) =>
     of
-      .filter((hold) => waitsInBatch(hold) && hold.decision === undefined)
+      .filter((hold) => isStopped(hold) && hold.decision === undefined)
       .map((hold) => ({ userId: id, name: '', hold })),
   );
   return {
@@ -80,7 +80,6 @@ function viewOf({ edits = {}, shows = {}, held = {}, history = {}, open = [], ..
     plans: states.map((state) => planUser(state, { ...member, id: state.id }, policy)),
     users: new Map(states.flatMap(({ id, service }) => (service === undefined ? [] : [[id, service]]))),
     differing: ids,
-    edits: [],
     isWhole,
     members: new Map(
       ids
@@ -201,8 +200,8 @@ describe('a field that would be pushed', () => {
       nothing: [],
       approved: [holdOf(2n, email, approved)],
       resolved: [holdOf(2n, email, resolved)],
-      // It was a conflict meanwhile, which is over.
-      left: [holdOf(2n, email, { reason: 'conflict', service: 'web@example.com' })],
+      // It was edited again since it was held.
+      left: [holdOf(2n, 'earlier@example.com')],
     };
     const verdict = judge({
       edits: { 2: { email }, ...(word(refused) ? many(9) : {}) },
@@ -212,7 +211,7 @@ describe('a field that would be pushed', () => {
     const is: Record<Fate, boolean> = {
       sent: plan?.patch.email === email,
       waits: verdict.waiting.some(({ userId }) => userId === 2n),
-      held: plan?.holds.some(({ reason, batch }) => reason === 'limit' && batch === undefined) === true,
+      held: plan?.holds.some(({ isAlone }) => isAlone === true) === true,
     };
     const found = rowsOf(is).flatMap(([one, yes]) => (yes ? [one] : []));
     expect(found).toEqual([fate]);
@@ -241,32 +240,17 @@ describe('a field that would be pushed', () => {
 });
 
 describe('where a person sees each push first', () => {
-  const reviewed = (given: Edits, edits: readonly EditedField[] = []) =>
-    guard({ ...viewOf(given), edits }, { ...settings, isReviewed: true });
-  const by = (id: bigint, transaction: string | null): EditedField => ({
-    userId: id,
-    field: 'email',
-    transaction,
-    editedAt: null,
-    editedBy: null,
-  });
+  const reviewed = (given: Edits) => guard(viewOf(given), { ...settings, isReviewed: true });
   const email = (id: number) => ({ email: `new${id}@example.com` });
 
-  it('a batch holds what one transaction edited, and one more what nobody can tell that of', () => {
+  it('everything is held, and people are not told of a refusal', () => {
     const edits = { 2: email(2), 3: email(3), 4: email(4), 5: email(5), 6: { phone: '15550999' } };
-    const verdict = reviewed({ edits }, [by(2n, '7'), by(3n, '8'), by(4n, '7'), by(5n, null), by(6n, '7')]);
+    const verdict = reviewed({ edits });
     expect(verdict).toMatchObject({ refused: [], stopped: false, isNews: false });
     expect(verdict.reviewed).toEqual(['5 users wait for a person to see it first (push.approve)']);
     expect(verdict.plans.flatMap((plan) => Object.keys(inLists(plan).patch))).toEqual([]);
     expect(new Set(verdict.waiting.map(({ hold }) => hold.reason))).toEqual(new Set(['review']));
-    const batches = Map.groupBy(verdict.waiting, ({ hold }) => hold.batch);
-    expect([...batches.values()].map((of) => of.map(({ userId }) => userId))).toEqual([
-      [2n, 4n],
-      [3n],
-      [5n, 6n],
-    ]);
-    expect(verdict.batches).toEqual([...batches.keys()]);
-    expect(verdict.waiting.map(({ hold }) => hold.batch)).not.toContain(undefined);
+    expect(verdict.waiting.map(({ userId }) => userId)).toEqual([2n, 3n, 4n, 5n, 6n]);
   });
 
   it('only what was approved is sent, however many are edited', () => {
@@ -441,28 +425,27 @@ describe('what was approved', () => {
 });
 
 describe('a batch', () => {
-  it('leaves out what is held alone, names it, and keeps the rest waiting', () => {
+  it('has beside it what a limit on single fields holds, and keeps the rest waiting', () => {
     const first = judge({ edits: { 2: { email: emailOf(3n) }, ...many(8) } });
     expect(first).toMatchObject({
       stopped: true,
       refused: [expect.stringContaining('9 of 40'), expect.stringContaining('email of 2')],
     });
     expect(first.waiting.length).toBe(8);
-    expect(new Set(first.waiting.map(({ hold }) => hold.batch))).toEqual(new Set(first.batches));
-    // A run that ends here holds what is told of; what would be held alone is written down where there is nothing else.
-    expect(first.writes.holds.map(({ hold }) => hold.batch)).toEqual(
-      first.waiting.map(() => first.batches[0]),
-    );
-    const { batches, stopped, writes } = judge({ edits: sharing(9) });
-    expect([batches, stopped]).toEqual([[], true]);
-    expect(writes.holds.map(({ id, hold }) => [id, hold.field, hold.batch])).toEqual(
-      Object.keys(sharing(9)).map((id) => [BigInt(id), 'email', undefined]),
+    // A run that ends here holds all of it, so that what one person did is one batch.
+    expect(first.writes.holds.map(({ id, hold }) => [id, hold.isAlone])).toEqual([
+      ...first.waiting.map(({ userId }) => [userId, undefined]),
+      [2n, true],
+    ]);
+    const { waiting, stopped, writes } = judge({ edits: sharing(9) });
+    expect([waiting, stopped]).toEqual([[], true]);
+    expect(writes.holds.map(({ id, hold }) => [id, hold.field, hold.isAlone])).toEqual(
+      Object.keys(sharing(9)).map((id) => [BigInt(id), 'email', true]),
     );
     const later = judge({ edits: many(8), held: heldBy(first) });
     expect(later).toMatchObject({
       stopped: false,
       refused: ['8 users of an earlier batch wait for a decision'],
-      batches: first.batches,
       writes: { holds: [] },
     });
   });
@@ -491,59 +474,23 @@ describe('a batch', () => {
     expect(verdict.stopped && !verdict.isNews).toBe(false);
   });
 
-  it('is told of where each of many users has a new edit beside one that goes back to its batch', () => {
-    const conflicts = Object.entries(many(9)).map(([id, { email = null }]) => [
-      id,
-      [holdOf(BigInt(id), email, { reason: 'conflict', service: 'web@example.com' })],
-    ]);
-    const phones = Object.entries(many(9)).map(([id, edit]) => [id, { ...edit, phone: `1555030${id}` }]);
-    const verdict = judge({
-      edits: { ...another, ...Object.fromEntries(phones) },
-      held: { 30: [holdOf(30n, another[30].email)], ...Object.fromEntries(conflicts) },
-    });
-    expect(verdict).toMatchObject({ stopped: false, isNews: true });
-  });
-
-  it('is another one where the same edits were made at another time', () => {
-    const view = viewOf({ edits: many(9) });
-    const batchesAt = (madeMs: number) => {
-      const edits = { email: { id: 5n, madeMs, isSince: true } };
-      const states = view.states.map((state) => ({ ...state, edits }));
-      const plans = states.map((state) => planUser(state, { ...member, id: state.id }, holdAll));
-      return guard({ ...view, states, plans }, settings).batches;
-    };
-    expect(batchesAt(1)).not.toEqual(batchesAt(2));
-  });
-
   const web = { 11: { email: 'web@example.com' } };
   it.each<readonly [string, Edits, number, number]>([
-    ['a part of it is not answered', { edits: many(9), shows: { 11: null, 12: null, 13: null } }, 9, 1],
-    ['a part of it is edited on the service too', { edits: many(9), shows: web }, 9, 1],
+    ['a part of it is not answered', { edits: many(9), shows: { 11: null, 12: null, 13: null } }, 9, 0],
+    ['a part of it is edited on the service too', { edits: many(9), shows: web }, 9, 0],
     [
       'a part of it is edited on the service too, where the mirror wins',
       { edits: many(9), shows: web, policy: mirrorWins },
       9,
-      2,
+      1,
     ],
-    ['a part of it is taken back', { edits: many(5) }, 5, 1],
-    ['a part of it is edited again', { edits: { ...many(9), 11: { email: 'other@example.com' } } }, 9, 2],
-  ])('is not sent when %s', (_, given, waits, batches) => {
+    ['a part of it is taken back', { edits: many(5) }, 5, 0],
+    ['a part of it is edited again', { edits: { ...many(9), 11: { email: 'other@example.com' } } }, 9, 1],
+  ])('is not sent when %s', (_, given, waits, anew) => {
     const later = judge({ ...given, held: heldBy(judge({ edits: many(9) })) });
-    expect([later.waiting.length, later.batches.length]).toEqual([waits, batches]);
+    expect([later.waiting.length, later.writes.holds.length]).toEqual([waits, anew]);
     expect(later).toMatchObject({ stopped: false, isNews: false });
     expect(later.plans.filter(({ patch }) => Object.keys(patch).length > 0)).toEqual([]);
-  });
-
-  it('stays with a field while something else holds it', () => {
-    const held = { 2: [holdOf(2n, 'new@example.com')] };
-    const edits = { 2: { email: 'other@example.com' } };
-    const during = judge({ edits, shows: { 2: { email: 'web@example.com' } }, held });
-    expect(during).toMatchObject({ refused: [], waiting: [], batches: [] });
-    expect(planOf(during.plans, 2n)?.holds).toMatchObject([{ reason: 'conflict' }]);
-    const conflict = holdOf(2n, 'other@example.com', { reason: 'conflict', service: 'web@example.com' });
-    const after = judge({ edits, held: { 2: [conflict] } });
-    expect(after).toMatchObject({ stopped: false, isNews: false, waiting: [{ userId: 2n }] });
-    expect(planOf(after.plans, 2n)?.patch).toEqual({});
   });
 
   it('is written down whole, and its fields are held from then on', () => {
@@ -604,7 +551,7 @@ describe('a batch', () => {
         name: 'Anne Berg',
         hold: {
           detail: expect.stringMatching(
-            /^.+; edited again, or changed on the service, since it was held in a batch$/,
+            /^.+; edited again, or changed on the service, since it was held$/,
           ) as string,
         },
       },
@@ -679,10 +626,10 @@ describe('the brakes', () => {
       [[1, 'roleId']],
     ],
     [
-      'while another’s promotion goes back to its batch',
+      'while another’s role was edited again, into a promotion',
       {
         edits: { 1: demoted, 2: { roleId: 1n } },
-        held: { 2: role(2n, 1n, { reason: 'conflict', service: 5n }) },
+        held: { 2: role(2n, 5n) },
       },
       [
         [1, 'roleId'],
@@ -882,14 +829,13 @@ describe('A hold by a limit on one field', () => {
   };
 
   const alone = (id: Id, mirror: FieldValue, detail: string, field: Hold['field'] = 'email'): Hold => {
-    const { batch: _, ...hold } = holdOf(id, mirror, { field, detail });
-    return hold;
+    return holdOf(id, mirror, { field, detail, isAlone: true });
   };
   const email = 'held@example.com';
   const phone = '15550999';
   it.each<readonly [string, Partial<Hold>, Partial<ServiceUser>, boolean]>([
     ['ends where nothing limits it any more', {}, {}, true],
-    ['stays in a batch', { batch: 'abc' }, {}, false],
+    ['stays where a limit on the whole run holds it', { isAlone: undefined as never }, {}, false],
     ['stays where it was rejected', { reason: 'rejected' }, {}, false],
     ['stays where both sides had agreed on another value', { base: 'other@example.com' }, {}, false],
     ['stays where the service leaves it out', {}, { email: undefined as never }, false],

@@ -5,18 +5,14 @@ import type { UserState } from '../../src/model/user-state.ts';
 import { type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
 import { offerLimited } from '../../src/reconcile/guard/field-limits.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
-import { voidDetail, waitsInBatch } from '../../src/reconcile/merge/held-field.ts';
+import { voidDetail, isStopped } from '../../src/reconcile/merge/held-field.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge/merge-field.ts';
 import { holdAll, base, id, makeState, member } from './states.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { rowsOf } from './truth.ts';
 
-/** A held email, by what holds it; `in a batch` or alone. */
-type Kind =
-  | Exclude<HoldReason, 'limit' | 'review'>
-  | 'limit in a batch'
-  | 'review in a batch'
-  | 'limit alone';
+/** A held email, by what holds it. */
+type Kind = Exclude<HoldReason, 'limit'> | 'limit on a run' | 'limit alone';
 type Event =
   | 'nothing'
   | 'edited again'
@@ -25,10 +21,9 @@ type Event =
   | 'approved'
   | 'limit lifted'
   | 'user leaves and comes back';
-type Fate = 'stays' | 'ends' | 'new batch' | 'sent' | 'pulled' | 'conflict' | 'returned' | 'rejected';
+type Fate = 'stays' | 'ends' | 'held anew' | 'sent' | 'pulled' | 'conflict' | 'returned' | 'rejected';
 
 const agreed = base.email ?? '';
-const batch = 'abc';
 
 function stateOf(kind: Kind): UserState {
   const [reason] = kind.split(' ') as [HoldReason];
@@ -42,7 +37,7 @@ function stateOf(kind: Kind): UserState {
     service,
     shown: service,
     detail: '',
-    ...(kind.endsWith('batch') ? { batch } : {}),
+    ...(kind === 'limit alone' ? { isAlone: true } : {}),
     ...(reason === 'asked' ? { endsInMs: 1_000 } : {}),
   };
   return makeState({ mirror: { email: mirror }, service: { email: service }, held: [hold] });
@@ -92,7 +87,6 @@ function decisionOn(
       members: new Map([[id, member]]),
       present,
       open: [],
-      edits: [],
       offers: offerLimited([plan], [state]),
       history: {
         population: 100,
@@ -119,15 +113,14 @@ function fateOf(
   if (decision?.kind === 'same') return decision.ends ? 'ends' : undefined;
   if (decision?.kind !== 'hold') return undefined;
   const { hold } = decision;
-  if (hold.reason !== 'limit') return hold.batch === undefined ? (hold.reason as Fate) : undefined;
-  if (hold.batch === undefined) return 'stays';
-  return hold.batch !== undefined && hold.batch !== batch ? 'new batch' : undefined;
+  if (hold.reason !== 'limit') return hold.reason as Fate;
+  return hold.isAlone === true ? 'stays' : 'held anew';
 }
 
-/** The table of `held-field.ts`. What an approval does to a field that is in no batch, `sync.approve()` keeps from it. */
-const inBatch = {
+/** The table of `held-field.ts`. What an approval does to a field that no limit holds, `sync.approve()` keeps from it. */
+const stopped = {
   nothing: 'stays',
-  'edited again': 'new batch',
+  'edited again': 'held anew',
   'edit withdrawn': 'ends',
   'service moved': 'stays',
   approved: 'sent',
@@ -144,8 +137,8 @@ const alone = {
 } as const;
 const byMirror = { ...alone, 'service moved': 'stays' } as const;
 const table: Readonly<Record<Kind, Readonly<Partial<Record<Event, Fate>>>>> = {
-  'limit in a batch': inBatch,
-  'review in a batch': inBatch,
+  'limit on a run': stopped,
+  review: stopped,
   'limit alone': { ...alone, 'limit lifted': 'sent' },
   conflict: { ...alone, 'edited again': 'conflict', 'edit withdrawn': 'pulled' },
   refused: alone,
@@ -178,8 +171,8 @@ describe('a held field', () => {
     type Fates = Readonly<Record<Decision, Fate>>;
     const all = (fate: Fate): Fates => ({ none: fate, approved: fate, resolved: fate, rejected: fate });
     const kinds = {
-      none: 'limit in a batch',
-      approved: 'limit in a batch',
+      none: 'limit on a run',
+      approved: 'limit on a run',
       resolved: 'limit alone',
       rejected: 'rejected',
     } as const satisfies Readonly<Record<Decision, Kind>>;
@@ -200,7 +193,7 @@ describe('a held field', () => {
       'has another value': change['service moved'],
     };
     const stands: Fates = { none: 'stays', approved: 'sent', resolved: 'sent', rejected: 'stays' };
-    const anew: Fates = { none: 'new batch', approved: 'new batch', resolved: 'sent', rejected: 'sent' };
+    const anew: Fates = { none: 'held anew', approved: 'held anew', resolved: 'sent', rejected: 'sent' };
     const another = {
       'as it was seen': anew,
       'has another value': all('conflict'),
@@ -238,7 +231,7 @@ describe('a held field', () => {
     });
   });
 
-  it.each(['limit in a batch', 'limit alone'] as const)('that was decided says what is void: %s', (kind) => {
+  it.each(['limit on a run', 'limit alone'] as const)('that was decided says what is void: %s', (kind) => {
     const seen = stateOf(kind);
     const decision = kind === 'limit alone' ? 'resolved' : 'approved';
     const held = seen.held.map(
@@ -253,11 +246,11 @@ describe('a held field', () => {
 
   it.each<readonly [ConflictPolicy, Fate]>([
     ['hold', 'stays'],
-    ['mirror-wins', 'new batch'],
+    ['mirror-wins', 'held anew'],
     ['service-wins', 'pulled'],
   ])('in a batch, of which the service has another value, under %s: %s', (policy, fate) => {
     for (const approved of [false, true]) {
-      const state = stateOf('limit in a batch');
+      const state = stateOf('limit on a run');
       const moved = change['service moved'](approved ? change.approved(state) : state);
       expect(fateOf(moved, settings.maxRows, policy)).toBe(fate);
     }
@@ -271,12 +264,12 @@ describe('a held field', () => {
   });
 
   it.each<readonly [Event, Fate]>([
-    ['edited again', 'new batch'],
+    ['edited again', 'held anew'],
     ['edit withdrawn', 'ends'],
     ['service moved', 'stays'],
     ['user leaves and comes back', 'returned'],
   ])('that was approved, %s: %s', (event, fate) => {
-    expect(fateOf(change[event](change.approved(stateOf('limit in a batch'))), settings.maxRows)).toBe(fate);
+    expect(fateOf(change[event](change.approved(stateOf('limit on a run'))), settings.maxRows)).toBe(fate);
   });
 
   it('that was rejected, and then let pass by itself, is sent with that value alone', () => {
@@ -289,7 +282,7 @@ describe('a held field', () => {
   it('shows what the service has once it is another value, and not where only the case differs', () => {
     const shownOf = (email: string) => {
       const state = {
-        ...stateOf('limit in a batch'),
+        ...stateOf('limit on a run'),
         service: { id, raw: {}, name: base.joined, roleId: 3n, email },
       };
       const decision = planUser(state, member, holdAll).fields.email;
@@ -302,7 +295,7 @@ describe('a held field', () => {
   });
 
   it('shows that the service has its value back, so that it can be approved again', () => {
-    const state = stateOf('limit in a batch');
+    const state = stateOf('limit on a run');
     const held = state.held.map((hold): Hold => ({ ...hold, shown: 'later@example.com' }));
     expect(planUser({ ...state, held }, member, holdAll).fields.email).toEqual({
       kind: 'held',
@@ -332,13 +325,15 @@ describe('what a hold says of edit and service', () => {
   });
 
   it.each([
-    ['limit', '1a', true],
-    ['review', '1a', true],
-    ['conflict', '1a', false],
-    ['refused', '1a', false],
-    ['limit', undefined, false],
-    ['review', undefined, false],
-  ] as const)('only waits in a batch: %s, %s', (reason, batch, waits) => {
-    expect(waitsInBatch({ ...hold, reason, batch } as Hold)).toBe(waits);
-  });
+    ['limit', undefined, true],
+    ['review', undefined, true],
+    ['conflict', undefined, false],
+    ['refused', undefined, false],
+    ['limit', true, false],
+  ] as const)(
+    'waits for a person, whatever becomes of the limit: %s, alone: %s',
+    (reason, isAlone, waits) => {
+      expect(isStopped({ ...hold, reason, isAlone } as Hold)).toBe(waits);
+    },
+  );
 });

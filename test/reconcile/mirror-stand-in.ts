@@ -238,7 +238,7 @@ export function createMirrorStandIn(states: readonly UserState[]): MirrorStandIn
         isOld: false,
         open: [...mirror.intents.values()],
       }),
-    readLastEdits: () => Promise.resolve([]),
+    readHeldEdits: () => Promise.resolve([]),
     readPresentUsers: () => Promise.resolve([]),
     readAbsenceGrounds: () => Promise.resolve({ scope: null, decided: new Map() }),
     applyStopped: () => Promise.resolve(),

@@ -98,24 +98,20 @@ describe('a limit on one field', () => {
   });
 
   const phones = { emails: [], phones: ['15550199'], roleIds: [] };
-  it.each<readonly [string, Partial<MirrorUser>, boolean, readonly unknown[]]>([
-    ['nothing for a name', renamed, false, []],
-    ['who edited a name, and nobody else, where a person sees it first', renamed, true, [[3n]]],
-    ['nothing where nobody edited anything, though a person sees it first', {}, true, []],
-    ['who has an address that is pushed beside a name', { ...renamed, phone: '15550199' }, false, [phones]],
-  ])('has the mirror read %s', async (_, edit, isReviewed, asked) => {
+  it.each<readonly [string, Partial<MirrorUser>, readonly unknown[]]>([
+    ['nothing for a name', renamed, []],
+    ['who has an address that is pushed beside a name', { ...renamed, phone: '15550199' }, [phones]],
+  ])('has the mirror read %s', async (_, edit, asked) => {
     const told: unknown[] = [];
     const answer = (about: unknown) => {
       told.push(about);
       return Promise.resolve([]);
     };
     const mirror = Object.assign(createMirrorStandIn([]), {
-      readLastEdits: answer,
       readPresentUsers: answer,
     });
     const plans = [planOf(3n, edit), planOf(4n, {})];
-    const known = await readKnown(mirror, plans, { ...guard, isReviewed });
-    expect([told, known]).toEqual([asked, { present: [], edits: [] }]);
+    expect([await readKnown(mirror, plans, guard.adminRoleIds), told]).toEqual([[], asked]);
   });
 
   const asking = (emails: readonly string[], byPhone: readonly string[] = []) => ({
@@ -243,6 +239,7 @@ it.each(['everybody', 'edited'] as const)(
     const held = {
       field: 'phone',
       reason: 'limit',
+      isAlone: true,
       detail: '',
       base: '15550103',
       mirror: '15550999',
@@ -277,32 +274,6 @@ it.each([
   expect(notes.reasons.filter((reason) => reason.includes('no lookup answers any more'))).toHaveLength(
     leaves ? 1 : 0,
   );
-});
-
-describe('edits that a person sees first', () => {
-  it('are in a batch for each transaction when they alone are looked at', async () => {
-    const names = [3n, 4n].map((id) => stateOf(id, { name: { first: 'Bea', last: `Berg${id}` } }));
-    const mirror = Object.assign(createMirrorStandIn(names), {
-      population: 5,
-      readLastEdits: (of: readonly Id[]) =>
-        Promise.resolve(
-          of.map((userId) => ({
-            userId,
-            field: 'name' as const,
-            transaction: String(userId),
-            editedAt: null,
-            editedBy: null,
-          })),
-        ),
-    });
-    const service = createServiceStandIn([shownAs(3n), shownAs(4n)]);
-    const places = { service, mirror, notes: createRunNotes(), monotonicMs: () => 0 };
-    const team = teamOf([3n, 4n].map((id) => ({ ...member, id })));
-    const settings = { policy: holdAll, guard: { ...guard, isReviewed: true } };
-    const { plans, verdict } = await planEdited(places, team, settings);
-    expect(plans.map(pushOf)).toEqual([{}, {}]);
-    expect(new Set(verdict.waiting.map(({ hold }) => hold.batch)).size).toBe(2);
-  });
 });
 
 describe('a plan of one edit in a large team', () => {

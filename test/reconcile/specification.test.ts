@@ -8,6 +8,7 @@ import { canonicalName, joinName, samePair } from '../../src/model/name.ts';
 import { readable, type ServiceUser } from '../../src/model/user.ts';
 import { decisionsOf, type Hold, type UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
+import { isStopped } from '../../src/reconcile/merge/held-field.ts';
 import { guard } from '../../src/reconcile/guard/guard.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
 import type { Policy } from '../../src/reconcile/merge/merge-field.ts';
@@ -151,7 +152,7 @@ function pushesOf(states: readonly UserState[], plans: readonly UserPlan[], poli
     const state = states.find(({ id }) => id === user) as UserState;
     const { hold, decided: isDecided, asSeen } = factsOf(field, state, policy[field], true);
     const approved = isDecided && asSeen;
-    const again = hold?.batch !== undefined && !approved;
+    const again = hold !== undefined && isStopped(hold) && !approved;
     const left = again && !isDecided && hold.edit === state.edits[field]?.id;
     const value = canonical(field, move.values.mirror as UserValues[Field]);
     return {
@@ -191,7 +192,6 @@ function compareGuard(states: readonly UserState[], policy: Policy, random: Retu
       open: [],
       differing: [...users.keys()],
       present: [],
-      edits: [],
       offers: [],
       history: { population, pushedToday, waiting: [], isOld: false },
     },
@@ -202,8 +202,7 @@ function compareGuard(states: readonly UserState[], policy: Policy, random: Retu
   const after = new Map(verdict.plans.map((plan) => [plan.id, plan]));
   return pushes.map((push) => {
     const decision = after.get(push.user)?.fields[push.field];
-    const does =
-      decision?.kind !== 'hold' ? decision?.kind : decision.hold.batch === undefined ? 'alone' : 'batch';
+    const does = decision?.kind !== 'hold' ? decision?.kind : isStopped(decision.hold) ? 'batch' : 'alone';
     const should = fate(push);
     if (does !== should)
       expect(does, print({ push, pushes, population, settings, pushedToday: [...pushedToday] })).toBe(should);
@@ -298,7 +297,7 @@ describe('the specification', () => {
     const mineOf = (reason: Hold['reason']) => (reason === 'unsupported' ? ' ' : 'new@example.com');
     const held = (
       reason: Hold['reason'],
-      batch: boolean,
+      isAlone: boolean,
       service: string,
       mirror = mineOf(reason),
       endsInMs = 1_000,
@@ -309,7 +308,7 @@ describe('the specification', () => {
       const state = makeState({
         mirror: { email: mirror },
         service: { email: service },
-        held: [{ ...hold, ...(batch ? { batch: '1a' } : {}), ...(reason === 'asked' ? { endsInMs } : {}) }],
+        held: [{ ...hold, ...(isAlone ? { isAlone } : {}), ...(reason === 'asked' ? { endsInMs } : {}) }],
       });
       return fateOf('email', state, 'hold', true) === 'held';
     };
@@ -317,18 +316,18 @@ describe('the specification', () => {
       const reason = reasons.replaceAll('`', '') as Hold['reason'];
       const still = reason === 'conflict' ? other : (base.email ?? '');
       const isAsked = reason === 'asked';
-      for (const batch of reason === 'limit' ? [true, false] : [reason === 'review']) {
+      for (const isAlone of reason === 'limit' ? [true, false] : [false]) {
         const byService =
-          ends.includes('either side') || (!batch && ends.includes('alone, also when the service'));
+          ends.includes('either side') || (isAlone && ends.includes('alone, also when the service'));
         const does = {
-          stays: held(reason, batch, still),
-          'the edit ends': !held(reason, batch, still, base.email ?? ''),
-          'the service changes it': !held(reason, batch, 'y@example.com'),
-          'its time is up': isAsked && !held(reason, batch, still, mineOf(reason), 0),
+          stays: held(reason, isAlone, still),
+          'the edit ends': !held(reason, isAlone, still, base.email ?? ''),
+          'the service changes it': !held(reason, isAlone, 'y@example.com'),
+          'its time is up': isAsked && !held(reason, isAlone, still, mineOf(reason), 0),
         };
-        expect({ reason, batch, ...does }).toEqual({
+        expect({ reason, isAlone, ...does }).toEqual({
           reason,
-          batch,
+          isAlone,
           stays: true,
           'the edit ends': !isAsked,
           'its time is up': ends.includes('its time is up'),

@@ -187,6 +187,7 @@ function anyHold(field: Field, mirror: MirrorRow | undefined, service: ServiceUs
         field,
         reason,
         detail: '',
+        ...(reason === 'limit' ? { isAlone: true } : {}),
         base: agreed[field],
         mirror: fits && mirror !== undefined ? mirror[field] : other[field],
         service: readable<string | Id>((fits && service !== undefined ? service : said)[field]) ?? null,

@@ -7,6 +7,7 @@ import { type MirrorRow, type ServiceUser, sameBytes, serviceValue } from '../..
 import type { Decision, Hold, UserPlan } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import type { ConflictPolicy, Policy } from '../../src/reconcile/merge/merge-field.ts';
+import { isStopped } from '../../src/reconcile/merge/held-field.ts';
 import { planUser } from '../../src/reconcile/merge/plan-user.ts';
 import { applyPlan, takePatch } from './apply-plan.ts';
 
@@ -156,11 +157,10 @@ export function createWalk(seed: number): Walk {
     const decided = Object.entries(plan.fields).map(([of, decision]): readonly [string, Decision] => {
       const field = of as Field;
       if (decision.kind !== 'push' || outcome <= 3) return [of, decision];
-      const batch = { batch: random.pick(['1a', '2b']) };
       const hold = [
-        holdOf(field, 'limit', plan, batch),
-        holdOf(field, 'review', plan, batch),
         holdOf(field, 'limit', plan),
+        holdOf(field, 'review', plan),
+        holdOf(field, 'limit', plan, { isAlone: true }),
         holdOf(field, 'refused', plan),
         holdOf(field, 'ineffective', plan),
         holdOf(field, 'unsupported', plan),
@@ -245,11 +245,10 @@ export function createWalk(seed: number): Walk {
       if (hold.reason === 'asked') return { ...hold, endsInMs: random.pick([0, 1_000]) };
       if (one(2)) return hold;
       const { decision: _, ...rest } = hold;
-      const isBatched = hold.batch !== undefined;
       const how = random.between(0, 3);
       if (how === 0) return rest;
       if (how === 1) return { ...rest, decision: 'resolved' };
-      if (how === 2) return isBatched ? { ...rest, decision: 'approved' } : hold;
+      if (how === 2) return isStopped(hold) ? { ...rest, decision: 'approved' } : hold;
       return { ...rest, reason: 'rejected' };
     });
     state = { ...state, held };

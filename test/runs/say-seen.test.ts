@@ -1,9 +1,9 @@
 import type { Field } from '../../src/model/fields.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { HeldRow } from '../../src/runs/held-together.ts';
+import type { HeldRow } from '../../src/mirror/users/held.ts';
 import { readSeen } from '../../src/runs/read-take.ts';
-import { sayResolveEach, saySeen, type SeenHold } from '../../src/runs/say-seen.ts';
+import { sayDecideEach, saySeen, type SeenHold } from '../../src/runs/say-seen.ts';
 import { canonicalShown, sameValue } from '../../src/model/user.ts';
 
 /** The options of a command line, as a shell reads them. */
@@ -73,16 +73,16 @@ describe('the words', () => {
       { field: 'name', mirror_value: { first: 'A|B', last: 'C' }, service_value: 'Eva', edit_id: 12n },
       [`musterd resolve 7 name --take mirror --edit 12 --if-service Eva`],
     ],
-    [{ reason: 'limit', batch: 'abc' }, []],
-    [{ reason: 'review', batch: 'abc' }, []],
+    [{ reason: 'limit', batch: 'abc' }, ['musterd approve abc --only 7.role_id --reason …']],
+    [{ reason: 'review', batch: 'abc' }, ['musterd approve abc --only 7.role_id --reason …']],
     [
       { reason: 'conflict', batch: 'abc' },
       [`musterd resolve 7 role_id --take mirror --if 4 --if-service 17`],
     ],
-    [{ reason: 'limit' }, [`musterd resolve 7 role_id --take mirror --if 4 --if-service 17`]],
+    [{ reason: 'limit' }, []],
     [{ reason: 'asked' }, []],
   ])('of a row (%#)', (more, commands) => {
-    expect(sayResolveEach([{ ...row, ...more }])).toEqual(commands);
+    expect(sayDecideEach([{ ...row, ...more }])).toEqual(commands);
   });
 });
 

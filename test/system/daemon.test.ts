@@ -110,7 +110,7 @@ describe('musterd daemon', () => {
     const [approved, stopped] = [ids.slice(0, 30), ids.slice(30, 60)];
     const edit = (of: readonly number[], host: string) =>
       `update mirror.users set email = 'user' || id || '@${host}' where id in (${of.join()})`;
-    const held = () => stage.sql('select distinct batch from sync.held_fields where decision is null');
+    const held = () => stage.sql('select distinct batch from report.held where batch is not null');
     await stage.sql(edit(approved, 'approved.example'));
     await eventually('a batch is held', async () => (await held()).length === 1);
     const [[batch = ''] = []] = await held();

@@ -78,6 +78,7 @@ describe('while the demo goes on', () => {
     reasons: [],
     warnings: [],
     refusal: null,
+    batches: [],
     counts: { users_read: 200 },
     held: 0,
     waiting: 0,
@@ -86,8 +87,6 @@ describe('while the demo goes on', () => {
     sendBlock: null,
   };
   const batch = {
-    hash: 'e006',
-    batches: ['e006'],
     what: 'pushes',
     users: 58,
     isNews: false,
@@ -119,7 +118,12 @@ describe('while the demo goes on', () => {
     { what: 'a hold', report: { counts: { users_read: 1, held: 1 } }, first: '1 newly held\n', again: true },
     { what: 'a warning', report: { warnings: ['they vary'] }, first: '  note: they vary\n', again: false },
     { what: 'a lack', report: { reasons: ['no tags'] }, first: 'not complete: no tags\n', again: false },
-    { what: 'a batch', report: { refusal }, first: '"musterd reject e006"\n', again: false },
+    {
+      what: 'a batch',
+      report: { refusal, batches: ['e006'] },
+      first: '"musterd reject e006"\n',
+      again: false,
+    },
   ])('$what is reported, and again: $again', ({ report, first, again }) => {
     const { run } = reports();
     const said = run(report);
@@ -147,7 +151,7 @@ describe('while the demo goes on', () => {
   it('a batch that waits on in other words is not reported again', () => {
     const { run } = reports();
     const waiting = (reason: string) =>
-      run({ refusal: { ...refusal, reasons: [reason] }, reasons: [reason] });
+      run({ refusal: { ...refusal, reasons: [reason] }, batches: ['e006'], reasons: [reason] });
     expect(waiting('58 would be pushed')).toContain('held (limit): 58 would be pushed\n');
     expect(waiting('58 wait')).toBe('');
   });

@@ -94,10 +94,10 @@ const situations: Readonly<Record<string, Situation>> = {
     config: { guard: { maxRows: 5 } },
     happens: async (stage, musterd) => {
       await editEmail(stage, many);
-      const { refusal } = await stage.run();
+      const { batches } = await stage.run();
       const [[id = ''] = []] = await stage.sql(`select min(id) from mirror.users where ${many}`);
-      await musterd('reject', refusal?.hash ?? '', '--only', id, '--reason', 'no');
-      await musterd('approve', refusal?.hash ?? '', '--reason', 'the others');
+      await musterd('reject', batches.at(-1) ?? '', '--only', id, '--reason', 'no');
+      await musterd('approve', batches.at(-1) ?? '', '--reason', 'the others');
       await stage.run();
     },
     codes: [0, 0, 0, 0, 0],

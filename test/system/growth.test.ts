@@ -106,7 +106,7 @@ describe.each(servers())('on a mirror with a year behind it, on $name,', (server
       const { counts, lastSuccess } = await readStatus(db, team);
       expect(counts.map(({ segment }) => segment)).toEqual(['active', 'all', 'blocked']);
       expect(lastSuccess).not.toBeNull();
-      await readHeldFields(kysely, teamId, null);
+      await readHeldFields(kysely, teamId, {});
       await readUserState(kysely, teamId, id);
       await readOpenPush(kysely, teamId, id);
       await readBatches(kysely, teamId);

@@ -70,9 +70,9 @@ describe('the guard', () => {
   it('rejects some users for good, and holds their edits', async () => {
     await open();
     await edit('email is not null');
-    const { refusal } = await stage.run();
+    const { batches } = await stage.run();
     const [one, ...rest] = stage.emulator.team.users().filter(({ email }) => email !== null);
-    const hash = refusal?.hash ?? '';
+    const hash = batches.at(-1) ?? '';
     const rejected = await musterd(['reject', hash, '--only', String(one?.id), '--reason', 'all but one']);
     expect(rejected.code).toBe(0);
     expect((await musterd(['approve', hash, '--reason', 'the others'])).code).toBe(0);
@@ -86,8 +86,8 @@ describe('the guard', () => {
   it('does not let an approval pass for other values than it showed', async () => {
     await open();
     await edit('true');
-    const { refusal } = await stage.run();
-    await musterd(['approve', refusal?.hash ?? '', '--reason', 'as shown']);
+    const { batches } = await stage.run();
+    await musterd(['approve', batches.at(-1) ?? '', '--reason', 'as shown']);
     await stage.sql(`update mirror.users set email = 'other' || id || '@example.com'`);
     expect(await stage.run()).toMatchObject({ outcome: 'refused' });
     expect(stage.updates()).toEqual([]);
@@ -96,8 +96,8 @@ describe('the guard', () => {
   it('lets an approved value pass once: the same edit later is asked about again', async () => {
     await open();
     await edit('email is not null');
-    const { refusal } = await stage.run();
-    await musterd(['approve', refusal?.hash ?? '', '--reason', 'the new domain']);
+    const { batches } = await stage.run();
+    await musterd(['approve', batches.at(-1) ?? '', '--reason', 'the new domain']);
     expect(await stage.run()).toMatchObject({ outcome: 'complete' });
     const pushed = stage.emulator.team.users().filter(({ email }) => email !== null);
     // Somebody takes all of it back on the service, and the very same statement is run again.

@@ -96,12 +96,24 @@ describe('held fields', () => {
         service_value: 'Anne Marie Service',
       },
     ]);
-    const together = [
-      { batch: expect.stringMatching(/^[0-9a-f]{12}$/), state: 'held', reason: 'conflict', fields: 2 },
-    ];
-    expect(await inJson('held', String(id))).toEqual({ held, together });
+    const [{ batch } = { batch: '' }] = held as readonly { readonly batch: string }[];
+    expect(await inJson('held', String(id))).toMatchObject({
+      held,
+      batches: [
+        {
+          batch: expect.stringMatching(/^[0-9a-f]{12}$/),
+          users: 1,
+          fields: 2,
+          reasons: { conflict: 2 },
+          commands: [
+            `musterd resolve --batch ${batch} --take mirror, or --take service`,
+            `musterd reject ${batch}`,
+          ],
+        },
+      ],
+    });
     const other = stage.emulator.team.users().find((user) => user.id !== id);
-    expect(await inJson('held', String(other?.id))).toEqual({ held: [], together: [] });
+    expect(await inJson('held', String(other?.id))).toEqual({ held: [], batches: [] });
     const { stdout } = await musterd('held', 'mirror@example.com');
     expect(stdout).toContain('Anne | Mirror');
   });
@@ -205,8 +217,8 @@ describe('held fields', () => {
     expect((await inJson('held'))['held']).toMatchObject([
       { mirror_value: '15550188', service_value: '15550177', base_value: user.phone, ...then },
     ]);
-    expect((await musterd('held')).stdout).toMatch(
-      new RegExp(`\\t15550188\\t15550177\\t.*\\t${user.phone}\\t${user.phone}\\t$`, 'm'),
+    expect((await musterd('held', '--all')).stdout).toMatch(
+      new RegExp(`\\t15550188\\t15550177\\t.*\\t${user.phone}\\t${user.phone}\\t\\t$`, 'm'),
     );
     const written = 'select xmin from sync.held_fields';
     const before = await stage.sql(written);
@@ -234,7 +246,9 @@ describe('held fields', () => {
       'new duties',
     );
     const decided = `select reason, batch, decision, mirror_value from sync.held_fields`;
-    expect(await stage.sql(decided)).toEqual([['limit', '', 'approved', String(other)]]);
+    expect(await stage.sql(decided)).toEqual([
+      ['limit', expect.stringMatching(/^[0-9a-f]{12}$/), 'approved', String(other)],
+    ]);
     expect(await stage.sql('select * from report.held')).toEqual([]);
     expect(await stage.run()).toMatchObject({ outcome: 'complete', waiting: 0, counts: { pushed: 1 } });
     expect(stage.updates()).toEqual([{ id, role_id: other }]);

@@ -29,8 +29,8 @@ const commands: readonly (readonly [command: string, may: readonly Login[], code
     ['undo 1', logins, 0, ''],
     ['import SHEET --dry-run', logins, 0, ''],
     ['import SHEET --yes', ['editor', 'owner'], 0, 'the role musterd_editor'],
-    ['reject BATCH --reason x', ['approver', 'owner'], 0, 'the role musterd_approver'],
-    ['approve OTHER --reason x', ['approver', 'owner'], 0, 'the role musterd_approver'],
+    ['reject BATCH --only USER --reason x', ['approver', 'owner'], 0, 'the role musterd_approver'],
+    ['approve BATCH --only OTHER --reason x', ['approver', 'owner'], 0, 'the role musterd_approver'],
     ['resolve THIRD email --take service --if EDITED --if-service WAS', ['owner'], 0, owns],
     ['hold USER phone --until 1h --reason x', ['owner'], 0, owns],
     ['plan', ['owner'], 0, owns],
@@ -39,6 +39,7 @@ const commands: readonly (readonly [command: string, may: readonly Login[], code
     ['resync --adopt-service', ['owner'], 0, owns],
     ['adopt --reason x --yes', ['owner'], 0, owns],
     ['prune', ['owner'], 0, owns],
+    ['withdraw', logins, 0, ''],
   ];
 
 describe.each(logins)('musterd', (login) => {
@@ -69,7 +70,7 @@ describe.each(logins)('musterd', (login) => {
       WAS: team.emulator.team.user(third).email ?? '',
       SHEET: sheet,
       BATCH: await team.batchOf(user),
-      OTHER: await team.batchOf(other),
+      OTHER: String(other),
       SELECT: 'select 1',
     };
   });

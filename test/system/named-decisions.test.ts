@@ -66,7 +66,7 @@ describe('`resolve` by a script', () => {
     for (const value of Object.values(other)) expect(unsaid.stderr).toContain(String(value));
     const [, line = ''] = /: (musterd .*?)\n/.exec(unsaid.stderr) ?? [];
     for (const command of ['held', 'why']) {
-      const { stdout, stderr } = await team.musterd(command, ...(command === 'why' ? [String(id)] : []));
+      const { stdout, stderr } = await team.musterd(command, String(id));
       expect(stdout + stderr).toContain(`by: ${line}, or --take service\n`);
     }
     expect(await team.musterd(...wordsOf(line).slice(1))).toMatchObject({ code: 0, stderr: '' });

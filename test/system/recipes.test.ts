@@ -193,7 +193,10 @@ describe('every block of SQL and shell, beside a daemon', () => {
     await live.sql(
       `update mirror.users set email = '${tag}' || id || '@example.com' where id in (${ids.join(', ')})`,
     );
-    await becomes(80, `report.held where reason = 'limit' and mirror_value #>> '{}' like '${tag}%'`);
+    await becomes(
+      80,
+      `report.held where batch is not null and reason = 'limit' and mirror_value #>> '{}' like '${tag}%'`,
+    );
   };
   /** Both sides change it while neither can know of the other. */
   const makeConflict = async (person: Person, set: string, edit: Partial<Person>) => {
@@ -203,7 +206,10 @@ describe('every block of SQL and shell, beside a daemon', () => {
     await live.editPerson(person.id, edit);
     await client.query('commit');
     await client.end();
-    await becomes(1, `report.held where reason = 'conflict' and user_id = ${person.id}`);
+    await becomes(
+      1,
+      `report.held where batch is not null and reason = 'conflict' and user_id = ${person.id}`,
+    );
   };
   const edited = { first: 'Robin', last: 'of Locksley', email: 'robin@example.com', phone: '15550199' };
   const editOne = async (person: Person) => {

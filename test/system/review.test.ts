@@ -113,7 +113,7 @@ describe('edits that a person sees first', () => {
     await stage.run();
     expect(new Set((await held()).map(([id]) => id))).toEqual(new Set([String(a), String(c)]));
     expect(await batchOf(a)).not.toBe(before);
-    expect((await musterd('approve', before)).code).toBe(64);
+    expect((await musterd('approve', before, '--only', String(a))).code).toBe(64);
     await stage.sql(`select sync.approve('${await batchOf(a)}', reason => 'seen')`);
     await stage.run();
     expect(sent()).toEqual([[a, 'again@example.com']]);
@@ -158,7 +158,7 @@ describe('edits that a person sees first', () => {
     const { refusal, waiting } = await stage.run();
     expect([waiting, refusal]).toEqual([2, expect.objectContaining({ isReview: true, isNews: false })]);
     expect(await reasons()).toEqual([after, after]);
-    await stage.sql(`select sync.approve('${await batchOf(b)}', array[${b}])`);
+    await stage.sql(`select sync.approve('${await batchOf(b)}', only_users => array[${b}])`);
     expect(await stage.sql('select reason, decision from sync.held_fields order by 2')).toEqual([
       ['review', 'approved'],
       ['review', ''],
@@ -238,7 +238,8 @@ describe('edits that a person sees first', () => {
       update mirror.users set email = 'a@example.com' where id = ${a}; set local musterd.actor = 'Kim';
       update mirror.users set email = 'b@example.com' where id = ${b}; commit`);
     await stage.run();
-    const batch = await batchOf(a);
+    const [batch, ofKim] = [await batchOf(a), await batchOf(b)];
+    expect(ofKim).not.toBe(batch);
     const unnamed = await musterd('approve', batch);
     expect([unnamed.code, unnamed.stderr]).toEqual([64, expect.stringContaining('--as')]);
     const own = await musterd('approve', batch, '--as', ' anna');
@@ -247,8 +248,8 @@ describe('edits that a person sees first', () => {
     // Users are named as everywhere else.
     const only = (...args: readonly string[]) => args.flatMap((who) => ['--only', who]);
     for (const wrong of ['b@example.com,', 'nobody@example.com'])
-      expect((await musterd('approve', batch, '--as', 'Anna', ...only(wrong))).code).toBe(64);
-    expect((await musterd('approve', batch, '--as', 'Anna', ...only('B@example.com'))).code).toBe(0);
+      expect((await musterd('approve', ofKim, '--as', 'Anna', ...only(wrong))).code).toBe(64);
+    expect((await musterd('approve', ofKim, '--as', 'Anna', ...only('B@example.com'))).code).toBe(0);
     const same = only(`${a}, a@example.com`, 'a@example.com');
     expect((await musterd('approve', batch, '--as', 'Kim', ...same)).code).toBe(0);
     await stage.run();
@@ -257,7 +258,7 @@ describe('edits that a person sees first', () => {
       await stage.sql(`select user_id, decided_by, decided_role = session_user, batch from sync.changes
         where kind = 'approve' order by decided_by`),
     ).toEqual([
-      [String(b), 'Anna', 'true', batch],
+      [String(b), 'Anna', 'true', ofKim],
       [String(a), 'Kim', 'true', batch],
     ]);
 

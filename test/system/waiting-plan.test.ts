@@ -45,19 +45,19 @@ describe('a plan of which a part was approved', () => {
     await open();
     const ids = idsOf(40);
     await edit(ids);
-    const { refusal } = await stage.run();
+    const { batches } = await stage.run();
     const some = ids.slice(0, 25);
-    await musterd('approve', refusal?.hash ?? '', '--only', some.join(','), '--reason', 'these');
+    await musterd('approve', batches.at(-1) ?? '', '--only', some.join(','), '--reason', 'these');
     const left = await stage.run();
     expect(left).toMatchObject({ outcome: 'complete', waiting: 15, refusal: { users: 15, stopped: false } });
     expect(updated()).toEqual(inOrder(some));
     // Another edit goes its way, and the plan stays the one that was shown.
     const [other = 0] = idsOf(1, 41);
     await edit([other]);
-    expect(await stage.run()).toMatchObject({ waiting: 15, refusal: { hash: left.refusal?.hash } });
+    expect(await stage.run()).toMatchObject({ waiting: 15, batches: left.batches });
     expect(updated()).toContain(other);
     stage.emulator.clearRequests();
-    expect((await musterd('approve', left.refusal?.hash ?? '', '--reason', 'and these')).code).toBe(0);
+    expect((await musterd('approve', left.batches.at(-1) ?? '', '--reason', 'and these')).code).toBe(0);
     expect(await stage.run()).toMatchObject({ waiting: 0, refusal: null });
     expect(updated()).toEqual(inOrder(ids.slice(25)));
   });
@@ -66,18 +66,18 @@ describe('a plan of which a part was approved', () => {
     await open();
     const ids = idsOf(40);
     await edit(ids);
-    const { refusal } = await stage.run();
-    await musterd('approve', refusal?.hash ?? '', '--only', ids.slice(2).join(','), '--reason', 'these');
+    const { batches } = await stage.run();
+    await musterd('approve', batches.at(-1) ?? '', '--only', ids.slice(2).join(','), '--reason', 'these');
     const [one = 0, two = 0] = ids;
     const batchOf = async (id: number) =>
       (await stage.sql(`select batch from report.held where user_id = ${id}`))[0]?.[0] ?? '';
-    expect(await batchOf(one)).toBe(refusal?.hash);
+    expect(await batchOf(one)).toBe(batches.at(-1));
     await edit([one], 'other');
     expect(await stage.run()).toMatchObject({ waiting: 2, refusal: { users: 2, isNews: false } });
     expect(updated()).toEqual(inOrder(ids.slice(2)));
     expect([await batchOf(one), await batchOf(two)]).toEqual([
-      expect.not.stringMatching(refusal?.hash ?? ''),
-      refusal?.hash,
+      expect.not.stringMatching(batches.at(-1) ?? ''),
+      batches.at(-1),
     ]);
     await stage.sql(
       `update sync.learned set learned_at = clock_timestamp() - interval '24 h' where topic = 'refusal told'`,
@@ -100,8 +100,8 @@ describe('a plan of which a part was approved', () => {
     await open();
     const ids = idsOf(40);
     await edit(ids);
-    const { refusal } = await stage.run();
-    await musterd('approve', refusal?.hash ?? '', '--only', ids.slice(2).join(','), '--reason', 'these');
+    const { batches } = await stage.run();
+    await musterd('approve', batches.at(-1) ?? '', '--only', ids.slice(2).join(','), '--reason', 'these');
     const [one = 0, two = 0] = ids;
     stage.emulator.team.showUser(one, { answered: false });
     await musterd('hold', String(two), 'email', '--until', '1d', '--reason', 'legal');
@@ -120,10 +120,10 @@ describe('a plan that was approved', () => {
     await edit(ids);
     const [before = 0, after = 0] = ids;
     stage.emulator.team.editUser(before, { phone: '15550101' });
-    const { refusal } = await stage.run();
+    const { refusal, batches } = await stage.run();
     expect(refusal).toMatchObject({ stopped: true, users: 30 });
     stage.emulator.team.editUser(after, { phone: '15550102' });
-    await musterd('approve', refusal?.hash ?? '', '--reason', 'as shown');
+    await musterd('approve', batches.at(-1) ?? '', '--reason', 'as shown');
     expect(await stage.run()).toMatchObject({ refusal: null, counts: { pulled: 2, pushed: 30 } });
     expect(updated()).toEqual(inOrder(ids));
   });
@@ -135,7 +135,7 @@ describe('a plan under mirror-wins', () => {
     const ids = idsOf(30);
     await edit(ids);
     for (const id of ids) stage.emulator.team.editUser(id, { email: `web${id}@example.com` });
-    const { refusal } = await stage.run();
+    const { batches } = await stage.run();
     const { changes } = JSON.parse((await musterd('plan', '--json')).stdout) as {
       changes: readonly Record<string, unknown>[];
     };
@@ -147,8 +147,8 @@ describe('a plan under mirror-wins', () => {
       service: `web${ids[0]}@example.com`,
     });
     const rejected = ids.slice(0, 5);
-    await musterd('reject', refusal?.hash ?? '', '--only', rejected.join(','), '--reason', 'these not');
-    await musterd('approve', refusal?.hash ?? '', '--reason', 'the others');
+    await musterd('reject', batches.at(-1) ?? '', '--only', rejected.join(','), '--reason', 'these not');
+    await musterd('approve', batches.at(-1) ?? '', '--reason', 'the others');
     expect(await stage.run()).toMatchObject({ waiting: 0, counts: { pushed: 25 } });
     for (const id of rejected) expect(stage.emulator.team.user(id).email).toBe(`web${id}@example.com`);
     expect(await stage.run()).toMatchObject({ waiting: 0 });
@@ -160,8 +160,8 @@ describe('a plan under mirror-wins', () => {
     const ids = idsOf(30);
     await edit(ids);
     for (const id of ids) stage.emulator.team.editUser(id, { email: `web${id}@example.com` });
-    const { refusal } = await stage.run();
-    await musterd('approve', refusal?.hash ?? '', '--reason', 'as shown');
+    const { batches } = await stage.run();
+    await musterd('approve', batches.at(-1) ?? '', '--reason', 'as shown');
     for (const id of ids) stage.emulator.team.editUser(id, { email: `later${id}@example.com` });
     expect(await stage.run()).toMatchObject({ outcome: 'refused' });
     expect(updated()).toEqual([]);
@@ -194,11 +194,11 @@ describe('a hold that somebody asked for', () => {
     await open();
     const ids = idsOf(30);
     await edit(ids);
-    const { refusal } = await stage.run();
+    const { batches } = await stage.run();
     await musterd('hold', String(ids[0]), 'email', ...until);
-    const { stdout } = await musterd('reject', refusal?.hash ?? '', '--only', String(ids[0]));
+    const { stdout } = await musterd('reject', batches.at(-1) ?? '', '--only', String(ids[0]));
     expect(stdout).toContain('Left as they are: 1 field held on request');
-    await musterd('approve', refusal?.hash ?? '', '--reason', 'all');
+    await musterd('approve', batches.at(-1) ?? '', '--reason', 'all');
     expect(await stage.sql('select user_id, reason, detail, until is null from report.held')).toEqual([
       [String(ids[0]), 'asked', 'legal', 'false'],
     ]);
@@ -225,7 +225,8 @@ describe('a refusal', () => {
     expect(again).toMatchObject({ outcome: 'complete', refusal: { stopped: false, isNews: true } });
     expect(await stage.run()).toMatchObject({
       outcome: 'complete',
-      refusal: { hash: again.refusal?.hash, isNews: false },
+      batches: again.batches,
+      refusal: { isNews: false },
     });
     expect(updated()).toEqual([]);
   });
@@ -233,20 +234,20 @@ describe('a refusal', () => {
   it('is named by the run and by status: what waits is users of a plan, not held fields', async () => {
     await open();
     await edit(idsOf(30));
-    const { refusal } = await stage.run();
+    const { refusal, batches } = await stage.run();
     const run = await musterd('reconcile');
     expect(run.code).toBe(3);
     expect(run.stdout).toContain('Pushes to 30 users need a decision; the run went on with everything else');
-    expect(run.stdout).toContain(`musterd approve ${refusal?.hash}`);
+    expect(run.stdout).toContain(`musterd approve ${batches.at(-1)}`);
     expect(run.stdout).not.toContain('report.held');
     expect(run.stdout).not.toContain('not complete');
     const status = await musterd('status');
     expect(status.stdout).toMatch(/held in a batch\s+pushes to 30 users need a decision since/);
-    expect(status.stdout).toContain(`musterd approve ${refusal?.hash} --reason`);
-    const { batches } = JSON.parse((await musterd('status', '--json')).stdout) as { batches: unknown };
-    expect(batches).toEqual([
+    expect(status.stdout).toContain(`musterd approve ${batches.at(-1)} --reason`);
+    const told = JSON.parse((await musterd('status', '--json')).stdout) as { batches: unknown };
+    expect(told.batches).toEqual([
       {
-        hash: refusal?.hash,
+        hash: batches.at(-1),
         reasons: refusal?.reasons,
         users: 30,
         made_at: expect.stringMatching(/^\d{4}-/),
@@ -279,9 +280,9 @@ describe('what nobody has decided', () => {
     await open(options);
     const ids = idsOf(30);
     await edit(ids);
-    const { refusal } = await stage.run();
+    const { refusal, batches } = await stage.run();
     expect(refusal).toMatchObject({ users: 30, stopped: true });
-    return { ids, hash: refusal?.hash ?? '' };
+    return { ids, hash: batches.at(-1) ?? '' };
   };
   const webEdit = (ids: readonly number[]) => {
     for (const id of ids) stage.emulator.team.editUser(id, { email: `web${id}@example.com` });
@@ -353,10 +354,10 @@ describe('what nobody has decided', () => {
     expect(stdout).toContain('29 users approved, 1 wait on');
     expect(await stage.run()).toMatchObject({ refusal: { users: 1 }, counts: { pushed: 29 } });
     await musterd('hold', String(one), 'email', '--end');
-    const { refusal } = await stage.run();
+    const { refusal, batches } = await stage.run();
     expect(refusal).toMatchObject({ users: 1 });
     expect(updated()).toEqual(inOrder(others));
-    await musterd('reject', refusal?.hash ?? '', '--reason', 'not this one');
+    await musterd('reject', batches.at(-1) ?? '', '--reason', 'not this one');
     expect(await stage.run()).toMatchObject({ held: 0, waiting: 0, refusal: null });
     expect(updated()).toEqual(inOrder(others));
   });
@@ -367,11 +368,11 @@ describe('what nobody has decided', () => {
       await open(policy === 'hold' ? {} : mirrorWins);
       const ids = idsOf(30);
       await edit(ids);
-      const { refusal } = await stage.run();
+      const { batches } = await stage.run();
       const [one = 0] = ids;
       const before = emailsNow();
-      await musterd('reject', refusal?.hash ?? '', '--only', String(one), '--reason', 'never');
-      await musterd('approve', refusal?.hash ?? '', '--reason', 'the others');
+      await musterd('reject', batches.at(-1) ?? '', '--only', String(one), '--reason', 'never');
+      await musterd('approve', batches.at(-1) ?? '', '--reason', 'the others');
       await stage.run();
       stage.emulator.clearRequests();
       const held = () => stage.sql('select user_id, state, detail from report.held');
@@ -396,10 +397,10 @@ describe('what nobody has decided', () => {
     await open({ config: { absence: { confirmAfterMs: 0 } } });
     const ids = idsOf(30);
     await edit(ids);
-    const { refusal } = await stage.run();
+    const { batches } = await stage.run();
     const [one = 0] = ids;
-    await musterd('reject', refusal?.hash ?? '', '--only', String(one), '--reason', 'never');
-    await musterd('approve', refusal?.hash ?? '', '--reason', 'the others');
+    await musterd('reject', batches.at(-1) ?? '', '--only', String(one), '--reason', 'never');
+    await musterd('approve', batches.at(-1) ?? '', '--reason', 'the others');
     await stage.run();
     stage.emulator.team.showUser(one, { listed: false, answered: false });
     for (let pass = 0; pass < 3; pass += 1) await stage.run();

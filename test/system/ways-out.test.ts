@@ -33,7 +33,7 @@ const edit = (stage: Stage, count: number, from = 0) =>
 const arrived = (stage: Stage) =>
   Promise.resolve(stage.emulator.team.users().filter(({ email }) => email?.startsWith('new')).length);
 const approve = (hash: string | null | undefined): Command => ['approve', hash ?? '', '--reason', 'it is so'];
-const approvePlan = (_: Stage, { refusal }: RunReport) => Promise.resolve([approve(refusal?.hash)]);
+const approvePlan = (_: Stage, { batches }: RunReport) => Promise.resolve([approve(batches.at(-1))]);
 const pushes = (users: number, count: number, says: string): Play => ({
   options: { emulator: { users, tags: 1, fields: 1 } },
   cause: (stage) => edit(stage, count),

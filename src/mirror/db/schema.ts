@@ -126,6 +126,7 @@ export interface Schema {
     edit_id: bigint | null;
     asked_by: string | null;
     asked_why: string | null;
+    alone: Generated<boolean>;
   };
   'sync.learned': {
     team: string;

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { HeldReason } from '../../model/edit-state.ts';
 import type { Queryable } from '../db/database.ts';
-import { heldReason, heldState, isInBatch, isLetPass } from '../users/holds.ts';
+import { heldReason, heldState, isHeldAtGuard, isLetPass } from '../users/holds.ts';
 import { paceOf, type PaceSettings } from '../../model/pace.ts';
 
 export interface HeldByReason {
@@ -21,7 +21,7 @@ export async function readHeldByReason(
   teams: readonly string[],
 ): Promise<readonly HeldByReason[]> {
   const { rows } = await sql<HeldByReason>`
-    select t.team, ${heldState} as state, ${heldReason} as reason, ${isInBatch} as "inBatch", count(*)::int as count, min(round(extract(epoch from h.since) * 1000)::float8) as "sinceMs"
+    select t.team, ${heldState} as state, ${heldReason} as reason, ${isHeldAtGuard} as "inBatch", count(*)::int as count, min(round(extract(epoch from h.since) * 1000)::float8) as "sinceMs"
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
@@ -46,7 +46,7 @@ export async function readUsersInBatches(
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where t.team = any (${teams}::text[]) and u.gone_at is null and ${isInBatch}
+    where t.team = any (${teams}::text[]) and u.gone_at is null and ${isHeldAtGuard}
     group by t.team order by t.team`.execute(db);
   return rows;
 }

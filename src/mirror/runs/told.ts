@@ -7,7 +7,7 @@ import type { GroupStatus } from '../../model/run-group.ts';
 import type { Database, Queryable } from '../db/database.ts';
 import { readStandings } from '../team/due.ts';
 import { type HeldByReason, readHeldByReason } from './metrics-read.ts';
-import { heldBecause, heldReason, isInBatch } from '../users/holds.ts';
+import { heldBecause, heldReason, isHeldAtGuard } from '../users/holds.ts';
 import { readPlacing } from '../team/known-place.ts';
 
 /** Prefix of the topics of notices. */
@@ -101,7 +101,7 @@ async function readBatches(db: Queryable, teams: readonly string[]): Promise<rea
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where t.team = any (${teams}::text[]) and u.gone_at is null and ${isInBatch}
+    where t.team = any (${teams}::text[]) and u.gone_at is null and h.batch is not null and ${isHeldAtGuard}
     group by 1, 2
     union all
     select t.team, a.batch, a.resource, count(*)::int, min(${ms(sql`a.withheld_at`)})
@@ -182,7 +182,7 @@ export async function readHeldDetails(
     from sync.teams t
     join sync.held_fields h on h.team_id = t.team_id
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where t.team = ${team} and u.gone_at is null and ${isInBatch} = ${inBatches}
+    where t.team = ${team} and u.gone_at is null and ${isHeldAtGuard} = ${inBatches}
       and h.decision is null and (${inBatches} or ${heldBecause} <> 'asked')
     order by h.since, h.user_id, h.field limit ${detailsAtMost}`.execute(db);
   return rows;

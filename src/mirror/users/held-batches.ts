@@ -6,7 +6,7 @@ import type { Queryable, Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/database-errors.ts';
 import { writeLearned } from '../team/learned.ts';
 import type { EditAnswer } from './decide-edits.ts';
-import { isInBatch, lockHolds, writeHolds } from './holds.ts';
+import { isHeldAtGuard, lockHolds, writeHolds } from './holds.ts';
 import { type HoldRow, toHold } from './users-read.ts';
 import { holdsInLedger, type RunOf, writeLedger } from './users-write.ts';
 
@@ -34,10 +34,10 @@ export async function readGuardHistory(db: Queryable, teamId: Id): Promise<Guard
   }>`
     with held as (
       select h.user_id, h.field, h.edit_id, h.reason, h.base_value, h.mirror_value, h.service_value, h.shown_value, h.detail, h.batch,
-        coalesce(u.name, '') as name, h.since
+        h.alone, coalesce(u.name, '') as name, h.since
       from sync.held_fields h
       left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-      where h.team_id = ${teamId} and u.gone_at is null and ${isInBatch}
+      where h.team_id = ${teamId} and u.gone_at is null and ${isHeldAtGuard}
     )
     select (select count(*)::int from mirror.users where team_id = ${teamId} and gone_at is null) as population,
       array(${pushedToday(teamId)}) as pushed, ${isToldLongAgo(teamId)} as is_old,
@@ -81,14 +81,15 @@ export async function writeStopped(
   if (isNews) await writeLearned(tx, run.teamId, [{ topic: toldTopic, value: {} }]);
 }
 
-/** The waiting batches, the oldest first. */
+/** The batches that wait for a person, the oldest first. */
 export async function readBatches(db: Queryable, teamId: Id): Promise<readonly HeldBatch[]> {
   const { rows } = await sql<HeldBatch>`
     select h.batch as hash, min(h.since) as since, count(distinct h.user_id)::int as users,
+      bool_or(h.reason in ('limit', 'review')) as "isApproved", bool_or(${isHeldAtGuard}) as "isStopped",
       coalesce(array_agg(distinct h.detail) filter (where h.detail <> ''), '{}') as reasons
     from sync.held_fields h
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
-    where h.team_id = ${teamId} and u.gone_at is null and ${isInBatch}
+    where h.team_id = ${teamId} and u.gone_at is null and h.batch is not null and h.decision is null
     group by h.batch order by min(h.since), h.batch`.execute(db);
   return rows;
 }
@@ -133,6 +134,17 @@ export interface Choice {
   readonly why: string;
 }
 
+/** Takes back the edits of whoever acts that have not left, or those of a batch. */
+export async function withdrawOwn(
+  tx: Transaction,
+  batch: string | null,
+  why: string,
+): Promise<readonly DecidedField[]> {
+  const { rows } = await sql<DecidedField>`
+    select user_id, field, outcome, decision_id from sync.withdraw(${batch}, ${why})`.execute(tx);
+  return rows;
+}
+
 /** The SQLSTATEs for an unknown batch or user. */
 export const unknownStates = ['P0002', '22023'] as const;
 
@@ -146,7 +158,7 @@ export async function decideBatch(
   verb: BatchVerb,
   { batch, only, edits, why }: Choice,
 ): Promise<readonly DecidedField[]> {
-  const args = sql`${batch}, ${only}::bigint[], ${why}, team => ${teamId}, only_edits => ${edits}::bigint[]`;
+  const args = sql`${batch}, ${why}, only_users => ${only}::bigint[], team => ${teamId}, only_edits => ${edits}::bigint[]`;
   const call =
     verb === 'approve'
       ? sql`sync.approve(${args})`

@@ -7,6 +7,7 @@ import type { Id } from '../../model/id.ts';
 import type { HoldReason } from '../../model/user-plan.ts';
 import type { TimeFromNow } from '../../model/moment.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
+import { waitsForPerson } from './waiting-fields.ts';
 import { heldBefore, isAskedFor, isLetPass, valuesToHold } from './holds.ts';
 
 /** A row of `report.held`. */
@@ -29,8 +30,10 @@ export interface HeldRow {
   readonly run_id: bigint | null;
   /** The edit that is held, if there is one. */
   readonly edit_id: Id | null;
-  /** The hash for "musterd approve"; `null` if the field is not in a batch. */
+  /** What one person did and one run held; `null` if no edit is held, or until the run ends that holds it. */
   readonly batch: string | null;
+  readonly edited_at: Date | null;
+  readonly edited_by: string | null;
   /** When, by whom and why it was rejected. */
   readonly decided_at: Date | null;
   readonly decided_by: string | null;
@@ -40,17 +43,19 @@ export interface HeldRow {
   readonly held_before: HoldReason | null;
 }
 
-/** Reads the held fields of a team or of one user, the oldest first. */
+/** Reads the held fields of a team or of one user, or those of a batch that wait for a person; the oldest first. */
 export async function readHeldFields(
   db: Queryable,
   teamId: Id,
-  userId: Id | null,
+  { userId, batch }: { readonly userId?: Id | undefined; readonly batch?: string },
 ): Promise<readonly HeldRow[]> {
   const { rows } = await sql<HeldRow>`
     select user_id, name, field, state, reason, base_value, mirror_value, service_value, detail, since, until, run_id,
-           mirror_value_then, service_value_then, edit_id, batch, decided_at, decided_by, decided_why, asked_by, held_before
-    from report.held
-    where team_id = ${teamId} and (${userId}::bigint is null or user_id = ${userId})
+           mirror_value_then, service_value_then, edit_id, batch, decided_at, decided_by, decided_why, asked_by, held_before,
+           edited_at, edited_by
+    from report.held h
+    where team_id = ${teamId} and (${userId ?? null}::bigint is null or user_id = ${userId ?? null})
+      and (${batch ?? null}::text is null or batch = ${batch ?? null} and ${waitsForPerson})
     order by since, user_id, field`.execute(db);
   return rows;
 }
@@ -104,8 +109,7 @@ export async function askHolds(
     on conflict (team_id, user_id, field) do update set until = excluded.until, asked_by = excluded.asked_by,
       asked_why = excluded.asked_why, decision = case when not ${isLetPass} then h.decision end,
       detail = case when not ${isLetPass} then h.detail else 'the decision about it was taken back' end,
-      reason = case when ${isLetPass} and (h.reason = 'unsupported' or h.batch is not null and h.reason <> 'review')
-        then 'limit' else h.reason end
+      reason = case when ${isLetPass} and h.reason = 'unsupported' then 'limit' else h.reason end
     returning h.field, ${heldBefore} as reason`.execute(tx);
   const before = rows.flatMap(({ field, reason }) => (reason === null ? [] : [{ field, reason }]));
   return { held: rows.map(({ field }) => field), before, until };

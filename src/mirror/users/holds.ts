@@ -52,8 +52,8 @@ export const heldBefore = sql`nullif(sync.held_because(h.reason, h.decision, nul
 /** Whether it stays rejected. A rejection lasts as long as the edit does: no later hold replaces it. */
 const isRejected = sql`h.decision = 'rejected' and excluded.decision is null and h.edit_id is not distinct from excluded.edit_id`;
 
-/** Whether it waits undecided in a batch, or will when an asked hold ends. */
-export const isInBatch = sql`(h.batch is not null and h.reason in ('limit', 'review') and h.decision is null)`;
+/** Whether a limit on a whole run or a review stopped it and nobody has decided, also while a person asked to hold it. */
+export const isHeldAtGuard = sql`(not h.alone and h.reason in ('limit', 'review') and h.decision is null)`;
 
 /** Whether a person decided about it during this run, which does not know that. The next run does. */
 export const isDecidedSince = (runId: bigint | null) => sql`exists (
@@ -62,7 +62,7 @@ export const isDecidedSince = (runId: bigint | null) => sql`exists (
     and c.closed_at > r.started_at and c.run_id is distinct from r.run_id and (c.edits ->> h.field)::bigint = h.edit_id
   where r.run_id = ${runId}::bigint)`;
 
-/** Whether it is no longer in the batch: the edit was let pass, the user has left, or it is another edit. */
+/** Whether what stopped it is over: the edit was let pass, the user has left, or it is another edit. */
 const isDone = sql`
   (excluded.reason = 'returned' or ${isLetPass} or h.edit_id is distinct from excluded.edit_id)`;
 
@@ -97,19 +97,19 @@ export async function writeHolds(
     mirror_value: hold.mirror,
     service_value: hold.service,
     detail: hold.detail,
-    batch: hold.batch,
+    alone: hold.isAlone === true,
   }));
   await sql`
     insert into sync.held_fields as h
       (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, detail, run_id,
-       batch, decision)
+       alone, decision)
     select ${teamId}, s.user_id, s.field,
       case when e.edit_id is null and s.mirror_value is distinct from s.base_value
         then sync.find_edit(${teamId}, s.user_id, s.field) else e.edit_id end,
       s.reason, s.base_value, s.mirror_value, s.service_value, s.service_value, s.detail,
-      ${runId}::bigint, s.batch, s.decision
+      ${runId}::bigint, s.alone, s.decision
     from jsonb_to_recordset(${toJson(rows)}::jsonb) as s (user_id bigint, field text, reason text, decision text, base_value jsonb,
-      mirror_value jsonb, service_value jsonb, detail text, batch text)
+      mirror_value jsonb, service_value jsonb, detail text, alone boolean)
     left join lateral (
       select l.edit_id from sync.edits l
       where l.team_id = ${teamId} and l.user_id = s.user_id and l.field = s.field and l.ended_at is null
@@ -120,7 +120,7 @@ export async function writeHolds(
       mirror_value = excluded.mirror_value, service_value = excluded.service_value,
       shown_value = excluded.shown_value, detail = excluded.detail,
       since = clock_timestamp(), until = null, run_id = excluded.run_id,
-      batch = coalesce(excluded.batch, case when not ${isDone} then h.batch end),
+      alone = excluded.alone and (${isDone} or not ${isHeldAtGuard}), batch = null,
       decision = excluded.decision
       where not ${isAskedFor} and not coalesce(${isRejected}, false) and ${after === 'push' ? sql`true` : sql`not ${isDecidedSince(runId)}`}`.execute(
     tx,
@@ -188,8 +188,8 @@ export const endArrived = (teamId: Id, results: RawBuilder<unknown>) => sql`
   where h.team_id = ${teamId} and h.user_id = s.id and s.outcome ->> h.field = 'confirmed' and not ${isAskedFor}
     and c.change_id = s.change_id and h.edit_id = (c.edits ->> h.field)::bigint`;
 
-/** Whether it waits for a person outside of batches. */
-const waitsAlone = sql`(h.decision is null and ${heldBecause} <> 'asked' and not ${isInBatch})`;
+/** Whether it waits for a person, and no limit on a whole run or review stopped it. */
+const waitsAlone = sql`(h.decision is null and ${heldBecause} <> 'asked' and not ${isHeldAtGuard})`;
 
 /** Reads the single fields that wait for a person, without those of users that have left. */
 export async function readWaitingFields(
@@ -214,7 +214,7 @@ export interface Waiting {
  */
 export const waitingOf = (teamId: Id) => sql<Waiting>`
     select count(*) filter (where ${waitsAlone})::int as held,
-      (count(distinct h.user_id) filter (where ${isInBatch}))::int as "inBatches"
+      (count(distinct h.user_id) filter (where ${isHeldAtGuard}))::int as "inBatches"
     from sync.held_fields h
     left join mirror.users u on u.team_id = h.team_id and u.id = h.user_id
     where h.team_id = ${teamId} and u.gone_at is null`;

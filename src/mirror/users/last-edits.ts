@@ -1,8 +1,9 @@
 /** Reads the edits that last: who made them, and which of them the person who decides has made. */
-import { sql } from 'kysely';
-import { fieldOf } from '../../model/fields.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { columnOf, fieldOf } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
-import type { EditedField } from '../../model/waiting.ts';
+import { toJson } from '../../model/json.ts';
+import type { EditedField, HeldEdit, HoldOfUser } from '../../model/waiting.ts';
 import { idArray } from '../db/by-key.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 
@@ -16,6 +17,59 @@ export async function readLastEdits(
       sync.named_editor(edited_by, actor) as "editedBy"
     from sync.edits where team_id = ${teamId} and user_id = any (${idArray(ids)}) and ended_at is null
     order by user_id, field`.execute(db);
+  return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
+}
+
+/**
+ * The batches of held edits: what one author did and one run held. The name is a hash of these edits, and of what was seen
+ * of both sides. Gives the common table expressions `edited` and `named`.
+ * @param held a query of team_id, run_id, user_id, field, edit_id, batch (if it has one already) and the three values
+ */
+const named = (held: RawBuilder<unknown>) => sql`
+  edited as materialized (
+    select s.*, e.edited_by, e.actor, e.edited_at from (${held}) s
+    join sync.edits e on e.team_id = s.team_id and e.user_id = s.user_id and e.field = s.field and e.edit_id = s.edit_id
+  ),
+  named as (
+    select run_id, edited_by, actor, substr(encode(sha256(convert_to(jsonb_agg(jsonb_build_array(user_id, field, edit_id,
+      extract(epoch from edited_at), base_value, mirror_value, service_value) order by user_id, field)::text, 'UTF8')), 'hex'), 1, 12) as hash
+    from edited where batch is null group by run_id, edited_by, actor
+  )`;
+const isNamed = sql`(n.run_id, n.edited_by, n.actor) is not distinct from (e.run_id, e.edited_by, e.actor)`;
+
+/** Puts each held edit of the run's team that is in no batch into one, at the end of the run. */
+export async function nameBatches(tx: Transaction, runId: bigint): Promise<void> {
+  await sql`
+    with ${named(sql`
+      select * from sync.held_fields
+      where team_id = (select team_id from sync.runs where run_id = ${runId}) and batch is null and decision is null and edit_id is not null
+      for update skip locked`)}
+    update sync.held_fields h set batch = n.hash from edited e join named n on ${isNamed}
+    where h.team_id = e.team_id and h.user_id = e.user_id and h.field = e.field`.execute(tx);
+}
+
+/** Tells who edited what is held or would be, and in which batch it is or would be. */
+export async function readHeldEdits(
+  db: Queryable,
+  teamId: Id,
+  holds: readonly HoldOfUser[],
+): Promise<readonly HeldEdit[]> {
+  const held = holds.map(({ id, hold }) => ({
+    user_id: id,
+    field: columnOf(hold.field),
+    edit_id: hold.edit,
+    batch: hold.batch,
+    base_value: hold.base,
+    mirror_value: hold.mirror,
+    service_value: hold.service,
+  }));
+  const { rows } = await sql<Omit<HeldEdit, 'field'> & { readonly field: string }>`
+    with ${named(sql`
+      select ${teamId}::bigint as team_id, null::bigint as run_id, r.* from jsonb_to_recordset(${toJson(held)}::jsonb) as r
+        (user_id bigint, field text, edit_id bigint, batch text, base_value jsonb, mirror_value jsonb, service_value jsonb)`)}
+    select e.user_id as "userId", e.field, coalesce(e.batch, n.hash) as batch, e.edited_at as "editedAt",
+      sync.named_editor(e.edited_by, e.actor) as "editedBy"
+    from edited e left join named n on ${isNamed} order by e.user_id, e.field`.execute(db);
   return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }
 

@@ -29,6 +29,7 @@ export interface HoldRow {
   readonly shown_value: unknown;
   readonly detail: string;
   readonly batch: string | null;
+  readonly alone?: boolean;
   /** Absent if the row is not about one user. */
   readonly ends_in_ms?: number | null;
   readonly decision?: 'approved' | 'spent' | 'rejected' | null;
@@ -64,9 +65,8 @@ export interface UserRow extends MirrorAndBaseRow {
 }
 
 /** A person's decision lifts the limits on single fields if one of them held the field alone, else those on a whole run. */
-function decisionOf({ reason, batch, decision }: HoldRow): Pick<Hold, 'decision'> {
-  if (decision !== 'approved') return {};
-  return { decision: reason === 'limit' && batch === null ? 'resolved' : 'approved' };
+function decisionOf({ alone = false, decision }: HoldRow): Pick<Hold, 'decision'> {
+  return decision === 'approved' ? { decision: alone ? 'resolved' : 'approved' } : {};
 }
 
 /** The reason, as `sync.held_because()` finds it. */
@@ -91,6 +91,7 @@ export function toHold(row: HoldRow): Hold {
     detail: row.detail,
     endsInMs,
     ...(batch === null || decision === 'rejected' ? {} : { batch }),
+    isAlone: row.alone === true || undefined,
     ...decisionOf(row),
     ...(edit === null ? {} : { edit: BigInt(edit) }),
   };

@@ -176,7 +176,7 @@ export async function readPerson(reader: PageReader, wanted: string): Promise<Pe
   );
   const role = found.role_id === null ? found.role : (roleNames.get(found.role_id) ?? null);
   const row = { ...found, role };
-  const held = await readHeldFields(db, teamId, id);
+  const held = await readHeldFields(db, teamId, { userId: id });
   const periods = await readPeriods(reader, teamId, id);
   const isKnown = row.resolved || periods.some(({ resolved }) => resolved);
   const userState = {

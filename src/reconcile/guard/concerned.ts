@@ -5,8 +5,6 @@ import type { Concern, PresentUser } from '../../model/plan.ts';
 import { decisionsOf, isPush, pushOf, type UserPlan } from '../../model/user-plan.ts';
 import type { MirrorPort } from '../ports.ts';
 import type { UserLookup } from '../read/lookup.ts';
-import type { GuardView } from './guard.ts';
-import type { GuardSettings } from './limits.ts';
 
 /** Whether a limit on single fields needs to know of other users, which it does not for a name. */
 const concernsOthers = (plan: UserPlan): boolean =>
@@ -23,19 +21,13 @@ export function concernOf(plans: readonly UserPlan[], adminRoleIds: readonly Id[
   };
 }
 
-/**
- * Reads what the guard needs to know about users who do not differ, and who edited the others. It is read only if
- * something would be pushed, and the editors only if a person sees each push first.
- */
+/** Reads what the guard needs to know about users who do not differ, which is something only if something would be pushed. */
 export async function readKnown(
   mirror: MirrorPort,
   plans: readonly UserPlan[],
-  { adminRoleIds, isReviewed }: GuardSettings,
-): Promise<Pick<GuardView, 'present' | 'edits'>> {
-  const pushed = isReviewed ? plans.filter(isPush).map(({ id }) => id) : [];
-  const edits = pushed.length === 0 ? [] : await mirror.readLastEdits(pushed);
-  if (!plans.some(concernsOthers)) return { present: [], edits };
-  return { edits, present: await mirror.readPresentUsers(concernOf(plans, adminRoleIds)) };
+  adminRoleIds: readonly Id[],
+): Promise<readonly PresentUser[]> {
+  return plans.some(concernsOthers) ? await mirror.readPresentUsers(concernOf(plans, adminRoleIds)) : [];
 }
 
 /**

@@ -87,7 +87,8 @@ export const limitWords = {
 function limitField({ plan, resolved }: ReviewedFields, field: Field, detail: string): FieldLimits {
   const decision = plan.fields[field];
   if (decision.kind !== 'push' || resolved.includes(field)) return new Map();
-  return new Map([[plan.id, [holdField(field, 'limit', detail, decision.values).hold]]]);
+  const { hold } = holdField(field, 'limit', detail, decision.values);
+  return new Map([[plan.id, [{ ...hold, isAlone: true }]]]);
 }
 
 type UsersByAddress = ReadonlyMap<string, readonly Id[]>;
@@ -255,7 +256,7 @@ export function offerLimited(plans: readonly UserPlan[], states: readonly UserSt
     });
     const isLimited = (field: Field) => {
       const hold = holdOn(field, state);
-      const isAlone = hold?.reason === 'limit' && hold.batch === undefined && hold.decision === undefined;
+      const isAlone = hold?.reason === 'limit' && hold.isAlone === true && hold.decision === undefined;
       const isHeld = isAlone && plan.fields[field].kind === 'held' && !isUnread(field, state);
       return isHeld && isAsSeen(hold, valuesOf(field), state);
     };

@@ -55,10 +55,8 @@ import {
   type Values,
 } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
-import type { EditedField, GuardHistory, StoppedPushes, WaitingField } from '../../model/waiting.ts';
-import { isApproved, isSameEdit, voidDetail } from '../merge/held-field.ts';
-import { hashOf } from './batch-hash.ts';
-import { type Batching, batchingOf } from './batching.ts';
+import type { GuardHistory, StoppedPushes, WaitingField } from '../../model/waiting.ts';
+import { isApproved, isSameEdit, isStopped, voidDetail } from '../merge/held-field.ts';
 import {
   joinLimits,
   type LastAdministrators,
@@ -81,8 +79,6 @@ export interface GuardView extends Population {
   readonly history: GuardHistory;
   /** What limits on single fields hold, as it would be pushed without them (`offerLimited`). */
   readonly offers: readonly UserPlan[];
-  /** The edits that would be pushed, with who made them; needed if a person reviews each push first. */
-  readonly edits: readonly EditedField[];
 }
 
 export interface GuardVerdict {
@@ -98,10 +94,8 @@ export interface GuardVerdict {
   readonly plans: readonly UserPlan[];
   /** The fields that a person approved or resolved, by user. */
   readonly approved: ReadonlyMap<Id, readonly Field[]>;
-  /** All fields that wait in batches now. */
+  /** All fields that limits on a whole run and reviews hold now. */
   readonly waiting: readonly WaitingField[];
-  /** The waiting batches, the newest last. */
-  readonly batches: readonly string[];
   /** Demotions that are left out of this run, but not held, and until when. */
   readonly postponed: ReadonlyMap<Id, AwaitedRun>;
   /** The rows to write to the database. */
@@ -134,7 +128,7 @@ function reviewPushes({ plans, states }: GuardView): readonly ReviewedPush[] {
     const where = (is: (hold: Hold | undefined, values: Values) => boolean) =>
       pushed.flatMap(([field, values]) => (is(holdOf(field), values) ? [field] : []));
     const isAgain = (hold: Hold | undefined, values: Values): hold is Hold =>
-      hold?.batch !== undefined && !isApproved(hold, values, known);
+      hold !== undefined && isStopped(hold) && !isApproved(hold, values, known);
     return {
       plan,
       pushed,
@@ -178,35 +172,34 @@ const waitingKey = ({ userId, hold }: Pick<WaitingField, 'userId' | 'hold'>): st
 export const countUsers = (waiting: readonly WaitingField[]): number =>
   new Set(waiting.map(({ userId }) => userId)).size;
 
-/** The fields of these pushes that are not sent: held in a batch, or held alone. */
+/** Why pushes are held that no limit on single fields holds. */
+function whyHeld(tooMuch: readonly string[], isReviewed: boolean): Pick<Hold, 'reason' | 'detail'> {
+  if (tooMuch.length > 0) return { reason: 'limit', detail: tooMuch.join('; ') };
+  return isReviewed
+    ? { reason: 'review', detail: 'a person is to see it first' }
+    : { reason: 'limit', detail: 'edited again, or changed on the service, since it was held' };
+}
+
+/** The fields of these pushes that are not sent, and the plans without them. */
 function holdBack(
-  { plans, users, states }: GuardView,
+  { plans, users }: GuardView,
   pushes: readonly ReviewedPush[],
   { fieldLimits, postponed }: LastAdministrators,
   waits: PushTest,
-  { reason, detail, groupOf }: Batching,
+  { reason, detail }: Pick<Hold, 'reason' | 'detail'>,
 ) {
-  const edits = new Map(states.map((state) => [state.id, state.edits]));
-  const rows = pushes.flatMap((push) => {
-    const limited = fieldsOf(fieldLimits.get(push.plan.id));
+  const waiting = pushes.flatMap((push) => {
+    const { plan, voids } = push;
+    const limited = fieldsOf(fieldLimits.get(plan.id));
+    const name = readable(users.get(plan.id)?.name) ?? '';
     return push.pushed
       .filter(([field]) => !limited.includes(field) && waits(push, field))
-      .map(([field, values]) => {
-        const userId = push.plan.id;
-        const voidWords = push.voids.get(field);
+      .map(([field, values]): WaitingField => {
+        const voidWords = voids.get(field);
         const why = voidWords === undefined ? detail : `${voidWords}; ${detail}`;
-        return { userId, field, ...pushedEdit(push.plan, field, edits.get(userId)), values, why };
+        const hold = { field, reason, ...values, edit: pushedEdit(plan, field), detail: why };
+        return { userId: plan.id, name, hold };
       });
-  });
-  const groups = Map.groupBy(rows, ({ userId, field }) => groupOf(userId, field));
-  const batches = new Map([...groups].map(([group, fields]) => [group, hashOf(fields)]));
-  const waiting = rows.map(({ userId, field, edit, values, why }): WaitingField => {
-    const batch = batches.get(groupOf(userId, field)) ?? '';
-    return {
-      userId,
-      name: readable(users.get(userId)?.name) ?? '',
-      hold: { field, reason, ...values, edit, detail: why, batch },
-    };
   });
   const stopped = new Map(Map.groupBy(waiting, ({ userId }) => userId));
   const mapped = plans.map((plan) =>
@@ -218,7 +211,7 @@ function holdBack(
       return field === 'roleId' && postponed.has(plan.id) ? { kind: 'wait' } : push;
     }),
   );
-  return { hashes: [...batches.values()], waiting, plans: mapped };
+  return { waiting, plans: mapped };
 }
 
 /**
@@ -267,8 +260,7 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     !push.approved.includes(field) &&
     (isReviewed || ((isRefused || push.again.includes(field)) && !isPutBack(push, field)));
   const limits = limitsOn(pushes, (push) => !waits(push, 'roleId'), view, settings);
-  const batching = batchingOf(view.edits, tooMuch, isReviewed);
-  const { hashes, waiting, plans: decided } = holdBack(view, pushes, limits, waits, batching);
+  const { waiting, plans: decided } = holdBack(view, pushes, limits, waits, whyHeld(tooMuch, isReviewed));
   const going = new Set(decided.filter(isPush).map(({ id }) => id));
   const lifted = isReviewed
     ? []
@@ -301,12 +293,11 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
   ).length;
   const isMass = added > massLimit(history.population, settings);
   const isNews = refused.length > 0 && (history.isOld || stopped || (isRefused && isMass));
-  // Without a batch, something else has to record that people were told.
-  const heldAlone =
-    stopped && hashes.length === 0
-      ? [...limits.fieldLimits].flatMap(([id, holds]) => holds.map((hold) => ({ id, hold })))
-      : [];
-  const batches = left.flatMap(({ hold: { batch = [] } }) => batch);
+  // A run that ends here holds everything, so that what one person did is one batch.
+  const merged = decided.filter((plan) => stopped && plan.case === 'merge');
+  const others = merged.flatMap((plan) =>
+    holdsOf(plan).flatMap((hold) => (isStopped(hold) ? [] : [{ id: plan.id, hold }])),
+  );
   return {
     refused,
     reviewed,
@@ -315,19 +306,18 @@ export function guard(view: GuardView, settings: GuardSettings): GuardVerdict {
     plans,
     approved: new Map(pushes.map(({ plan, approved }) => [plan.id, approved])),
     waiting: [...left, ...waiting],
-    batches: [...new Set([...batches, ...hashes])],
     postponed: limits.postponed,
     writes: {
-      holds: [...waiting.map(({ userId, hold }) => ({ id: userId, hold })), ...heldAlone],
+      holds: [...waiting.map(({ userId, hold }) => ({ id: userId, hold })), ...others],
       isNews,
     },
   };
 }
 
-/** The plans once the batch is stored: its fields are held. */
+/** The plans once what was stopped is stored: its fields are held. */
 export function afterBatch(plans: readonly UserPlan[]): readonly UserPlan[] {
   return plans.map((plan) => {
-    const written = holdsOf(plan).filter(({ batch }) => batch !== undefined);
+    const written = holdsOf(plan).filter(isStopped);
     const held = written.map(({ field, service }) => [field, { kind: 'held', shown: service }] as const);
     return { ...plan, fields: { ...plan.fields, ...Object.fromEntries(held) } };
   });

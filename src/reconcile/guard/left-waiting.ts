@@ -1,6 +1,7 @@
 /** Finds what still waits for a person once a plan is carried out. */
 import type { Field } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
+import { isStopped } from '../merge/held-field.ts';
 import { type Decision, holdsOf, type UserPlan } from '../../model/user-plan.ts';
 
 /** The held fields that go on waiting unchanged. */
@@ -28,6 +29,6 @@ export function countHeld(
 ): number {
   const anew = plans
     .flatMap(holdsOf)
-    .filter(({ batch, reason }) => batch === undefined && reason !== 'asked' && reason !== 'rejected');
+    .filter((hold) => !isStopped(hold) && hold.reason !== 'asked' && hold.reason !== 'rejected');
   return anew.length + stayingOf(plans, before, (row) => row).length;
 }

@@ -2,7 +2,7 @@
 import type { Field, FieldValue } from '../../model/fields.ts';
 import { hasLostWords, joinName } from '../../model/name.ts';
 import { samePush, type DecidedUser, mapPushes, type UserPlan, type Values } from '../../model/user-plan.ts';
-import type { LastingEdits } from '../../model/user-state.ts';
+import type { Id } from '../../model/id.ts';
 
 const inWords = (name: FieldValue | undefined): string =>
   typeof name === 'object' && name !== null ? joinName(name) : '';
@@ -11,11 +11,10 @@ const inWords = (name: FieldValue | undefined): string =>
 export const pushedValues = ({ write }: DecidedUser, field: Field, values: Values): Values =>
   write === null ? values : { ...values, base: write.base[field] };
 
-/** The edit that a push carries, and when it was made. */
-export function pushedEdit({ fields }: UserPlan, field: Field, edits: LastingEdits | undefined) {
+/** The edit that a push carries; `undefined` if it is not on record yet. */
+export function pushedEdit({ fields }: UserPlan, field: Field): Id | undefined {
   const decision = fields[field];
-  const edit = decision.kind === 'push' ? decision.edit : undefined;
-  return { edit, madeMs: edits?.[field]?.madeMs };
+  return decision.kind === 'push' ? decision.edit : undefined;
 }
 
 /** Whether it only puts back words of a name that an update of ours cleared: nobody edited that name. */

@@ -3,7 +3,7 @@
  *
  * | reason                               | edited again | edit withdrawn | service moved    | approved    | rejected | limit lifted | user leaves |
  * |--------------------------------------|--------------|----------------|------------------|-------------|----------|--------------|-------------|
- * | limit, review, in a batch            | new batch    | ends           | stays (†)        | passes      | rejected | stays        | returned    |
+ * | limit on a whole run, review         | new batch    | ends           | stays (†)        | passes      | rejected | stays        | returned    |
  * | limit on one field                   | merged again | ends           | merged again     | –           | –        | is sent      | returned    |
  * | conflict                             | merged again | ends, pulled   | merged again     | –           | –        | stays        | returned    |
  * | refused, ineffective, unsupported    | merged again | ends           | merged again     | –           | –        | stays        | returned    |
@@ -78,6 +78,6 @@ export function voidDetail(
   return 'what was decided about this edit is void: the service has another value than the one it was decided over';
 }
 
-/** Whether it only waits in a batch. */
-export const waitsInBatch = ({ reason, batch }: Hold): boolean =>
-  batch !== undefined && (reason === 'limit' || reason === 'review');
+/** Whether a limit on a whole run stopped it, or a review: it waits for a person, whatever becomes of the limit. */
+export const isStopped = ({ reason, isAlone }: Hold): boolean =>
+  (reason === 'limit' || reason === 'review') && isAlone !== true;

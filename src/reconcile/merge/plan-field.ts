@@ -23,7 +23,7 @@ import {
 } from '../../model/user.ts';
 import { type Decision, type Hold, type HoldReason, holdField, type Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
-import { isAsSeen, isSameEdit, voidDetail, waitsInBatch, holdOn } from './held-field.ts';
+import { isAsSeen, isSameEdit, voidDetail, isStopped, holdOn } from './held-field.ts';
 import { applyPolicy, mergeField, type Policy, unreadOf } from './merge-field.ts';
 import { nameToCarry } from './name-to-carry.ts';
 import { agreedOf } from './service-values.ts';
@@ -155,14 +155,14 @@ function underHold(
 ): Decision | undefined {
   const { field, state, values, base, decided, mirrorWins } = differing;
   const isDecided = hold.decision !== undefined;
-  const isInBatch = waitsInBatch(hold);
+  const waitsForPerson = isStopped(hold);
   if (isAsSeen(hold, values, state)) {
     if (isDecided) return toPush(differing, false);
-    if (isInBatch) return { kind: 'held', shown: hold.service };
+    if (waitsForPerson) return { kind: 'held', shown: hold.service };
   }
   // A void decision leaves nothing of what held the field before.
   if (!isSameEdit(hold, state)) return undefined;
-  if (isInBatch) {
+  if (waitsForPerson) {
     // It waits for a person again, whatever the limits are (`guard.ts`).
     const isOfBatch = sameValue(field, hold.mirror, state.mirror[field]);
     return decided === 'conflict' && isOfBatch ? stillHeld(field, state.service) : undefined;

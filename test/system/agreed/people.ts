@@ -209,7 +209,7 @@ function createTeamOn(stage: Stage, { bob, mallory, carol }: Trio, person: Team[
       )
       .map(({ id }) => id),
     person,
-    held: () => held('user_id, field, reason'),
+    held: () => held(`user_id, field, case state when 'rejected' then state else reason end`),
     batchOf: async (id, field = 'email') =>
       (await held('batch', `user_id = ${id} and field = '${field}'`))[0]?.[0] ?? '',
     environment,

@@ -1,0 +1,164 @@
+/** What one person did and one run held is one batch, which its own commands decide about: a scene in each row. */
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { runMusterd } from '../run-musterd.ts';
+import { createTeams, type Team } from './people.ts';
+
+const teams = createTeams();
+afterAll(() => teams.close());
+
+interface Scene {
+  /** What happens before the run that holds it. */
+  readonly does: (team: Team) => Promise<void>;
+  /** What is held, by reason: the number of fields in each batch. */
+  readonly held: readonly Readonly<Record<string, number>>[];
+  /** The number of edits that are sent at once, held by nothing. */
+  readonly sent?: number | 'some';
+}
+
+const all = (team: Team, values: string) => team.bob.sql(`update mirror.users set ${values}`).then(() => {});
+const [one, two, three] = [0, 1, 2];
+const idAt = (team: Team, at: number) => team.ids[at] ?? 0;
+
+const scenes: Readonly<Record<string, Scene>> = {
+  'a constant phone': { does: (team) => all(team, `phone = '4915100000000'`), held: [{ limit: 180 }] },
+  'a constant email': { does: (team) => all(team, `email = 'all@example.com'`), held: [{ limit: 180 }] },
+  'a constant role': { does: (team) => all(team, 'role_id = 17'), held: [{ limit: 169 }] },
+  'a constant first name': {
+    does: (team) => all(team, `first_name = 'Ada'`),
+    held: [{ limit: 172, unsupported: 8 }],
+  },
+  'no phone': { does: (team) => all(team, 'phone = null'), held: [{ limit: 150 }] },
+  '200 transactions of one row, by one login': {
+    does: async (team) => {
+      const ids = (await team.sql('select id from mirror.users order by id')).flat();
+      for (let at = 0; at < 200; at += 1)
+        await team.bob.edit(Number(ids[at % ids.length]), `phone = '155502${String(at).padStart(4, '0')}'`);
+    },
+    held: [{ limit: 180 }],
+  },
+  'two people in one run': {
+    does: async (team) => {
+      await team.bob.sql(`update mirror.users set phone = '1555030' || id where id % 2 = 0`);
+      await team.mallory.sql(`update mirror.users set phone = '1555040' || id where id % 2 = 1`);
+    },
+    held: [{ limit: 90 }, { limit: 90 }],
+  },
+  'a conflict and a shared address in a transaction with 50 others': {
+    does: async (team) => {
+      team.emulator.team.editUser(idAt(team, one), { phone: '15550999' });
+      const others = team.ids.slice(0, 50).join(', ');
+      await team.bob.sql(`begin;
+        update mirror.users set phone = '155504' || id where id in (${others});
+        update mirror.users set email = (select email from mirror.users where id = ${idAt(team, three)}) where id = ${idAt(team, 3)};
+        commit`);
+    },
+    held: [{ conflict: 1, limit: 50 }],
+  },
+  'a value that the service refuses, in a transaction with 10 others': {
+    does: async (team) => {
+      await team.bob.sql(`update mirror.users set phone = case id when ${idAt(team, two)} then '99' else '155504' || id end
+        where id in (${team.ids.slice(0, 11).join(', ')})`);
+    },
+    held: [{ refused: 1 }],
+    sent: 'some',
+  },
+  'an address that one user hands to the next': {
+    does: async (team) => {
+      const [giver, taker] = [idAt(team, one), idAt(team, two)];
+      await team.bob.sql(`begin; update mirror.users set email = (select email from mirror.users where id = ${giver}) where id = ${taker};
+        update mirror.users set email = 'new@example.com' where id = ${giver}; commit`);
+    },
+    held: [{ limit: 1 }],
+    sent: 1,
+  },
+};
+
+describe.each(Object.entries(scenes))('musterd puts into batches what one person did: %s', (_, scene) => {
+  let team: Team;
+  afterEach(() => team.close());
+
+  const held = async () =>
+    (
+      await team.sql(`select b.batch, json_object_agg(b.reason, b.count order by b.reason) from (
+          select batch, reason, edited_by, count(*) from report.held where state = 'held' group by 1, 2, 3) b
+        group by b.batch, b.edited_by order by sum(b.count) desc, 1`)
+    ).map(([batch = '', reasons = '{}']) => ({
+      batch,
+      reasons: JSON.parse(reasons) as Scene['held'][number],
+    }));
+  const open = async () => {
+    team = await teams.open({
+      emulator: { users: 180 },
+      push: { approve: 'guarded', fourEyes: false },
+    });
+    await scene.does(team);
+    await team.run();
+    const found = await held();
+    expect(found.map(({ reasons }) => reasons)).toEqual(scene.held);
+    // Every held edit is in a batch, and a batch has one author.
+    expect(new Set(found.map(({ batch }) => /^[0-9a-f]{12}$/.test(batch)))).toEqual(new Set([true]));
+    expect(new Set(found.map(({ batch }) => batch)).size).toBe(scene.held.length);
+    if (scene.sent !== 'some') expect(team.updates()).toHaveLength(scene.sent ?? 0);
+    team.emulator.clearRequests();
+    return found.map(({ batch }) => batch);
+  };
+  const edits = () =>
+    team
+      .sql(`select count(*) from report.pending where state not in ('rejected', 'sending')`)
+      .then(([row]) => row?.[0]);
+  const fronts = {
+    SQL: (verb: string, batch: string) => {
+      const [name = '', revert] = verb.split(' ');
+      const who = name === 'withdraw' ? [team.bob, team.mallory] : [team.carol];
+      return Promise.all(
+        who.map((one) =>
+          one.sql(
+            `select state from sync.${name}('${batch}', reason => 'so'${revert ? ', revert => true' : ''})`,
+          ),
+        ),
+      ).then((rows) => rows.flat().map(([state]) => state));
+    },
+    'the command line': async (verb: string, batch: string) => {
+      const [name = '', revert] = verb.split(' ');
+      const who = name === 'withdraw' ? [team.bob, team.mallory] : [team.carol];
+      for (const { role } of who) {
+        const url = new URL(team.url);
+        [url.username, url.password] = [role, 'secret'];
+        const args = [name, batch, '--reason', 'so', ...(revert ? ['--revert'] : [])];
+        const { code, stderr } = await runMusterd(args, { ...team.environment(), DATABASE_URL: url.href });
+        expect([[0, 3], stderr]).toEqual([expect.arrayContaining([code]), '']);
+      }
+      return undefined;
+    },
+  } as const;
+  const count = (reason: string) => scene.held.reduce((sum, batch) => sum + (batch[reason] ?? 0), 0);
+
+  describe.each(['SQL', 'the command line'] as const)('and decides about them in %s', (front) => {
+    it('approves what limits hold, and no conflict', async () => {
+      for (const batch of await open()) await fronts[front]('approve', batch);
+      await team.run();
+      const fields = team
+        .updates()
+        .reduce(
+          (sum, { id: _id, ...values }) =>
+            sum + ('first_name' in values ? Object.keys(values).length - 1 : Object.keys(values).length),
+          0,
+        );
+      expect(fields).toBeGreaterThanOrEqual(count('limit'));
+      const left = scene.held.map(({ limit: _limit, ...others }) => others);
+      expect((await held()).map(({ reasons }) => reasons)).toEqual(
+        left.filter((reasons) => Object.keys(reasons).length > 0),
+      );
+    });
+
+    it.each(['reject', 'reject revert', 'withdraw'])('leaves nothing over: %s', async (verb) => {
+      const batches = await open();
+      for (const batch of batches) await fronts[front](verb, batch);
+      const fields = scene.held.flatMap((reasons) => Object.values(reasons)).reduce((sum, of) => sum + of, 0);
+      const rejected = await team.sql(`select count(*) from report.held where state = 'rejected'`);
+      expect(rejected).toEqual([[verb === 'reject' ? String(fields) : '0']]);
+      await team.run();
+      expect([team.updates(), await held(), await edits()]).toEqual([[], [], '0']);
+    });
+  });
+});
