@@ -94,7 +94,9 @@ export async function startLiveSystem(
     },
     settled: async () => {
       await eventually('nothing waits for a run', () =>
-        isEmpty(`select from report.pending where state in ('sending', 'unknown') or state = 'waiting' and detail is null`),
+        isEmpty(
+          `select from report.pending where state in ('sending', 'unknown') or state = 'waiting' and detail is null`,
+        ),
       );
     },
     close: async () => {
