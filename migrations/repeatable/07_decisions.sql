@@ -51,7 +51,7 @@ begin
   where (decide.team is null or w.team_id = decide.team) and sync.session_sees(w.team_id);
   if teams is null then
     raise exception 'Nothing is held in a batch %', decide.batch
-      using errcode = 'no_data_found', hint = 'report.held has the batches that wait.';
+      using errcode = 'no_data_found', hint = 'musterd held, or report.held, has the batches that wait.';
   end if;
   if cardinality(teams) > 1 then
     raise exception 'Batch % is held in % teams', decide.batch, cardinality(teams)

@@ -14,7 +14,6 @@ import {
 } from '../mirror/users/held-batches.ts';
 import { asPerson } from '../mirror/team/known-place.ts';
 import { readShownEdits } from '../mirror/users/waiting-fields.ts';
-import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import { fieldColumns } from '../model/fields.ts';
 import type { MirroredResource } from '../model/absence.ts';
 import { type Id, maxId } from '../model/id.ts';
@@ -22,7 +21,7 @@ import { plural, printable } from '../model/in-words.ts';
 import { readUserQuery } from '../mirror/users/user-query.ts';
 import type { HeldBatch } from '../model/waiting.ts';
 import { actAs, decideFor } from './four-eyes.ts';
-import { requireUser, theOnly } from './named-user.ts';
+import { requireTeamId, requireUser, theOnly } from './named-user.ts';
 import { requireSchema, type Setup } from './open.ts';
 
 /** The outcome for a batch. */
@@ -56,25 +55,12 @@ export interface BatchDecision extends Omit<Choice, 'only' | 'edits'> {
   readonly actor: string | undefined;
 }
 
-/**
- * @param isKnown whether the hash may also be that of a batch that was decided already
- * @throws MusterdError `usage` if nothing waits under that hash
- */
-async function requireWaiting({ config, mirror: { db } }: Setup, hash: string, isKnown = false) {
-  await requireSchema(db);
-  const teamId = await readTeamId(db.kysely, config.team);
-  const batches = teamId === null ? [] : (await readBatches(db.kysely, teamId)).map((row) => row.hash);
-  const absences = teamId === null ? [] : await readWaitingAbsences(db.kysely, teamId);
-  const absence = absences.find((row) => row.hash === hash);
-  if (teamId !== null && (absence !== undefined || batches.includes(hash))) return { teamId, absence };
-  if (teamId !== null && isKnown && (await readBatchFields(db.kysely, teamId, hash)).length > 0)
-    return { teamId, absence };
-  const waiting = [...batches, ...absences.map((row) => row.hash)];
-  const hint =
-    waiting.length === 0
-      ? 'Nothing waits. "musterd plan" shows what would move now.'
-      : `What waits: ${waiting.join(', ')}. Look at it with "musterd held" and "musterd status".`;
-  throw new MusterdError('usage', `Nothing waits for a decision under ${hash}`, { hint });
+/** The team, and the missing rows that wait under this hash, if it is theirs. */
+async function readWaiting(setup: Setup, hash: string) {
+  const { kysely } = setup.mirror.db;
+  const teamId = await requireTeamId(setup);
+  const absence = (await readWaitingAbsences(kysely, teamId)).find((row) => row.hash === hash);
+  return { teamId, absence };
 }
 
 const idOf = (word: string): Id | undefined => {
@@ -217,7 +203,7 @@ async function asShown(
 
 /** Approves what the guard stopped, or that missing rows are gone: the whole batch, or some users or rows. */
 export async function approve(setup: Setup, decision: BatchDecision): Promise<DecidedBatch | DecidedRows> {
-  const { teamId, absence } = await requireWaiting(setup, decision.batch);
+  const { teamId, absence } = await readWaiting(setup, decision.batch);
   const choice = { ...decision, ...(await requireChosen(setup, teamId, decision, absence?.resource)) };
   return await asPerson(setup.mirror.db, async (tx) => {
     await decideFor(tx, setup.config, choice.actor);
@@ -244,7 +230,7 @@ export async function reject(
   setup: Setup,
   decision: BatchDecision & { readonly revert: boolean },
 ): Promise<DecidedBatch> {
-  const { teamId, absence } = await requireWaiting(setup, decision.batch, true);
+  const { teamId, absence } = await readWaiting(setup, decision.batch);
   if (absence !== undefined)
     throw new MusterdError('usage', 'There is nothing to reject: what is not approved stays as it is');
   const choice = { ...decision, ...(await requireChosen(setup, teamId, decision)) };

@@ -10,7 +10,6 @@ import { recordSetBack } from '../mirror/users/decision-read.ts';
 import { hasRun, ofRun, readMovedFields } from '../mirror/users/moved-fields.ts';
 import { readTeamId } from '../mirror/team/pinned-teams.ts';
 import type { Id } from '../model/id.ts';
-import { hashOf } from '../reconcile/guard/batch-hash.ts';
 import { decideFor, waitsFor } from './four-eyes.ts';
 import { type Inverse, inverseOf, undoKeys, type UndoPlan, withoutMissed } from './inverse.ts';
 import { undoDecision } from './undo-decision.ts';
@@ -50,14 +49,7 @@ async function approveInverse(
 ): Promise<void> {
   // Only values that both sides agree on are undone, so the edit starts from the base.
   const rows = changes.map(({ userId, field, from, to }) => ({ userId, field, to, base: from }));
-  const batch = hashOf(
-    rows.map(({ userId, field, to, base }) => ({
-      userId,
-      field,
-      values: { base, mirror: to, service: undefined },
-    })),
-  );
-  await approveEdits(tx, teamId, { batch, ...confirmed }, rows);
+  await approveEdits(tx, teamId, confirmed, rows);
 }
 
 const moved = (what: string) =>

@@ -8,7 +8,6 @@ import type { UserState } from '../../src/model/user-state.ts';
 import type { Id } from '../../src/model/id.ts';
 import type { GuardHistory } from '../../src/model/waiting.ts';
 import { type MirrorUser, readable, type ServiceUser, type UserPatch } from '../../src/model/user.ts';
-import { hashOf } from '../../src/reconcile/guard/batch-hash.ts';
 import { afterBatch, type GuardVerdict, type GuardView, guard } from '../../src/reconcile/guard/guard.ts';
 import { offerLimited } from '../../src/reconcile/guard/field-limits.ts';
 import type { GuardSettings } from '../../src/reconcile/guard/limits.ts';
@@ -382,45 +381,6 @@ describe('what was approved', () => {
     expect(planOf(verdict.plans, 2n)?.patch.email !== undefined).toBe(passes);
     // It counts as a new edit, since nobody has let this one pass.
     expect(verdict.refused[0]).toContain(passes ? '9 of 40' : '10 of 40');
-  });
-
-  it('is in a batch that is called by users, values, bases and what the service has', () => {
-    const values = { base: 'a@example.com', mirror: 'b@example.com', service: 'a@example.com' };
-    const row = { userId: 2n, field: 'email', values } as const;
-    expect(hashOf([row])).toBe(hashOf([{ ...row, values: { ...values, service: undefined } }]));
-    expect(hashOf([row])).toBe(hashOf([{ ...row, values: { ...values, service: 'A@example.com' } }]));
-    const others = [
-      [{ ...row, userId: 3n }],
-      [{ ...row, field: 'phone' } as const],
-      [row, { ...row, field: 'phone' } as const],
-      ...(['base', 'mirror', 'service'] as const).map((side) => [
-        { ...row, values: { ...values, [side]: 'c@example.com' } },
-      ]),
-    ];
-    expect(new Set([[row], ...others].map((rows) => hashOf(rows))).size).toBe(others.length + 1);
-    // With the number of an edit, and when it was made: a copy that is put back gives the number again.
-    const edits = [
-      row,
-      { ...row, edit: 5n, madeMs: 1 },
-      { ...row, edit: 6n, madeMs: 1 },
-      { ...row, edit: 5n, madeMs: 2 },
-    ];
-    const named = [...edits, { ...row, userId: 3n, edit: 5n, madeMs: 1 }];
-    expect(new Set(named.map((one) => hashOf([one]))).size).toBe(named.length);
-    const phone = { ...row, field: 'phone' } as const;
-    expect(hashOf([phone, row])).toBe(hashOf([row, phone]));
-    const [second, third] = [row, { ...row, userId: 3n }];
-    const [name, turned] = [
-      { first: 'Anne', last: 'Berg' },
-      { last: 'Berg', first: 'Anne' },
-    ];
-    expect(hashOf([third, second, phone])).toBe(hashOf([second, phone, third]));
-    const naming = (mirror: object) => ({ ...row, field: 'name', values: { ...values, mirror } }) as never;
-    expect(hashOf([naming(turned)])).toBe(hashOf([naming(name)]));
-    expect(hashOf([naming({ ...name, first: 'Ann' })])).not.toBe(hashOf([naming(name)]));
-    // A batch on record has to be known again by every later musterd.
-    expect(hashOf([row])).toBe('a9f292b87fe9');
-    expect(hashOf([{ ...row, edit: 5n, shown: ['x'] }, third])).toBe('c221bf0fe5ae');
   });
 });
 

@@ -272,7 +272,7 @@ describe('lists, a question and a receipt', () => {
     const ticked = () => page.locator('input[name=row]:checked').count();
     const rows = () => page.locator('input[name=row]').count();
     await page.goto(`${origin}/waiting`);
-    await link('More than the limit 65').click();
+    await link('To be approved 65').click();
     await link('phone 5').click();
     await expect.poll(async () => [await rows(), await ticked()]).toEqual([5, 5]);
     await link('Person').click();
