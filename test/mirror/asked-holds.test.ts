@@ -118,7 +118,8 @@ describe.each([oldestServer()])('a hold that a person asks for, on $name,', (ser
     if (after === null || after === 'rejected') return [0, 0, 0, 0];
     const isStopped = (after === 'limit' || after === 'review') && before?.alone !== true;
     // What is in no batch yet is put into one when the next run ends.
-    return isStopped ? [0, 1, 0, before?.batch === undefined ? 0 : 1] : [1, 0, 1, 0];
+    const batches = before?.batch === undefined ? 0 : 1;
+    return isStopped ? [0, 1, 0, batches] : [1, 0, 1, batches];
   };
 
   describe.each(table)('over %s', (_, before, after) => {

@@ -410,6 +410,12 @@ export function createInvariants(
   function atEnd() {
     movedByOthers();
     require('no intent stays open', open.size === 0, () => [...open.keys()].join(', '));
+    const held = postgres.ask(`select h.batch, count(distinct (e.edited_by, e.actor)) from sync.held_fields h
+      join sync.edits e on e.edit_id = h.edit_id where h.${own} and h.decision is null and e.ended_at is null group by 1`);
+    for (const [batch, authors] of held) {
+      require('each held edit is in a batch', batch !== null, () => 'one is in none');
+      require('no edit of two authors in one batch', authors === '1', () => `${batch} has ${authors}`);
+    }
     const rows = postgres.ask(`
       select u.id, u.gone_at is not null, u.resolved, u.first_name || ' ' || u.last_name, u.email, u.phone, u.role_id::text,
         b.name, b.email, b.phone, b.role_id::text, b.first_name || ' ' || b.last_name,

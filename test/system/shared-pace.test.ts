@@ -58,6 +58,7 @@ describe('the shared pace', () => {
     ['adopt', '--reason', 'test', '--yes'],
     ['approve', '00000000', '--reason', 'test'],
     ['reject', '00000000'],
+    ['withdraw'],
     ['changes'],
     ['export'],
     ['held'],

@@ -204,8 +204,10 @@ export function hashOfImport(changes: readonly ImportChange[]): string {
   // The halves of a name may come in any order.
   const plain = (value: FieldValue | undefined) =>
     typeof value === 'object' && value !== null ? [value.first, value.last] : (value ?? null);
-  const rows = changes.map(({ userId, field, base, to, from, isGuess }) => [
-    ...[userId, field, plain(base), plain(to), plain(from), isGuess],
-  ]);
-  return createHash('sha256').update(toJson(rows)).digest('hex').slice(0, 12);
+  const rowOf = ({ userId, field, base, to, from, isGuess }: ImportChange) =>
+    [userId, field, plain(base), plain(to), plain(from), isGuess] as const;
+  return createHash('sha256')
+    .update(toJson(changes.map(rowOf)))
+    .digest('hex')
+    .slice(0, 12);
 }
