@@ -1,0 +1,170 @@
+/** What one person did and one run held is one batch; and what an author takes back. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { nameBatches, readHeldEdits } from '../../src/mirror/users/last-edits.ts';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import type { Hold } from '../../src/model/user-plan.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { oldestServer } from '../support/servers.ts';
+
+describe.each([oldestServer()])('musterd on $name', (server) => {
+  let database: TestDatabase;
+  const run = async (text: string) => (await runSqlText(database.db, text)).rows;
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+    await run(`insert into sync.teams (team, team_id) values ('north', 41), ('south', 42);
+      insert into sync.runs (team, team_id, command) values ('north', 41, 'daemon'), ('north', 41, 'daemon')`);
+  });
+  afterAll(() => database.close());
+  /** Emails of six users: 1 to 3 edited for kim, 4 for pat, 5 and 6 for nobody. Run 1 holds 1, 2, 4 and 5, run 2 holds 3. */
+  beforeEach(() =>
+    run(`set local musterd.writing = 'on';
+      delete from mirror.users; delete from sync.user_base; delete from sync.held_fields; delete from sync.changes; delete from sync.edits;
+      insert into sync.user_base (team_id, id, name, first_name, last_name, email)
+        select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old' || id || '@example.com' from generate_series(1, 6) id;
+      insert into mirror.users (team_id, id, name, first_name, last_name, name_split, email, resolved)
+        select team_id, id, name, first_name, last_name, 'known', email, true from sync.user_base;
+      set local musterd.writing = 'off';
+      set local musterd.actor = 'kim';
+      update mirror.users set email = 'new' || id || '@example.com' where id < 4;
+      set local musterd.actor = 'pat';
+      update mirror.users set email = 'new4@example.com' where id = 4;
+      set local musterd.actor = '';
+      update mirror.users set email = 'new' || id || '@example.com' where id > 4;
+      insert into sync.held_fields (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value, run_id)
+        select e.team_id, e.user_id, e.field, e.edit_id, case e.user_id when 2 then 'conflict' else 'limit' end, e.old_value, e.new_value,
+          e.old_value, e.old_value, case e.user_id when 3 then 2 else 1 end
+        from sync.edits e where e.user_id < 6`),
+  );
+  const name = () => database.db.transaction((tx) => nameBatches(tx, 1n));
+  const batches = async () =>
+    (await run('select batch from sync.held_fields order by user_id')).map(
+      ([batch]) => batch as string | null,
+    );
+
+  it('names together what one author did and one run held, whatever the reasons', async () => {
+    const before = await run(`select to_jsonb(h) - 'batch' from sync.held_fields h order by user_id`);
+    await name();
+    const [one, two, three, four, five] = await batches();
+    expect([one, new Set([one, three, four, five]).size]).toEqual([two, 4]);
+    expect(one).toMatch(/^[0-9a-f]{12}$/);
+    expect(await run(`select to_jsonb(h) - 'batch' from sync.held_fields h order by user_id`)).toEqual(
+      before,
+    );
+    await name();
+    expect(await batches()).toEqual([one, two, three, four, five]);
+  });
+
+  it.each([
+    ['decided', `update sync.held_fields set decision = 'approved' where user_id = 5`, null],
+    ['in a batch', `update sync.held_fields set batch = 'abc' where user_id = 5`, 'abc'],
+    ['of no edit', `update sync.held_fields set edit_id = null where user_id = 5`, null],
+    ['of an edit that is over', `delete from sync.edits where user_id = 5`, null],
+    ['of another team', `update sync.held_fields set team_id = 42 where user_id = 5`, null],
+  ])('leaves out what is %s', async (_, change, batch) => {
+    await name();
+    const [expected] = await batches();
+    await run(`update sync.held_fields set batch = null; ${change}`);
+    await name();
+    const [one, , , , five] = await batches();
+    expect([one, five]).toEqual([expected, batch]);
+  });
+
+  it.each([
+    ['base', `update sync.held_fields set base_value = '"x"' where user_id = 1`],
+    ['mirror', `update sync.held_fields set mirror_value = '"x"' where user_id = 1`],
+    ['service', `update sync.held_fields set service_value = '"x"' where user_id = 1`],
+    ['time of an edit', `update sync.edits set edited_at = edited_at + interval '1 s' where user_id = 1`],
+    ['number of its edits', 'delete from sync.held_fields where user_id = 2'],
+  ])('gives another name where the %s is another', async (_, change) => {
+    await name();
+    const [before, , , four] = await batches();
+    await run(`update sync.held_fields set batch = null; ${change}`);
+    await name();
+    const named = await batches();
+    expect(named[0]).not.toBe(before);
+    expect(named).toContain(four);
+  });
+
+  it('tells in a plan the names that a run gives, and who edited what', async () => {
+    await name();
+    const rows = await run(
+      `select user_id, edit_id, base_value, mirror_value, service_value, batch from sync.held_fields where user_id <> 3 order by 1`,
+    );
+    const holds = rows.map(([id, edit, base, mirror, service, batch]) => ({
+      id: id as bigint,
+      // What waits already keeps its name.
+      hold: {
+        field: 'email',
+        reason: 'limit',
+        detail: '',
+        edit,
+        base,
+        mirror,
+        service,
+        ...(id === 5n ? { batch } : {}),
+      } as Hold,
+    }));
+    const told = await readHeldEdits(database.db.kysely, 41n, holds);
+    expect(told.map(({ userId, batch }) => [userId, batch])).toEqual(rows.map((row) => [row[0], row[5]]));
+    expect(told.map(({ editedBy }) => editedBy)).toEqual(['kim', 'kim', 'pat', expect.any(String)]);
+  });
+
+  const withdraw = (args = '', actor = 'kim') =>
+    run(
+      `set local musterd.actor = '${actor}'; select user_id, field, state, outcome from sync.withdraw(${args})`,
+    );
+  it('takes back what an author edited, held or not, and nothing of others', async () => {
+    await name();
+    await run('delete from sync.held_fields where user_id = 3');
+    expect(await withdraw(`reason => 'a slip'`)).toEqual(
+      [1n, 2n, 3n].map((id) => [id, 'email', 'ended', 'rejected']),
+    );
+    expect(
+      await run(
+        'select id from mirror.users u join sync.user_base b using (team_id, id) where u.email = b.email order by 1',
+      ),
+    ).toEqual([[1n], [2n], [3n]]);
+    expect(await run('select user_id from sync.held_fields order by 1')).toEqual([[4n], [5n]]);
+    expect(
+      await run(
+        'select kind, outcome, decided_by, decided_why, count(distinct decision_id) as decisions, count(*) from sync.changes group by 1, 2, 3, 4',
+      ),
+    ).toEqual([['reject', { email: 'withdrawn' }, 'kim', 'a slip', 1n, 3n]]);
+    expect(await withdraw()).toEqual([]);
+  });
+
+  it('takes back of a batch only what is in it', async () => {
+    await name();
+    const [, , , four = ''] = await batches();
+    expect((await withdraw(`'${four}'`, 'pat')).map(([id]) => id)).toEqual([4n]);
+    expect(await withdraw(`'0123'`)).toEqual([]);
+  });
+
+  it.each([
+    [
+      'is being sent',
+      `insert into sync.changes (team_id, user_id, kind, state, new, edits) select 41, 1, 'push', 'open', '{"email": "x"}', jsonb_build_object('email', edit_id) from sync.edits where user_id = 1`,
+      'sending',
+      'on its way',
+    ],
+    [
+      'was rejected',
+      `update sync.held_fields set decision = 'rejected' where user_id = 1`,
+      'ended',
+      'rejected',
+    ],
+    [
+      'is held on request',
+      `update sync.held_fields set until = now() + interval '1 h' where user_id = 1`,
+      'held',
+      'asked',
+    ],
+  ])('says of an edit that %s what becomes of it', async (_, change, state, outcome) => {
+    await run(change);
+    expect((await withdraw())[0]).toEqual([1n, 'email', state, outcome]);
+    const isBack = outcome === 'rejected';
+    expect(await run('select email from mirror.users where id = 1')).toEqual([
+      [`${isBack ? 'old' : 'new'}1@example.com`],
+    ]);
+  });
+});
