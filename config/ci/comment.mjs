@@ -2,7 +2,7 @@
  * Keeps one comment of a pull request (GitHub) or merge request (GitLab) up to date, in which it shows what the roster
  * would change. Nothing is installed for it.
  *
- *   node comment.mjs plan <file> <code>     writes the Markdown of "musterd plan --from", which ended with this code
+ *   node comment.mjs plan <file> <code>     writes the Markdown of "musterd import --dry-run", which ended with this code
  *   node comment.mjs merged                 prints the number of the request that was merged as this commit, and the hash
  *                                           that its comment shows, as "number=…" and "hash=…"
  *   node comment.mjs ended <number> <code>  adds how the import ended

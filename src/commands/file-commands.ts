@@ -1,41 +1,19 @@
 /** The commands that write files and read them. Each module is loaded only when it is called. */
 import { exportNameOf } from '../model/listed-resource.ts';
 import { listedResources } from '../model/listed-resources.ts';
-import { MusterdError } from '../errors.ts';
 import type { Adding, WithOptions } from './add-commands.ts';
-import type { FileOptions } from './import.ts';
 
 /** Collects the values of an option that is given several times. */
 type Collect = (value: string, all?: readonly string[]) => readonly string[];
 
 /** The options for reading a file of people. */
-export const withFileOptions = <C extends WithOptions<C>>(command: C, collect: Collect): C =>
+const withFileOptions = <C extends WithOptions<C>>(command: C, collect: Collect): C =>
   command
     .option('--format <format>', 'csv, json, ndjson or yaml; by default from the file name, or csv')
     .option('--map <column=field>', 'meaning of a column, such as "Work email=email"; repeatable', collect)
     .option('--only <field,…>', 'change only these fields; others are only used to find the user')
     .option('--empty <clear>', 'clear: an empty cell clears a phone; by default it changes nothing')
     .option('--skip-errors', 'skip the rows that cannot be used');
-
-interface PlanOptions extends FileOptions {
-  readonly exitCode?: boolean;
-  readonly markdown?: boolean;
-  readonly out?: string;
-  readonly from?: string;
-}
-
-const fileOptions = ['format', 'map', 'only', 'empty', 'skipErrors'] as const;
-
-/** @throws MusterdError `usage` for options of the other kind */
-export function readPlanOptions(options: PlanOptions): PlanOptions {
-  const { from } = options;
-  const stray = fileOptions.find((option) => options[option] !== undefined);
-  if (from === undefined && stray !== undefined)
-    throw new MusterdError('usage', 'These options say how a file is read, but no file is given', {
-      hint: 'Name it: --from roster.yaml',
-    });
-  return options;
-}
 
 export function addFileCommands<C extends WithOptions<C>>(
   { add, json, group }: Adding<C>,
@@ -86,6 +64,8 @@ export function addFileCommands<C extends WithOptions<C>>(
   );
   withFileOptions(json(importing), collect)
     .option('--dry-run', 'show the changes and write nothing')
+    .option('--markdown', 'with --dry-run: print Markdown, one section per user')
+    .option('--exit-code', 'with --dry-run: exit 2 if there are changes')
     .option('--yes', 'apply without asking')
     .option('--expect <hash>', 'apply only if the import still has this hash, as shown before')
     .option('--reason <text>', 'reason for the record; lets these rows pass the limits on a whole run once')

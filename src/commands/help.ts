@@ -21,7 +21,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   daemon: ['musterd daemon --config musterd.yaml'],
   migrate: ['musterd migrate'],
   'lookups add': ['musterd lookups add addresses.txt', 'musterd lookups add - < addresses.txt'],
-  plan: ['musterd plan --exit-code', 'musterd plan --from roster.yaml --markdown'],
+  plan: ['musterd plan --exit-code', 'musterd plan --markdown'],
   status: ['musterd status', 'musterd status --json'],
   why: ['musterd why robin@example.com'],
   changes: ['musterd changes --since 2h', 'musterd changes --run 12 --field email'],

@@ -17,7 +17,13 @@ import { askAtTerminal, confirmationOf, noteFourEyes } from './confirmation.ts';
 import { printJson, printLine } from './output.ts';
 import { withMirror } from './setup.ts';
 import { codeOfSettled, printSettled, settledWaitMs } from './show-settled.ts';
-import { importInJson, printImported, printPreview, sayGuard } from './show-import.ts';
+import {
+  importInJson,
+  printImported,
+  printPreview,
+  printPreviewInMarkdown,
+  sayGuard,
+} from './show-import.ts';
 
 /** The options for reading the file. */
 export interface FileOptions {
@@ -30,6 +36,8 @@ export interface FileOptions {
 
 export interface ImportOptions extends FileOptions {
   readonly dryRun?: boolean;
+  readonly markdown?: boolean;
+  readonly exitCode?: boolean;
   readonly yes?: boolean;
   readonly expect?: string;
   readonly reason?: string;
@@ -43,11 +51,7 @@ function readClears(empty: string | undefined): boolean {
   throw new MusterdError('usage', `--empty "${empty}": the only value is "clear"`);
 }
 
-export async function readRequest(
-  { signal }: Context,
-  options: FileOptions,
-  file: string,
-): Promise<ImportRequest> {
+async function readRequest({ signal }: Context, options: FileOptions, file: string): Promise<ImportRequest> {
   const format = readFormat(options.format, file);
   const mappings = (options.map ?? []).map(readMapping);
   const rest = { mappings, only: readOnly(options.only), clears: readClears(options.empty) };
@@ -78,7 +82,7 @@ function whyNot(
 }
 
 /** The reason for an import that is only looked at. */
-export const lookOnly = (preview: ImportPreview, options: ImportOptions): Obstacle =>
+const lookOnly = (preview: ImportPreview, options: ImportOptions): Obstacle =>
   whyNot(preview, options) ?? {
     code: exitCode.ok,
     why: `nothing is written yet; this import is ${preview.hash}`,
@@ -90,13 +94,35 @@ export async function importCommand(
   options: ImportOptions,
   file: string,
 ): Promise<ExitCode> {
+  if (options.dryRun !== true && (options.markdown === true || options.exitCode === true))
+    throw new MusterdError('usage', '--markdown and --exit-code go with --dry-run');
   const request = await readRequest(context, options, file);
   return withMirror(context, async (setup) => {
     const preview = await previewImport(setup, request);
     const confirmation = confirmationOf(context, options);
-    if (!context.json) printPreview(context, preview, sayGuard(preview, setup.config, confirmation));
+    const guard = sayGuard(preview, setup.config, confirmation);
+    if (options.dryRun === true) return show(context, options, preview, guard);
+    if (!context.json) printPreview(context, preview, guard);
     return await carryOn(context, setup, options, { file, preview, confirmation });
   });
+}
+
+/** Shows what the import would change, and writes nothing. It does not ask the service. */
+function show(
+  context: Context,
+  options: ImportOptions,
+  preview: ImportPreview,
+  guard: ReturnType<typeof sayGuard>,
+): ExitCode {
+  const { code, why } = lookOnly(preview, options);
+  if (context.json) printJson(context, importInJson(preview, undefined, why));
+  else if (options.markdown === true) printPreviewInMarkdown(context, preview, { guard, why });
+  else {
+    printPreview(context, preview, guard);
+    printLine(context.err, why);
+  }
+  const differs = code === exitCode.ok && preview.changes.length > 0;
+  return options.exitCode === true && differs ? exitCode.changes : code;
 }
 
 interface ShownImport {
@@ -116,7 +142,6 @@ async function carryOn(
     else printLine(context.err, why);
     return code;
   };
-  if (options.dryRun === true) return stay(lookOnly(preview, options));
   const refusal = whyNot(preview, options);
   if (refusal !== undefined) return stay(refusal);
   if (options.yes !== true) {

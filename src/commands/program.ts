@@ -4,7 +4,7 @@ import { MusterdError } from '../errors.ts';
 import { type Action, type Adding, waitOption } from './add-commands.ts';
 import type { Stream } from './context.ts';
 import { addDirectCommands } from './direct-commands.ts';
-import { addFileCommands, readPlanOptions, withFileOptions } from './file-commands.ts';
+import { addFileCommands } from './file-commands.ts';
 import { type HelpGroup, helpBelow, shells } from './help.ts';
 import { addHoldingCommands, addReturningCommands } from './holding-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
@@ -71,23 +71,14 @@ function addRehearsal({ add, group }: Adding<Command>): void {
   ).option('--serve', 'keep everything running at the end, with a page, and say what to try');
 }
 
-/** The plan of a run, or of an import. */
 function addPlan({ add, json }: Adding<Command>): void {
-  const plan = add(
-    'plan',
-    'show what a run, or an import, would do; writes nothing on either side',
-    async (context, options) => {
-      const { from, ...others } = readPlanOptions(options);
-      return from === undefined
-        ? (await import('./plan.ts')).planCommand(context, others)
-        : (await import('./plan-from.ts')).planFromCommand(context, others, from);
-    },
-  );
-  json(plan)
+  json(
+    add('plan', 'show what a run would do; writes nothing on either side', async (context, options) =>
+      (await import('./plan.ts')).planCommand(context, options),
+    ),
+  )
     .option('--exit-code', 'exit 2 if there are changes')
-    .option('--markdown', 'print Markdown, one section per user')
-    .option('--from <file>', 'show what an import of this file would do, not a run; - for stdin');
-  withFileOptions<Command>(plan, collect);
+    .option('--markdown', 'print Markdown, one section per user');
 }
 
 /** Commands that look at the service itself. */

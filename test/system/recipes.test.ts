@@ -142,7 +142,7 @@ describe('every block of SQL and shell, beside a daemon', () => {
       `select max(run_id) from report.changes where kind = 'push' and outcome = 'confirmed'`,
     );
     const { stdout } = text.includes('--expect')
-      ? await live.musterd(['plan', '--from', join(folder.path, 'roster.yaml'), '--json'])
+      ? await live.musterd(['import', join(folder.path, 'roster.yaml'), '--dry-run', '--json'])
       : { stdout: '{}' };
     const { hash = '' } = JSON.parse(stdout) as { readonly hash?: string };
     return text

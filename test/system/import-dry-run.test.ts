@@ -87,7 +87,7 @@ interface Said {
   readonly changes: readonly object[];
 }
 
-describe('musterd plan --from', () => {
+describe('musterd import --dry-run', () => {
   let stage: Stage;
   let folder: string;
   let ids: readonly number[];
@@ -137,7 +137,7 @@ describe('musterd plan --from', () => {
     ]);
     const before = await state();
     stage.emulator.clearRequests();
-    const shown = await json('plan', '--from', path);
+    const shown = await json('import', path, '--dry-run');
     expect(shown).toMatchObject({
       code: 64,
       applied: false,
@@ -154,12 +154,11 @@ describe('musterd plan --from', () => {
         { user_id: ids[3], field: 'name', line: 6 },
       ],
     });
-    expect(shown).toEqual(await json('import', path, '--dry-run'));
-    const without = await json('plan', '--from', path, '--skip-errors', '--only', 'email');
+    const without = await json('import', path, '--dry-run', '--skip-errors', '--only', 'email');
     expect(without).toMatchObject({ code: 0, changes: [{ user_id: a, field: 'email' }] });
-    expect((await musterd(['plan', '--from', path, '--skip-errors', '--exit-code'])).code).toBe(2);
-    const words = await musterd(['plan', '--from', path]);
-    expect([words.code, words.stdout]).toEqual([64, (await musterd(['import', path, '--dry-run'])).stdout]);
+    expect((await musterd(['import', path, '--dry-run', '--skip-errors', '--exit-code'])).code).toBe(2);
+    const words = await musterd(['import', path, '--dry-run']);
+    expect(words.code).toBe(64);
     expect(words.stderr).toContain('4 rows cannot be used, so nothing is applied');
     expect(stage.emulator.requests).toEqual([]);
     expect(await state()).toEqual(before);
@@ -179,10 +178,10 @@ describe('musterd plan --from', () => {
       })),
       { email: '@`|<b>\u202e' },
     ]);
-    const { code, stdout } = await musterd(['plan', '--from', path, '--markdown']);
+    const { code, stdout } = await musterd(['import', path, '--dry-run', '--markdown']);
     expect(code).toBe(64);
     expectHarmless(stdout);
-    const { hash, changes } = await json('plan', '--from', path);
+    const { hash, changes } = await json('import', path, '--dry-run');
     expect(stdout.split('\n')[0]).toBe(`# Import \`${hash}\` into team 41`);
     expect(stdout.match(/^## \d+ /gm)).toHaveLength(named.length);
     expect(stdout.match(/^\| push /gm)).toHaveLength(changes.length);
@@ -192,7 +191,7 @@ describe('musterd plan --from', () => {
 
   it('says what the guard will make of it, and what that costs', async () => {
     const path = inYaml(ids.slice(0, 30).map((id) => ({ id, email: `many${id}@example.com` })));
-    const shown = await musterd(['plan', '--from', path, '--markdown']);
+    const shown = await musterd(['import', path, '--dry-run', '--markdown']);
     expect(shown.code).toBe(0);
     expect(shown.stdout).toMatch(
       /^- `the guard will hold it: .* more than the limit of \d+.*; with --reason it is approved as it is`$/m,
@@ -201,15 +200,15 @@ describe('musterd plan --from', () => {
       / 30 users to change; pushing costs \d+ requests, about \d+ s at the rate limit\.$/m,
     );
     const eyes = { MUSTERD__push__fourEyes: 'true', MUSTERD_ACTOR: 'kim' };
-    const seen = await musterd(['plan', '--from', path, '--markdown'], eyes);
+    const seen = await musterd(['import', path, '--dry-run', '--markdown'], eyes);
     expect(seen.stdout).toMatch(
       /the guard will hold it: .*; then somebody else has to approve it \(push\.fourEyes\)/,
     );
     const one = inYaml([{ id: ids[0] ?? 0, email: 'one@example.com' }]);
     const always = { ...eyes, MUSTERD__push__approve: 'always' };
     const waits = 'it waits for somebody else to approve it';
-    expect((await musterd(['plan', '--from', one, '--markdown'], always)).stdout).toContain(waits);
-    expect((await musterd(['plan', '--from', one, '--markdown'], eyes)).stdout).not.toContain(waits);
+    expect((await musterd(['import', one, '--dry-run', '--markdown'], always)).stdout).toContain(waits);
+    expect((await musterd(['import', one, '--dry-run', '--markdown'], eyes)).stdout).not.toContain(waits);
   });
 
   it('has the hash by which exactly that is applied, until the file or the mirror is another', async () => {
@@ -219,7 +218,7 @@ describe('musterd plan --from', () => {
       { id: b, phone: '+15550177' },
     ];
     const path = inYaml(rows('roster@example.com'));
-    const { hash } = await json('plan', '--from', path);
+    const { hash } = await json('import', path, '--dry-run');
     const apply = (...args: readonly string[]) => json('import', path, '--yes', '--expect', hash, ...args);
     const before = await state();
     const refused = async () => {
@@ -247,14 +246,15 @@ describe('musterd plan --from', () => {
     await refused();
   });
 
-  it('takes no options of another plan', async () => {
+  it('refuses options that mean nothing, and files that it cannot read', async () => {
     const path = file('id,email\n1,a@example.com\n', 'people.csv');
     for (const [args, words] of [
-      [['--only', 'email'], 'These options say how a file is read, but no file is given'],
-      [['--from', join(folder, 'nowhere.csv')], 'nowhere.csv cannot be read (ENOENT)'],
-      [['--from', path, '--map', 'x'], '--map "x" is not a column'],
+      [[path, '--markdown'], '--markdown and --exit-code go with --dry-run'],
+      [[path, '--exit-code'], '--markdown and --exit-code go with --dry-run'],
+      [[join(folder, 'nowhere.csv'), '--dry-run'], 'nowhere.csv cannot be read (ENOENT)'],
+      [[path, '--dry-run', '--map', 'x'], '--map "x" is not a column'],
     ] as const) {
-      const { code, stderr } = await musterd(['plan', ...args]);
+      const { code, stderr } = await musterd(['import', ...args]);
       expect([code, stderr]).toEqual([64, expect.stringContaining(words)]);
     }
   });
@@ -267,7 +267,7 @@ describe('musterd plan --from', () => {
     url.username = 'musterd_planner';
     url.password = 'p';
     const path = inYaml([{ id: ids[0] ?? 0, email: 'reader@example.com' }]);
-    const args = ['plan', '--from', path, '--json'];
+    const args = ['import', path, '--dry-run', '--json'];
     const { code, stdout } = await musterd(args, { DATABASE_URL: url.href });
     await stage.sql('drop owned by musterd_planner; drop role musterd_planner');
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { changes: [{ to: 'reader@example.com' }] }]);
