@@ -97,7 +97,7 @@ const staying: Readonly<Partial<Record<DecidedBatch['fields'][number]['outcome']
     'not as they were held: edited since, or changed by the service. "musterd plan" shows them as they are now',
   ended: 'not edited any more: taken back, or both sides have it',
   asked: 'held on request. When that ends, they still wait in the batch',
-  held: 'held for another reason by now. "musterd held" shows it',
+  held: 'held for a reason that this does not decide. "musterd held" shows it, and what does',
   'on its way': 'being sent, or of unknown outcome. The next run finds out what became of them',
   gone: 'of users who have left',
 };

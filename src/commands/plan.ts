@@ -1,4 +1,4 @@
-import { needDecision } from '../model/edit-state.ts';
+import { isApprovable, needDecision } from '../model/edit-state.ts';
 import { columnOf } from '../model/fields.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { changesOf, type PlannedChange, hasMovedSince, stateOf } from '../model/user-changes.ts';
@@ -130,7 +130,7 @@ export function printPlan(
 
 /** The batches that "musterd approve" decides about. */
 function batchesOf(changes: readonly PlannedChange[]): readonly string[] {
-  const stopped = changes.filter(({ reason }) => reason === 'limit' || reason === 'review');
+  const stopped = changes.filter(({ reason }) => isApprovable(reason));
   return [...new Set(stopped.flatMap(({ batch }) => batch ?? []))];
 }
 

@@ -36,6 +36,9 @@ export const needsDecision = ({
   readonly reason: HeldReason | null;
 }): boolean => state === 'held' && reason !== 'asked';
 
+/** Whether `approve` decides about what this holds. Of all else a side is chosen with `resolve`. */
+export const isApprovable = (reason: HoldReason | null): boolean => reason === 'limit' || reason === 'review';
+
 interface ReasonWords {
   /** The words behind the fields that are held. */
   readonly words: string;
@@ -82,8 +85,8 @@ export const holdReasons: Readonly<Record<HeldReason, ReasonWords>> = {
   limit: {
     words: 'more than the limit',
     means: [
-      'It was not sent. It stays held until one of the two values changes, somebody decides or, outside of a batch, nothing limits it any more.',
-      'None of them was sent. They stay held until one of the two values changes, somebody decides or, outside of a batch, nothing limits them any more.',
+      'It was not sent. It stays held until one of the two values changes, somebody decides or, if it is about this field alone, the limit goes.',
+      'None of them was sent. They stay held until one of the two values changes, somebody decides or, if it is about single fields, the limit goes.',
     ],
   },
   review: {

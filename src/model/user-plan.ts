@@ -31,7 +31,7 @@ export type HoldReason =
   | 'ineffective'
   | 'unsupported'
   | 'returned'
-  /** The guard stopped it, alone or in a batch. */
+  /** A limit stopped it: one on the whole run, or one on this field alone. */
   | 'limit'
   /** A person wants to see it first. */
   | 'review'

@@ -4,7 +4,7 @@ import type { Id } from './id.ts';
 import { plural } from './in-words.ts';
 import type { Hold } from './user-plan.ts';
 
-/** A field that waits in its batch. */
+/** A field that a limit on a whole run or a review stopped. */
 export interface WaitingField {
   readonly userId: Id;
   readonly name: string;
@@ -15,15 +15,13 @@ export interface WaitingField {
 export interface EditedField {
   readonly userId: Id;
   readonly field: Field;
-  /** The transaction of the database that made it; `null` if it is unknown. */
-  readonly transaction: string | null;
   readonly editedAt: Date | null;
   /** The person for whom it was made, if one was named, else the role that was connected. */
   readonly editedBy: string | null;
 }
 
 /** A held edit, and the batch that it is in, or would be in after a run. */
-export interface HeldEdit extends Omit<EditedField, 'transaction'> {
+export interface HeldEdit extends EditedField {
   readonly batch: string;
 }
 

@@ -1,6 +1,7 @@
 import { MusterdError } from '../errors.ts';
 import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
 import { readHeldFields } from '../mirror/users/held.ts';
+import { isApprovable } from '../model/edit-state.ts';
 import { fieldOf } from '../model/fields.ts';
 import { printable } from '../model/in-words.ts';
 import { requireTeamId } from './named-user.ts';
@@ -26,7 +27,7 @@ export async function resolveBatch(
   const teamId = await requireTeamId(setup);
   return await underLease(setup.mirror.db, leased, async (tx) => {
     const held = await readHeldFields(tx, teamId, { batch });
-    const open = held.filter(({ reason }) => reason !== 'limit' && reason !== 'review' && reason !== 'asked');
+    const open = held.filter(({ reason }) => !isApprovable(reason) && reason !== 'asked');
     if (open.length === 0)
       throw new MusterdError('usage', `No field of a batch ${printable(batch)} needs a side to be chosen`, {
         hint:

@@ -1,5 +1,6 @@
 /** Options of a command line that say what was seen of a held field. `readSeen` reads them. */
 import { valueFromJson } from '../mirror/db/field-sql.ts';
+import { isApprovable } from '../model/edit-state.ts';
 import { columnOf, type Field, fieldOf, type FieldValue } from '../model/fields.ts';
 import type { HeldRow } from '../mirror/users/held.ts';
 import type { Id } from '../model/id.ts';
@@ -65,7 +66,7 @@ export function seenOf({ field: column, edit_id, mirror_value, service_value }: 
 export function sayDecideEach(rows: readonly HeldRow[]): readonly string[] {
   return rows.flatMap((row) => {
     if (row.reason === 'asked') return [];
-    if (row.reason !== 'limit' && row.reason !== 'review') return [sayResolve(row.user_id, seenOf(row))];
+    if (!isApprovable(row.reason)) return [sayResolve(row.user_id, seenOf(row))];
     return row.batch === null
       ? []
       : [`musterd approve ${row.batch} --only ${row.user_id}.${row.field} --reason …`];

@@ -298,6 +298,26 @@ describe('one person', () => {
       expect(page).toContain(`musterd ${verb} 5f0c --only 7.phone --reason '…'`);
   });
 
+  it('links to a batch only a field that is approved with it', () => {
+    const linkOf = (reason: string) => {
+      const open = [{ ...user.open[0], reason, batch: '5f0c' }];
+      return people(
+        { ...roster, rows: [{ ...user, open }] } as typeof roster,
+        contextOf('/people'),
+      ).main.toString();
+    };
+    expect(linkOf('limit')).toContain('/waiting/5f0c');
+    expect(linkOf('conflict')).toContain('/waiting?state=conflict#c-');
+    expect(linkOf('conflict')).not.toContain('/waiting/5f0c');
+  });
+
+  it('names the commands that choose a side where no limit holds a field of a batch', () => {
+    const held = [{ ...hold, reason: 'conflict', batch: '5f0c' }] as unknown as typeof read.held;
+    const page = textOf(onePerson({ ...read, held }, contextOf('/people/harbour/7')).main);
+    expect(page).toContain('musterd resolve 7 phone --take mirror');
+    expect(page).not.toContain('musterd approve');
+  });
+
   it('that is held on request says until when, by whom and why, and what comes back then', () => {
     const asked = {
       ...hold,

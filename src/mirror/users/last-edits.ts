@@ -13,7 +13,7 @@ export async function readLastEdits(
   ids: readonly Id[],
 ): Promise<readonly EditedField[]> {
   const { rows } = await sql<Omit<EditedField, 'field'> & { readonly field: string }>`
-    select user_id as "userId", field, xid::text as transaction, edited_at as "editedAt",
+    select user_id as "userId", field, edited_at as "editedAt",
       sync.named_editor(edited_by, actor) as "editedBy"
     from sync.edits where team_id = ${teamId} and user_id = any (${idArray(ids)}) and ended_at is null
     order by user_id, field`.execute(db);

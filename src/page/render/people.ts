@@ -1,7 +1,14 @@
 /** People: the roster, with filters and a search, and those who need somebody first. */
 import type { PeopleFilter, PeopleRead, RosterRow } from '../read/page-people.ts';
 import type { OpenField } from '../read/page-standings.ts';
-import { editStates, holdReasons, isOpen, needDecision, needsDecision } from '../../model/edit-state.ts';
+import {
+  editStates,
+  holdReasons,
+  isApprovable,
+  isOpen,
+  needDecision,
+  needsDecision,
+} from '../../model/edit-state.ts';
 import { printable } from '../../model/in-words.ts';
 import { type PeopleState, peopleSorts, standings, type UserStanding } from '../../model/standing.ts';
 import {
@@ -57,7 +64,7 @@ export function peopleFilter({ query, details, isCsv }: ViewRequest): PeopleFilt
 
 /** A field that waits is decided in its batch, or alone. */
 function linkTo(context: PageContext, { id }: RosterRow, { field, batch, reason: state }: OpenField): string {
-  return batch === null
+  return batch === null || !isApprovable(state)
     ? to(context, `/waiting#c-${id}-${field}`, { state })
     : to(context, `/waiting/${batch}`);
 }

@@ -1,7 +1,7 @@
 /** One person: three versions of each field, the reasons, what is next, what can be decided, and what was before. */
 import type { HeldRow } from '../../mirror/users/held.ts';
 import type { PersonRead } from '../read/page-person.ts';
-import { editStates, holdReasons, needsDecision } from '../../model/edit-state.ts';
+import { editStates, holdReasons, isApprovable, needsDecision } from '../../model/edit-state.ts';
 import { printable } from '../../model/in-words.ts';
 import { isCopy } from './banner.ts';
 import { choice, heading, table } from './components.ts';
@@ -113,7 +113,7 @@ function choicesOf(context: PageContext, { id }: PersonRead, team: string, hold:
     isShown(context, field)
       ? html`<bdi class="value">${visible(textOf(shownValue) ?? 'none')}</bdi>`
       : 'its value';
-  if (batch !== null && needsDecision(hold)) {
+  if (batch !== null && needsDecision(hold) && isApprovable(hold.reason)) {
     const all = html`the ${word}; others wait in the <a href="${to(context, `/waiting/${batch}`)}">same batch</a>`;
     return html`${choice('Meant so', html`the next run sends ${all}`, command(`approve ${batch} --only ${id}.${field} --reason '…'`))}${choice('Not meant so', 'it stays in the mirror and is held as rejected', command(`reject ${batch} --only ${id}.${field} --reason '…'`))}`;
   }

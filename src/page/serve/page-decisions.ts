@@ -91,7 +91,7 @@ interface FormOfList extends ReturnType<typeof readDecisionForm> {
 function readForm({ form, question }: PostedForm) {
   const { batch } = question.params;
   const decisionForm = readDecisionForm(form);
-  // To withdraw an edit outside of a batch is to take what the service has.
+  // To withdraw an edit that no limit holds is to take what the service has.
   const verb = decisionForm.verb === 'Withdraw' && batch === undefined ? 'service' : decisionForm.verb;
   if (ofBatch.has(verb) !== (batch !== undefined) || (decisionForm.rows === null && batch === undefined))
     throw new MusterdError('usage', 'The form cannot be read: it is not of this list');

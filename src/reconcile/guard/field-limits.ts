@@ -9,7 +9,7 @@
  *
  * † unless a promotion of the same run may leave one, or not all users were read: see `lastAdministrators`.
  *
- * A field that a person decided with `musterd resolve` passes, but its value still counts when others are checked. So
+ * A field that a person let pass because such a limit held it passes, but its value still counts when others are checked. So
  * does the value of an open push, which may or may not have arrived.
  *
  * What such a limit says is true at each look at everybody: the field is sent once it would not be held any more, because
@@ -76,7 +76,7 @@ export function joinLimits(all: readonly FieldLimits[]): FieldLimits {
   return joined;
 }
 
-/** Each field limit and its message. `musterd resolve` resolves all of them. */
+/** Each field limit and its message. */
 export const limitWords = {
   email: (other: Id) => `user ${other} has or is to get the same email`,
   phone: (other: Id) => `user ${other} has or is to get the same phone`,

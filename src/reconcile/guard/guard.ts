@@ -5,31 +5,30 @@
  * |-------------------------------------------------------------|---------------------------|
  * | pushes to more than max(`maxRows`, `maxShare`) of the users | all pushes are held       |
  * | within a day, over all runs                                 |                           |
- * | a field that was in a batch, without a decision             | it is held again          |
+ * | a field that was stopped before, without a decision         | it is held again          |
  * | a limit on single fields (`field-limits.ts`)                | that field is held        |
  * | a demotion that depends on a promotion of this run          | it waits for the next run |
- * | a person reviews each push first (`isReviewed`)             | all pushes are held, in a |
- * |                                                             | batch per transaction     |
+ * | a person reviews each push first (`isReviewed`)             | all pushes are held       |
  *
  * With `isReviewed` the limits on the number of pushes do not apply.
  *
- * Only pushes count, not adoptions, pulls or settled fields. Fields that
- * are held together are a batch. For each field that would be pushed:
+ * Only pushes count, not adoptions, pulls or settled fields. A run that ends here holds all that it would have held
+ * otherwise, too. What is held gets its batch when the run ends (`nameBatches`). For each field that would be pushed:
  *
- * | beyond a field limit | resolved | approved | refused or in a batch before | the field             |
- * |----------------------|----------|----------|------------------------------|-----------------------|
- * | yes                  | no       | ·        | ·                            | is held alone         |
- * | ·                    | yes      | ·        | ·                            | is sent, not counted  |
- * | no                   | no       | yes      | ·                            | is sent, not counted  |
- * | no                   | no       | no       | yes                          | is held in this batch |
- * | no                   | no       | no       | no                           | is sent               |
+ * | beyond a field limit | resolved | approved | refused or stopped before | the field             |
+ * |----------------------|----------|----------|---------------------------|-----------------------|
+ * | yes                  | no       | ·        | ·                         | is held alone         |
+ * | ·                    | yes      | ·        | ·                         | is sent, not counted  |
+ * | no                   | no       | yes      | ·                         | is sent, not counted  |
+ * | no                   | no       | no       | yes                       | is held               |
+ * | no                   | no       | no       | no                        | is sent               |
  *
  * A name that only gets back what an update of ours cleared is not counted, and is sent whatever the number of pushes,
  * because nobody edited it, and the user has no name until then. A review holds it like everything else.
  *
- * A field is resolved or approved if a person agreed to this edit over what the service shows. An edit that was in a
- * batch before does not count again against the limits; another edit of the same field does, and needs its own
- * approval. A waiting batch therefore stops nothing else from being sent.
+ * A field is resolved or approved if a person agreed to this edit over what the service shows: resolved, where a limit on
+ * that field alone had held it. An edit that was stopped before does not count again against the limits; another edit of
+ * the same field does, and needs its own approval. What is stopped therefore stops nothing else from being sent.
  *
  * Whether people are told (exit code 4), and whether the run goes on:
  *
@@ -109,7 +108,7 @@ interface ReviewedPush {
   readonly resolved: readonly Field[];
   /** The fields that are approved or resolved. */
   readonly approved: readonly Field[];
-  /** Fields that were in a batch before and are not approved. */
+  /** Fields that were stopped before and are not approved. */
   readonly again: readonly Field[];
   /** The fields among them that have the same edit, never approved. */
   readonly left: readonly Field[];

@@ -4,11 +4,11 @@
  * | reason                               | edited again | edit withdrawn | service moved    | approved    | rejected | limit lifted | user leaves |
  * |--------------------------------------|--------------|----------------|------------------|-------------|----------|--------------|-------------|
  * | limit on a whole run, review         | new batch    | ends           | stays (†)        | passes      | rejected | stays        | returned    |
- * | limit on one field                   | merged again | ends           | merged again     | –           | –        | is sent      | returned    |
- * | conflict                             | merged again | ends, pulled   | merged again     | –           | –        | stays        | returned    |
- * | refused, ineffective, unsupported    | merged again | ends           | merged again     | –           | –        | stays        | returned    |
+ * | limit on one field                   | merged again | ends           | merged again     | passes      | rejected | is sent      | returned    |
+ * | conflict                             | merged again | ends, pulled   | merged again     | –           | rejected | stays        | returned    |
+ * | refused, ineffective, unsupported    | merged again | ends           | merged again     | –           | rejected | stays        | returned    |
  * | rejected                             | merged again | ends           | stays            | –           | –        | stays        | rejected    |
- * | returned                             | merged again | ends           | stays            | –           | –        | stays        | returned    |
+ * | returned                             | merged again | ends           | stays            | –           | rejected | stays        | returned    |
  * | asked                                | stays        | stays          | stays            | –           | –        | stays        | asked       |
  *
  * *Merged again*: it is pushed, pulled or held like any other field, and counted by the guard. –: only `musterd resolve`
@@ -38,10 +38,10 @@
  * † and the run says so. With a policy other than `hold` it is merged again: the service wins, or the edit waits in a
  * new batch, over the value that the service has now.
  *
- * A field stays in its batch while something else holds it: after that it waits in the batch again. *Asked* goes over any
- * other reason: when it is over, the field is held for that one again (`toHold`), and the table says what is left of it
- * after what has happened meanwhile.
+ * *Asked* goes over any other reason: when it is over, the field is held for that one again (`toHold`), and the table says what
+ * is left of it after what has happened meanwhile.
  */
+import { isApprovable } from '../../model/edit-state.ts';
 import type { Field } from '../../model/fields.ts';
 import { sameValue } from '../../model/user.ts';
 import { samePush, type Hold, type Values } from '../../model/user-plan.ts';
@@ -79,5 +79,4 @@ export function voidDetail(
 }
 
 /** Whether a limit on a whole run stopped it, or a review: it waits for a person, whatever becomes of the limit. */
-export const isStopped = ({ reason, isAlone }: Hold): boolean =>
-  (reason === 'limit' || reason === 'review') && isAlone !== true;
+export const isStopped = ({ reason, isAlone }: Hold): boolean => isApprovable(reason) && isAlone !== true;
