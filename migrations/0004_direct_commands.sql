@@ -86,7 +86,7 @@ begin
   end loop;
 end
 $$;
-drop function if exists sync.edit_states(xid8), sync.decide(text, boolean, bigint[], text, boolean, bigint, bigint[]),
+drop function if exists sync.edit_states(xid8), sync.require_approver(), sync.decide(text, boolean, bigint[], text, boolean, bigint, bigint[]),
   sync.decide_batch(text, boolean, bigint[], text, boolean, bigint, bigint[]), sync.wanted_columns(text), sync.wanted(text, jsonb), sync.resolve_message(bigint, uuid, bigint, text),
   sync.note_request(bigint, uuid, text, jsonb, jsonb), sync.withdraw_request(bigint, uuid, text), sync.hold_messages(text),
   sync.decide_requests(text, bigint, jsonb, text, text, boolean, bigint), sync.undecide_requests(bigint, text, bigint),

@@ -36,7 +36,7 @@ alter table sync.teams drop column plan_key;
 alter table sync.held_fields drop constraint held_fields_reason_check, add column alone boolean not null default false;
 update sync.held_fields set alone = reason = 'limit' and batch is null, reason = case reason when 'gone' then 'returned' else reason end;
 alter table sync.held_fields add constraint held_fields_reason_check check (reason in ('conflict', 'refused', 'ineffective', 'unsupported', 'returned', 'limit', 'review', 'asked'));
-comment on column sync.held_fields.reason is 'conflict: both sides changed it. refused: the service refused the value. ineffective: the service takes it without effect. unsupported: it cannot be sent. returned: the user had left, and came back. limit: the guard stopped it, alone or in a batch. review: a person wants to see it first. asked: somebody asked for it, and nothing else holds it.';
+comment on column sync.held_fields.reason is 'conflict: both sides changed it. refused: the service refused the value. ineffective: the service takes it without effect. unsupported: it cannot be sent. returned: the user had left, and came back. limit: a limit stopped it, see alone. review: a person wants to see it first. asked: somebody asked for it, and nothing else holds it.';
 alter view if exists report.pending rename column held_because to reason;
 -- Every held edit is in a batch. A limit on the field alone lets go by itself once it is true no more.
 comment on column sync.held_fields.alone is 'Whether a limit on this field alone holds it, and not one on the whole run: it is sent once that limit has gone.';

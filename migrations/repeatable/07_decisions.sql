@@ -4,7 +4,7 @@ alter table sync.held_fields add constraint why_asked_has_at_most_1000_character
 
 alter table sync.held_fields drop constraint if exists held_fields_decision_check;
 alter table sync.held_fields add constraint held_fields_decision_check check (decision in ('approved', 'spent', 'rejected'));
-comment on column sync.held_fields.decision is 'approved: the edit passes what held it: the limits on a whole run if it is in a batch, else those on single fields too. That counts for this edit alone, once, and as long as the service is as it was seen. spent: the edit is being sent under the approval; if it was not sent, or got no answer and is not there, it is approved again. rejected: it is not sent for as long as this edit lasts, whatever the service does. Who decided, and why, is in sync.changes. NULL: nobody has decided.';
+comment on column sync.held_fields.decision is 'approved: the edit passes what held it: the limit on that field alone if one held it, else those on a whole run. That counts for this edit alone, once, and as long as the service is as it was seen. spent: the edit is being sent under the approval; if it was not sent, or got no answer and is not there, it is approved again. rejected: it is not sent for as long as this edit lasts, whatever the service does. Who decided, and why, is in sync.changes. NULL: nobody has decided.';
 
 -- What sync.decide_edits() does and answers, as a row for each edit.
 create or replace function sync.answered(verb text, team bigint, seen jsonb, reason text, batch text, revert boolean, number bigint)
@@ -16,7 +16,8 @@ language sql set search_path = pg_catalog, pg_temp as $$
   join jsonb_to_recordset(seen) s (user_id bigint, field text, edit_id bigint) on s.user_id = d.user_id and s.field = d.field
   join (values ('approved', 'waiting', null), ('rejected', 'rejected', null), ('on its way', 'sending', 'the push tells what becomes of it'),
     ('moved', 'held', 'it is not as it was held'), ('ended', 'ended', 'it is no edit any more'), ('asked', 'held', 'a person asked to hold it'),
-    ('held', 'held', 'something else holds it'), ('gone', 'held', 'the user has left')) w (outcome, state, detail) on w.outcome = d.outcome
+    ('held', 'held', 'something else holds it'), ('gone', 'held', 'the user has left'),
+    ('own', 'held', 'somebody else has to approve it')) w (outcome, state, detail) on w.outcome = d.outcome
   order by d.user_id, d.field
 $$;
 comment on function sync.answered(text,bigint,jsonb,text,text,boolean,bigint) is 'What sync.decide_edits() does and answers, as sync.approve(), sync.reject() and sync.withdraw() tell it.';
@@ -291,7 +292,8 @@ grant execute on function sync.held_because(text,text,timestamp with time zone) 
 -- | is of a user who has left                         | gone       | gone       | gone           |
 -- | is held on request                                | asked      | asked      | asked          |
 -- | is being sent                                     | on its way | on its way | on its way (†) |
--- | was rejected, or is held for no batch is about it | held       | ·          | held           |
+-- | was rejected                                      | held       | ·          | held (§)       |
+-- | is held for another reason than a limit or review | held       | ·          | rejected       |
 -- | has ended, and the field has no other             | ended      | ended      | ended          |
 -- | is another one by now, or is not on record        | moved      | moved      | moved          |
 -- | lasts, and base or service is not as it was seen  | moved      | ·          | rejected       |
@@ -300,7 +302,7 @@ grant execute on function sync.held_because(text,text,timestamp with time zone) 
 --
 -- † and is rejected if it does not arrive: no part of a request that has not left carries it, and it is not sent again. Nor is
 --   the mirror given back as long as another edit of the field is being sent: it may arrive.
--- ‡ where it is the mirror's value that is to win.
+-- ‡ where it is the mirror's value that is to win. § An author withdraws it all the same.
 --
 -- seen has a row for each edit: user_id, field, edit_id (none: whichever has this value), base, mirror and service; sends:
 -- false, where the service is to get another value; passes: false, where that is carried out already, and only written down;
@@ -318,9 +320,7 @@ declare
   mine      constant bigint := case when not only_shown then coalesce(decide_edits.number, sync.new_decision()) end;
 begin
   if not only_shown then
-    if decide_edits.verb <> 'withdraw' then
-      perform sync.require_approver();
-    end if;
+    perform sync.require_approver(anybody => decide_edits.verb = 'withdraw');
     -- In the order in which a run locks: users, then held fields.
     if decide_edits.revert then
       perform from mirror.users u
@@ -337,7 +337,7 @@ begin
   return query
   with judged as materialized (
     select s.user_id, s.field, s.edit_id as named, s.base, s.mirror, s.service, s.passes, x.edit_id, l.old_split, s.edited, x.is_sent,
-      x.is_there, h.reason, h.detail, h.decision, h.batch, case
+      x.is_there, h.reason, h.detail, h.decision, h.batch, h.alone, case
         when not coalesce(s.passes, true) then done_word
         when u.id is null or u.gone_at is not null then 'gone'
         when h.until > clock_timestamp() then 'asked'
@@ -411,16 +411,18 @@ begin
   ),
   written as (
     insert into sync.held_fields as h (team_id, user_id, field, edit_id, reason, base_value, mirror_value, service_value, shown_value,
-      detail, batch, decision)
+      detail, batch, decision, alone)
     select decide_edits.team, d.user_id, d.field, d.edit, case when d.is_there then d.reason else decide_edits.waits end,
       d.base, d.mirror, d.service, d.service,
       case when decide_edits.verb = 'reject' then coalesce(decide_edits.reason, '') when d.is_there then d.detail else 'confirmed by who edited it' end,
-      case decide_edits.verb when 'approve' then decide_edits.batch else d.batch end, case decide_edits.verb when 'reject' then done_word else 'approved' end
+      case decide_edits.verb when 'approve' then decide_edits.batch else d.batch end, case decide_edits.verb when 'reject' then done_word else 'approved' end,
+      d.is_there and d.alone
     from done d
     where coalesce(d.passes, true) and (d.is_sent or not decide_edits.revert)
     on conflict (team_id, user_id, field) do update set edit_id = excluded.edit_id, reason = excluded.reason,
       base_value = excluded.base_value, mirror_value = excluded.mirror_value, service_value = excluded.service_value,
-      shown_value = excluded.shown_value, detail = excluded.detail, batch = excluded.batch, decision = excluded.decision, until = null
+      shown_value = excluded.shown_value, detail = excluded.detail, batch = excluded.batch, decision = excluded.decision, alone = excluded.alone,
+      until = null
   ),
   recorded as (
     insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, edits, outcome, closed_at, decided_by, decided_role,

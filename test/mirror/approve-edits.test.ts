@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { approveEdits, decideEdits, type SeenEdit } from '../../src/mirror/users/decide-edits.ts';
+import { readUserState } from '../../src/mirror/users/users-read.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { oldestServer } from '../support/servers.ts';
@@ -13,7 +14,7 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
       select set_config('musterd.writing', 'on', true);
       insert into mirror.teams (team_id) values (41);
       insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone)
-        select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100' from unnest('{1,2,3,4,5,6,7,8,10,11,12,13}'::int[]) id;
+        select 41, id, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100' from unnest('{1,2,3,4,5,6,7,8,10,11,12,13,14}'::int[]) id;
       insert into mirror.users (team_id, id, name, first_name, last_name, email, phone, resolved)
         select team_id, id, name, first_name, last_name, email, phone, true from sync.user_base;
       commit`);
@@ -159,6 +160,19 @@ describe.each([oldestServer()])('edits that are confirmed, on $name,', (server) 
     await database.db.transaction((tx) => approveEdits(tx, 41n, approval, edits));
     const left = ['confirmed by who edited it', 'abc', 'approved', null, true];
     expect(await written(12)).toEqual(['review', ...values, ...left]);
+  });
+
+  it.each([
+    ['another edit', '0', 'approved'],
+    ['this edit', 'e.edit_id', 'resolved'],
+  ])('pass limits on single fields only where one held %s', async (_, edit, decision) => {
+    await run(`delete from sync.held_fields where user_id = 14`);
+    await holdAs(14, 'limit', `'abc'`, edit);
+    await run('update sync.held_fields set alone = true, service_value = shown_value where user_id = 14');
+    const approval = { batch: 'abc', why: 'so' } as const;
+    await database.db.transaction((tx) => approveEdits(tx, 41n, approval, [email(14)]));
+    const [hold] = (await readUserState(database.db.kysely, 41n, 14n)).held;
+    expect(hold?.decision).toBe(decision);
   });
 
   it('that are resolved pass what held them, which is said still', async () => {

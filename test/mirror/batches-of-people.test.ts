@@ -133,6 +133,13 @@ describe.each([oldestServer()])('musterd on $name', (server) => {
     expect(await withdraw()).toEqual([]);
   });
 
+  it('takes nothing back in a transaction that does not see what is sent meanwhile', async () => {
+    const later = `begin isolation level repeatable read; set local musterd.actor = 'kim'; select * from sync.withdraw()`;
+    await expect(run(later)).rejects.toThrow('does not see what is sent meanwhile');
+    await run('rollback');
+    expect(await run(`select count(*) from mirror.users where email like 'new%'`)).toEqual([[6n]]);
+  });
+
   it('takes back of a batch only what is in it', async () => {
     await name();
     const [, , , four = ''] = await batches();

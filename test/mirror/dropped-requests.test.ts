@@ -208,6 +208,25 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     ]);
   });
 
+  it('leaves what is held held, by the same limit and under the same batch and decision', async () => {
+    await sql(`insert into sync.held_fields (team_id, user_id, field, reason, batch, decision) values
+      (41, 5, 'email', 'limit', null, null), (41, 6, 'email', 'limit', null, 'approved'), (41, 7, 'email', 'limit', 'abc', 'approved'),
+      (41, 8, 'email', 'limit', 'abc', 'rejected'), (41, 9, 'email', 'conflict', null, null), (41, 10, 'email', 'review', 'abc', null)`);
+    await drop();
+    expect(
+      await sql(
+        'select user_id, reason, alone, batch, decision from sync.held_fields where user_id > 4 order by 1',
+      ),
+    ).toEqual([
+      [5n, 'limit', true, null, null],
+      [6n, 'limit', true, null, 'approved'],
+      [7n, 'limit', false, 'abc', 'approved'],
+      [8n, 'limit', false, 'abc', 'rejected'],
+      [9n, 'conflict', false, null, null],
+      [10n, 'review', false, 'abc', null],
+    ]);
+  });
+
   it('keeps since when, and how often, a user was shown older than before', async () => {
     await sql(
       `insert into sync.stale_rows (team_id, id, since, passes) values (41, 2, '2026-11-27 09:00', 2), (41, 9, now(), 1), (42, 1, now(), 1)`,
@@ -226,13 +245,15 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     await sql(`create role ${role}; grant usage on schema report to ${role};
       grant select on report.changes, report.decisions to ${role}; grant select on report.held to ${role} with grant option;
       grant select (team_id, field, held_because) on report.pending to ${role} with grant option;
-      grant execute on function sync.settled(interval, boolean, xid8) to ${role} with grant option`);
+      grant execute on function sync.settled(interval, boolean, xid8) to ${role} with grant option;
+      grant execute on function sync.approve(text, bigint[], text, bigint, bigint[]) to ${role};
+      grant execute on function sync.reject(text, bigint[], text, boolean, bigint, bigint[]) to ${role} with grant option`);
     const views = `c.relnamespace = 'report'::regnamespace and c.relname in ('changes', 'decisions', 'held', 'pending')`;
     const granted = `a.grantee::text, a.privilege_type, a.is_grantable`;
     const rights = `
       select c.relname::text as place, ${granted} from pg_class c, aclexplode(c.relacl) a where ${views} and a.grantee <> c.relowner
       union all select c.relname || '.' || replace(t.attname, 'held_because', 'reason'), ${granted} from pg_class c join pg_attribute t on t.attrelid = c.oid, aclexplode(t.attacl) a where ${views}
-      union all select p.proname, ${granted} from pg_proc p, aclexplode(p.proacl) a where p.proname = 'settled' and a.grantee <> p.proowner
+      union all select p.proname, ${granted} from pg_proc p, aclexplode(p.proacl) a where p.proname in ('approve', 'reject', 'settled') and a.grantee <> p.proowner
       order by 1, 2, 3`;
     const messenger = String((await sql(`select 'musterd_messenger'::regrole::oid::text`)).flat()[0]);
     const before = (await sql(rights)).filter(([, grantee]) => grantee !== messenger);
@@ -240,6 +261,8 @@ describe.each(servers())('migrate, on a mirror of 0.1.0 with requests in SQL, on
     expect(await sql(rights)).toEqual(before);
     expect(before.map(([place]) => place)).toEqual(
       expect.arrayContaining([
+        'approve',
+        'reject',
         'changes',
         'held',
         'pending.field',
