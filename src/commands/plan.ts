@@ -1,4 +1,5 @@
-import { isApprovable, needDecision } from '../model/edit-state.ts';
+import { isApprovable } from '../model/user-plan.ts';
+import { needDecision } from '../model/edit-state.ts';
 import { columnOf } from '../model/fields.ts';
 import { plural, printable } from '../model/in-words.ts';
 import { changesOf, type PlannedChange, hasMovedSince, stateOf } from '../model/user-changes.ts';

@@ -36,9 +36,6 @@ export const needsDecision = ({
   readonly reason: HeldReason | null;
 }): boolean => state === 'held' && reason !== 'asked';
 
-/** Whether `approve` decides about what this holds. Of all else a side is chosen with `resolve`. */
-export const isApprovable = (reason: HoldReason | null): boolean => reason === 'limit' || reason === 'review';
-
 interface ReasonWords {
   /** The words behind the fields that are held. */
   readonly words: string;

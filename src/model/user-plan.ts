@@ -40,6 +40,9 @@ export type HoldReason =
   /** A person decided that it is not sent. */
   | 'rejected';
 
+/** Whether `approve` decides about what this holds. Of all else a side is chosen with `resolve`. */
+export const isApprovable = (reason: HoldReason | null): boolean => reason === 'limit' || reason === 'review';
+
 /** A field that is left alone on both sides until one of its two values changes (`holdStands`). */
 export interface Hold extends Values {
   readonly field: Field;

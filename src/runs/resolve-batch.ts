@@ -1,7 +1,7 @@
+import { isApprovable } from '../model/user-plan.ts';
 import { MusterdError } from '../errors.ts';
 import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
 import { readHeldFields } from '../mirror/users/held.ts';
-import { isApprovable } from '../model/edit-state.ts';
 import { fieldOf } from '../model/fields.ts';
 import { printable } from '../model/in-words.ts';
 import { requireTeamId } from './named-user.ts';

@@ -1,6 +1,6 @@
 /** Options of a command line that say what was seen of a held field. `readSeen` reads them. */
+import { isApprovable } from '../model/user-plan.ts';
 import { valueFromJson } from '../mirror/db/field-sql.ts';
-import { isApprovable } from '../model/edit-state.ts';
 import { columnOf, type Field, fieldOf, type FieldValue } from '../model/fields.ts';
 import type { HeldRow } from '../mirror/users/held.ts';
 import type { Id } from '../model/id.ts';

@@ -1,14 +1,8 @@
 /** People: the roster, with filters and a search, and those who need somebody first. */
+import { isApprovable } from '../../model/user-plan.ts';
 import type { PeopleFilter, PeopleRead, RosterRow } from '../read/page-people.ts';
 import type { OpenField } from '../read/page-standings.ts';
-import {
-  editStates,
-  holdReasons,
-  isApprovable,
-  isOpen,
-  needDecision,
-  needsDecision,
-} from '../../model/edit-state.ts';
+import { editStates, holdReasons, isOpen, needDecision, needsDecision } from '../../model/edit-state.ts';
 import { printable } from '../../model/in-words.ts';
 import { type PeopleState, peopleSorts, standings, type UserStanding } from '../../model/standing.ts';
 import {

@@ -1,7 +1,8 @@
 /** One person: three versions of each field, the reasons, what is next, what can be decided, and what was before. */
+import { isApprovable } from '../../model/user-plan.ts';
 import type { HeldRow } from '../../mirror/users/held.ts';
 import type { PersonRead } from '../read/page-person.ts';
-import { editStates, holdReasons, isApprovable, needsDecision } from '../../model/edit-state.ts';
+import { editStates, holdReasons, needsDecision } from '../../model/edit-state.ts';
 import { printable } from '../../model/in-words.ts';
 import { isCopy } from './banner.ts';
 import { choice, heading, table } from './components.ts';

@@ -41,10 +41,9 @@
  * *Asked* goes over any other reason: when it is over, the field is held for that one again (`toHold`), and the table says what
  * is left of it after what has happened meanwhile.
  */
-import { isApprovable } from '../../model/edit-state.ts';
 import type { Field } from '../../model/fields.ts';
 import { sameValue } from '../../model/user.ts';
-import { samePush, type Hold, type Values } from '../../model/user-plan.ts';
+import { isApprovable, samePush, type Hold, type Values } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 
 /** The hold that a field was under before this run. */
