@@ -131,7 +131,7 @@ function printRefusal(
   for (const reason of reasons)
     line(`${paint(context, 'yellow', isReview ? 'held (review):' : 'held (limit):')} ${printable(reason)}`);
   if (batches.length === 0) {
-    line(`No push needs a decision; ${what}`);
+    line(`Limits on single fields hold them; ${what}`);
     return;
   }
   line(`Pushes to ${plural(users, 'user')} ${needDecision(2)}; ${what}`);

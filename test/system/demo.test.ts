@@ -156,6 +156,12 @@ describe('while the demo goes on', () => {
     expect(waiting('58 wait')).toBe('');
   });
 
+  it('a run whose fields are held one by one does not say that nothing needs a decision', () => {
+    const said = reports().run({ refusal, reasons: refusal.reasons });
+    expect(said).toContain('Limits on single fields hold them; the run went on with everything else\n');
+    expect(said).not.toContain('No push');
+  });
+
   it('a run without a report says why, and once', () => {
     const { failure } = reports();
     expect(failure(new MusterdError('service', 'No answer'))).toBe('No answer\n');
