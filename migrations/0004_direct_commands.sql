@@ -59,7 +59,9 @@ begin
 end
 $$;
 
--- So is a function that answers otherwise.
+-- So is a function that answers otherwise. Whoever may approve may choose a side, too.
+create type sync.decided_edit as (edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text);
+comment on type sync.decided_edit is 'What a person''s decision does about one edit.';
 do $$
 declare
   again text[];
@@ -68,17 +70,21 @@ declare
 begin
   foreach one slice 1 in array array[
     ['sync.settled(interval, boolean, xid8)', 'sync.settled(timeout interval default null, raise boolean default null, xid xid8 default null)',
-      'user_id bigint, field text, state text, detail text, request_id text, reason text'],
+      'table (user_id bigint, field text, state text, detail text, request_id text, reason text)'],
+    ['sync.approve(text, bigint[], text, bigint, bigint[])', 'sync.resolve(team_id bigint, user_id bigint, field text, take text, value text default null, reason text default null, edit_id bigint default null, seen_service text default null, part_of bigint default null)',
+      'setof sync.decided_edit'],
     ['sync.approve(text, bigint[], text, bigint, bigint[])', 'sync.approve(batch text, reason text default null, only_users bigint[] default null, only_edits bigint[] default null, team bigint default null)',
-      'edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text'],
+      'setof sync.decided_edit'],
     ['sync.reject(text, bigint[], text, boolean, bigint, bigint[])', 'sync.reject(batch text, reason text default null, revert boolean default null, only_users bigint[] default null, only_edits bigint[] default null, team bigint default null)',
-      'edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text']] loop
+      'setof sync.decided_edit']] loop
     continue when to_regprocedure(one[1]) is null;
     again := array(
       select format('grant execute on function %s to %s%s', split_part(one[2], '(', 1), a.grantee::regrole, case when a.is_grantable then ' with grant option' else '' end)
       from pg_proc p cross join lateral aclexplode(p.proacl) a where p.oid = to_regprocedure(one[1]) and a.grantee not in (0, p.proowner));
-    execute format('drop function %s', one[1]);
-    execute format('create function %s returns table (%s) language plpgsql as %L', one[2], one[3], 'begin end');
+    if split_part(one[1], '(', 1) = split_part(one[2], '(', 1) then
+      execute format('drop function %s', one[1]);
+    end if;
+    execute format('create function %s returns %s language plpgsql as %L', one[2], one[3], 'begin end');
     execute format('revoke execute on function %s from public', split_part(one[2], '(', 1));
     foreach what in array again loop
       execute what;

@@ -42,6 +42,17 @@ alter view if exists report.pending rename column held_because to reason;
 comment on column sync.held_fields.alone is 'Whether a limit on this field alone holds it, and not one on the whole run: it is sent once that limit has gone.';
 comment on column sync.held_fields.batch is 'What one person did and one run held: first 12 hex digits of the SHA-256 of its edits, and of what was seen of both sides. Another edit of the field does not inherit it. NULL: the run that holds it has not ended, or no edit is held.';
 
+-- What the service won in a conflict was given up here; it was not changed there.
+with pulled as (
+  delete from sync.changes p using sync.changes c
+  where p.kind = 'pull' and c.kind = 'resolve' and c.run_id = p.run_id and c.team_id = p.team_id and c.user_id = p.user_id
+    and p.old ?| array(select jsonb_object_keys(c.new))
+  returning c.change_id, p.old
+)
+update sync.changes c set new = c.new || p.old, outcome = c.outcome || (select jsonb_object_agg(k, 'withdrawn') from jsonb_object_keys(p.old) k)
+from pulled p where p.change_id = c.change_id;
+drop function if exists sync.decide_edits(text, bigint, jsonb, text, text, boolean, bigint, bigint, text, boolean), sync.decide(text, boolean, bigint[], text, boolean, bigint, bigint[]);
+
 -- What a row is.
 comment on table sync.absences is 'A row that complete passes no longer show, until it is proven gone or comes back.';
 comment on table sync.changes is 'One thing that happened to a user: a pull, a push, a hold or a decision, with who and why. A push is written before it is sent.';

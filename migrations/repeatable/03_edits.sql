@@ -121,12 +121,24 @@ end
 $$;
 comment on function mirror.refuse_edit() is 'Refuses statements that have no counterpart on the service.';
 
+create or replace function mirror.words(name text) returns text[]
+language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+  select array_remove(regexp_split_to_array(normalize(coalesce(name, '')),
+    '[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+'), '')
+$$;
+comment on function mirror.words(text) is 'The words of a name, in NFC.';
+
+create or replace function mirror.split_name(name text) returns jsonb
+language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('first', array_to_string(w.words[:greatest(cardinality(w.words) - 1, 1)], ' '),
+    'last', case when cardinality(w.words) > 1 then w.words[cardinality(w.words)] else '' end)
+  from (select mirror.words(name) as words) w
+$$;
+comment on function mirror.split_name(text) is 'The halves of a name that the service joins: the last word is the last name.';
+
 create or replace function mirror.name_words(name text) returns integer
 language sql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
-  select count(*)::integer
-  from regexp_split_to_table(name,
-    '[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+') as w (word)
-  where word <> ''
+  select cardinality(mirror.words(name))
 $$;
 comment on function mirror.name_words(text) is 'How many words a name has; 0 for one of nothing but white space.';
 

@@ -6,26 +6,9 @@ alter table sync.held_fields drop constraint if exists held_fields_decision_chec
 alter table sync.held_fields add constraint held_fields_decision_check check (decision in ('approved', 'spent', 'rejected'));
 comment on column sync.held_fields.decision is 'approved: the edit passes what held it: the limit on that field alone if one held it, else those on a whole run. That counts for this edit alone, once, and as long as the service is as it was seen. spent: the edit is being sent under the approval; if it was not sent, or got no answer and is not there, it is approved again. rejected: it is not sent for as long as this edit lasts, whatever the service does. Who decided, and why, is in sync.changes. NULL: nobody has decided.';
 
--- What sync.decide_edits() does and answers, as a row for each edit.
-create or replace function sync.answered(verb text, team bigint, seen jsonb, reason text, batch text, revert boolean, number bigint)
-returns table (edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text)
-language sql set search_path = pg_catalog, pg_temp as $$
-  select nullif(s.edit_id, 0), d.user_id, d.field, case when answered.revert and d.outcome = 'rejected' then 'ended' else w.state end, w.detail,
-    d.decision_id, d.outcome
-  from sync.decide_edits(verb, team, seen, reason, batch, revert, number => number) d
-  join jsonb_to_recordset(seen) s (user_id bigint, field text, edit_id bigint) on s.user_id = d.user_id and s.field = d.field
-  join (values ('approved', 'waiting', null), ('rejected', 'rejected', null), ('on its way', 'sending', 'the push tells what becomes of it'),
-    ('moved', 'held', 'it is not as it was held'), ('ended', 'ended', 'it is no edit any more'), ('asked', 'held', 'a person asked to hold it'),
-    ('held', 'held', 'something else holds it'), ('gone', 'held', 'the user has left'),
-    ('own', 'held', 'somebody else has to approve it')) w (outcome, state, detail) on w.outcome = d.outcome
-  order by d.user_id, d.field
-$$;
-comment on function sync.answered(text,bigint,jsonb,text,text,boolean,bigint) is 'What sync.decide_edits() does and answers, as sync.approve(), sync.reject() and sync.withdraw() tell it.';
-revoke execute on function sync.answered(text,bigint,jsonb,text,text,boolean,bigint) from public;
-
 -- Decides about what is held under the name of a batch, as it was when it was held: edits, or missing rows.
 create or replace function sync.decide(batch text, approves boolean, only_users bigint[], reason text, revert boolean, team bigint, only_edits bigint[])
-returns table (edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text)
+returns setof sync.decided_edit
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -82,23 +65,14 @@ begin
       select a.team_id, a.resource, a.id, decide.only_users is null or a.id = any (decide.only_users) as is_chosen
       from sync.absences a where a.team_id = teams[1] and a.batch = hash
     ),
-    -- The hash is the one that a run gives these rows if it finds nothing else in doubt.
-    rest as (
-      select substr(encode(sha256(convert_to(
-          format('["%s",[%s]]', missing, string_agg(n.id::text, ',' order by n.id)), 'UTF8')), 'hex'), 1, 12) as hash,
-        case count(*) when 1 then '1 missing row was' else count(*) || ' missing rows were' end || ' left out of an approval' as words
-      from named n where not n.is_chosen
-    ),
     written as (
       update sync.absences a set
         verdict = case when n.is_chosen then 'approved' else 'left' end,
         verdict_scope = case when n.is_chosen then a.scope end,
-        batch = case when not n.is_chosen then r.hash end,
-        detail = case when not n.is_chosen then r.words end,
-        scope = case when not n.is_chosen then a.scope end,
-        withheld_at = case when not n.is_chosen then clock_timestamp() end,
+        batch = case when not n.is_chosen then a.batch end, detail = case when not n.is_chosen then a.detail end,
+        scope = case when not n.is_chosen then a.scope end, withheld_at = case when not n.is_chosen then a.withheld_at end,
         decided_at = clock_timestamp(), decided_by = decider, decided_role = session_user, decided_why = coalesce(decide.reason, '')
-      from named n cross join rest r
+      from named n
       where decide.approves and (a.team_id, a.resource, a.id) = (n.team_id, n.resource, n.id)
     ),
     recorded as (
@@ -133,14 +107,14 @@ begin
       using errcode = 'invalid_parameter_value',
             hint = 'Somebody else has to approve them (push.fourEyes). What others edited can be approved by itself: only_users, or --only.';
   end if;
-  return query select d.* from sync.answered(verb, teams[1], seen, decide.reason, hash, decide.revert, number) d;
+  return query select d.* from sync.decide_edits(verb, teams[1], seen, decide.reason, hash, decide.revert, number) d;
 end
 $$;
 comment on function sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) is 'Approves or rejects what is held under the name of a batch: what sync.approve() and sync.reject() do.';
 revoke execute on function sync.decide(text,boolean,bigint[],text,boolean,bigint,bigint[]) from public;
 
 create or replace function sync.approve(batch text, reason text default null, only_users bigint[] default null, only_edits bigint[] default null, team bigint default null)
-returns table (edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text)
+returns setof sync.decided_edit
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   select * from sync.decide(batch, true, only_users, reason, false, team, only_edits)
 $$;
@@ -149,7 +123,7 @@ revoke execute on function sync.approve(text,text,bigint[],bigint[],bigint) from
 
 create or replace function sync.reject(batch text, reason text default null, revert boolean default false, only_users bigint[] default null,
   only_edits bigint[] default null, team bigint default null)
-returns table (edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text)
+returns setof sync.decided_edit
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   select * from sync.decide(batch, false, only_users, reason, revert, team, only_edits)
 $$;
@@ -157,7 +131,7 @@ comment on function sync.reject(text,text,boolean,bigint[],bigint[],bigint) is '
 revoke execute on function sync.reject(text,text,boolean,bigint[],bigint[],bigint) from public;
 
 create or replace function sync.withdraw(batch text default null, reason text default null)
-returns table (edit_id bigint, user_id bigint, field text, state text, detail text, decision_id bigint, outcome text)
+returns setof sync.decided_edit
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   select a.* from (
     select e.team_id, jsonb_agg(jsonb_build_object('user_id', e.user_id, 'field', e.field, 'edit_id', e.edit_id, 'mirror', e.new_value,
@@ -170,10 +144,102 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
       and (withdraw.batch is null or h.batch = lower(withdraw.batch)) and sync.session_sees(e.team_id)
     group by e.team_id
   ) t
-  cross join lateral sync.answered('withdraw', t.team_id, t.seen, reason, lower(withdraw.batch), true, sync.new_decision()) a
+  cross join lateral sync.decide_edits('withdraw', t.team_id, t.seen, reason, lower(withdraw.batch), true, sync.new_decision()) a
 $$;
 comment on function sync.withdraw(text,text) is 'Takes back the edits of whoever calls it that have not left, or those of a batch: the mirror gets what both sides last agreed on. The author is the login and, where the session names one, the person for whom it acts (musterd.actor). Says of each what sync.reject() says.';
 grant execute on function sync.withdraw(text,text) to public;
+
+create or replace function sync.resolve(team_id bigint, user_id bigint, field text, take text, value text default null, reason text default null,
+  edit_id bigint default null, seen_service text default null, part_of bigint default null)
+returns setof sync.decided_edit
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  h      sync.held_fields;
+  agreed sync.user_base;
+  number constant bigint := coalesce((select c.decision_id from sync.changes c
+    where c.decision_id = resolve.part_of and c.decided_role = session_user and c.closed_at >= transaction_timestamp() limit 1), sync.new_decision());
+  -- As sync.edits has it: a name has a bar between its halves, or is split as the service's names are.
+  given  constant jsonb := case when resolve.take <> 'value' then null
+    when resolve.field = 'name' and resolve.value like '%|%' then jsonb_build_object(
+      'first', btrim(split_part(resolve.value, '|', 1)), 'last', btrim(substr(resolve.value, strpos(resolve.value, '|') + 1)))
+    when resolve.field = 'name' then mirror.split_name(resolve.value)
+    when resolve.field = 'role_id' then to_jsonb(resolve.value::bigint)
+    else coalesce(to_jsonb(nullif(btrim(resolve.value), '')), 'null') end;
+  split  jsonb;
+  side   text := resolve.take;
+  shown  jsonb;
+  seen   jsonb;
+  found  sync.decided_edit;
+  waits  boolean := false;
+begin
+  perform sync.require_approver();
+  if side not in ('mirror', 'service', 'value') or side is null then
+    raise exception '"%" is not mirror, service or value', side using errcode = 'invalid_parameter_value';
+  end if;
+  -- In the order in which a run locks.
+  perform from mirror.users u where u.team_id = resolve.team_id and u.id = resolve.user_id for update;
+  select o.* into h from sync.held_fields o
+  where o.team_id = resolve.team_id and o.user_id = resolve.user_id and o.field = resolve.field and sync.session_sees(o.team_id) for update;
+  if h.field is null then
+    raise exception 'The % of user % is not held', resolve.field, resolve.user_id
+      using errcode = 'no_data_found', hint = '"musterd held", or report.held, has what is; a field that is not held is edited in mirror.users.';
+  end if;
+  select b.* into agreed from sync.user_base b where b.team_id = h.team_id and b.id = h.user_id;
+  -- The service has shown an empty value only in a conflict; otherwise it has shown none.
+  shown := nullif(coalesce(h.shown_value, h.service_value), 'null');
+  if side = 'value' and given is not distinct from coalesce(h.mirror_value, 'null') then
+    side := 'mirror';
+  end if;
+  -- What was seen otherwise is about no edit that there is.
+  seen := jsonb_build_array(jsonb_build_object('user_id', h.user_id, 'field', h.field, 'base', h.base_value, 'mirror', h.mirror_value,
+    'service', shown, 'sends', side = 'mirror', 'edited', side = 'value',
+    'edit_id', case when resolve.seen_service <> coalesce(shown #>> '{}', '') then 0 else coalesce(resolve.edit_id, h.edit_id) end));
+  select d.* into found from sync.decide_edits('resolve', h.team_id, seen, resolve.reason, only_shown => true) d;
+  if found.outcome <> 'resolved' then
+    return next found;
+    return;
+  end if;
+  -- Mirror and service are compared with the base again, except where the mirror's value is an edit that goes as it is.
+  if (shown is not null or h.reason = 'conflict') and (side <> 'mirror' or h.edit_id is null) then
+    split := case when h.field = 'name' and mirror.words(shown #>> '{}') <> mirror.words(agreed.first_name || ' ' || agreed.last_name)
+      then mirror.split_name(shown #>> '{}') end;
+    agreed := jsonb_populate_record(agreed, case when h.field <> 'name' then jsonb_build_object(h.field, shown) else jsonb_strip_nulls(jsonb_build_object(
+      'name', coalesce(shown, '""'), 'first_name', split -> 'first', 'last_name', split -> 'last')) end);
+    -- Which words of a name of the service are the first name is a guess.
+    update sync.edits e set old_split = 'guessed'
+    where split is not null and e.team_id = h.team_id and e.user_id = h.user_id and e.field = h.field and e.ended_at is null;
+    update sync.user_base b set name = agreed.name, {columns COLUMN = agreed.COLUMN}, agreed_at = clock_timestamp()
+    where b.team_id = h.team_id and b.id = h.user_id;
+  end if;
+  if side = 'mirror' and h.field = 'name' then
+    update mirror.users u set name_split = 'known'
+    where u.team_id = h.team_id and u.id = h.user_id and u.name_split = 'guessed';
+  end if;
+  if side = 'value' then
+    -- It is an edit of whoever decides. What held the whole run holds it too, and with four eyes somebody else agrees to it.
+    waits := h.reason in ('limit', 'review') and not h.alone and h.decision is distinct from 'rejected'
+      or coalesce((select t.four_eyes from sync.teams t where t.team_id = h.team_id), false);
+    delete from sync.held_fields o where not waits and o.team_id = h.team_id and o.user_id = h.user_id and o.field = h.field;
+    update mirror.users u set first_name = given ->> 'first', last_name = given ->> 'last'
+    where h.field = 'name' and u.team_id = h.team_id and u.id = h.user_id;
+    update mirror.users u set (email, phone, role_id) = (select p.email, p.phone, p.role_id from jsonb_populate_record(u, jsonb_build_object(h.field, given)) p)
+    where h.field <> 'name' and u.team_id = h.team_id and u.id = h.user_id;
+    update sync.held_fields o set reason = case o.reason when 'review' then o.reason else 'limit' end, alone = false, decision = null, batch = null,
+      mirror_value = given, edit_id = sync.find_edit(o.team_id, o.user_id, o.field), service_value = o.shown_value,
+      base_value = case h.field when 'name' then jsonb_build_object('first', agreed.first_name, 'last', agreed.last_name) else to_jsonb(agreed) -> h.field end
+    where waits and o.team_id = h.team_id and o.user_id = h.user_id and o.field = h.field;
+    seen := jsonb_set(jsonb_set(seen, '{0,mirror}', given), '{0,passes}', 'false');
+  end if;
+  perform pg_notify('musterd_edits', t.edit_key::text) from sync.teams t where t.team_id = h.team_id;
+  return query
+  select d.edit_id, d.user_id, d.field, case when waits then 'held' else d.state end,
+    case when waits then 'somebody has to approve the value that was typed' else d.detail end, d.decision_id, d.outcome
+  from sync.decide_edits('resolve', h.team_id, seen, resolve.reason, h.batch, side = 'service', number) d;
+end
+$$;
+comment on function sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint) is 'Decides about one field that is held, whatever holds it: take is mirror, and the mirror''s value is sent; service, and the mirror gets what the service has; or value, and both get that value, which is an edit of whoever decides. With edit_id it is about that edit, otherwise about the one that is held now, and with seen_service over that value of the service, otherwise over the one that a run last saw; part_of is the number of a decision that the same transaction has made, of which it is a part. Says what sync.approve() says, and: resolved.';
+revoke execute on function sync.resolve(bigint,bigint,text,text,text,text,bigint,text,bigint) from public;
 
 -- What taking a decision back finds, by the fate of each of its edits:
 --
@@ -308,8 +374,8 @@ grant execute on function sync.held_because(text,text,timestamp with time zone) 
 -- false, where the service is to get another value; passes: false, where that is carried out already, and only written down;
 -- edited: whoever decides gave the field another value than that of either side.
 create or replace function sync.decide_edits(verb text, team bigint, seen jsonb, reason text, batch text default null, revert boolean default false,
-  run bigint default null, number bigint default null, waits text default 'limit', only_shown boolean default false)
-returns table (team_id bigint, user_id bigint, field text, outcome text, decision_id bigint)
+  number bigint default null, waits text default 'limit', only_shown boolean default false)
+returns setof sync.decided_edit
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -425,21 +491,28 @@ begin
       until = null
   ),
   recorded as (
-    insert into sync.changes (team_id, user_id, run_id, kind, base, old, new, edits, outcome, closed_at, decided_by, decided_role,
+    insert into sync.changes (team_id, user_id, kind, base, old, new, edits, outcome, closed_at, decided_by, decided_role,
       decided_why, batch, decision_id)
-    select decide_edits.team, d.user_id, decide_edits.run, case decide_edits.verb when 'withdraw' then 'reject' else decide_edits.verb end, jsonb_object_agg(d.field, d.base), jsonb_object_agg(d.field, d.service),
+    select decide_edits.team, d.user_id, case decide_edits.verb when 'withdraw' then 'reject' else decide_edits.verb end, jsonb_object_agg(d.field, d.base), jsonb_object_agg(d.field, d.service),
       jsonb_object_agg(d.field, d.mirror), jsonb_strip_nulls(jsonb_object_agg(d.field, d.edit)),
       coalesce(jsonb_object_agg(d.field, case when d.edited then 'edited' else 'withdrawn' end)
         filter (where d.edited or decide_edits.revert and not d.is_sent), '{}'), clock_timestamp(),
       decider, session_user, coalesce(decide_edits.reason, ''), decide_edits.batch, mine
     from done d group by d.user_id
   )
-  select decide_edits.team, j.user_id, j.field, j.outcome, case when exists (select from done) then mine end
-  from judged j order by j.user_id, j.field;
+  select nullif(j.named, 0), j.user_id, j.field,
+    case when decide_edits.revert and j.outcome in ('rejected', 'resolved') then 'ended' else w.state end, w.detail,
+    case when exists (select from done) then mine end, j.outcome
+  from judged j
+  join (values ('approved', 'waiting', null), ('resolved', 'waiting', null), ('rejected', 'rejected', null), ('on its way', 'sending', 'the push tells what becomes of it'),
+    ('moved', 'held', 'it is not as it was held'), ('ended', 'ended', 'it is no edit any more'), ('asked', 'held', 'a person asked to hold it'),
+    ('held', 'held', 'something else holds it'), ('gone', 'held', 'the user has left'),
+    ('own', 'held', 'somebody else has to approve it')) w (outcome, state, detail) on w.outcome = j.outcome
+  order by j.user_id, j.field;
   if not only_shown then
     perform set_config('musterd.writing', writing, true), set_config('musterd.run', as_run, true);
   end if;
 end
 $$;
-comment on function sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,bigint,text,boolean) is 'Approves, rejects or resolves edits as they were seen, or with only_shown says what would become of that: what sync.approve(), sync.reject() and the commands that decide do.';
-revoke execute on function sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,bigint,text,boolean) from public;
+comment on function sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,text,boolean) is 'Approves, rejects or resolves edits as they were seen, or with only_shown says what would become of that: what sync.approve(), sync.reject() and the commands that decide do.';
+revoke execute on function sync.decide_edits(text,bigint,jsonb,text,text,boolean,bigint,text,boolean) from public;

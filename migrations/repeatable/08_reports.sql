@@ -359,21 +359,68 @@ comment on column report.runs.endpoints is 'By endpoint: requests, of these thro
 comment on column report.runs.duration_seconds is 'How long it took, in seconds.';
 comment on column report.runs.counts_text is 'How many rows were read and moved, as text.';
 
+-- Postgres puts it into the query that asks.
+create or replace function sync.edit_fate(team bigint, users bigint, of_field text, edit bigint)
+returns table (state text, detail text, reason text, request_id text, edited_at timestamptz, edited_by text)
+language sql stable parallel safe rows 1
+begin atomic
+  select case
+      when e.ended_how = 'agreed' then 'confirmed'
+      when e.ended_at is not null then 'ended'
+      when p.change_id is not null then case p.outcome when 'unknown' then 'unknown' else 'sending' end
+      else coalesce(h.state, 'waiting') end,
+    case
+      when e.ended_how = 'overruled' then 'the value of the service was taken in its place'
+      when e.ended_how = 'replaced' then 'somebody has edited the field again'
+      when e.ended_how = 'forgotten' then 'the user is in the team no longer'
+      when e.ended_how = 'withdrawn' then 'it was taken back here'
+      when p.outcome = 'unknown' then 'it was sent, and no answer came: a run reads it back'
+      when p.change_id is null then nullif(concat_ws(' ', nullif(h.detail, ''), '(batch ' || h.batch || ')'), '') end,
+    case when p.change_id is null then h.reason end,
+    coalesce(p.request_id, case when h.reason = 'refused' or e.ended_how = 'agreed' then (
+      select c.request_id from sync.changes c
+      where c.team_id = team and c.user_id = users and c.kind = 'push' and (c.edits ->> of_field)::bigint = edit
+        and (e.ended_at is null or c.outcome ->> of_field = 'confirmed')
+      order by c.change_id desc limit 1) end), e.edited_at, sync.named_editor(e.edited_by, e.actor)
+  from (
+    select l.* from sync.edits l
+    where l.team_id = team and l.user_id = users and l.field = of_field and l.ended_at is null and l.edit_id = edit
+    union all
+    select o.* from sync.edits o where o.team_id = team and o.edit_id = edit and o.ended_at is not null
+  ) e
+  left join report.held h on h.team_id = team and h.user_id = users and h.field = of_field and e.ended_at is null
+    and (h.edit_id = edit or h.until > clock_timestamp())
+  left join lateral (
+    select c.change_id, c.request_id, c.outcome ->> of_field as outcome from sync.changes c
+    where c.team_id = team and c.user_id = users and c.state = 'open' and c.kind = 'push' and (c.edits ->> of_field)::bigint = edit
+      and (h.state is null or h.state = 'rejected' and coalesce(c.outcome ->> of_field, 'unknown') = 'unknown') limit 1
+  ) p on true;
+end;
+comment on function sync.edit_fate(bigint,bigint,text,bigint) is 'What became of an edit by now, and who made it; no row: nobody knows.';
+
 -- Columns are added behind the others, so that the view keeps whoever was granted it. A text has no quotes around it: a
 -- name is its two halves, joined.
 create or replace view report.changes with (security_invoker) as
 select v.change_id, v.team_id, v.user_id, v.name, v.run_id, v.kind, v.field, v.base_value, v.old_value, v.new_value, v.outcome,
        v.request_id, v.opened_at, v.closed_at, v.decided_by, v.decided_why, v.edited_by, v.old_text, v.new_text,
-       mirror.field_text(v.base_value) as base_text, v.name as user_name, v.edit_id, v.batch from (
-  select c.change_id, c.team_id, c.user_id, u.name, c.run_id, c.kind, c.batch, f.field, c.base -> f.field as base_value,
-         c.old -> f.field as old_value, c.new -> f.field as new_value,
+       mirror.field_text(v.base_value) as base_text, v.name as user_name, v.edit_id, v.batch, v.edited_at, v.decision_id from (
+  select c.change_id, c.team_id, c.user_id, u.name, c.run_id, w.kind, c.batch, f.field, c.base -> f.field as base_value,
+         w.old as old_value, w.new as new_value,
          case when c.state = 'open' then 'unknown' else c.outcome ->> f.field end as outcome,
          c.request_id, c.opened_at, c.closed_at, c.decided_by, c.decided_why,
-         c.edited_by ->> f.field as edited_by,
-         mirror.field_text(c.old -> f.field) as old_text, mirror.field_text(c.new -> f.field) as new_text,
-         (c.edits ->> f.field)::bigint as edit_id
+         coalesce(c.edited_by ->> f.field, (select x.edited_by from sync.edit_fate(c.team_id, c.user_id, f.field, f.edit_id) x)) as edited_by,
+         (select x.edited_at from sync.edit_fate(c.team_id, c.user_id, f.field, f.edit_id) x) as edited_at,
+         mirror.field_text(w.old) as old_text, mirror.field_text(w.new) as new_text, f.edit_id, c.decision_id
   from sync.changes c
-  left join lateral jsonb_object_keys(c.old || c.new) as f (field) on true
+  left join lateral (
+    select k as field, (c.edits ->> k)::bigint as edit_id from jsonb_object_keys(c.old || c.new) k offset 0
+  ) f on true
+  -- What a person gave up was the mirror's, and is now what was agreed on, or what the service has.
+  cross join lateral (
+    select case when g.given then 'discard' else c.kind end as kind, case when g.given then c.new else c.old end -> f.field as old,
+      case when not g.given then c.new when c.kind = 'resolve' then c.old else c.base end -> f.field as new
+    from (select c.kind in ('reject', 'resolve') and coalesce(c.outcome ->> f.field = 'withdrawn', false) as given) g
+  ) w
   left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());
@@ -383,23 +430,25 @@ comment on column report.changes.team_id is 'The team.';
 comment on column report.changes.user_id is 'The user; empty where it is about the mirror itself, or about a message, a tag or a read conversation.';
 comment on column report.changes.name is 'The name as the service joins it today.';
 comment on column report.changes.run_id is 'The run that moved it; empty where a person decided outside of any run. In report.runs.run_id.';
-comment on column report.changes.kind is 'adopt, return, pull, push, settle, hold, tombstone or forget; approve, reject, resolve or undo: a person decided; place: a person said where the mirror is at home; call: a command sent a message, a tag or a read conversation at once.';
+comment on column report.changes.kind is 'adopt, return, pull, push, settle, hold, tombstone or forget; discard: a person gave an edit up, who withdrew it, rejected it so, or took the service''s value; approve, reject, resolve or undo: a person decided; place: a person said where the mirror is at home; call: a command sent a message, a tag or a read conversation at once.';
 comment on column report.changes.field is 'The field, or message, tag or conversation_read; empty for a tombstone or forget, which is about the whole user.';
 comment on column report.changes.base_value is 'The value last agreed on before.';
 comment on column report.changes.old_value is 'The value that was replaced.';
 comment on column report.changes.new_value is 'The value that replaced it.';
-comment on column report.changes.outcome is 'For a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. For a call: answered; confirmed, if it was seen on the service; refused, unsent or unknown. For a rejection: withdrawn, if the mirror was set back. For a resolved field: edited, if it got another value than that of either side.';
+comment on column report.changes.outcome is 'For a push: confirmed, ineffective, changed, missing, refused, unsent or unknown. For a call: answered; confirmed, if it was seen on the service; refused, unsent or unknown. For a discard: withdrawn. For a resolved field: edited, if it got another value than that of either side.';
 comment on column report.changes.request_id is 'X-Request-Id of the answer.';
 comment on column report.changes.opened_at is 'When it was written down.';
 comment on column report.changes.closed_at is 'When its outcome was known.';
 comment on column report.changes.decided_by is 'Who decided.';
 comment on column report.changes.decided_why is 'The reason that was given.';
-comment on column report.changes.edited_by is 'For a push, who made the edit that it carries: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. Empty: nobody knows.';
+comment on column report.changes.edited_by is 'Who made the edit that it is about: the person for whom it was done if a command of musterd was told one, else the role that was connected. "role for person" means that another role named the person. Empty: nobody knows.';
 comment on column report.changes.old_text is 'The value that was replaced, as text; a name is its two halves, joined.';
 comment on column report.changes.new_text is 'The value that replaced it, as text; a name is its two halves, joined.';
 comment on column report.changes.base_text is 'The value last agreed on before, as text; a name is its two halves, joined.';
 comment on column report.changes.user_name is 'The name as the service joins it today.';
 comment on column report.changes.edit_id is 'The edit that a push or a decision is about; empty: none, or it is from before edits had numbers. In report.decisions.edit_id.';
+comment on column report.changes.edited_at is 'When that edit was made.';
+comment on column report.changes.decision_id is 'Number of the decision; everything that was decided at once has the same. In report.decisions.decision_id.';
 comment on column report.changes.batch is 'The batch, import, undo or plan that a decision was about; empty: the field alone.';
 
 create or replace view report.roster_history with (security_invoker) as
@@ -743,39 +792,17 @@ select v.change_id, v.team_id, v.decided_at, v.decision, v.user_id, v.name, v.fi
          c.decision_id, f.edit_id,
          case
            when f.field is null then case when u.gone_at is not null then 'confirmed' when a.id is not null then 'waiting' else 'ended' end
-           when c.kind = 'resolve' and exists (
-             select from sync.changes t where t.team_id = c.team_id and t.user_id = c.user_id and t.kind = 'pull' and t.run_id = c.run_id
-           ) then 'confirmed'
-           when o.ended_how = 'agreed' then 'confirmed'
-           when o.edit_id is not null then 'ended'
-           when l.edit_id is null then null
-           when p.state is not null then case p.outcome when 'unknown' then 'unknown' else 'sending' end
-           else coalesce(h.state, 'waiting') end as state,
-         case
-           when o.ended_how = 'overruled' then 'the value of the service was taken in its place'
-           when o.ended_how = 'replaced' then 'somebody has edited the field again'
-           when o.ended_how = 'forgotten' then 'the user is in the team no longer'
-           when o.ended_how = 'withdrawn' then 'it was taken back here'
-           when p.outcome = 'unknown' then 'it was sent, and no answer came: a run reads it back'
-           when p.state is null then nullif(concat_ws(' ', nullif(h.detail, ''), '(batch ' || h.batch || ')'), '') end as detail,
-         case when p.state is null then h.reason end as reason
+           when c.kind = 'resolve' and c.outcome ->> f.field = 'withdrawn' then 'confirmed'
+           else x.state end as state, x.detail, x.reason
   from sync.changes c
   -- For a reader, Postgres looks an edit up by a number, and by a cast of JSON it would compare all edits (row-level security).
   left join lateral (
     select k as field, (c.edits ->> k)::bigint as edit_id from jsonb_object_keys(c.old || c.new) k offset 0
   ) f on true
   left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
-  left join sync.edits l on l.team_id = c.team_id and l.user_id = c.user_id and l.field = f.field and l.ended_at is null
-    and l.edit_id = f.edit_id
-  left join sync.edits o on o.team_id = c.team_id and o.edit_id = f.edit_id and o.ended_at is not null
-  left join report.held h on h.team_id = l.team_id and h.user_id = l.user_id and h.field = l.field and (h.edit_id = l.edit_id or h.until > clock_timestamp())
+  left join lateral sync.edit_fate(c.team_id, c.user_id, f.field, f.edit_id) x on true
   left join sync.absences a on f.field is null and a.team_id = c.team_id and a.resource = 'users' and a.id = c.user_id
     and a.verdict = 'approved'
-  left join lateral (
-    select s.state, s.outcome ->> f.field as outcome from sync.changes s
-    where s.team_id = l.team_id and s.user_id = l.user_id and s.state = 'open' and s.kind = 'push'
-      and (s.edits ->> f.field)::bigint = l.edit_id limit 1
-  ) p on true
   where c.kind in ('approve', 'reject', 'resolve', 'undo') and (c.user_id is not null or c.decision_id is not null)
 ) v
 where (select mirror.sees_all_teams()) or v.team_id in (select mirror.seen_teams());

@@ -2,20 +2,7 @@
 create or replace function sync.edit_states(of_xid xid8)
 returns table (user_id bigint, field text, state text, detail text, request_id text, reason text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select e.user_id, e.field,
-    case
-      when e.ended_how = 'agreed' then 'confirmed'
-      when e.ended_at is not null then 'ended'
-      when h.state is null and p.change_id is not null then case p.outcome when 'unknown' then 'unknown' else 'sending' end
-      else coalesce(h.state, 'waiting') end,
-    case
-      when e.ended_how = 'agreed' then null
-      when e.ended_how = 'overruled' then 'the value of the service was taken in its place'
-      when e.ended_how = 'replaced' then 'somebody has edited the field again'
-      when e.ended_how = 'forgotten' then 'the user is in the team no longer'
-      when e.ended_at is not null then 'it was taken back here'
-      when h.state is not null then nullif(concat_ws(' ', nullif(h.detail, ''), '(batch ' || h.batch || ')'), '')
-      when p.change_id is not null then case p.outcome when 'unknown' then 'it was sent, and no answer came: a run reads it back' end
+  select e.user_id, e.field, f.state, case when f.state <> 'waiting' then f.detail
       when u.gone_at is not null then 'the user has left the team'
       when not u.resolved then 'no lookup of the service answers for the user'
       when l.expires_at > clock_timestamp() then 'a run is under way'
@@ -25,10 +12,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
         select from pg_stat_activity a where a.datname = current_database() and a.application_name like 'musterd listen%')
         then 'no daemon listens here: the next run sends it'
       else 'the daemon sends it in a moment' end,
-    coalesce(p.request_id, case when h.reason = 'refused' then (
-      select c.request_id from sync.changes c
-      where c.team_id = e.team_id and c.user_id = e.user_id and c.kind = 'push' and (c.edits ->> e.field)::bigint = e.edit_id
-      order by c.change_id desc limit 1) end), h.reason
+    f.request_id, f.reason
   from (
     select distinct on (s.team_id, s.user_id, s.field) s.*
     from (select t.team_id from sync.teams t where sync.session_sees(t.team_id)) t
@@ -44,15 +28,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   left join sync.teams t on t.team_id = e.team_id
   left join sync.leases l on l.team = t.team
   left join sync.rate_limits r on r.team = t.team
-  left join report.held h on h.team_id = e.team_id and h.user_id = e.user_id and h.field = e.field
-    and e.ended_at is null and (h.edit_id = e.edit_id or h.until > clock_timestamp())
-  left join lateral (
-    select c.change_id, c.request_id, case when c.state = 'open' then c.outcome ->> e.field end as outcome
-    from sync.changes c
-    where c.team_id = e.team_id and c.user_id = e.user_id and c.kind = 'push' and (c.edits ->> e.field)::bigint = e.edit_id
-      and (c.state = 'open' or e.ended_how = 'agreed' and c.outcome ->> e.field = 'confirmed')
-    order by c.change_id desc limit 1
-  ) p on true
+  cross join lateral sync.edit_fate(e.team_id, e.user_id, e.field, e.edit_id) f
   order by e.user_id, e.field
 $$;
 comment on function sync.edit_states(xid8) is 'What became of each edit of a transaction by now: see sync.settled().';

@@ -41,6 +41,7 @@ begin
       ('musterd_role_editor', array['update (role_id) on mirror.users']),
       ('musterd_approver', array['execute on function sync.approve(text, text, bigint[], bigint[], bigint)',
         'execute on function sync.reject(text, text, boolean, bigint[], bigint[], bigint)',
+        'execute on function sync.resolve(bigint, bigint, text, text, text, text, bigint, text, bigint)',
         'execute on function sync.undecide(bigint, text, boolean)'])
     ) as v (name, rights)
     join pg_roles r on r.rolname = v.name
@@ -64,7 +65,9 @@ begin
     from pg_class v
     cross join lateral aclexplode(v.relacl) a
     join pg_rewrite r on r.ev_class = v.oid
-    join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass
+    join pg_depend d on d.refclassid = 'pg_class'::regclass and (d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
+      or d.classid = 'pg_proc'::regclass and d.objid in (
+        select f.refobjid from pg_depend f where f.classid = 'pg_rewrite'::regclass and f.objid = r.oid and f.refclassid = 'pg_proc'::regclass))
     join pg_attribute t on t.attrelid = d.refobjid and t.attnum = d.refobjsubid
     where v.relnamespace = 'report'::regnamespace and v.relkind = 'v' and a.privilege_type = 'SELECT' and a.grantee <> v.relowner
       and d.refobjid <> v.oid

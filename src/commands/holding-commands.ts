@@ -57,8 +57,7 @@ function addDecidingCommands<C extends WithOptions<C>>({ add, json }: Pick<Addin
     .option('--edit <number>', 'only if this is the edit; "musterd held" shows its number')
     .option('--if-service <value>', "and only if this is the service's value, as you have seen it")
     .option('--reason <text>', 'reason, for the record')
-    .option(...asOption)
-    .option(...waitOption);
+    .option(...asOption);
 }
 
 export function addHoldingCommands<C extends WithOptions<C>>({ add, json, group }: Adding<C>): void {

@@ -22,7 +22,7 @@ export function addReadingCommands<C extends WithOptions<C>>({ add, json, group 
     .option('--field <field>', 'name, email, phone, role_id, tag, message or conversation_read')
     .option(
       '--kind <kind>',
-      'adopt, return, pull, push, settle, hold, tombstone, forget, approve, reject, resolve, undo, place or call',
+      'adopt, return, pull, push, settle, hold, discard, tombstone, forget, approve, reject, resolve, undo, place or call',
     )
     .option(
       '--outcome <outcome>',

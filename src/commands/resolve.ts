@@ -14,7 +14,6 @@ import { type ResolvedField, resolve, type SeenField, type WinningValue } from '
 import { numbered } from './approve.ts';
 import { type AskPerson, askAtTerminal, confirmationOf, longestReason } from './confirmation.ts';
 import { type Context, type ExitCode, exitCode } from './context.ts';
-import { leaseWait } from './lease-wait.ts';
 import { printJson, printLine } from './output.ts';
 import { printTable } from './print-table.ts';
 import { withMirror } from './setup.ts';
@@ -60,7 +59,7 @@ export async function resolveCommand(
       return exitCode.ok;
     }
     const resolution = { field, take, seen, why, actor };
-    const done = await resolve(setup, leaseWait(context, setup.config), userText, resolution);
+    const done = await resolve(setup, userText, resolution);
     const values = { mirror: done.mirror, base: done.base };
     const { id, waits, decision } = done;
     if (context.json)
@@ -88,7 +87,7 @@ async function resolveTogether(
   const { actor, why = `musterd resolve --batch --take ${take}` } = confirmationOf(context, options);
   return withMirror(context, async (setup) => {
     const resolution: BatchResolution = { batch: batch.toLowerCase(), take, why, actor };
-    const { resolved, decision } = await resolveBatch(setup, leaseWait(context, setup.config), resolution);
+    const { resolved, decision } = await resolveBatch(setup, resolution);
     if (context.json)
       printJson(context, {
         decision_id: decision,

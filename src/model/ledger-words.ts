@@ -12,6 +12,7 @@ export const ledgerKinds = [
   'push',
   'settle',
   'hold',
+  'discard',
   'tombstone',
   'forget',
   'approve',
@@ -33,6 +34,6 @@ export const kindsOf = {
   pushed: ['push'],
   pulled: ['pull', 'adopt', 'return'],
   held: ['hold'],
-  decided: ['approve', 'reject', 'resolve', 'undo', 'place'],
+  decided: ['discard', 'approve', 'reject', 'resolve', 'undo', 'place'],
   other: ['settle', 'tombstone', 'forget', 'call'],
 } as const satisfies Readonly<Record<Direction, readonly ChangeKind[]>>;

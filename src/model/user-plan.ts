@@ -79,8 +79,6 @@ export interface Push extends MovingField {
   readonly kind: 'push';
   /** The edit that it carries; `undefined` if it is not on record yet. */
   readonly edit: Id | undefined;
-  /** Whether base takes what the service shows, whatever becomes of the mirror. */
-  readonly agrees?: true;
 }
 
 export type Move = Pull | Push;

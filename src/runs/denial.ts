@@ -5,6 +5,7 @@ import { MusterdError } from '../errors.ts';
 const neededBy: Readonly<Record<string, string>> = {
   approve: 'musterd_approver',
   reject: 'musterd_approver',
+  resolve: 'musterd_approver',
   import: 'musterd_editor, and musterd_role_editor for roles',
   ...Object.fromEntries(
     ['status', 'held', 'why', 'changes', 'export', 'inboxes', 'surveys', 'withdraw'].map((name) => [

@@ -32,7 +32,7 @@ export async function readHeldNow(setup: Setup, userText: string, field: Field):
   const teamId = await requireTeamId(setup);
   const { id } = await requireUser(setup, teamId, userText);
   const state = await readUserState(kysely, teamId, id);
-  const { hold, mirror, base } = await requireHeld(kysely, teamId, state, { field });
+  const { hold, mirror, base } = requireHeld(state, field);
   const edits = await readLastEdits(kysely, teamId, [id]);
   const { edit, detail, shown: service = hold.service } = hold;
   return {

@@ -1,14 +1,14 @@
 /** Finds a held field that a person may decide about, or says why not. */
 import { MusterdError } from '../errors.ts';
-import type { Queryable } from '../mirror/db/database.ts';
-import { type EditAnswer, decideEdits } from '../mirror/users/decide-edits.ts';
+import type { EditAnswer } from '../mirror/users/decide-edits.ts';
 import { columnOf, type Field } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { printable } from '../model/in-words.ts';
 import { joinName, type NamePair } from '../model/name.ts';
-import type { BaseUser, MirrorRow } from '../model/user.ts';
+import { type BaseUser, type MirrorRow, sameBytes } from '../model/user.ts';
 import type { Hold } from '../model/user-plan.ts';
 import type { UserState } from '../model/user-state.ts';
+import { isAsked } from '../reconcile/merge/plan-field.ts';
 
 export interface HeldField {
   readonly hold: Hold;
@@ -55,16 +55,8 @@ export function refusalOf(
   );
 }
 
-/**
- * @param sends whether the mirror's value is to win, which needs another person if four eyes are required
- * @throws MusterdError `usage` if there is nothing to resolve
- */
-export async function requireHeld(
-  db: Queryable,
-  teamId: Id,
-  state: UserState,
-  { field, sends = () => false }: { readonly field: Field; readonly sends?: (mirror: MirrorRow) => boolean },
-): Promise<HeldField> {
+/** @throws MusterdError `usage` if there is nothing to resolve */
+export function requireHeld(state: UserState, field: Field): HeldField {
   const { id, held, mirror, base } = state;
   const hold = held.find((row) => row.field === field);
   if (hold === undefined) {
@@ -72,10 +64,8 @@ export async function requireHeld(
       hint: '"musterd held" lists what is; a field that is not held is edited in mirror.users.',
     });
   }
-  if (mirror === undefined || base === undefined) throw refusalOf('gone', state, field);
-  const { edit, mirror: to = null } = hold;
-  const seen = { userId: id, field, edit, to, base: hold.base, sends: sends(mirror) };
-  const [found] = await decideEdits(db, teamId, { verb: 'resolve', why: '' }, [seen], true);
-  if (found?.answer !== 'resolved') throw refusalOf(found?.answer ?? 'moved', state, field);
+  if (mirror === undefined || base === undefined || mirror.gone) throw refusalOf('gone', state, field);
+  if (isAsked(hold)) throw refusalOf('asked', state, field);
+  if (!sameBytes(field, { ...mirror, [field]: hold.mirror }, mirror)) throw refusalOf('moved', state, field);
   return { hold, mirror, base };
 }

@@ -1,6 +1,6 @@
 import { isApprovable } from '../model/user-plan.ts';
 import { MusterdError } from '../errors.ts';
-import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
+import { asPerson } from '../mirror/team/known-place.ts';
 import { readHeldFields } from '../mirror/users/held.ts';
 import { fieldOf } from '../model/fields.ts';
 import { printable } from '../model/in-words.ts';
@@ -21,11 +21,10 @@ export interface BatchResolution extends Pick<Resolution, 'why' | 'actor'> {
  */
 export async function resolveBatch(
   setup: Setup,
-  leased: LeasedTeam,
   { batch, ...resolution }: BatchResolution,
 ): Promise<ResolvedFields> {
   const teamId = await requireTeamId(setup);
-  return await underLease(setup.mirror.db, leased, async (tx) => {
+  return await asPerson(setup.mirror.db, async (tx) => {
     const held = await readHeldFields(tx, teamId, { batch });
     const open = held.filter(({ reason }) => !isApprovable(reason) && reason !== 'asked');
     if (open.length === 0)

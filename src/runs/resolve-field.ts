@@ -1,29 +1,18 @@
-/** A person decides about one held field; the next run carries that out. */
+/** A person decides about held fields, by `sync.resolve()`; the next run carries that out. */
 import { MusterdError } from '../errors.ts';
 import type { Transaction } from '../mirror/db/database.ts';
-import { decideEdits } from '../mirror/users/decide-edits.ts';
-import { editUsers } from '../mirror/users/edits.ts';
-import { type LeasedTeam, underLease } from '../mirror/team/lease.ts';
-import { recordStep } from '../mirror/runs/runs.ts';
+import { asPerson } from '../mirror/team/known-place.ts';
+import { resolveHeld } from '../mirror/users/decide-edits.ts';
 import { readUserState } from '../mirror/users/users-read.ts';
-import { applyDecisions } from '../mirror/users/users-write.ts';
 import { columnOf, type Field, type FieldValue } from '../model/fields.ts';
 import type { Id } from '../model/id.ts';
 import { shownDigest } from '../model/shown-field.ts';
-import {
-  type BaseUser,
-  canonicalShown,
-  canonicalValue,
-  type MirrorRow,
-  sameBytes,
-  type UserPatch,
-} from '../model/user.ts';
-import type { Hold } from '../model/user-plan.ts';
-import { isStopped } from '../reconcile/merge/held-field.ts';
-import { planResolved } from '../reconcile/merge/plan-resync.ts';
+import { splitName } from '../model/name.ts';
+import { canonicalShown, sameBytes, type ServiceValue } from '../model/user.ts';
 import { actAs, decideFor } from './four-eyes.ts';
 import { requireTeamId, requireUser } from './named-user.ts';
 import type { Setup } from './open.ts';
+import { typedText } from './read-take.ts';
 import { type HeldField, refusalOf, requireHeld, sayValue } from './require-held.ts';
 
 /** The value that wins: that of one side, or another one. */
@@ -46,7 +35,7 @@ export type SeenField =
 export interface Resolution {
   readonly field: Field;
   readonly take: WinningValue;
-  /** Absent if a command has just read and shown it in the same transaction, so that it decides about whatever is there. */
+  /** Absent if the person decides about whatever is there. */
   readonly seen: SeenField | undefined;
   readonly why: string;
   /** The name that the person gave. */
@@ -84,32 +73,6 @@ function requireSeen(id: Id, { hold, mirror }: HeldField, seen: SeenField | unde
   throw new MusterdError('usage', `${what} seen: ${now.join(', ')} now`, { hint });
 }
 
-const busy = (id: Id) =>
-  new MusterdError('mirror', `User ${id} is being edited; nothing was changed`, { hint: 'Try again.' });
-
-/** The value to write to the mirror, or `undefined` if it is already there. */
-function wantedOf(
-  take: Exclude<WinningValue, 'service'>,
-  field: Field,
-  mirror: MirrorRow,
-): UserPatch | undefined {
-  const value = take === 'mirror' ? mirror[field] : take.value;
-  const patch: UserPatch = { [field]: value };
-  const same = sameBytes(field, { ...mirror, ...patch }, mirror);
-  // Taking a name whose split was guessed accepts the split.
-  return same && (field !== 'name' || mirror.split === 'known') ? undefined : patch;
-}
-
-/** Whether the service gets the mirror's value, in whatever spelling. */
-const sendsMirrors = (take: WinningValue, field: Field, mirror: MirrorRow): boolean =>
-  take === 'mirror' ||
-  (take !== 'service' &&
-    canonicalValue(field, { ...mirror, [field]: take.value }) === canonicalValue(field, mirror));
-
-/** A value that equals the mirror's counts as taking the mirror's. */
-const isMirrors = (take: WinningValue, field: Field, mirror: MirrorRow): boolean =>
-  typeof take === 'object' && sameBytes(field, { ...mirror, [field]: take.value }, mirror);
-
 export interface ResolvedField {
   readonly id: Id;
   readonly field: Field;
@@ -130,78 +93,48 @@ interface UserToResolve {
   readonly id: Id;
 }
 
-/** One act of deciding, in one step and under one number. Both are known once something has been decided. */
-interface DecisionInProgress {
-  runId?: bigint;
-  decision: bigint | null;
-}
+/** What the service shows, in the form in which both sides agree on it. */
+const agreedOn = (field: Field, shown: ServiceValue): FieldValue =>
+  field === 'name' ? splitName(String(shown ?? '')) : (shown ?? null);
 
-/** The values of base and service that this decides about: what both sides agree on now, or what was held. */
-function decidedOver(take: WinningValue, { base, service }: Hold, agreed: BaseUser, field: Field) {
-  if (take === 'service') return { base, service: service ?? null };
-  return {
-    base: agreed[field],
-    service: field === 'name' ? agreed.joined : (agreed[field] as string | Id | null),
-  };
-}
-
-/** Ends one hold within the given transaction. */
+/** Ends one hold within the given transaction. @param decision the number of the decision that it is a part of */
 async function resolveHold(
   tx: Transaction,
   { teamId, config, id }: UserToResolve,
-  act: DecisionInProgress,
-  { field, take: wantedTake, seen, why, actor }: Resolution,
+  { field, take, seen, why, actor }: Resolution,
+  decision: bigint | null,
 ): Promise<ResolvedField> {
-  const { team } = config;
-  if (wantedTake === 'service') await actAs(tx, config, actor);
-  const fourEyes = wantedTake !== 'service' && (await decideFor(tx, config, actor)).fourEyes;
+  const fourEyes =
+    take === 'service'
+      ? (await actAs(tx, config, actor)).fourEyes === true
+      : (await decideFor(tx, config, actor)).fourEyes;
   const state = await readUserState(tx, teamId, id);
-  const sends = (of: MirrorRow) => sendsMirrors(wantedTake, field, of);
-  const held = await requireHeld(tx, teamId, state, { field, sends });
+  const held = requireHeld(state, field);
   requireSeen(id, held, seen);
-  const { hold, mirror, base } = held;
-  const take = isMirrors(wantedTake, field, mirror) ? 'mirror' : wantedTake;
-  act.runId ??= await recordStep(tx, { team, teamId, command: 'resolve' });
-  const { runId } = act;
-  // Another value is an edit like any other, about which nobody has decided. The conflict is over, but what a limit on the
-  // whole run or a review stopped waits again, and every limit applies anew.
-  const isAnother = typeof take === 'object';
-  const staysInBatch = isAnother && isStopped(hold);
-  const side = take === 'service' ? take : 'mirror';
-  const decided = planResolved({ ...state, mirror, base }, hold, side, take === 'mirror' || staysInBatch);
-  const deferred = await applyDecisions(tx, { teamId, runId }, [decided]);
-  if (deferred.size > 0) throw busy(id);
-  const { mirror: after, base: agreed } = decided.write;
-  const wanted = take === 'service' ? undefined : wantedOf(take, field, mirror);
-  if (wanted !== undefined) {
-    const edited = await editUsers(tx, teamId, [{ id, expected: mirror, values: wanted }]);
-    if (!edited.has(id)) throw busy(id);
-  }
-  const to = wanted === undefined ? after[field] : (wanted[field] as FieldValue);
-  const resolving = { verb: 'resolve', why, runId, decision: act.decision } as const;
-  const edit = {
+  const { edit, shown = held.hold.service, reason } = held.hold;
+  const isTyped = typeof take === 'object';
+  const done = await resolveHeld(tx, teamId, {
     userId: id,
     field,
-    edit: hold.edit,
-    to,
-    ...decidedOver(take, hold, agreed, field),
-    sends: sends(mirror),
-    passes: take === 'mirror',
-    edited: isAnother,
-  };
-  const [answer] = await decideEdits(tx, teamId, resolving, [edit]);
-  if (answer?.answer !== 'resolved') throw refusalOf(answer?.answer ?? 'moved', state, field);
-  act.decision = answer.decision;
-  const waits = isAnother && (staysInBatch || config.push.approve === 'always');
+    take: isTyped ? 'value' : take,
+    value: isTyped ? typedText(take.value) : null,
+    why,
+    edit: edit ?? null,
+    service: typedText(shown ?? null),
+    decision,
+  });
+  if (done.outcome !== 'resolved') throw refusalOf(done.outcome, state, field);
+  const { mirror, base } = await readUserState(tx, teamId, id);
+  const isSaid = (shown ?? null) !== null || reason === 'conflict';
   return {
     id,
     field,
-    name: mirror.joined,
-    mirror: to,
-    base: agreed[field],
+    name: held.mirror.joined,
+    mirror: mirror?.[field] ?? null,
+    base: (take === 'mirror' && isSaid ? agreedOn(field, shown) : base?.[field]) ?? null,
     fourEyes,
-    waits,
-    decision: act.decision,
+    waits: done.state === 'held' || (isTyped && config.push.approve === 'always'),
+    decision: done.decision,
   };
 }
 
@@ -216,38 +149,36 @@ export interface ResolvedFields {
   readonly decision: bigint | null;
 }
 
-/** Decides about these fields within the given transaction, in one step: about all of them or none. */
+/** Decides about these fields within the given transaction: about all of them or none. */
 export async function resolveEach(
   tx: Transaction,
   team: Omit<UserToResolve, 'id'>,
   resolutions: readonly UserResolution[],
 ): Promise<ResolvedFields> {
-  const act: DecisionInProgress = { decision: null };
   const resolved: ResolvedField[] = [];
+  const decision = () => resolved[0]?.decision ?? null;
   for (const { id, ...one } of resolutions.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
-    resolved.push(await resolveHold(tx, { ...team, id }, act, one));
-  return { resolved, decision: act.decision };
+    resolved.push(await resolveHold(tx, { ...team, id }, one, decision()));
+  return { resolved, decision: decision() };
 }
 
 export async function resolveAll(
   setup: Setup,
-  team: LeasedTeam,
   resolutions: readonly UserResolution[],
 ): Promise<ResolvedFields> {
   const teamId = await requireTeamId(setup);
   const { config } = setup;
-  return await underLease(setup.mirror.db, team, (tx) => resolveEach(tx, { teamId, config }, resolutions));
+  return await asPerson(setup.mirror.db, (tx) => resolveEach(tx, { teamId, config }, resolutions));
 }
 
 /** Decides about one held field. */
 export async function resolve(
   setup: Setup,
-  team: LeasedTeam,
   userText: string,
   resolution: Resolution,
 ): Promise<ResolvedField> {
   const teamId = await requireTeamId(setup);
   const { id } = await requireUser(setup, teamId, userText);
-  const { resolved } = await resolveAll(setup, team, [{ ...resolution, id }]);
+  const { resolved } = await resolveAll(setup, [{ ...resolution, id }]);
   return resolved[0] as ResolvedField;
 }

@@ -5,9 +5,8 @@ import { columnOf, type Field, fieldOf, type FieldValue } from '../model/fields.
 import type { HeldRow } from '../mirror/users/held.ts';
 import type { Id } from '../model/id.ts';
 import { printable, quoted } from '../model/in-words.ts';
-import type { NamePair } from '../model/name.ts';
 import { canonicalShown, type ServiceValue, sameValue } from '../model/user.ts';
-import { readSeen, readShown } from './read-take.ts';
+import { readSeen, readShown, typedText } from './read-take.ts';
 
 export interface SeenHold {
   readonly field: Field;
@@ -17,15 +16,9 @@ export interface SeenHold {
   readonly service: ServiceValue;
 }
 
-/** The mirror's value in the form that `--if` reads. */
-function inWords(value: FieldValue): string {
-  if (value === null) return '';
-  return typeof value === 'object' ? `${value.first}|${(value as NamePair).last}` : String(value);
-}
-
 /** `--if 'Ada|Berg'`, or `--edit 12` if no text can say the mirror's value exactly. */
 function sayMirror({ field, edit, mirror }: Omit<SeenHold, 'service'>): string {
-  const text = inWords(mirror);
+  const text = typedText(mirror);
   const isExact = () => {
     const seen = readSeen(field, { if: text });
     return seen?.kind === 'value' && sameValue(field, seen.value, mirror);

@@ -1,6 +1,6 @@
 import { sql as text } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { decideEdits, type EditAnswer } from '../../src/mirror/users/decide-edits.ts';
+import type { EditAnswer } from '../../src/mirror/users/decide-edits.ts';
 import { readBatchFields } from '../../src/mirror/users/held-batches.ts';
 import { readSnapshot } from '../../src/mirror/users/verify-read.ts';
 import { runSqlText } from '../../src/mirror/db/sql-text.ts';
@@ -326,17 +326,22 @@ describe.each([oldestServer()])('a decision about edits, on $name:', (server) =>
     await run(change);
     const before = await left();
     const named = {
-      userId: 1n,
+      user_id: 1,
       field: 'email',
-      edit: edit as bigint,
-      to: mail('new'),
+      edit_id: Number(edit),
+      mirror: mail('new'),
       base: mail('old'),
-    } as const;
+      service: mail('old'),
+    };
     const answerTo = async (verb: 'approve' | 'resolve') =>
-      (await decideEdits(database.db.kysely, 41n, { verb, why: '', batch: 'another' }, [named], true))[0];
+      (
+        await run(
+          `select outcome, decision_id from sync.decide_edits('${verb}', 41, '${JSON.stringify([named])}', '', batch => 'another', only_shown => true)`,
+        )
+      )[0];
     const found = [await answerTo('approve'), await answerTo('resolve')];
-    expect(found.map((one) => one?.answer)).toEqual(answers[fate] ?? ['moved', 'moved']);
-    expect(found.map((one) => one?.decision)).toEqual([null, null]);
+    expect(found.map((one) => one?.[0])).toEqual(answers[fate] ?? ['moved', 'moved']);
+    expect(found.map((one) => one?.[1])).toEqual([null, null]);
     expect(await left()).toEqual(before);
   });
 

@@ -352,7 +352,6 @@ describe('the form of one field', () => {
     const other = withField(form, 'row', `20.email.${digest}`);
     expect((await dora.press(other, 'Take the mirror’s')).status).toBe(409);
     const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
-    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
     const resolution = {
       field: 'email',
       take: 'mirror',
@@ -360,7 +359,7 @@ describe('the form of one field', () => {
       why: 'a test',
       actor: 'dora',
     } as const;
-    await expect(resolve(setup, leased, '20', resolution)).rejects.toThrow('is not as it was shown');
+    await expect(resolve(setup, '20', resolution)).rejects.toThrow('is not as it was shown');
     expect(await decisions()).toEqual([]);
   });
 });
@@ -447,7 +446,7 @@ describe('a list of many', () => {
       /2 of the service’s email addresses taken by you at .*They are in the mirror since [\w :]+\. Nothing was sent\./,
     );
     expect((await decisions()).map((row) => row.join(' '))).toEqual(['resolve 4 email', 'resolve 5 email']);
-    expect(await rowsOf('select count(distinct run_id) from report.decisions')).toEqual([[1n]]);
+    expect(await rowsOf('select count(distinct decision_id) from report.decisions')).toEqual([[1n]]);
   });
 
   it('has pages of 200 rows, each decided about by itself, and only as many as a filter leaves', async () => {
@@ -513,7 +512,6 @@ describe('a list of many', () => {
     const { forms } = await dora.ask('/waiting?state=conflict');
     const asked = await dora.press(formWith(forms, 'Take the mirror’s').form, 'Take the mirror’s');
     const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
-    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
     const shown =
       asked.forms[0]?.hidden.flatMap(([name, key]) => (name === 'row' ? [key.split('.')] : [])) ?? [];
     const all = shown.map(([id = '', field = '', digest = ''], i) => ({
@@ -524,7 +522,7 @@ describe('a list of many', () => {
       why: 'a test',
       actor: 'dora',
     }));
-    await expect(resolveAll(setup, leased, all)).rejects.toThrow('is not as it was shown');
+    await expect(resolveAll(setup, all)).rejects.toThrow('is not as it was shown');
     expect(await decisions()).toEqual([]);
   });
 });
@@ -1142,20 +1140,22 @@ describe('with four eyes', () => {
       update mirror.users set email = 'ada@example.com' where id = 20; commit`);
     await hold([20]);
     const setup = { config, log, mirror: { db: database.db } as Setup['mirror'] };
-    const leased = { team: config.team, lease: { ...config.lease, waitMs: 0 } };
     const take = (value: string, actor: string) =>
-      resolve(setup, leased, '20', {
+      resolve(setup, '20', {
         field: 'email',
         take: { value },
         seen: undefined,
         why: 'a test',
         actor,
       });
-    for (const value of ['ada@example.com', 'ADA@example.com'])
-      await expect(take(value, 'anna')).rejects.toThrow('edited what is to be approved');
-    expect(await take('other@example.com', 'anna')).toMatchObject({ mirror: 'other@example.com' });
-    // It is an edit of Anna's, about which nobody has decided.
-    expect(await rowsOf('select field from sync.held_fields')).toEqual([]);
+    await expect(take('ada@example.com', 'anna')).rejects.toThrow('edited what is to be approved');
+    for (const value of ['ADA@example.com', 'other@example.com']) {
+      expect(await take(value, 'anna')).toMatchObject({ mirror: value, waits: true });
+      // It is an edit of Anna's, to which nobody else has agreed.
+      expect(await rowsOf('select field, reason, decision from sync.held_fields')).toEqual([
+        ['email', 'limit', null],
+      ]);
+    }
   });
 
   it.each([

@@ -4,7 +4,7 @@ import type { BaseUser } from '../../src/model/user.ts';
 import type { Hold } from '../../src/model/user-plan.ts';
 import type { UserState } from '../../src/model/user-state.ts';
 import { holdAll, base, makeState, member, row, shown } from './states.ts';
-import { planResolved, planResyncOf } from '../../src/reconcile/merge/plan-resync.ts';
+import { planResyncOf } from '../../src/reconcile/merge/plan-resync.ts';
 import { applyPlan } from './apply-plan.ts';
 import { inLists } from './in-lists.ts';
 
@@ -133,78 +133,5 @@ describe('taking everything from the service', () => {
     expect(holds).toMatchObject([
       { field: 'name', base: base.name, mirror: here.name, service: base.joined },
     ]);
-  });
-});
-
-describe('a held field that a person decided', () => {
-  const state = (field: Field) => ({
-    ...makeState({ service: null }),
-    mirror: { ...row, [field]: here[field], joined: 'As Shown', split: 'known' as const },
-    base,
-  });
-  const conflict = (field: Field, more: Partial<Hold> = {}) =>
-    holdOf(field, { reason: 'conflict', service: there[field], ...more });
-
-  it.each(fields)('is taken from the service: %s', (field) => {
-    const { id, fields: decided, write } = planResolved(state(field), conflict(field), 'service');
-    const values = { base: base[field], mirror: here[field], service: there[field] };
-    expect([id, decided[field]]).toEqual([7n, { kind: 'pull', values, ends: true }]);
-    expect(write.mirror[field]).toEqual(taken[field]);
-    expect(write.base).toEqual({
-      ...base,
-      [field]: taken[field],
-      joined: field === 'name' ? 'Robin Doe' : base.joined,
-    });
-    expect(write.mirror.split).toBe(field === 'name' ? 'guessed' : 'known');
-    const { role, resolved } = row;
-    const name = field === 'name' ? 'Robin Doe' : 'As Shown';
-    expect(write.observed).toEqual({ name, role, resolved, details: null });
-    for (const other of fields.filter((one) => one !== field))
-      expect(decided[other]).toEqual({ kind: 'wait' });
-  });
-
-  it.each(fields)('stays as the mirror has it, over the value of the service: %s', (field) => {
-    const { fields: decided, write } = planResolved(state(field), conflict(field), 'mirror');
-    expect(decided[field]).toMatchObject({ kind: 'push', ends: true });
-    expect(write.expected).toMatchObject({ [field]: here[field] });
-    expect(write.mirror).toMatchObject({ [field]: here[field], split: 'known' });
-    expect(write.base[field]).toEqual(taken[field]);
-    expect(write.observed.name).toBe('As Shown');
-  });
-
-  it('goes by what the service has shown since', () => {
-    const hold = conflict('email', { shown: 'since@example.com' });
-    for (const take of ['mirror', 'service'] as const)
-      expect(planResolved(state('email'), hold, take).write.base.email).toBe('since@example.com');
-  });
-
-  it('has an empty value where both sides changed it, and what was agreed on where nothing was said', () => {
-    const baseAfter = (reason: Hold['reason']) =>
-      planResolved(state('phone'), conflict('phone', { reason, service: null }), 'service').write.base.phone;
-    expect([baseAfter('conflict'), baseAfter('refused'), baseAfter('returned')]).toEqual([
-      null,
-      base.phone,
-      base.phone,
-    ]);
-    const refused = conflict('phone', { reason: 'refused' });
-    expect(planResolved(state('phone'), refused, 'service').write.base.phone).toBe(there.phone);
-  });
-
-  it('drops another split of the same name', () => {
-    const agreed = { ...base, name: { first: 'Anne', last: 'Marie Berg' }, joined: 'Anne Marie Berg' };
-    const name = { first: 'Anne Marie', last: 'Berg' };
-    const cut = { ...state('name'), base: agreed, mirror: { ...row, name, split: 'known' as const } };
-    const hold = conflict('name', { mirror: name, service: 'Anne Marie Berg' });
-    const { write } = planResolved(cut, hold, 'service');
-    expect(write).toMatchObject({ mirror: { name: agreed.name, split: 'guessed' }, base: agreed });
-    // The earlier halves come back with what was known of them, and another name is a guess.
-    const known = { ...cut, edits: { name: { id: 1n, isSince: true, madeMs: 0, split: 'known' as const } } };
-    expect(planResolved(known, hold, 'service').write.mirror.split).toBe('known');
-    const renamed = { ...hold, service: there.name };
-    expect(planResolved(known, renamed, 'service').write.mirror.split).toBe('guessed');
-    expect(planResolved(cut, hold, 'mirror').write).toMatchObject({
-      mirror: { name, split: 'known' },
-      base: agreed,
-    });
   });
 });

@@ -175,8 +175,8 @@ export async function createCommands(
       if (take === 'mirror') people.approve(key, { value: canonicalOf(column, mirror ?? null), by });
     };
     const seen = { kind: 'edit', edit: BigInt(edit ?? 0) } as const;
-    await play('resolve', { by }, onCommit, (setup, of) =>
-      resolve(setup, of, String(user), {
+    await play('resolve', { by }, onCommit, (setup) =>
+      resolve(setup, String(user), {
         field: fieldOf(column),
         take,
         seen,

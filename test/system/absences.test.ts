@@ -59,23 +59,19 @@ describe('absences that nobody decides by himself', () => {
           .join(','),
       ),
     ).toBe(0);
-    expect(await approve(hash)).toBe(64);
 
     // One was left out: it would be within the limit of what a run decides by itself, and waits all the same.
-    const left = {
-      resource: 'users',
-      ids: [leave[14]?.id],
-      reason: '1 missing row was left out of an approval',
-    };
-    expect(await withheld()).toMatchObject([left]);
+    expect(await withheld()).toMatchObject([{ resource: 'users', ids: [leave[14]?.id], hash }]);
+    const { outcome, reasons, counts } = await stage.run();
     const [rest] = await withheld();
-    expect(await stage.run()).toMatchObject({
+    expect(rest).toMatchObject({ ids: [leave[14]?.id], reason: '1 missing row was left out of an approval' });
+    expect({ outcome, reasons, counts }).toMatchObject({
       outcome: 'partial',
       reasons: [expect.stringContaining(`musterd approve ${rest?.hash} --reason`)],
       counts: { gone: 14 },
     });
     expect(await gone('users')).toBe(14);
-    expect(await withheld()).toEqual([rest]);
+    expect(await approve(hash)).toBe(64);
     expect(await approve(rest?.hash ?? '')).toBe(0);
     expect(await stage.run()).toMatchObject({ outcome: 'complete', counts: { gone: 1 } });
     expect(await withheld()).toEqual([]);

@@ -12,7 +12,6 @@ import { takeLease, underLease } from '../../src/mirror/team/lease.ts';
 import { writeProbes } from '../../src/mirror/team/probes.ts';
 import { createSharedPlaces } from '../../src/mirror/team/rate-limits.ts';
 import { writeLearned } from '../../src/mirror/team/learned.ts';
-import { recordStep } from '../../src/mirror/runs/runs.ts';
 import { runResync } from '../../src/runs/resync-team.ts';
 import { eventually } from '../support/eventually.ts';
 import { hungAfterMs } from '../support/limits.ts';
@@ -90,7 +89,7 @@ describe('a database whose default is a stricter isolation level', () => {
       await runSooner(db, 'default', { debounceMs: 1, everyMs: 1 });
       await noteEdits(db, 'default', '1:1:');
       await underLease(db, { team: 'default', lease: { ttlMs: hungAfterMs } }, (tx) =>
-        recordStep(tx, { team: 'default', teamId, command: 'approve' }),
+        writeLearned(tx, 'default', [{ topic: 'x', value: 2 }], true),
       );
     } finally {
       await db.close();

@@ -31,7 +31,12 @@ const commands: readonly (readonly [command: string, may: readonly Login[], code
     ['import SHEET --yes', ['editor', 'owner'], 0, 'the role musterd_editor'],
     ['reject BATCH --only USER --reason x', ['approver', 'owner'], 0, 'the role musterd_approver'],
     ['approve BATCH --only OTHER --reason x', ['approver', 'owner'], 0, 'the role musterd_approver'],
-    ['resolve THIRD email --take service --if EDITED --if-service WAS', ['owner'], 0, owns],
+    [
+      'resolve THIRD email --take service --if EDITED --if-service WAS',
+      ['approver', 'owner'],
+      0,
+      'the role musterd_approver',
+    ],
     ['hold USER phone --until 1h --reason x', ['owner'], 0, owns],
     ['plan', ['owner'], 0, owns],
     ['verify', ['owner'], 0, owns],

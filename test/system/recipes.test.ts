@@ -263,7 +263,7 @@ describe('every block of SQL and shell, beside a daemon', () => {
         },
       ],
       'Take back what a run has sent': [() => editOne(personAt(0)), () => isBack(personAt(0))],
-      'Agree with the service': [
+      'Choose a side': [
         async () => {
           await makeConflict(personAt(1), `email = 'mine@example.com'`, { email: 'web@example.com' });
           await makeConflict(personAt(2), `phone = '15550122'`, { phone: '15550123' });

@@ -44,6 +44,12 @@ export function describeStatementError(error: unknown, shown: string): unknown {
   });
 }
 
+/** The SQLSTATE for a value that a trigger of the mirror refuses. */
+export const checkViolation = '23514';
+
+/** The SQLSTATEs for an unknown batch, user or field. */
+export const unknownStates = ['P0002', '22023'] as const;
+
 /** The error for what one of our own triggers or functions refuses, in its words: with these SQLSTATEs it is a wrong use. */
 export function describeRefusal(error: unknown, ...states: readonly string[]): unknown {
   if (!(error instanceof Error) || !states.includes(sqlState(error) ?? '')) return error;

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { RunGroup, RunOutcome } from '../../model/run-group.ts';
-import { type Database, databaseTime, type Queryable, type Row, type Transaction } from '../db/database.ts';
+import type { Database, Queryable, Row, Transaction } from '../db/database.ts';
 import { noteBegin, noteEnd } from '../team/due.ts';
 import { endWithdrawn } from '../users/edits.ts';
 import { type Waiting, waitingOf } from '../users/holds.ts';
@@ -95,28 +95,13 @@ export async function finishRun(
   return { held, waiting: Math.max(atLeast, held + inBatches), isNoted };
 }
 
-/** Records a person's action as a finished run, so that the ledger can refer to it. */
-export async function recordStep(
-  tx: Transaction,
-  step: { readonly team: string; readonly teamId: Id; readonly command: string },
-): Promise<bigint> {
-  const { team, teamId, command } = step;
-  const { run_id: runId } = await tx
-    .insertInto('sync.runs')
-    .values({ team, team_id: teamId, command, outcome: 'complete', finished_at: databaseTime })
-    .returning('run_id')
-    .executeTakeFirstOrThrow();
-  await sql`select set_config('musterd.run', ${String(runId)}, true)`.execute(tx);
-  return runId;
-}
-
 export type RunRow = Row<
   'sync.runs',
   'run_id' | 'command' | 'started_at' | 'finished_at' | 'outcome' | 'reasons' | 'waiting' | 'requests'
 > &
   Pick<FinishedRun, 'counts'>;
 
-/** The newest complete run in both directions, and the newest attempt, without `resolve` and `resync`. */
+/** The newest complete run in both directions, and the newest attempt, without `resync`. */
 export async function readLastRuns(
   db: Queryable,
   team: string,

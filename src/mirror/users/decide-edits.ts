@@ -1,11 +1,13 @@
 /** The decisions of people about edits, by whatever way they came. `sync.decide_edits()` has one answer for each edit. */
 import { sql } from 'kysely';
+import type { EditState } from '../../model/edit-state.ts';
 import { columnOf, type Field, fieldOf, type FieldValue } from '../../model/fields.ts';
 import type { Id } from '../../model/id.ts';
 import { toJson } from '../../model/json.ts';
 import { joinName, type NamePair } from '../../model/name.ts';
 import type { ServiceValue } from '../../model/user.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
+import { checkViolation, describeRefusal, unknownStates } from '../db/database-errors.ts';
 
 /** An edit as the person saw it. */
 export interface SeenEdit {
@@ -18,23 +20,14 @@ export interface SeenEdit {
   readonly base: FieldValue | undefined;
   /** The service's value. If absent, it is the base. */
   readonly service?: Exclude<ServiceValue, undefined>;
-  /** `false` if the service gets another value than the mirror's, which needs no second person. */
-  readonly sends?: boolean;
-  /** `false` if what was decided has been done and is only recorded. */
-  readonly passes?: boolean;
-  /** The person gave the field another value than that of either side. */
-  readonly edited?: boolean;
 }
 
 export interface EditDecision {
-  readonly verb: 'approve' | 'resolve';
   readonly why: string;
   /** The batch under whose name it is approved. */
   readonly batch?: string;
   /** The reason for which it waits if the approval becomes void: a review of each push, or the limits. */
   readonly waits?: 'limit' | 'review';
-  /** The run that was started to carry it out, if there is one. */
-  readonly runId?: bigint | null;
   /** The number of the decision that it is a part of. If absent, it is a decision by itself. */
   readonly decision?: bigint | null;
 }
@@ -87,28 +80,25 @@ export async function readDecider(tx: Transaction): Promise<string> {
   return rows[0]?.who ?? '';
 }
 
-/** Approves edits, or records their resolution, if they are as seen. @param onlyShown whether to do neither */
+/** Approves edits, if they are as seen. @param onlyShown whether to do nothing */
 export async function decideEdits(
   tx: Queryable,
   teamId: Id,
-  { verb, why, batch, waits = 'limit', runId = null, decision = null }: EditDecision,
+  { why, batch, waits = 'limit', decision = null }: EditDecision,
   edits: readonly SeenEdit[],
   onlyShown = false,
 ): Promise<readonly AnsweredEdit[]> {
-  const seen = edits.map(({ userId, field, edit, to, base, service, sends, passes, edited }) => ({
+  const seen = edits.map(({ userId, field, edit, to, base, service }) => ({
     user_id: userId,
     field: columnOf(field),
     edit_id: edit,
     base,
     mirror: to,
     service: service === undefined ? shownAs(field, base) : service,
-    sends,
-    passes,
-    edited,
   }));
   const { rows } = await sql<Omit<AnsweredEdit, 'field'> & { readonly field: string }>`
     select user_id as "userId", field, outcome as answer, decision_id as decision
-    from sync.decide_edits(${verb}, ${teamId}, ${toJson(seen)}::jsonb, ${why}, batch => ${batch ?? null}, run => ${runId},
+    from sync.decide_edits('approve', ${teamId}, ${toJson(seen)}::jsonb, ${why}, batch => ${batch ?? null},
       number => ${decision}, waits => ${waits}, only_shown => ${onlyShown})`.execute(tx);
   return rows.map((row) => ({ ...row, field: fieldOf(row.field) }));
 }
@@ -124,9 +114,44 @@ const shownAs = (field: Field, value: FieldValue | undefined) =>
 export async function approveEdits(
   tx: Transaction,
   teamId: Id,
-  approval: Omit<EditDecision, 'verb'>,
+  approval: EditDecision,
   edits: readonly SeenEdit[],
 ): Promise<readonly Pick<AnsweredEdit, 'userId' | 'field'>[]> {
-  const answers = await decideEdits(tx, teamId, { ...approval, verb: 'approve' }, edits);
+  const answers = await decideEdits(tx, teamId, approval, edits);
   return answers.filter(({ answer }) => answer === 'approved');
+}
+
+/** What a person decides about one held field. */
+export interface HeldChoice {
+  readonly userId: Id;
+  readonly field: Field;
+  readonly take: 'mirror' | 'service' | 'value';
+  /** The value that was typed, as `sync.typed()` reads it. */
+  readonly value: string | null;
+  readonly why: string;
+  /** The edit that was seen, if there is one. */
+  readonly edit: Id | null;
+  /** The service's value that was seen, as text. */
+  readonly service: string;
+  /** The number of the decision that it is a part of. If absent, it is a decision by itself. */
+  readonly decision: bigint | null;
+}
+
+/** Ends one hold by giving one side the other's value, or both another one. */
+export async function resolveHeld(
+  tx: Transaction,
+  teamId: Id,
+  { userId, field, take, value, why, edit, service, decision }: HeldChoice,
+): Promise<{ readonly outcome: EditAnswer; readonly state: EditState; readonly decision: bigint | null }> {
+  const { rows } = await sql<Awaited<ReturnType<typeof resolveHeld>>>`
+    select outcome, state, decision_id as decision
+    from sync.resolve(${teamId}, ${userId}, ${columnOf(field)}, ${take}, ${value}, ${why}, edit_id => ${edit}::bigint,
+      seen_service => ${service}, part_of => ${decision}::bigint)`
+    .execute(tx)
+    .catch((error: unknown) => {
+      throw describeRefusal(error, ...unknownStates, checkViolation);
+    });
+  const [done] = rows;
+  if (done === undefined) throw new Error('sync.resolve() returned no row');
+  return done;
 }

@@ -7,7 +7,7 @@ import { toJson } from '../../model/json.ts';
 import { byKey } from '../db/by-key.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { describeRefusal } from '../db/database-errors.ts';
-import { unknownStates } from './held-batches.ts';
+import { unknownStates } from '../db/database-errors.ts';
 import { valuesToHold } from './holds.ts';
 
 /** One field of a user that was decided about, as it is by now. */

@@ -6,7 +6,7 @@ import type { MirrorUser, UserPatch } from '../../model/user.ts';
 import { byColumn, definitionsOf, setSingles, valuesOf } from '../db/field-sql.ts';
 import { byKey } from '../db/by-key.ts';
 import type { Row, Transaction } from '../db/database.ts';
-import { describeRefusal } from '../db/database-errors.ts';
+import { checkViolation, describeRefusal } from '../db/database-errors.ts';
 import { valuesToHold } from './holds.ts';
 import { columnOf, fields } from '../../model/fields.ts';
 
@@ -33,9 +33,6 @@ export interface UserEdit {
   /** Present if the split of this name is a guess. */
   readonly isGuess?: true;
 }
-
-/** The SQLSTATE of the trigger for a value that could never reach the service. */
-const checkViolation = '23514';
 
 function stage({ id, expected, values }: UserEdit) {
   return {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Id } from '../../model/id.ts';
 import type { GuardHistory, HeldBatch, StoppedPushes } from '../../model/waiting.ts';
 import type { Queryable, Transaction } from '../db/database.ts';
-import { describeRefusal } from '../db/database-errors.ts';
+import { describeRefusal, unknownStates } from '../db/database-errors.ts';
 import { writeLearned } from '../team/learned.ts';
 import type { EditAnswer } from './decide-edits.ts';
 import { isHeldAtGuard, lockHolds, writeHolds } from './holds.ts';
@@ -144,9 +144,6 @@ export async function withdrawOwn(
     select user_id, field, outcome, decision_id from sync.withdraw(${batch}, ${why})`.execute(tx);
   return rows;
 }
-
-/** The SQLSTATEs for an unknown batch or user. */
-export const unknownStates = ['P0002', '22023'] as const;
 
 /** What a person does with a batch. To `withdraw` it means that it is rejected and that the mirror gets the base back. */
 export type BatchVerb = 'approve' | 'reject' | 'withdraw';

@@ -37,15 +37,26 @@ const named = (held: RawBuilder<unknown>) => sql`
   )`;
 const isNamed = sql`(n.run_id, n.edited_by, n.actor) is not distinct from (e.run_id, e.edited_by, e.actor)`;
 
-/** Puts each held edit of the run's team that is in no batch into one, at the end of the run. */
+/** Puts each held edit of the run's team that is in no batch into one, at the end of the run, and says so in the ledger. */
 export async function nameBatches(tx: Transaction, runId: bigint): Promise<void> {
   await sql`
     with ${named(sql`
       select * from sync.held_fields
       where team_id = (select team_id from sync.runs where run_id = ${runId}) and batch is null and decision is null and edit_id is not null
-      for update skip locked`)}
-    update sync.held_fields h set batch = n.hash from edited e join named n on ${isNamed}
-    where h.team_id = e.team_id and h.user_id = e.user_id and h.field = e.field`.execute(tx);
+      for update skip locked`)},
+    put as (
+      update sync.held_fields h set batch = n.hash from edited e join named n on ${isNamed}
+      where h.team_id = e.team_id and h.user_id = e.user_id and h.field = e.field
+      returning h.team_id, h.user_id, h.run_id, h.field, h.edit_id, h.batch
+    )
+    update sync.changes c set edits = p.edits, batch = p.batch
+    from (
+      select team_id, user_id, run_id, jsonb_object_agg(field, edit_id) as edits, case count(distinct batch) when 1 then min(batch) end as batch
+      from put group by team_id, user_id, run_id
+    ) p
+    where c.run_id = p.run_id and c.team_id = p.team_id and c.user_id = p.user_id and c.kind = 'hold'`.execute(
+    tx,
+  );
 }
 
 /** Tells who edited what is held or would be, and in which batch it is or would be. */

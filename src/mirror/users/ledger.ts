@@ -28,13 +28,13 @@ export interface LedgerRow
     | 'change_id'
     | 'run_id'
     | 'user_id'
-    | 'kind'
     | 'request_id'
     | 'opened_at'
     | 'closed_at'
     | 'decided_by'
     | 'decided_why'
   > {
+  readonly kind: ChangeKind;
   /** The name in the mirror today. */
   readonly name: string | null;
   readonly field: string | null;
@@ -44,7 +44,7 @@ export interface LedgerRow
   /** In the row of a hold this is the service's value. */
   readonly new_value: unknown;
   readonly outcome: LedgerOutcome | null;
-  /** The person who made the edit that a push carries. */
+  /** The person who made the edit that it is about. */
   readonly edited_by: string | null;
 }
 
@@ -57,27 +57,19 @@ export async function readLedger(
   const moment = since !== null && 'moment' in since ? since.moment : null;
   const seconds = since !== null && 'seconds' in since ? since.seconds : null;
   const { rows } = await sql<LedgerRow>`
-    select c.change_id, c.run_id, c.user_id, u.name, c.kind, f.field, c.base -> f.field as base_value,
-           c.old -> f.field as old_value, c.new -> f.field as new_value, o.outcome, c.request_id, c.opened_at, c.closed_at,
-           c.decided_by, c.decided_why, c.edited_by ->> f.field as edited_by
-    from sync.changes c
-    left join lateral (
-      select jsonb_object_keys(c.new) as field union select jsonb_object_keys(c.old)
-    ) f on true
-    left join mirror.users u on u.team_id = c.team_id and u.id = c.user_id
-    cross join lateral (
-      select coalesce(c.outcome ->> f.field, case when c.state = 'open' then 'unknown' end) as outcome
-    ) o
+    select c.change_id, c.run_id, c.user_id, c.name, c.kind, c.field, c.base_value, c.old_value, c.new_value, c.outcome, c.request_id,
+      c.opened_at, c.closed_at, c.decided_by, c.decided_why, c.edited_by
+    from report.changes c
     where c.team_id = ${teamId}
       and (${userId}::bigint is null or c.user_id = ${userId})
       and (${runId}::bigint is null or c.run_id = ${runId})
-      and (${field}::text is null or f.field = ${field})
+      and (${field}::text is null or c.field = ${field})
       and (${kind}::text is null or c.kind = ${kind})
-      and (${outcome}::text is null or o.outcome = ${outcome})
+      and (${outcome}::text is null or c.outcome = ${outcome})
       and (${moment}::timestamptz is null or greatest(c.opened_at, c.closed_at) >= ${moment}::timestamptz)
       and (${seconds}::float8 is null
            or greatest(c.opened_at, c.closed_at) >= clock_timestamp() - make_interval(secs => ${seconds}::float8))
-    order by c.change_id desc, f.field desc
+    order by c.change_id desc, c.field desc
     limit ${limit}`.execute(db);
   return rows.toReversed();
 }

@@ -93,7 +93,7 @@ async function findDecided(
     cross join lateral (
       select c.change_id, c.field from report.changes c
       where c.team_id = d.team_id and c.user_id = d.user_id and c.field = d.field and (
-        c.change_id = d.change_id or c.kind = 'pull' and c.run_id = d.run_id
+        c.change_id = d.change_id
         or c.kind = 'push' and c.change_id > d.change_id and c.edit_id = d.edit_id)
       offset 0
     ) c

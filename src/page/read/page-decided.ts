@@ -39,8 +39,7 @@ export interface FollowedDecision {
 /** The verb of a decision. A value other than that of either side is an edit, as the ledger's row says. */
 const deedOf = (d: RawBuilder<unknown>) => sql`(
   select case when ${d}.decision = 'reject' and c.outcome = 'withdrawn' then 'withdraw' when ${d}.decision <> 'resolve' then ${d}.decision
-    when c.outcome = 'edited' then 'value'
-    when ${d}.mirror_text is not distinct from ${d}.service_text then 'service' else 'mirror' end
+    when c.outcome = 'edited' then 'value' when c.outcome = 'withdrawn' then 'service' else 'mirror' end
   from report.changes c where c.change_id = ${d}.change_id and c.field = ${d}.field)`;
 
 /** The newest decisions by number, each found by one lookup in an index. */
@@ -72,7 +71,8 @@ const followed = sql`
       when a.edit_id = n.edit_id then 'decided'
       when n.what = 'undo' and b.edit_id = n.edit_id then case h.edit_id when n.edit_id then 'undecided' else 'moved' end
       when n.what = 'reject' then case when 'rejected' in (h.state, h.held_before) then 'kept' else 'moved' end
-      when n.what in ('service', 'withdraw') then case when g.text is not distinct from q.text then 'kept' else 'moved' end
+      when n.what in ('service', 'withdraw') then
+        case mirror.words(g.text) when mirror.words(case n.what when 'withdraw' then n.base_text else n.service_text end) then 'kept' else 'moved' end
       when p.outcome = 'confirmed' then 'sent'
       when p.outcome = 'unknown' then case n.state when 'sending' then 'leaving' else 'asked' end
       when p.outcome = 'refused' then 'refused'
@@ -86,12 +86,6 @@ const followed = sql`
       and c.change_id > n.change_id and c.edit_id = n.edit_id
     order by c.change_id desc limit 1
   ) p on n.what in ('approve', 'mirror', 'value', 'undo')
-  left join lateral (
-    select case n.what when 'withdraw' then n.base_text else coalesce((
-      select c.new_text from report.changes c
-      where c.team_id = n.team_id and c.user_id = n.user_id and c.field = n.field and c.kind = 'pull' and c.run_id = n.run_id limit 1
-    ), n.service_text) end as text
-  ) q on n.what in ('service', 'withdraw')
   left join lateral (
     select h.state, h.reason, h.held_before, h.edit_id, h.batch from report.held h
     where h.team_id = n.team_id and h.user_id = n.user_id and h.field = n.field limit 1

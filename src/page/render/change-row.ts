@@ -19,6 +19,7 @@ const kindWords: Readonly<Record<ChangeRow['kind'], string>> = {
   hold: 'held',
   tombstone: 'left',
   forget: 'forgotten',
+  discard: 'given up',
   approve: 'approved',
   reject: 'rejected',
   resolve: 'resolved',

@@ -42,7 +42,7 @@ export function changesFilter({ query, details, isCsv }: ViewRequest, now: Date)
 /** The decision of this number, and what carried it out. */
 const ofDecision = (decision: bigint): string => `(change_id, field) in (
     select c.change_id, c.field from report.decisions d join report.changes c using (team_id, user_id, field)
-    where d.decision_id = ${decision} and (c.change_id = d.change_id or c.kind = 'pull' and c.run_id = d.run_id
+    where d.decision_id = ${decision} and (c.change_id = d.change_id
       or c.kind = 'push' and c.change_id > d.change_id and c.new_text is not distinct from d.mirror_text))`;
 
 /** The same filter as SQL that a person can run. */

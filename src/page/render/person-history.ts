@@ -50,6 +50,7 @@ const words: Readonly<Record<ChangeRow['kind'], string>> = {
   hold: 'held',
   tombstone: 'Left the team',
   forget: 'Forgotten: nobody has this person any more',
+  discard: 'given up',
   approve: 'approved',
   reject: 'rejected',
   undo: 'taken back',

@@ -169,7 +169,7 @@ function carryOut(
   const { form } = posted;
   const why = readReason(form);
   const actor = context.decide?.actor;
-  const { setup, leased } = setupOf(options, posted);
+  const { setup } = setupOf(options, posted);
   if (verb === 'mirror' || verb === 'service' || verb === 'value') {
     const resolutions = (rows ?? []).map(({ userId: id, field: column, key }) => {
       const field = readField(column);
@@ -177,7 +177,7 @@ function carryOut(
       return { id, field, take: readTyped(form, verb, field), seen, why, actor };
     });
     return async () => {
-      return doneAt((await resolveAll(setup, leased, resolutions)).decision);
+      return doneAt((await resolveAll(setup, resolutions)).decision);
     };
   }
   return async () => {

@@ -1,29 +1,15 @@
-/** A person's decision about one user: everything is taken from the service, or one held field is resolved. */
+/** A person's decision that everything of one user is taken from the service. */
 import type { TeamMember } from '../../model/team-member.ts';
 import type { Field } from '../../model/fields.ts';
 import { joinName } from '../../model/name.ts';
-import {
-  type BaseUser,
-  type MirrorRow,
-  type ServiceUser,
-  type ServiceValue,
-  sameBytes,
-} from '../../model/user.ts';
-import {
-  type DecidedUser,
-  type Decision,
-  decideEach,
-  type Hold,
-  holdField,
-  type UserPlan,
-  type UserWrite,
-} from '../../model/user-plan.ts';
+import { type ServiceValue, sameBytes } from '../../model/user.ts';
+import { type Decision, decideEach, type Hold, holdField, type UserPlan } from '../../model/user-plan.ts';
 import type { UserState } from '../../model/user-state.ts';
 import { isSameEdit, holdOn } from './held-field.ts';
 import type { Policy } from './merge-field.ts';
 import { holdStands, isAsked, type UserOnBothSides, versionsOf } from './plan-field.ts';
 import { planUser, takeField } from './plan-user.ts';
-import { takeValues, writeOf } from './service-values.ts';
+import { takeValues } from './service-values.ts';
 
 const detail = 'resync: this edit had not reached the service';
 
@@ -65,36 +51,4 @@ export function planResyncOf(read: UserState, member: TeamMember | undefined, po
     return holdField(field, 'conflict', detail, values);
   });
   return { ...plan, fields };
-}
-
-/**
- * Carries out a choice of one side's value for a held field. The mirror's value is sent to the service.
- * @param staysHeld whether base takes the service's value and the field stays held
- */
-export function planResolved(
-  state: UserState & { readonly mirror: MirrorRow; readonly base: BaseUser },
-  hold: Hold,
-  take: 'mirror' | 'service',
-  staysHeld = false,
-): DecidedUser & { readonly write: UserWrite } {
-  const { id, mirror } = state;
-  const { field, reason, shown: service = hold.service } = hold;
-  // Only in a conflict the service has shown an empty value; otherwise it has shown none, and base still counts.
-  const isSaid = service !== null || reason === 'conflict';
-  const serviceUser: ServiceUser = { id, raw: {}, ...(isSaid ? { [field]: service ?? null } : {}) };
-  const values = { ...versionsOf(field, { ...state, service: serviceUser }), service: hold.service };
-  const decision: Decision =
-    take === 'service'
-      ? { kind: 'pull', values, ends: true }
-      : { kind: 'push', values, edit: undefined, ends: !staysHeld, agrees: true };
-  const fields = { ...decideEach(() => ({ kind: 'wait' })), [field]: decision };
-  const { role, resolved } = mirror;
-  const isRenamed = field === 'name' && take === 'service';
-  const write = writeOf(state, serviceUser, fields, (joined) => ({
-    name: isRenamed ? joined : mirror.joined,
-    role,
-    resolved,
-    details: null,
-  }));
-  return { id, fields, write };
 }

@@ -55,7 +55,7 @@ const agrees = (decision: Decision) => takes(decision) || 'agrees' in decision;
  * | decision                   | mirror        | base          |
  * |----------------------------|---------------|---------------|
  * | pull, settle, adopt        | the service's | the service's |
- * | push or hold that `agrees` | stays         | the service's |
+ * | hold that `agrees`         | stays         | the service's |
  * | anything else              | stays         | stays         |
  *
  * If the halves of a name join to the service's name, a pull keeps those of base, and the other decisions keep

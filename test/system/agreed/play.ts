@@ -281,12 +281,7 @@ export async function createPlay() {
         },
       };
       const given = { field, take, seen, why: 'a test', actor } as const;
-      const done = await resolve(
-        setup,
-        { team: config.team, lease: { ttlMs: 60_000 } },
-        String(row.user),
-        given,
-      ).catch((error: unknown) => {
+      const done = await resolve(setup, String(row.user), given).catch((error: unknown) => {
         if (error instanceof MusterdError && error.code === 'usage') return undefined;
         throw error;
       });

@@ -1,0 +1,286 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runSqlText } from '../../src/mirror/db/sql-text.ts';
+import { splitName } from '../../src/model/name.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { oldestServer } from '../support/servers.ts';
+
+const name = (first: string, last: string) => ({ first, last });
+type Name = ReturnType<typeof name>;
+
+/** Of each field: what both sides agreed on, what was edited here, what the service shows, and a value that is typed. */
+const fields = {
+  name: {
+    base: name('Anne', 'Berg'),
+    mirror: name('Anna', 'Berg'),
+    shown: 'Robin  M. Doe',
+    taken: name('Robin M.', 'Doe'),
+    typed: ['Eva Maria|von Berg', name('Eva Maria', 'von Berg')],
+  },
+  email: {
+    base: 'old@example.com',
+    mirror: 'new@example.com',
+    shown: 'web@example.com',
+    taken: 'web@example.com',
+    typed: [' third@example.com ', 'third@example.com'],
+  },
+  phone: {
+    base: '15550100',
+    mirror: '15550101',
+    shown: '15550102',
+    taken: '15550102',
+    typed: ['15550103', '15550103'],
+  },
+  role_id: { base: 2, mirror: 3, shown: 4, taken: 4, typed: ['5', 5] },
+} as const;
+type Field = keyof typeof fields;
+const all = Object.keys(fields) as readonly Field[];
+
+const json = (value: unknown) => `'${JSON.stringify(value)}'::jsonb`;
+const assigned = (field: Field, value: unknown) =>
+  field === 'name'
+    ? `first_name = '${(value as Name).first}', last_name = '${(value as Name).last}'`
+    : `${field} = ${field === 'role_id' ? String(value) : `'${String(value)}'`}`;
+
+describe.each([oldestServer()])('sync.resolve(), on $name:', (server) => {
+  let database: TestDatabase;
+  const run = async (statement: string) => (await runSqlText(database.db, statement)).rows;
+  beforeAll(async () => {
+    database = await createTestDatabase({ server });
+    await run(`insert into sync.teams (team, team_id) values ('north', 41)`);
+  });
+  afterAll(() => database.close());
+  beforeEach(async () => {
+    await run(`set local musterd.writing = 'on';
+      delete from mirror.users; delete from sync.user_base; delete from sync.held_fields; delete from sync.changes; delete from sync.edits;
+      update sync.teams set four_eyes = false;
+      insert into sync.user_base (team_id, id, name, first_name, last_name, email, phone, role_id)
+        values (41, 1, 'Anne Berg', 'Anne', 'Berg', 'old@example.com', '15550100', 2);
+      insert into mirror.users (team_id, id, name, first_name, last_name, name_split, email, phone, role_id, resolved)
+        select team_id, id, name, first_name, last_name, 'known', email, phone, role_id, true from sync.user_base;
+      set local musterd.writing = 'off'`);
+    await run(
+      `update mirror.users set ${all.map((field) => assigned(field, fields[field].mirror)).join(', ')}`,
+    );
+  });
+
+  const hold = (field: Field, more: Readonly<Record<string, string>> = {}) => {
+    const columns = { reason: `'conflict'`, shown_value: json(fields[field].shown), ...more };
+    return run(`insert into sync.held_fields (team_id, user_id, field, edit_id, base_value, mirror_value, service_value, ${Object.keys(columns).join(', ')})
+      select 41, 1, '${field}', edit_id, ${json(fields[field].base)}, new_value, ${json(fields[field].shown)}, ${Object.values(columns).join(', ')}
+      from sync.edits where field = '${field}' and ended_at is null`);
+  };
+  const resolve = async (field: Field, take: string, more = '') =>
+    (
+      await run(
+        `select state, outcome from sync.resolve(41, 1, '${field}', '${take}', reason => 'so'${more})`,
+      )
+    )[0];
+  const values = async (table: string) => {
+    const [[first, last, email, phone, role] = []] = await run(
+      `select first_name, last_name, email, phone, role_id from ${table}`,
+    );
+    return { name: { first, last }, email, phone, role_id: Number(role) };
+  };
+  const baseName = async () => (await run('select name from sync.user_base'))[0]?.[0];
+  const split = async () => (await run('select name_split from mirror.users'))[0]?.[0];
+  const holds = () =>
+    run(`select h.field, h.reason, h.decision, h.alone, h.edit_id = e.edit_id from sync.held_fields h
+      left join sync.edits e on e.field = h.field and e.ended_at is null`);
+  const edit = (field: Field) =>
+    run(`select new_value, ended_how from sync.edits where field = '${field}' order by edit_id desc limit 1`);
+  const ledger = async () => {
+    const rows = await run(
+      'select kind, base, old, new, outcome, decided_why, decision_id is not null, run_id, edits from sync.changes',
+    );
+    expect(rows).toHaveLength(1);
+    return rows[0];
+  };
+  const sideOf = (side: 'base' | 'mirror') =>
+    Object.fromEntries(all.map((field) => [field, fields[field][side]]));
+
+  it.each(all)('gives the mirror and the base what the service has, and ends the edit: %s', async (field) => {
+    const { base, mirror, shown, taken } = fields[field];
+    await hold(field);
+    const [[number] = []] = await run(`select edit_id from sync.held_fields`);
+    expect(await resolve(field, 'service')).toEqual(['ended', 'resolved']);
+    expect(await values('sync.user_base')).toEqual({ ...sideOf('base'), [field]: taken });
+    expect(await values('mirror.users')).toEqual({ ...sideOf('mirror'), [field]: taken });
+    expect(await baseName()).toBe(field === 'name' ? shown : 'Anne Berg');
+    expect(await split()).toBe(field === 'name' ? 'guessed' : 'known');
+    expect(await holds()).toEqual([]);
+    expect(await edit(field)).toEqual([[mirror, 'withdrawn']]);
+    const [old, now] = [{ [field]: shown }, { [field]: mirror }];
+    const written = [{ [field]: 'withdrawn' }, 'so', true, null, { [field]: Number(number) }];
+    expect(await ledger()).toEqual(['resolve', { [field]: base }, old, now, ...written]);
+  });
+
+  it.each(all)('lets the mirror’s value pass, over what the service has: %s', async (field) => {
+    const { base, mirror, shown } = fields[field];
+    await hold(field);
+    expect(await resolve(field, 'mirror')).toEqual(['waiting', 'resolved']);
+    expect(await values('sync.user_base')).toEqual(sideOf('base'));
+    expect(await values('mirror.users')).toEqual(sideOf('mirror'));
+    expect(await holds()).toEqual([[field, 'conflict', 'approved', false, true]]);
+    expect(await edit(field)).toEqual([[mirror, null]]);
+    expect((await ledger())?.slice(0, 5)).toEqual([
+      'resolve',
+      { [field]: base },
+      { [field]: shown },
+      { [field]: mirror },
+      {},
+    ]);
+  });
+
+  it.each(all)('gives the mirror another value, as an edit of whoever decides: %s', async (field) => {
+    const { base, mirror, taken, shown, typed } = fields[field];
+    await hold(field);
+    const [text, value] = typed;
+    expect(await resolve(field, 'value', `, value => '${text}'`)).toEqual(['waiting', 'resolved']);
+    expect(await values('sync.user_base')).toEqual({ ...sideOf('base'), [field]: taken });
+    expect(await values('mirror.users')).toEqual({ ...sideOf('mirror'), [field]: value });
+    expect(await holds()).toEqual([]);
+    expect(await edit(field)).toEqual([[value, null]]);
+    expect(await run(`select ended_how from sync.edits where new_value = ${json(mirror)}`)).toEqual([
+      ['replaced'],
+    ]);
+    const edited = [{ [field]: shown }, { [field]: value }, { [field]: 'edited' }];
+    expect((await ledger())?.slice(0, 5)).toEqual(['resolve', { [field]: base }, ...edited]);
+  });
+
+  it.each([
+    ['what limits hold as a whole', { reason: `'limit'`, batch: `'abc'` }, false, ['limit', null]],
+    ['what is to be reviewed', { reason: `'review'` }, false, ['review', null]],
+    ['what a limit on it alone holds', { reason: `'limit'`, alone: 'true' }, false, undefined],
+    ['a conflict, with four eyes', {}, true, ['limit', null]],
+    ['a rejected limit', { reason: `'limit'`, decision: `'rejected'` }, false, undefined],
+  ])(
+    'a typed value in place of %s waits where somebody has to approve it',
+    async (_, more, fourEyes, left) => {
+      await run(`update sync.teams set four_eyes = ${fourEyes}`);
+      await hold('email', more);
+      const state = await resolve('email', 'value', `, value => 'third@example.com'`);
+      expect(state).toEqual([left === undefined ? 'waiting' : 'held', 'resolved']);
+      expect((await holds()).map(([, ...rest]) => rest)).toEqual(
+        left === undefined ? [] : [[...left, false, true]],
+      );
+    },
+  );
+
+  it('takes a typed value that the mirror has as the mirror’s', async () => {
+    await hold('name');
+    expect(await resolve('name', 'value', `, value => 'Anna Berg'`)).toEqual(['waiting', 'resolved']);
+    expect(await holds()).toEqual([['name', 'conflict', 'approved', false, true]]);
+  });
+
+  it('accepts the split of a name that it lets pass', async () => {
+    await run(
+      `begin; select set_config('musterd.writing', 'on', true); update mirror.users set name_split = 'guessed'; commit`,
+    );
+    await hold('name', { reason: `'unsupported'` });
+    expect(await resolve('name', 'mirror')).toEqual(['waiting', 'resolved']);
+    expect(await split()).toBe('known');
+  });
+
+  it.each([
+    ['conflict', 'email', null],
+    ['refused', 'email', 'old@example.com'],
+    ['returned', 'email', 'old@example.com'],
+  ] as const)('takes nothing of the service as %s as far as it was shown', async (reason, field, taken) => {
+    await hold(field, { reason: `'${reason}'`, shown_value: 'null' });
+    await run('update sync.held_fields set service_value = null');
+    expect(await resolve(field, 'service')).toEqual(['ended', 'resolved']);
+    expect((await values('mirror.users')).email).toBe(taken);
+  });
+
+  it('gives another split of the same name back with what was known of it', async () => {
+    await hold('name', { shown_value: json('Anne Berg') });
+    expect(await resolve('name', 'service')).toEqual(['ended', 'resolved']);
+    expect([await values('mirror.users'), await split()]).toEqual([
+      { ...sideOf('mirror'), name: fields.name.base },
+      'known',
+    ]);
+  });
+
+  it('sends a name that nobody edited over an empty one', async () => {
+    await run(`update mirror.users set first_name = 'Anne'`);
+    await run(`insert into sync.held_fields (team_id, user_id, field, reason, base_value, mirror_value, service_value, shown_value)
+      values (41, 1, 'name', 'conflict', ${json(fields.name.base)}, ${json(fields.name.base)}, '""', '""')`);
+    expect(await resolve('name', 'mirror')).toEqual(['waiting', 'resolved']);
+    expect([await baseName(), (await values('mirror.users')).name]).toEqual(['', fields.name.base]);
+    expect(await holds()).toEqual([['name', 'conflict', 'approved', false, true]]);
+  });
+
+  const refusals = {
+    'another edit': [`, edit_id => 999`, 'select', ['held', 'moved']],
+    'another value of the service': [`, seen_service => 'x@example.com'`, 'select', ['held', 'moved']],
+    'an edit that was edited again': [
+      '',
+      `update mirror.users set email = 'again@example.com'`,
+      ['held', 'moved'],
+    ],
+    'what is held on request': [
+      '',
+      `update sync.held_fields set until = now() + interval '1 h'`,
+      ['held', 'asked'],
+    ],
+    'somebody who has left': [
+      '',
+      `begin; select set_config('musterd.writing', 'on', true); update mirror.users set gone_at = now(); commit`,
+      ['held', 'gone'],
+    ],
+    'one’s own edit with four eyes': [
+      '',
+      `update sync.teams set four_eyes = true; update sync.edits set authors = array[sync.person(session_user)] where field = 'email'`,
+      ['held', 'own'],
+    ],
+  } as const;
+  it.each(Object.entries(refusals))(
+    'does nothing about %s, and says so',
+    async (_, [more, change, answer]) => {
+      await hold('email');
+      await run(change);
+      const state = async () => [await values('mirror.users'), await values('sync.user_base'), await holds()];
+      const there = await state();
+      expect(await resolve('email', 'mirror', more)).toEqual(answer);
+      expect(await state()).toEqual(there);
+      expect(await run('select from sync.changes')).toEqual([]);
+    },
+  );
+
+  it('decides over what was seen, if that is what is there', async () => {
+    await hold('email');
+    const [[number] = []] = await run('select edit_id from sync.held_fields');
+    const more = `, edit_id => ${String(number)}, seen_service => 'web@example.com'`;
+    expect(await resolve('email', 'mirror', more)).toEqual(['waiting', 'resolved']);
+  });
+
+  it('makes several fields of one transaction one decision, and joins nobody else’s', async () => {
+    for (const field of all) await hold(field);
+    const two = await run(`with one as materialized (select * from sync.resolve(41, 1, 'email', 'mirror'))
+      select o.decision_id, t.decision_id as part_of from one o
+      cross join lateral sync.resolve(41, 1, 'phone', 'mirror', part_of => o.decision_id) t`);
+    expect(two[0]?.[0]).toBe(two[0]?.[1]);
+    const [[later] = []] = await run(
+      `select decision_id from sync.resolve(41, 1, 'role_id', 'mirror', part_of => ${String(two[0]?.[0])})`,
+    );
+    expect(later).not.toBe(two[0]?.[0]);
+  });
+
+  it.each([
+    ['email', 'both', '', '"both" is not mirror, service or value'],
+    ['role_id', 'value', `, value => 'chief'`, 'invalid input syntax for type bigint: "chief"'],
+    ['email', 'value', `, value => 'nobody'`, '"nobody" is not an email address'],
+    ['phone', 'mirror', '', 'The phone of user 1 is not held'],
+  ] as const)('refuses %s %s%s in words', async (field, take, more, words) => {
+    if (field !== 'phone') await hold(field);
+    await expect(resolve(field, take, more)).rejects.toThrow(words);
+  });
+
+  it.each(['', 'Anne', 'Anne Berg', ' Anne\u00A0 Marie\tBerg ', 'A\u030Asa B', 'a|b c', '\u2003', 'x  y'])(
+    'splits %j as runs do',
+    async (text) => {
+      const [[halves] = []] = await run(`select mirror.split_name(${json(text)} #>> '{}')`);
+      expect(halves).toEqual(splitName(text));
+    },
+  );
+});
