@@ -1515,6 +1515,21 @@ describe('a push that nobody answered', () => {
     expect(notes).toMatchObject({ reasons: [], counts: { pushed: 1 } });
   });
 
+  it('and of a user who is shown older than before is not confirmed by that', async () => {
+    const { service, mirror, run, show } = lostStage(true);
+    const showOlder = (stale: boolean) => mirror.states.set(1n, { ...mirror.state(1n), stale });
+    service.fault = () => {
+      showOlder(true);
+      return { kind: 'lost', applied: true };
+    };
+    await run();
+    await run();
+    expect(show(1n)).toMatchObject({ open: { email: robin.email }, base: { email: 'user1@example.com' } });
+    showOlder(false);
+    await run();
+    expect(show(1n)).toMatchObject({ open: undefined, base: { email: 'robin@example.com' } });
+  });
+
   it('and of a user whom nobody shows once it is quiet makes that run partial', async () => {
     const { service, mirror, run, show } = lostStage(false);
     await run();

@@ -8,7 +8,7 @@ import type { UserFilter } from '../../src/model/service-request.ts';
 import type { ServiceUser } from '../../src/model/user.ts';
 import { createRunNotes } from '../../src/reconcile/run-notes.ts';
 import { readEverybody } from '../../src/reconcile/read/ask.ts';
-import { readUsers } from '../../src/reconcile/read/lookup.ts';
+import { createUserLookup } from '../../src/reconcile/read/lookup.ts';
 import { readRoster } from '../../src/reconcile/read/roster.ts';
 import { turnsAtEachLook } from '../support/turns.ts';
 import { createMirrorStandIn, type MirrorStandIn } from './mirror-stand-in.ts';
@@ -353,7 +353,7 @@ describe('rows that are not the team’s', () => {
   });
 });
 
-describe('readUsers', () => {
+describe('a lookup', () => {
   const find = async (
     service: ServiceStandIn,
     wanted: readonly Id[],
@@ -364,7 +364,9 @@ describe('readUsers', () => {
     mirror.lookups = { emails: ['user2@example.com'], phones: [] };
     const of = { ...team, members: member === undefined ? [] : [member] };
     const asked = wanted.map((id) => ({ id, ...addresses }));
-    return [...(await readUsers({ service, mirror }, of, asked)).keys()];
+    const lookup = createUserLookup({ service, mirror }, of);
+    await lookup.find(asked);
+    return [...lookup.roster.users.keys()];
   };
 
   it('finds a user by the old or the new address, and stops when everybody is there', async () => {

@@ -231,6 +231,13 @@ export const guards: readonly Guard[] = [
     byTest('reconcile/push-outcome', 'says nothing of new halves of a name, whatever its bytes'),
   ),
   guard(
+    'an older answer proves no push',
+    'src/reconcile/push/record.ts',
+    '.filter(([id]) => !older.has(id))',
+    '',
+    byTest('system/stale', 'prove no push, though they have the values of before, which are sent again'),
+  ),
+  guard(
     'time of sending',
     intents,
     'coalesce(c.sent_at, c.opened_at)',

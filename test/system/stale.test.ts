@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { parseFaults } from '../../src/emulator/faults.ts';
 import { createStage, type Stage } from './stage.ts';
 
 /** A proxy that answers out of its cache, or a replica that lags. */
@@ -6,7 +7,7 @@ describe('users who are shown older than before', () => {
   let stage: Stage;
   afterEach(() => stage.close());
 
-  /** A user whose email was old@… when the cache was filled, and is new@… since; both were mirrored. */
+  /** A user whose email was old@… when the cache was filled first, and new@… after that; both were mirrored. */
   const openStale = async () => {
     stage = await createStage();
     const id = stage.emulator.team.users().find(({ email }) => email !== null)?.id ?? 0;
@@ -17,14 +18,14 @@ describe('users who are shown older than before', () => {
       return body;
     });
     await stage.run();
-    unhook();
     stage.emulator.team.editUser(id, { email: 'new@example.com' });
     await stage.run();
-    const replay = (from: number) => {
+    unhook();
+    const replay = (from: number, of: 'old' | 'new' = 'old') => {
       let reads = 0;
       return stage.emulator.rewrite({ path: '/v1/users/get', times: 'always' }, (body) => {
         reads += 1;
-        return reads < from ? body : (bodies[0] ?? body);
+        return reads < from ? body : (bodies.at(of === 'old' ? 0 : -1) ?? body);
       });
     };
     return { id, replay };
@@ -61,6 +62,21 @@ describe('users who are shown older than before', () => {
     unhook();
     await stage.run();
     expect(stage.updates()).toEqual([{ id, phone: '15550166' }]);
+  });
+
+  it('prove no push, though they have the values of before, which are sent again', async () => {
+    const { id, replay } = await openStale();
+    await stage.sql(`update mirror.users set email = 'old@example.com' where id = ${id}`);
+    const [lost] = parseFaults(['reset-before,path=/v1/users/update,times=1']);
+    if (lost !== undefined) stage.emulator.addFault(lost);
+    const unhook = replay(3);
+    const { counts } = await stage.run({ push: { quietPeriodMs: 60_000 } });
+    expect([counts['unknown'], counts['pushed']]).toEqual([1, undefined]);
+    unhook();
+    await stage.run();
+    expect(stage.updates()).toEqual(Array(2).fill({ id, email: 'old@example.com' }));
+    expect(stage.emulator.team.users().find((user) => user.id === id)?.email).toBe('old@example.com');
+    expect((await email(id))?.[0]).toBe('old@example.com');
   });
 
   it('are believed in the third pass, half an hour after the first', async () => {

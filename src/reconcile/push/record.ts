@@ -6,10 +6,10 @@ import type { Intent, PushTries } from '../../model/intent.ts';
 import type { SendBlock } from '../../model/place.ts';
 import type { Team } from '../../model/team.ts';
 import { readable, type ServiceUser } from '../../model/user.ts';
+import { look, staleOf } from '../look.ts';
 import type { Policy } from '../merge/merge-field.ts';
 import type { MirrorPort, MirrorWriter, ServicePort } from '../ports.ts';
 import { membersOf } from '../read/members.ts';
-import { readUsers } from '../read/lookup.ts';
 import type { RunNotes } from '../run-notes.ts';
 import { type AnsweredIntent, resultOf } from './result.ts';
 
@@ -85,12 +85,15 @@ export interface PushSettings {
 /**
  * Reads the users of these pushes: by the addresses that found them before the push, and by the ones that were sent, by which
  * alone they may be found now. If the mirror won a conflict, or somebody has changed it on the service since, the address
- * there may be a third one.
+ * there may be a third one. Whom the service shows older than before counts as not shown: a field that once had the value that
+ * was sent proves nothing then.
  */
 export async function readBackIntents(
-  { users, team, ...sources }: PushContext,
+  places: PushContext,
   intents: readonly Intent[],
 ): Promise<ReadonlyMap<Id, ServiceUser>> {
+  if (intents.length === 0) return new Map();
+  const { users, team } = places;
   const members = membersOf(team);
   const addressesOf = (field: 'email' | 'phone', { userId, base, before, sent }: Intent) =>
     [
@@ -105,7 +108,9 @@ export async function readBackIntents(
     emails: addressesOf('email', intent),
     phones: addressesOf('phone', intent),
   }));
-  return await readUsers(sources, team, wanted);
+  const seen = await look(places, team, wanted);
+  const older = new Set(staleOf(seen));
+  return new Map([...seen.roster.users].filter(([id]) => !older.has(id)));
 }
 
 /** Stops all pushes of this run, because a name that was not sent has changed. The next run puts the name back. */

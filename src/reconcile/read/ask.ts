@@ -86,7 +86,7 @@ interface AddressedUser {
   readonly sent: { readonly email?: string | null; readonly phone?: string | null };
 }
 
-/** The number of requests in which `readUsers` finds these users, if each is found by its addresses. */
+/** The number of requests in which a lookup finds these users, if each is found by its addresses. */
 export function countLookups(users: readonly AddressedUser[]): number {
   const filters = filtersOf({
     emails: users.map(({ email }) => email),

@@ -3,7 +3,6 @@ import { canonicalPhone } from '../../model/canonical.ts';
 import type { Id } from '../../model/id.ts';
 import type { Addresses } from '../../model/plan.ts';
 import type { Team } from '../../model/team.ts';
-import type { ServiceUser } from '../../model/user.ts';
 import type { MirrorPort, ServicePort } from '../ports.ts';
 import { type AddressesToAsk, type Lookup, lookUp, noUsers, readEverybody, someMissing } from './ask.ts';
 import { membersOf } from './members.ts';
@@ -90,15 +89,4 @@ export function createUserLookup({ service, mirror }: UserSources, team: Team): 
     },
     askAll: (addresses) => lookUpNew(addresses, () => true),
   };
-}
-
-/** Reads these users, who are asked for by these addresses first. */
-export async function readUsers(
-  sources: UserSources,
-  team: Team,
-  wanted: readonly Addresses[],
-): Promise<ReadonlyMap<Id, ServiceUser>> {
-  const lookup = createUserLookup(sources, team);
-  await lookup.find(wanted);
-  return lookup.roster.users;
 }
