@@ -28,7 +28,7 @@ export interface UserState {
   readonly missingForMs: number | undefined;
   /** Whether the observed columns in the mirror differ from what the service says, byte for byte. */
   readonly observedDiffers: boolean;
-  /** Whether the service shows other values than before with an older version, so that it is not believed. */
+  /** Whether an older version than before is shown, with other values or of whom a field is held: it is not believed. */
   readonly stale?: boolean;
   /** Set if the mirror was edited while the triggers were off that record its history. */
   readonly isUnrecorded?: true;

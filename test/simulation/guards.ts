@@ -423,6 +423,13 @@ export const guards: readonly Guard[] = [
     byTest('mirror/intents', 'is that field and no other: %s'),
   ),
   guard(
+    'an older answer ends no conflict',
+    'src/mirror/users/users-compare.ts',
+    '(${serviceMoved} or h.held is not null)',
+    '${serviceMoved}',
+    byTest('system/stale', 'end no conflict, though they have the values that were agreed on'),
+  ),
+  guard(
     'an older answer moves no version',
     applyResults,
     's.is_known and not ${isOlder(sql`m`)} and',

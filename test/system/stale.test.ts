@@ -79,6 +79,17 @@ describe('users who are shown older than before', () => {
     expect((await email(id))?.[0]).toBe('old@example.com');
   });
 
+  it('end no conflict, though they have the values that were agreed on', async () => {
+    const { id, replay } = await openStale();
+    stage.emulator.team.editUser(id, { email: 'theirs@example.com' });
+    await stage.sql(`update mirror.users set email = 'ours@example.com' where id = ${id}`);
+    await stage.run();
+    replay(1, 'new');
+    await stage.run();
+    await stage.run();
+    expect(stage.updates()).toEqual([]);
+  });
+
   it('are believed in the third pass, half an hour after the first', async () => {
     const { id, replay } = await openStale();
     replay(1);

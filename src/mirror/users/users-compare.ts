@@ -85,7 +85,7 @@ const isUnknown = sql`(
 
 const select = (from: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<ComparedRow>`
   select i.id, ${userColumns}, s.id is not null as is_seen, coalesce(${isUnknown}, false) as is_unknown, ${observedDiffers} as observed_differs,
-    b.id is not null and ${isOlder(sql`u`)} and not ${isToBeBelieved} and ${serviceMoved} as stale
+    b.id is not null and ${isOlder(sql`u`)} and not ${isToBeBelieved} and (${serviceMoved} or h.held is not null) as stale
   from ${from} where ${where}`;
 
 interface ComparedRow extends UserRow {
