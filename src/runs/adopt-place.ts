@@ -4,6 +4,7 @@ import { actFor, readDecider } from '../mirror/users/decide-edits.ts';
 import { homeAt, moveOf, readPlacing, writePlace } from '../mirror/team/known-place.ts';
 import type { Database, Transaction } from '../mirror/db/database.ts';
 import { readTeamNames, wakeForEdits } from '../mirror/team/due.ts';
+import { dropForeignTransactions } from '../mirror/users/settled.ts';
 import { type Lease, type LeaseOptions, takeLease } from '../mirror/team/lease.ts';
 import { requireSchema } from './open.ts';
 import {
@@ -118,6 +119,7 @@ export async function adoptPlace(
       throw new MusterdError('mirror', 'Somebody else has just said where this mirror is', {
         hint: '"musterd status" shows it.',
       });
+    await dropForeignTransactions(tx);
     for (const team of teams) await wakeForEdits(tx, team);
     return { before, after: await readPlacing(db, tx), isNews: true };
   });

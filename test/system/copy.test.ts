@@ -116,8 +116,15 @@ describe('a mirror that is somewhere else sends nothing before somebody says tha
   it('after a dump was restored into another database', async () => {
     const { url, mirror } = await createHome();
     const to = await createEmpty();
+    await mirror.edit(aUser(), 'sent@example.com');
+    await mirror.musterd('reconcile');
     const copy = await dumpInto(mirror, to);
+    // The counter of the other cluster was ahead.
+    await copy.sql(`update sync.edits set xid = (pg_current_xact_id()::text::bigint + 1000000)::text::xid8`);
+    const ahead = 'select count(*) from sync.edits where xid >= pg_snapshot_xmax(pg_current_snapshot())';
+    expect(await copy.sql(ahead)).not.toEqual([[0n]]);
     await expectNothingSent(copy);
+    expect(await copy.sql(ahead)).toEqual([[0n]]);
     const { said } = await copy.json('changes', '--kind', 'place');
     expect(said['changes']).toMatchObject([
       {

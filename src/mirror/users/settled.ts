@@ -26,6 +26,14 @@ export async function readTransactionId(tx: Transaction): Promise<string> {
   return rows[0]?.xid ?? '';
 }
 
+/**
+ * Takes from edits the numbers of transactions that another cluster gave them, and that this one, whose counter is
+ * behind, would give again.
+ */
+export async function dropForeignTransactions(tx: Transaction): Promise<void> {
+  await sql`update sync.edits set xid = '0' where xid >= pg_snapshot_xmax(pg_current_snapshot())`.execute(tx);
+}
+
 /** Waits until no edit is open any more, for `waitMs` at most. */
 export async function readSettled(
   { kysely }: Pick<Database, 'kysely'>,
