@@ -139,7 +139,7 @@ async function createContext(
     explain: (team, error) => {
       const told = describeDenial(error, command.name());
       explain(err, told, team);
-      return exitCodeOf(told);
+      return { code: exitCodeOf(told), told };
     },
     createLog: (level, fallback, secrets) => {
       knownSecrets?.add(secrets);

@@ -45,8 +45,8 @@ export interface Context {
   readonly showItself?: () => void;
   /** Whether stdout gets machine-readable data instead of words. */
   readonly json: boolean;
-  /** Says on stderr what ended the work for one team of several. @returns the exit code for it */
-  explain(team: string, error: unknown): ExitCode;
+  /** Says on stderr what ended the work for one team of several. @returns its exit code, and what was said */
+  explain(team: string, error: unknown): { readonly code: ExitCode; readonly told: unknown };
   /** Makes the log once the settings are known. */
   createLog(
     level: string | undefined,

@@ -51,8 +51,8 @@ export async function eachTeam<R>(
       printLine(context.out, `${name}:`);
       print(result);
     } catch (error) {
-      const code = context.explain(name, error);
-      ends.push({ code, json: { name, exit_code: code, error: errorInJson(error) } });
+      const { code, told } = context.explain(name, error);
+      ends.push({ code, json: { name, exit_code: code, error: errorInJson(told) } });
     }
   }
   if (context.json)

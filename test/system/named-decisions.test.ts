@@ -218,7 +218,7 @@ describe('`resolve` on a terminal', () => {
       team: undefined,
       waitMs: undefined,
       json: false,
-      explain: () => 1,
+      explain: () => ({ code: 1, told: undefined }),
       createLog: () => createLog({ level: 'silent' }),
     };
     const decided = resolveCommand(context, { take: 'mirror' }, String(id), 'email', (question) =>

@@ -155,6 +155,28 @@ teams:
     expect((await musterd(['status', '--team', 'west'])).code).toBe(64);
   });
 
+  it('end with the role that is needed, in JSON too, for a login that may not run them', async () => {
+    const url = new URL(stage.url);
+    [url.username, url.password] = [`only_reads_${process.pid}`, 'secret'];
+    await stage.sql(`create role ${url.username} login password 'secret' in role musterd_reader`);
+    try {
+      const { code, stdout } = await musterd(['reconcile', '--json'], { DATABASE_URL: url.href });
+      const denied = {
+        code: 'denied',
+        message: expect.stringContaining('needs the login that owns') as string,
+      };
+      expect([code, JSON.parse(stdout)]).toMatchObject([
+        77,
+        [
+          { name: 'north', exit_code: 77, error: denied },
+          { name: 'south', exit_code: 77, error: denied },
+        ],
+      ]);
+    } finally {
+      await stage.sql(`drop role ${url.username}`);
+    }
+  });
+
   it('take no credentials from the environment for all of them', async () => {
     const { code, stderr } = await musterd(['status'], { MUSTERD_SECRET_ID: 'an-id' });
     expect(code).toBe(78);

@@ -65,7 +65,7 @@ describe('a command that waits for a run', () => {
       team: undefined,
       waitMs: 600_000,
       json: false,
-      explain: () => 1,
+      explain: () => ({ code: 1, told: undefined }),
       createLog: () => createLog({ level: 'silent' }),
     };
     return { context, lines, stop: () => stop.abort(new MusterdError('stopped', 'Asked to stop')) };
